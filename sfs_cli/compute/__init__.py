@@ -1,0 +1,1 @@
+"""Spans, memory plan, executors and passes over the matrix."""

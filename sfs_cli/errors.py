@@ -1,0 +1,107 @@
+"""The errors a user can meet, and the only place where exit codes are defined.
+
+An error says *what* is wrong, *where* (file, row, column, how many) and what *to do* about it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line.
+
+    Workflow engines retry 130 to 145, so nothing but a signal or a lack of memory ends there.
+    """
+
+    OK = 0
+    BUG = 1
+    USAGE = 2
+    BAD_INPUT = 3
+    OUTPUT_EXISTS = 4
+    NOT_CONVERGED = 5
+    MISSING_EXTRA = 6
+    INTERRUPTED = 130
+    OUT_OF_MEMORY = 137
+    TERMINATED = 143
+
+
+class SfsError(Exception):
+    """Something the user can mend.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, in one sentence.
+    where : str, optional
+        The file, row, column or option it was found in.
+    hint : str, optional
+        What to do about it.
+    """
+
+    exit_code = ExitCode.BUG
+
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.where:
+            lines.append(f"where: {self.where}")
+        if self.hint:
+            lines.append(f"to do: {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # keyword-only arguments are lost by the default, and workers send errors back pickled
+        return _rebuild, (type(self), self.what, self.where, self.hint)
+
+
+def _rebuild(kind: type[SfsError], what: str, where: str | None, hint: str | None) -> SfsError:
+    return kind(what, where=where, hint=hint)
+
+
+class UsageError(SfsError):
+    """Options that contradict each other or lack a partner."""
+
+    exit_code = ExitCode.USAGE
+
+
+class InputError(SfsError):
+    """A file, or what it holds, cannot be used."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+
+class OutputExistsError(SfsError):
+    """The output is there already, with another content."""
+
+    exit_code = ExitCode.OUTPUT_EXISTS
+
+
+class NotConvergedError(SfsError):
+    """A solver stopped before it had converged, and the user asked for that to be an error."""
+
+    exit_code = ExitCode.NOT_CONVERGED
+
+
+class MissingExtraError(SfsError):
+    """An optional dependency is not installed."""
+
+    exit_code = ExitCode.MISSING_EXTRA
+
+
+class OutOfMemoryError(SfsError):
+    """The work does not fit the memory that was allowed."""
+
+    exit_code = ExitCode.OUT_OF_MEMORY
+
+
+def listed(items: list[str] | tuple[str, ...], limit: int = 5) -> str:
+    """Join the first few items for a message, and say how many were left out."""
+    shown = ", ".join(str(i) for i in items[:limit])
+    rest = len(items) - limit
+    return f"{shown} and {rest:,} more" if rest > 0 else shown

@@ -1,0 +1,1 @@
+"""Sample graphs: similarities, neighbours, Laplacian and spectrum. Arrays in, arrays out."""

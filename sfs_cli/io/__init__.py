@@ -1,0 +1,1 @@
+"""Reading matrices and tables, and writing results; one file per format."""

@@ -1,0 +1,1 @@
+"""The feature ranking methods, one file each, and their registry."""

@@ -1,0 +1,1 @@
+"""The result table: order, ranks and columns."""

@@ -1,0 +1,1 @@
+"""The matrix as the methods see it: feature-major blocks, in memory or on disk."""
