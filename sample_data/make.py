@@ -1,0 +1,82 @@
+"""Write the simulated multi-source study of this folder: `python make.py [OUTDIR]`.
+
+README.md describes the files and what is planted in them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from knowledge import N_TERMS, make_interactions, make_pathways, make_terms
+from simulate import Draws, Floats, Genes, Samples, make_genes, make_mirna, make_samples
+
+TISSUES = ("colon", "pancreas", "kidney", "uterus")
+LINEAGE = ("endoderm", "endoderm", "mesoderm", "mesoderm")
+STATUSES = ("normal", "tumour")
+LABELLED_PER_TISSUE = 5
+
+
+def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a comma- or tab-separated table, as the name says, with Unix line ends."""
+    separator = "," if path.suffix == ".csv" else "\t"
+    lines = [separator.join(row) for row in (header, *rows)]
+    path.write_bytes(("\n".join(lines) + "\n").encode("ascii"))
+
+
+def write_matrix(path: Path, corner: str, columns: list[str], ids: list[str], x: Floats) -> None:
+    """Write a table of numbers with three decimals, ids in the first column."""
+    rows = ([name, *(f"{v:.3f}" for v in row)] for name, row in zip(ids, x, strict=True))
+    write_table(path, [corner, *columns], rows)
+
+
+def write_samples(out: Path, samples: Samples) -> None:
+    """Write the labels (all, and a few only) and the hierarchy."""
+    tissue = [TISSUES[t] for t in samples.tissue]
+    status = [STATUSES[t] for t in samples.tumour]
+    batch = ["AB"[b] for b in samples.batch]
+    header = ["sample", "tissue", "status", "batch"]
+    write_table(out / "labels.tsv", header, zip(samples.ids, tissue, status, batch, strict=True))
+    draws = Draws(7)
+    groups = [np.flatnonzero(samples.tissue == t) for t in range(len(TISSUES))]
+    known = np.sort(np.concatenate([draws.pick(g, LABELLED_PER_TISSUE) for g in groups]))
+    few = ([samples.ids[i], tissue[i]] for i in known)
+    write_table(out / "labels_partial.tsv", ["sample", "tissue"], few)
+    paths = [f"{LINEAGE[t]}/{TISSUES[t]}/{s}" for t, s in zip(samples.tissue, status, strict=True)]
+    write_table(out / "hierarchy.tsv", ["sample", "path"], zip(samples.ids, paths, strict=True))
+
+
+def write_knowledge(out: Path, genes: Genes) -> None:
+    """Write what is known of the genes: pathways, terms and interactions."""
+    sets = [
+        [f"SIMPATH{i + 1:02d}", f"simulated pathway {i + 1}", *(genes.ids[g] for g in members)]
+        for i, members in enumerate(make_pathways(genes))
+    ]
+    (out / "pathways.gmt").write_bytes("".join("\t".join(s) + "\n" for s in sets).encode("ascii"))
+    annotated, terms = make_terms(genes)
+    rows = ([genes.ids[g], *("01"[t] for t in row.astype(int))] for g, row in zip(annotated, terms))
+    header = ["gene", *(f"SIM:{i + 1:07d}" for i in range(N_TERMS))]
+    write_table(out / "go_terms.csv", header, rows)
+    edges = ([genes.ids[a], genes.ids[b], f"{s:.3f}"] for a, b, s in make_interactions(genes))
+    write_table(out / "interactions.tsv", ["gene_a", "gene_b", "score"], edges)
+
+
+def main(out: Path) -> None:
+    """Write every file into a folder, which is made if need be."""
+    out.mkdir(parents=True, exist_ok=True)
+    samples = make_samples()
+    genes = make_genes(samples)
+    write_matrix(out / "expression.csv", "gene", samples.ids, genes.ids, genes.values)
+    ids, values, columns = make_mirna(samples)
+    write_matrix(out / "mirna.csv", "mirna", [samples.ids[c] for c in columns], ids, values)
+    write_samples(out, samples)
+    write_knowledge(out, genes)
+    strength = [f"{s:.3f}" for s in genes.strength]
+    truth = zip(genes.ids, genes.role, strength, genes.block, strict=True)
+    write_table(out / "truth.tsv", ["gene", "role", "strength", "block"], truth)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent)

@@ -1,0 +1,31 @@
+"""``sfs convert``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sfs_cli.cli import options
+
+
+@click.command(short_help="Build a store.")
+@click.argument("matrix", metavar="MATRIX")
+@click.argument("store", metavar="STORE")
+@options.reading
+@click.option("--labels", metavar="FILE", help="Known sample ids, to tell the orientation by.")
+@options.running
+@options.talking
+def command(
+    store: str, quiet: bool, verbose: bool, log_file: str | None, **given: Any
+) -> None:
+    """Build a store from MATRIX: a folder that every verb reads block by block.
+
+    \b
+    sfs convert expression.csv expression.store
+    sfs rank expression.store --out results
+    """
+    from sfs_cli.config import RankConfig
+    from sfs_cli.jobs.convert import convert
+
+    convert(RankConfig(**given), store, options.messages(quiet, verbose, log_file))

@@ -1,0 +1,30 @@
+"""``sfs inspect``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sfs_cli.cli import options
+
+
+@click.command(short_help="Tell what a matrix file holds.")
+@click.argument("matrix", metavar="MATRIX")
+@options.reading
+@click.option("--labels", metavar="FILE[:COLUMN] or obs:KEY", help="Class of each sample.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options.talking
+def command(
+    as_json: bool, quiet: bool, verbose: bool, log_file: str | None, **given: Any
+) -> None:
+    """Tell what MATRIX holds and how it would be read, without writing anything.
+
+    The whole file is read once: format, orientation, shape, ids, missing values, constant
+    features, the range of the values, and the classes of --labels.
+    """
+    from sfs_cli.config import RankConfig
+    from sfs_cli.jobs.inspect import inspect
+
+    messages = options.messages(quiet, verbose, log_file)
+    click.echo(inspect(RankConfig(**given), messages, as_json), nl=False)

@@ -1,0 +1,56 @@
+"""Executors: run a task over spans and hand the results back in span order.
+
+A task is any function of a span. Results come in the order of the spans whatever the number of
+workers, so a reduction over them is reproducible to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+from sfs_cli.compute.spans import Span
+
+T = TypeVar("T")
+
+
+class Executor(Protocol):
+    """Runs tasks over spans."""
+
+    workers: int
+
+    def map(self, task: Callable[[Span], T], spans: Iterable[Span]) -> Iterator[T]:
+        """Yield ``task(span)`` for every span, in the order of the spans."""
+        ...
+
+
+class ThreadExecutor:
+    """Threads of this process; each runs its task with a single-threaded BLAS.
+
+    Parameters
+    ----------
+    workers : int
+        Number of threads. One runs everything in the calling thread.
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
+
+    def map(self, task: Callable[[Span], T], spans: Iterable[Span]) -> Iterator[T]:
+        """Yield ``task(span)`` in span order, with a bounded number of results in flight."""
+        if self.workers == 1:
+            yield from map(task, spans)
+            return
+        pending: deque[Future[T]] = deque()
+        pool = ThreadPoolExecutor(self.workers, thread_name_prefix="sfs")
+        try:
+            for span in spans:
+                pending.append(pool.submit(task, span))
+                if len(pending) > self.workers + 1:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

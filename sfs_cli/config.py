@@ -1,0 +1,224 @@
+"""The configuration of a run: every option once, with its default and what it goes with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from sfs_cli.errors import UsageError
+from sfs_cli.methods.registry import MODULES
+
+METHODS = tuple(MODULES)
+SIMILARITIES = (
+    "rbf",
+    "knn",
+    "geodesic",
+    "diffusion",
+    "label",
+    "relieff",
+    "linear",
+    "correlation",
+)
+RANKINGS = ("phi1", "phi2", "phi3")
+GAMMAS = ("power", "exp")
+FORMATS = ("tsv", "csv", "parquet", "json", "rnk")
+
+DEFAULT_NEIGHBORS = 10
+DEFAULT_BETA = 1.0
+DENSE_SAMPLES = 2000
+"""Up to this many samples the default graph is `rbf`; it is sparse above."""
+
+GRAPH_OPTIONS: dict[str, tuple[str, ...]] = {
+    "rbf": ("bandwidth",),
+    "knn": ("neighbors", "bandwidth", "edge_weights"),
+    "geodesic": ("neighbors",),
+    "diffusion": ("neighbors", "bandwidth", "edge_weights", "beta"),
+    "label": (),
+    "relieff": ("neighbors",),
+    "linear": (),
+    "correlation": (),
+    "obsp": (),
+    "file": (),
+}
+"""Which options each similarity takes."""
+LABEL_GRAPHS = ("label", "relieff")
+"""Similarities that are made from labels."""
+
+_ALL_GRAPH_OPTIONS = ("bandwidth", "neighbors", "edge_weights", "beta")
+_NO_EFFECT_ON_RESULT = ("out", "threads", "memory", "scratch", "force", "write_h5ad")
+
+
+@dataclass(frozen=True)
+class RankConfig:
+    """What `sfs rank` is asked to do; None stands for a default that depends on the data.
+
+    The attributes are the options of the command line with underscores for dashes.
+    """
+
+    matrix: str
+    method: str = "spec"
+    rows: str = "auto"
+    layer: str | None = None
+    use_raw: bool = False
+    transform: str | None = None
+    missing: str = "error"
+    labels: str | None = None
+    samples: str = "error"
+    ranking: str | None = None
+    gamma: str | None = None
+    gamma_power: int | None = None
+    clusters: int | None = None
+    similarity: str | None = None
+    similarity_file: str | None = None
+    neighbors: int | None = None
+    bandwidth: str | None = None
+    edge_weights: str | None = None
+    beta: float | None = None
+    out: str | None = None
+    format: str = "tsv"
+    digits: int = 10
+    write_h5ad: str | None = None
+    force: bool = False
+    threads: int | None = None
+    memory: str | None = None
+    dtype: str | None = None
+    scratch: str | None = None
+    block_size: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._check_choices()
+        self._check_graph()
+        self._check_method()
+
+    @property
+    def graph(self) -> str | None:
+        """The name of the similarity as `GRAPH_OPTIONS` has it; None where the data decide."""
+        if self.similarity_file is not None:
+            return "file"
+        if self.similarity is not None and self.similarity.startswith("obsp:"):
+            return "obsp"
+        return self.similarity
+
+    def result_options(self) -> dict[str, Any]:
+        """Return the options that the result depends on."""
+        return {k: v for k, v in asdict(self).items() if k not in _NO_EFFECT_ON_RESULT}
+
+    def command(self) -> list[str]:
+        """Return the command line that asks for the same result."""
+        words = ["sfs", "rank", self.matrix]
+        for name, value in self.result_options().items():
+            default = next(f.default for f in fields(self) if f.name == name)
+            if name == "matrix" or value == default:
+                continue
+            flag = "--" + name.replace("_", "-")
+            words += [flag] if value is True else [flag, str(value)]
+        return words
+
+    def _check_choices(self) -> None:
+        _one_of("--method", self.method, METHODS)
+        _one_of("--rows", self.rows, ("auto", "features", "samples"))
+        _one_of("--missing", self.missing, ("error", "drop", "mean"))
+        _one_of("--samples", self.samples, ("error", "intersect"))
+        _one_of("--ranking", self.ranking, RANKINGS)
+        _one_of("--gamma", self.gamma, GAMMAS)
+        _one_of("--edge-weights", self.edge_weights, ("rbf", "binary"))
+        _one_of("--format", self.format, FORMATS)
+        _one_of("--dtype", self.dtype, ("float32", "float64"))
+        _at_least("--gamma-power", self.gamma_power, 1)
+        _at_least("--clusters", self.clusters, 2)
+        _at_least("--neighbors", self.neighbors, 1)
+        _at_least("--threads", self.threads, 1)
+        _at_least("--block-size", self.block_size, 1)
+        _at_least("--digits", self.digits, 1)
+        if self.beta is not None and not self.beta > 0:
+            raise UsageError(f"--beta {self.beta:g} is not positive")
+        if self.bandwidth is not None:
+            parse_bandwidth(self.bandwidth)
+
+    def _check_graph(self) -> None:
+        if self.similarity is not None and not self.similarity.startswith("obsp:"):
+            _one_of("--similarity", self.similarity, (*SIMILARITIES, "obsp:KEY"))
+        if self.similarity is not None and self.similarity_file is not None:
+            raise UsageError("--similarity and --similarity-file exclude each other")
+        graph = self.graph
+        for option in self._given(_ALL_GRAPH_OPTIONS):
+            if graph is None and option in ("beta", "edge_weights"):
+                raise UsageError(f"{_flag(option)} needs --similarity", hint=_takers(option))
+            if graph is not None and option not in GRAPH_OPTIONS[graph]:
+                raise UsageError(
+                    f"{_flag(option)} has no effect on --similarity {graph}", hint=_takers(option)
+                )
+        if graph in LABEL_GRAPHS and self.labels is None:
+            raise UsageError(f"--similarity {graph} needs --labels")
+        if self.edge_weights == "binary" and self.bandwidth is not None:
+            raise UsageError("--bandwidth has no effect on --edge-weights binary")
+
+    def _check_method(self) -> None:
+        own = {"spec": ("ranking", "gamma", "gamma_power", "clusters")}.get(self.method, ())
+        for option in self._given(("ranking", "gamma", "gamma_power", "clusters")):
+            if option not in own:
+                raise UsageError(f"{_flag(option)} has no effect on --method {self.method}")
+        if self.clusters is not None and self.ranking != "phi3":
+            raise UsageError("--clusters goes with --ranking phi3")
+        if self.gamma == "exp" and self.gamma_power is not None:
+            raise UsageError("--gamma-power has no effect on --gamma exp")
+        if self.method not in ("spec", "laplacian"):
+            for option in ("similarity", "similarity_file", *_ALL_GRAPH_OPTIONS):
+                if getattr(self, option) is not None:
+                    raise UsageError(
+                        f"{_flag(option)} has no effect: --method {self.method} uses no graph"
+                    )
+        if self.method == "fisher" and self.labels is None:
+            raise UsageError("--method fisher needs --labels")
+
+    def _given(self, options: tuple[str, ...]) -> Iterator[str]:
+        return (option for option in options if getattr(self, option) is not None)
+
+
+def parse_bandwidth(text: str) -> str | float:
+    """Return ``median``, ``self-tuning`` or a positive number.
+
+    Raises
+    ------
+    UsageError
+        For anything else.
+    """
+    if text in ("median", "self-tuning"):
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise UsageError(
+            f"--bandwidth {text!r} is none of: median, self-tuning, a positive number"
+        )
+    return value
+
+
+def _flag(option: str) -> str:
+    return "--" + option.replace("_", "-")
+
+
+def _takers(option: str) -> str:
+    names = [name for name, takes in GRAPH_OPTIONS.items() if option in takes]
+    return f"it goes with --similarity {', '.join(names)}"
+
+
+def _one_of(flag: str, value: str | None, known: tuple[str, ...]) -> None:
+    if value is None or value in known:
+        return
+    from difflib import get_close_matches
+
+    close = get_close_matches(value, known, 1)
+    raise UsageError(
+        f"{flag} {value!r} is not known",
+        hint=(f"did you mean {close[0]}? " if close else "") + f"known: {', '.join(known)}",
+    )
+
+
+def _at_least(flag: str, value: int | None, least: int) -> None:
+    if value is not None and value < least:
+        raise UsageError(f"{flag} {value} is too small", hint=f"give {least} or more")

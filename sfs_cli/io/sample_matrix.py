@@ -1,0 +1,146 @@
+"""A similarity between samples from a file, brought to the order of the samples."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfs_cli.errors import InputError, listed
+from sfs_cli.io.base import ReadOptions
+from sfs_cli.io.casting import cast_values
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    Similarity = np.ndarray | csr_array
+
+
+def read_similarity(spec: str, sample_ids: Sequence[str]) -> Similarity:
+    """Read an n x n similarity between samples.
+
+    Parameters
+    ----------
+    spec : str
+        A table with the ids in its first column and its header (any matrix format that is read),
+        ``.npy`` (no ids), or ``.npz`` as `scipy.sparse.save_npz` writes it, to which an array
+        ``samples`` of ids may have been added.
+    sample_ids : sequence of str, length n
+        The order wanted.
+
+    Returns
+    -------
+    ndarray or csr_array of float64, shape (n, n)
+        Rows and columns in the order of `sample_ids`; other samples of the file are left out.
+        Symmetry, NaN and degrees are not looked at.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is not square, samples are missing from it or repeated, or,
+        where it has no ids, its size is another.
+    """
+    path = Path(spec)
+    if path.suffix.lower() == ".npy":
+        return _in_given_order(_read_npy(path), sample_ids, path)
+    if path.suffix.lower() == ".npz":
+        matrix, ids = _read_npz(path)
+        if ids is None:
+            return _in_given_order(matrix, sample_ids, path)
+        return _aligned(matrix, ids, ids, sample_ids, path)
+    return _aligned(*_read_table(path), sample_ids, path)
+
+
+def _read_table(path: Path) -> tuple[np.ndarray, Sequence[str], Sequence[str]]:
+    from sfs_cli.io.registry import open_matrix
+
+    reader = open_matrix(path, ReadOptions(dtype="float64"))
+    try:
+        blocks = list(reader.blocks())
+    finally:
+        reader.close()
+    if not blocks or reader.sparse:
+        raise InputError("this is not a table of similarities", where=str(path))
+    row_ids = [name for block in blocks for name in block.ids]
+    return np.concatenate([block.values for block in blocks]), row_ids, list(reader.column_ids)
+
+
+def _read_npy(path: Path) -> np.ndarray:
+    with _numpy_errors(path):
+        stored = np.load(path, allow_pickle=False)
+    return cast_values(stored, "float64", str(path))
+
+
+def _read_npz(path: Path) -> tuple[csr_array, list[str] | None]:
+    from scipy.sparse import csr_array, load_npz
+
+    with _numpy_errors(path):
+        stored: Any = load_npz(path)
+        matrix = csr_array(stored.tocsr())
+        matrix.data = cast_values(matrix.data, "float64", str(path))
+        with np.load(path, allow_pickle=False) as arrays:
+            ids = arrays.get("samples")
+    if ids is None:
+        return matrix, None
+    return matrix, [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()]
+
+
+@contextmanager
+def _numpy_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError("there is no such file", where=str(path)) from error
+    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"cannot be read as an array of numbers: {error}",
+            where=str(path),
+            hint="write it with numpy.save or scipy.sparse.save_npz; ids as text, not objects",
+        ) from error
+
+
+def _in_given_order(matrix: Similarity, sample_ids: Sequence[str], path: Path) -> Similarity:
+    n = len(sample_ids)
+    if matrix.shape != (n, n):
+        raise InputError(
+            f"the similarity has shape {matrix.shape}, but there are {n:,} samples",
+            where=str(path),
+            hint="give a table with ids, of which those needed are taken",
+        )
+    return matrix
+
+
+def _aligned(
+    matrix: Similarity,
+    row_ids: Sequence[str],
+    column_ids: Sequence[str],
+    sample_ids: Sequence[str],
+    path: Path,
+) -> Similarity:
+    if matrix.shape != (len(row_ids), len(column_ids)):
+        raise InputError(
+            f"the similarity has shape {matrix.shape}, but {len(row_ids):,} ids", where=str(path)
+        )
+    rows = _positions(row_ids, sample_ids, f"{path}, rows")
+    columns = _positions(column_ids, sample_ids, f"{path}, columns")
+    return matrix[rows][:, columns]
+
+
+def _positions(ids: Sequence[str], wanted: Sequence[str], where: str) -> np.ndarray:
+    places = {name: i for i, name in enumerate(ids)}
+    missing = [name for name in wanted if name not in places]
+    if missing:
+        raise InputError(
+            f"{len(missing):,} of {len(wanted):,} samples are not in the similarity: "
+            f"{listed(missing)}",
+            where=f"{where}, such as {listed(list(ids), 3)}",
+            hint="ids must be spelled as in the expression matrix",
+        )
+    if len(places) < len(ids):
+        repeated = sorted({name for i, name in enumerate(ids) if places[name] != i})
+        raise InputError(f"samples are repeated: {listed(repeated)}", where=where)
+    return np.fromiter((places[name] for name in wanted), np.intp, len(wanted))

@@ -1,0 +1,67 @@
+"""``sfs convert``: build a store to keep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sfs_cli.compute.memory import format_size
+from sfs_cli.config import RankConfig
+from sfs_cli.errors import InputError, OutputExistsError, UsageError
+from sfs_cli.io.atomic import replacing
+from sfs_cli.io.digest import describe
+from sfs_cli.io.scratch import scratch_folder
+from sfs_cli.jobs import inputs
+from sfs_cli.jobs.rank import memory_budget
+from sfs_cli.logs import Messages
+from sfs_cli.store.manifest import is_store, read_manifest
+
+
+def convert(config: RankConfig, target: str, messages: Messages) -> None:
+    """Build a store from the matrix of a configuration.
+
+    Raises
+    ------
+    OutputExistsError
+        When the target holds another matrix, and `force` is off.
+    SfsError
+        For what cannot be read or written.
+    """
+    path, store = Path(config.matrix), Path(target)
+    if is_store(path):
+        raise UsageError(f"{path} is a store already")
+    if not path.exists():
+        raise InputError(f"there is no file {path}", hint="check the path")
+    source = describe(path) | {"layer": config.layer, "use_raw": config.use_raw}
+    if _check_target(store, source, config):
+        messages.note(f"{store}: up to date")
+        return
+    table = inputs.read_label_table(config)
+    memory = memory_budget(config)
+    with replacing(store) as partial:
+        partial.mkdir()
+        opened = inputs.load(
+            config, list(table or ()), memory, partial, messages, keep=True, source=source
+        )
+    matrix = opened.matrix
+    size = sum(f["bytes"] for f in read_manifest(store).files.values())
+    messages.note(
+        f"wrote {store}: {matrix.n_samples:,} samples x {matrix.n_features:,} features, "
+        f"{'sparse' if matrix.sparse else 'dense'} {matrix.dtype.name}, {format_size(size)}"
+    )
+
+
+def _check_target(store: Path, source: dict, config: RankConfig) -> bool:
+    """Tell whether the target is this very store already; refuse anything else that is there."""
+    if not store.exists() or config.force and is_store(store):
+        return False
+    if is_store(store):
+        manifest = read_manifest(store)
+        have = manifest.source
+        same = all(have.get(k) == source[k] for k in ("sha256", "layer", "use_raw"))
+        rows = config.rows in ("auto", have.get("rows"))
+        if same and rows and manifest.dtype == inputs.storage_dtype(config).name:
+            return True
+    raise OutputExistsError(
+        f"{store} exists and is not the store of this matrix",
+        hint="give another name" + (", or --force" if is_store(store) else ""),
+    )

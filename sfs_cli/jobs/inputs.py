@@ -1,0 +1,279 @@
+"""Opening what a run reads: the matrix, the labels, and how the two fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.config import RankConfig
+from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.io.base import MatrixReader, ReadOptions
+from sfs_cli.io.orientation import decide
+from sfs_cli.io.registry import open_matrix
+from sfs_cli.io.table import read_labels
+from sfs_cli.logs import Messages
+from sfs_cli.store.build import BuildOptions, build
+from sfs_cli.store.disk import open_store
+from sfs_cli.store.manifest import is_store, read_manifest
+from sfs_cli.store.matrix import Ids, Matrix
+
+BLOCK_PART = 32
+"""A reader's block is at most this part of the memory that is allowed."""
+HELD_PART = 4
+"""A matrix is held in memory up to this part of what is allowed."""
+
+
+@dataclass
+class Opened:
+    """A matrix that has been read.
+
+    Attributes
+    ----------
+    matrix : Matrix
+        Values and ids.
+    facts : dict
+        Format, orientation and what was changed on the way.
+    graphs : tuple of str
+        Names of the sample graphs that the file holds.
+    """
+
+    matrix: Matrix
+    facts: dict[str, Any] = field(default_factory=dict)
+    graphs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Classes of the samples.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (n,)
+        Class of each sample, 0..c-1; -1 where there is no label.
+    classes : list of str, length c
+        Names of the classes, sorted.
+    """
+
+    codes: np.ndarray
+    classes: list[str]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many samples each class has."""
+        sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
+        return dict(zip(self.classes, sizes.tolist()))
+
+
+def read_label_table(config: RankConfig) -> dict[str, str] | None:
+    """Return the labels by sample id, where they come from a file."""
+    if config.labels is None or config.labels.startswith("obs:"):
+        return None
+    return read_labels(config.labels)
+
+
+def storage_dtype(config: RankConfig) -> np.dtype[Any]:
+    """Return the type that values are stored in: float32 unless asked otherwise."""
+    return np.dtype(config.dtype or "float32")
+
+
+def read_options(config: RankConfig, memory: int) -> ReadOptions:
+    """Return how readers are to read."""
+    return ReadOptions(
+        dtype=storage_dtype(config).name,
+        block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
+        layer=config.layer,
+        use_raw=config.use_raw,
+    )
+
+
+def load(
+    config: RankConfig,
+    known_samples: list[str],
+    memory: int,
+    folder: Path,
+    messages: Messages,
+    keep: bool = False,
+    source: dict[str, Any] | None = None,
+) -> Opened:
+    """Read the matrix of a configuration.
+
+    Parameters
+    ----------
+    config : RankConfig
+        What to read and how.
+    known_samples : list of str
+        Sample ids from elsewhere, which may tell the orientation.
+    memory : int
+        Bytes that may be used.
+    folder : Path
+        An empty folder for what does not stay in memory.
+    messages : Messages
+        Told of what was decided.
+    keep : bool
+        Leave a store in `folder`.
+    source : dict, optional
+        Provenance for the manifest of a store that is kept.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be read.
+    """
+    path = Path(config.matrix)
+    if is_store(path):
+        return _open_store(config, path)
+    reader = open_matrix(path, read_options(config, memory))
+    try:
+        rows, why = decide(reader, config.rows, known_samples)
+        messages.note(f"{path.name}: {reader.format}, rows are {rows} ({why})")
+        for note in getattr(reader, "notes", []):
+            messages.note(note)
+        with messages.progress("reading", reader.n_rows) as advance:
+            options = BuildOptions(
+                rows=rows,
+                dtype=storage_dtype(config),
+                folder=folder,
+                limit=memory // HELD_PART,
+                keep=keep,
+                source=(source or {}) | {"format": reader.format, "rows": rows},
+                progress=_advancing(advance),
+            )
+            built = build(reader, options)
+    finally:
+        reader.close()
+    if built.renamed:
+        messages.warn(
+            f"{built.renamed:,} feature ids occur more than once; the repeated ones were given "
+            "the suffixes -1, -2, ..."
+        )
+    facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
+    return Opened(built.matrix, facts, reader.annotations.graphs)
+
+
+def _advancing(advance: Callable[[int], None]) -> Callable[[int, int | None], None]:
+    seen = 0
+
+    def progress(rows: int, _total: int | None) -> None:
+        nonlocal seen
+        advance(rows - seen)
+        seen = rows
+
+    return progress
+
+
+def _open_store(config: RankConfig, path: Path) -> Opened:
+    for flag, value in (("--layer", config.layer), ("--use-raw", config.use_raw)):
+        if value:
+            raise UsageError(f"{flag} has no effect on a store; give it to `sfs convert`")
+    if config.rows == "samples":
+        raise UsageError("--rows has no effect on a store; give it to `sfs convert`")
+    manifest = read_manifest(path)
+    if config.dtype is not None and config.dtype != manifest.dtype:
+        raise UsageError(
+            f"--dtype {config.dtype}: the store holds {manifest.dtype}",
+            hint="leave --dtype out, or build the store again with `sfs convert --dtype`",
+        )
+    return Opened(open_store(path), {"format": "store", "rows": "features", "renamed": 0})
+
+
+def peek(config: RankConfig, known_samples: list[str], memory: int) -> tuple[MatrixReader, str, str]:
+    """Open a reader without reading values; return it with the orientation and why."""
+    reader = open_matrix(Path(config.matrix), read_options(config, memory))
+    rows, why = decide(reader, config.rows, known_samples)
+    return reader, rows, why
+
+
+def align_labels(
+    config: RankConfig, ids: Ids, table: dict[str, str] | None, messages: Messages
+) -> Labels | None:
+    """Give each sample its class.
+
+    Raises
+    ------
+    InputError
+        When no sample has a label, or the annotation asked for is not there.
+    """
+    if config.labels is None:
+        return None
+    if table is None:
+        table = _annotation(config.labels.removeprefix("obs:"), ids, config.matrix)
+    known = [table.get(sample) for sample in ids.samples]
+    if not any(label is not None for label in known):
+        raise InputError(
+            f"none of the {len(ids.samples):,} samples has a label",
+            where=f"{config.labels}: samples there are {listed(list(table), 3)}; those of the "
+            f"matrix are {listed(list(ids.samples), 3)}",
+            hint="check that both use the same sample ids, and --rows",
+        )
+    strangers = len(set(table) - set(ids.samples))
+    if strangers:
+        messages.warn(f"{strangers:,} labelled samples are not in the matrix ({config.labels})")
+    classes = sorted({label for label in known if label is not None})
+    code = {name: i for i, name in enumerate(classes)}
+    return Labels(np.array([-1 if k is None else code[k] for k in known]), classes)
+
+
+def _annotation(key: str, ids: Ids, matrix: str) -> dict[str, str]:
+    names = [] if ids.obs is None else ids.obs.column_names
+    if key not in names:
+        raise InputError(
+            f"the samples have no annotation {key!r}",
+            where=f"{matrix}: obs has {listed(names, 20) or 'no columns'}",
+            hint="choose one of those, or give --labels FILE[:COLUMN]",
+        )
+    assert ids.obs is not None
+    values = ids.obs[key].to_pylist()
+    return {s: str(v) for s, v in zip(ids.samples, values) if v is not None}
+
+
+def choose_samples(
+    config: RankConfig, labels: Labels | None, needed: bool, ids: Ids
+) -> np.ndarray | None:
+    """Return which samples to use, None for all.
+
+    Raises
+    ------
+    InputError
+        When labels are needed and some samples have none, under ``--samples error``.
+    """
+    if labels is None or not needed or (labels.codes >= 0).all():
+        return None
+    without = np.flatnonzero(labels.codes < 0)
+    if config.samples == "intersect":
+        return np.flatnonzero(labels.codes >= 0)
+    raise InputError(
+        f"{len(without):,} of {len(ids.samples):,} samples have no label",
+        where=f"{config.labels}: {listed([ids.samples[i] for i in without])}",
+        hint="label them, or leave them out with --samples intersect",
+    )
+
+
+def check_classes(labels: Labels, chosen: np.ndarray | None, where: str) -> np.ndarray:
+    """Return the codes of the chosen samples, refusing a single class or a class of one.
+
+    Raises
+    ------
+    InputError
+        Naming the class.
+    """
+    codes = labels.codes if chosen is None else labels.codes[chosen]
+    counts = labels.counts()
+    if len(counts) < 2:
+        raise InputError(
+            f"all samples are of one class, {labels.classes[0]!r}",
+            where=where,
+            hint="give labels of at least two classes",
+        )
+    single = [name for name, count in counts.items() if count == 1]
+    if single:
+        raise InputError(
+            f"{len(single)} class{'es have' if len(single) > 1 else ' has'} only one sample: "
+            f"{listed(single)}",
+            where=where,
+            hint="a class needs two samples to vary within: merge it with another or leave its "
+            "sample out",
+        )
+    return codes

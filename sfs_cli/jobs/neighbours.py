@@ -1,0 +1,172 @@
+"""Searching the nearest neighbours of every sample, in a way that fits their number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute import passes
+from sfs_cli.compute.spans import Span, cut
+from sfs_cli.config import DEFAULT_NEIGHBORS, parse_bandwidth
+from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.graph import neighbors
+from sfs_cli.jobs.request import GraphRequest, bandwidth_of, distances
+from sfs_cli.logs import Messages
+
+DENSE_DISTANCES = 4096
+"""Up to this many samples all distances are held; neighbours come panel by panel above."""
+PANEL = 512
+"""Samples whose distances to all others a worker holds."""
+APPROXIMATE_ABOVE = 50_000
+"""More samples than this are searched approximately, where the extra is installed."""
+SAMPLED_PAIRS = 65_536
+BRACKET = 0.012
+"""Half-width, in quantiles, of where the median of all pairs is looked for: six deviations."""
+SELF_TUNING = 7
+"""The neighbour whose distance is a sample's own bandwidth."""
+
+
+@dataclass
+class Neighbours:
+    """The k nearest of every sample, and the bandwidth for their weights (None: binary)."""
+
+    indices: np.ndarray
+    d2: np.ndarray
+    bandwidth: float | np.ndarray | None
+    facts: dict[str, Any]
+
+
+def find_neighbours(request: GraphRequest, weighted: bool) -> Neighbours:
+    n = request.n
+    k = request.config.neighbors or DEFAULT_NEIGHBORS
+    if k >= n:
+        raise InputError(
+            f"--neighbors {k} is not less than the {n} samples",
+            where=request.config.matrix,
+            hint=f"give at most {n - 1}",
+        )
+    if n <= DENSE_DISTANCES:
+        d2 = distances(request)
+        indices, near = neighbors.nearest_in_panel(d2, 0, k)
+        delta = bandwidth_of(request, d2) if weighted else None
+        return Neighbours(indices, near, delta, {"neighbors": k, "search": "exact"})
+    if n > APPROXIMATE_ABOVE and _has_pynndescent(request.messages):
+        return _approximate(request, k, weighted)
+    return _by_panels(request, k, weighted)
+
+
+def _has_pynndescent(messages: Messages) -> bool:
+    from importlib.util import find_spec
+
+    if find_spec("pynndescent") is not None:
+        return True
+    messages.warn(
+        "an exact search of the neighbours of so many samples takes long; the extra "
+        "sfs-cli[singlecell] searches approximately and fast"
+    )
+    return False
+
+
+def _by_panels(request: GraphRequest, k: int, weighted: bool) -> Neighbours:
+    """Search exactly, each worker with the distances from a few hundred samples to all."""
+    rule = parse_bandwidth(request.config.bandwidth or "median")
+    wanted = max(k, SELF_TUNING) if rule == "self-tuning" else k
+    bracket = _bracket(request) if weighted and rule == "median" else None
+
+    def panel(span: Span) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+        d2 = passes.distance_panel(request.engine, span.lo, span.hi)
+        found = neighbors.nearest_in_panel(d2, span.lo, wanted)
+        return (*found, *_count_pairs(d2, span, bracket))
+
+    parts = list(request.engine.executor.map(panel, cut(request.n, PANEL)))
+    indices = np.concatenate([p[0] for p in parts])
+    d2 = np.concatenate([p[1] for p in parts])
+    delta: float | np.ndarray | None = None
+    if weighted and rule == "median":
+        below = sum(p[2] for p in parts)
+        delta = _median_between(below, np.concatenate([p[3] for p in parts]), request.n)
+    elif weighted:
+        delta = np.sqrt(d2[:, SELF_TUNING - 1]) if rule == "self-tuning" else float(rule)
+    facts = {"neighbors": k, "search": "exact"}
+    return Neighbours(indices[:, :k], d2[:, :k], delta, facts)
+
+
+def _sample_pairs(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, n, SAMPLED_PAIRS)
+    second = (first + rng.integers(1, n, SAMPLED_PAIRS)) % n
+    return first, second
+
+
+def _bracket(request: GraphRequest) -> tuple[float, float]:
+    """Return squared distances between which the median of all pairs lies almost surely."""
+    pairs = passes.pair_distances(request.engine, *_sample_pairs(request.n, request.config.seed))
+    low, high = np.quantile(pairs, [0.5 - BRACKET, 0.5 + BRACKET])
+    return float(low), float(high)
+
+
+def _count_pairs(
+    d2: np.ndarray, span: Span, bracket: tuple[float, float] | None
+) -> tuple[int, np.ndarray]:
+    """Count the pairs i < j below the bracket, and collect those inside."""
+    if bracket is None:
+        return 0, np.empty(0)
+    low, high = bracket
+    below, inside = 0, []
+    for row, i in enumerate(range(span.lo, span.hi)):
+        later = d2[row, i + 1 :]
+        below += int(np.count_nonzero(later < low))
+        inside.append(later[(later >= low) & (later <= high)])
+    return below, np.concatenate(inside)
+
+
+def _median_between(below: int, inside: np.ndarray, n: int) -> float:
+    pairs = n * (n - 1) // 2
+    first, second = (pairs - 1) // 2 - below, pairs // 2 - below
+    if first < 0 or second >= len(inside):
+        raise InputError(
+            "the median distance could not be bracketed by a sample of the pairs",
+            hint="give --bandwidth as a number, or take another --seed",
+        )
+    middle = np.partition(inside, [first, second])[[first, second]]
+    delta = float(np.sqrt(middle).mean())
+    if delta == 0:
+        raise InputError(
+            "at least half of the pairs of samples are identical: their median distance is 0",
+            hint="give --bandwidth as a number",
+        )
+    return delta
+
+
+def _approximate(request: GraphRequest, k: int, weighted: bool) -> Neighbours:
+    """Search with nearest-neighbour descent, on all samples in memory."""
+    n, m = request.n, request.source.n_features
+    if 3 * 4 * n * m > request.memory:
+        raise OutOfMemoryError(
+            f"an approximate search of {n:,} samples x {m:,} features needs "
+            f"{3 * 4 * n * m / 2**30:.1f} GiB",
+            where=f"--memory allows {request.memory / 2**30:.1f} GiB",
+            hint="raise --memory, select features first, or give a graph that is made already "
+            "(--similarity obsp:KEY or --similarity-file)",
+        )
+    samples = np.empty((n, m), np.float32)
+    for span in request.engine.spans():
+        values = request.source.read(span, np.dtype(np.float64)).values
+        passes.center(values)
+        samples[:, span.lo : span.hi] = values.T
+    rule = parse_bandwidth(request.config.bandwidth or "median")
+    wanted = max(k, SELF_TUNING) if rule == "self-tuning" else k
+    indices, d2 = neighbors.approximate_neighbors(samples, wanted, request.config.seed)
+    delta: float | np.ndarray | None = None
+    facts: dict[str, Any] = {"neighbors": k, "search": "approximate (pynndescent)"}
+    if weighted and rule == "median":
+        first, second = _sample_pairs(n, request.config.seed)
+        delta = float(np.sqrt(np.median(passes.pair_distances(request.engine, first, second))))
+        facts["bandwidth_from"] = f"{SAMPLED_PAIRS:,} random pairs"
+    elif weighted:
+        delta = np.sqrt(d2[:, SELF_TUNING - 1]) if rule == "self-tuning" else float(rule)
+    return Neighbours(indices[:, :k], d2[:, :k], delta, facts)
+
+

@@ -1,0 +1,132 @@
+"""``sfs rank`` from configuration to files: up to date or not, ranked, written, summed up."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sfs_cli import provenance
+from sfs_cli.compute.memory import format_size
+from sfs_cli.config import RankConfig
+from sfs_cli.errors import InputError, UsageError
+from sfs_cli.io.lines import count_lines
+from sfs_cli.io.writers import ranking_bytes
+from sfs_cli.jobs import inputs, outputs
+from sfs_cli.jobs.plan import estimate_seconds
+from sfs_cli.jobs.rank import RankResult, memory_budget, plan_shape, rank
+from sfs_cli.logs import Messages
+from sfs_cli.methods.registry import get_method
+from sfs_cli.store.disk import open_store
+from sfs_cli.store.manifest import is_store
+
+
+def run(config: RankConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+    """Rank, write what was asked for, and return what belongs on stdout.
+
+    Raises
+    ------
+    SfsError
+        For anything the user can mend.
+    """
+    if config.write_h5ad is not None:
+        _check_h5ad(config)
+    if config.out is None:
+        result = rank(config, messages)
+        _write_h5ad(config, result)
+        _summarise(config, result, messages)
+        return ranking_bytes(result.ranking, config.format, config.digits)
+    described = outputs.describe_inputs(config)
+    wanted = provenance.fingerprint(config.result_options(), described)
+    if outputs.check_folder(Path(config.out), config, wanted) and _h5ad_is_there(config):
+        messages.note(f"{config.out}: up to date")
+        return _json_of(provenance.read_run(Path(config.out)), as_json)
+    result = rank(config, messages)
+    record = outputs.write_outputs(config, result, described, ["sfs", *sys.argv[1:]])
+    _write_h5ad(config, result)
+    _summarise(config, result, messages)
+    return _json_of(record, as_json)
+
+
+def _json_of(record: dict | None, wanted: bool) -> bytes:
+    return provenance.dumps(record or {}).encode() if wanted else b""
+
+
+def _check_h5ad(config: RankConfig) -> None:
+    if Path(config.matrix).suffix != ".h5ad":
+        raise UsageError(
+            "--write-h5ad copies an h5ad input; the matrix is not one",
+            hint="use --out, or convert the matrix to h5ad first",
+        )
+    if config.use_raw:
+        raise UsageError("--write-h5ad has no place for the scores of raw: leave one of them out")
+    target = Path(str(config.write_h5ad))
+    if target.exists() and not config.force and config.out is None:
+        raise InputError(f"{target} exists", hint="give another name, or --force")
+
+
+def _h5ad_is_there(config: RankConfig) -> bool:
+    return config.write_h5ad is None or Path(config.write_h5ad).exists()
+
+
+def _write_h5ad(config: RankConfig, result: RankResult) -> None:
+    if config.write_h5ad is not None:
+        from sfs_cli.io.h5ad_scores import write_scores
+
+        facts = {"config": config.result_options(), **result.facts}
+        write_scores(Path(config.matrix), Path(config.write_h5ad), result.ranking, facts)
+
+
+def _summarise(config: RankConfig, result: RankResult, messages: Messages) -> None:
+    ranking = result.ranking
+    facts = result.facts["input"]
+    messages.note(
+        f"ranked {ranking.n_scored:,} of {len(ranking):,} features on {facts['n_samples']:,} "
+        f"samples by {result.method.title} in {result.seconds:.2f} s "
+        f"(peak memory {format_size(result.peak_memory)})"
+    )
+    unscored = ranking.unscored()
+    if unscored:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in unscored.items())
+        messages.note(f"without a score: {reasons}")
+    messages.note(f"best: {', '.join(ranking.feature[: min(5, ranking.n_scored)])}")
+    if config.out is not None:
+        messages.note(f"wrote {config.out}/{outputs.table_name(config)} and {outputs.REPORT}")
+
+
+def describe_plan(config: RankConfig, messages: Messages) -> str:
+    """Return the plan of a run, for ``--dry-run``, from what can be known without reading it all.
+
+    Raises
+    ------
+    SfsError
+        For what `rank` would refuse before reading.
+    """
+    memory = memory_budget(config)
+    path = Path(config.matrix)
+    table = inputs.read_label_table(config)
+    if is_store(path):
+        matrix = open_store(path)
+        n, m, exact = matrix.n_samples, matrix.n_features, True
+        where, stored, graphs = "the store is read in place", matrix.dtype, ()
+    else:
+        reader, rows, why = inputs.peek(config, list(table or ()), memory)
+        count, exact = (reader.n_rows, True) if reader.n_rows else (max(2, count_lines(path) - 1), False)
+        columns = len(reader.column_ids)
+        n, m = (columns, count) if rows == "features" else (count, columns)
+        stored, graphs = inputs.storage_dtype(config), reader.annotations.graphs
+        held = n * m * stored.itemsize <= memory // inputs.HELD_PART
+        where = "held in memory" if held else "a temporary store in the scratch folder"
+        messages.note(f"{path.name}: {reader.format}, rows are {rows} ({why})")
+        reader.close()
+    plan = plan_shape(config, get_method(config.method), n, m, stored, graphs, memory)
+    about = "" if exact else "about "
+    lines = [
+        ("shape", f"{about}{n:,} samples x {m:,} features"),
+        ("matrix", f"{format_size(n * m * stored.itemsize)} as {stored.name}; {where}"),
+        ("passes", f"{plan.passes} over the matrix, blocks of {plan.block_size:,} features"),
+        ("arithmetic", f"{plan.dtype.name}, {plan.workers} threads"),
+        ("memory", f"{format_size(plan.needed)} beside the matrix, of {format_size(memory)}"),
+        ("time", f"about {estimate_seconds(plan):.1f} s once the matrix is read"),
+    ]
+    return "".join(f"{name:<11}{text}\n" for name, text in lines)
+

@@ -1,0 +1,85 @@
+"""What sample graphs are made from: the matrix, the labels, and distances between samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from sfs_cli.compute import passes
+from sfs_cli.config import RankConfig, parse_bandwidth
+from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.graph import kernels
+from sfs_cli.logs import Messages
+from sfs_cli.store.prepared import PreparedMatrix
+
+
+@dataclass
+class GraphRequest:
+    """All that a graph can be made from.
+
+    Attributes
+    ----------
+    config : RankConfig
+        What is asked for.
+    engine : Engine
+        Passes over the matrix.
+    codes : ndarray of int, optional
+        Classes of the samples, for `label` and `relieff`.
+    graphs : tuple of str
+        Names of the graphs that the input file holds.
+    memory : int
+        Bytes that may be used.
+    messages : Messages
+        Told of what was decided.
+    """
+
+    config: RankConfig
+    engine: passes.Engine
+    codes: np.ndarray | None
+    graphs: tuple[str, ...]
+    memory: int
+    messages: Messages
+
+    @property
+    def source(self) -> PreparedMatrix:
+        """The matrix."""
+        return cast(PreparedMatrix, self.engine.source)
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return self.engine.source.n_samples
+
+
+def distances(request: GraphRequest) -> np.ndarray:
+    """Return all squared distances, shape (n, n)."""
+    n = request.n
+    needed = 3 * 8 * n * n
+    if needed > request.memory:
+        raise OutOfMemoryError(
+            f"the distances of {n:,} samples need {needed / 2**30:.1f} GiB",
+            where=f"--memory allows {request.memory / 2**30:.1f} GiB",
+            hint="raise --memory, or take --similarity knn, which stays sparse",
+        )
+    eps = float(np.finfo(request.engine.dtype).eps)
+    gram = passes.gram(request.engine)
+    if not np.isfinite(gram).all():
+        raise InputError(
+            f"the distances between samples overflow {request.engine.dtype.name}",
+            where=str(request.config.matrix),
+            hint="use --dtype float64, or bring the values to a common scale (--transform)",
+        )
+    return kernels.squared_distances(gram, eps)
+
+
+def bandwidth_of(request: GraphRequest, d2: np.ndarray) -> float | np.ndarray:
+    asked = parsebandwidth_of(request.config.bandwidth or "median")
+    if asked == "median":
+        return kernels.median_bandwidth(d2)
+    if asked == "self-tuning":
+        return kernels.self_tuning_bandwidths(d2)
+    return float(asked)
+
+

@@ -1,0 +1,90 @@
+"""Messages and progress, on stderr through one console."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sfs_cli.errors import SfsError
+
+QUIET, NORMAL, VERBOSE = -1, 0, 1
+
+
+class Messages:
+    """Where everything that is not the result is said.
+
+    Parameters
+    ----------
+    verbosity : int
+        Below 0 nothing but errors is said; above 0 details are.
+    log_file : Path, optional
+        A file that gets every message, details included.
+    """
+
+    def __init__(self, verbosity: int = NORMAL, log_file: Path | None = None) -> None:
+        self.verbosity = verbosity
+        self.warnings: list[str] = []
+        self._console: Console | None = None
+        self._log_file = log_file
+
+    @property
+    def console(self) -> Console:
+        """The console on stderr (colours only on a terminal, and not under NO_COLOR)."""
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        return self._console
+
+    def detail(self, text: str) -> None:
+        """Say what only the curious want to know."""
+        self._write("", text)
+        if self.verbosity >= VERBOSE:
+            self.console.print(text, style="dim", markup=False)
+
+    def note(self, text: str) -> None:
+        """Say what was decided."""
+        self._write("", text)
+        if self.verbosity >= NORMAL:
+            self.console.print(text, markup=False)
+
+    def warn(self, text: str) -> None:
+        """Say what may be wrong; it is kept for the report too."""
+        self.warnings.append(text)
+        self._write("warning: ", text)
+        if self.verbosity >= NORMAL:
+            self.console.print("[bold yellow]warning:[/] ", end="")
+            self.console.print(text, markup=False)
+
+    def error(self, error: SfsError) -> None:
+        """Say why the run stopped."""
+        self._write("error: ", str(error))
+        self.console.print("[bold red]error:[/] ", end="")
+        self.console.print(error.what, markup=False)
+        for name, text in (("where", error.where), ("to do", error.hint)):
+            if text:
+                self.console.print(f"  {name}: {text}", markup=False)
+
+    @contextmanager
+    def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        """Show a bar on a terminal; give what advances it."""
+        if self.verbosity < NORMAL or not sys.stderr.isatty():
+            yield lambda _count: None
+            return
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=self.console, transient=True) as bar:
+            task = bar.add_task(title, total=total)
+            yield lambda count: bar.advance(task, count)
+
+    def _write(self, kind: str, text: str) -> None:
+        if self._log_file is not None:
+            with self._log_file.open("a", encoding="utf-8") as file:
+                file.write(f"{kind}{text}\n")

@@ -1,0 +1,132 @@
+"""What a method is: what it needs, what its score means, and how it scores a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Protocol
+
+import numpy as np
+
+from sfs_cli.graph.similarity import Similarity
+
+
+class Status(IntEnum):
+    """Why a feature has no score; ``OK`` where it has one."""
+
+    OK = 0
+    CONSTANT = 1
+    ALL_ZERO = 2
+    MISSING = 3
+
+    @property
+    def text(self) -> str:
+        """The status as it is written."""
+        return _TEXTS[self]
+
+
+_TEXTS = {
+    Status.OK: "ok",
+    Status.CONSTANT: "constant",
+    Status.ALL_ZERO: "all zero",
+    Status.MISSING: "missing values",
+}
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known when a method starts, besides the matrix.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of samples n.
+    dtype : dtype
+        Type of the dense arithmetic on blocks.
+    similarity : Similarity, optional
+        The sample graph, for methods that need ``graph``.
+    codes : ndarray of int, shape (n,), optional
+        Class of each sample, 0..c-1, for methods that need ``labels``.
+    options : dict
+        The method's own options.
+    """
+
+    n_samples: int
+    dtype: np.dtype[Any]
+    similarity: Similarity | None = None
+    codes: np.ndarray | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class BlockLike(Protocol):
+    """A block of features as it comes from the matrix (``sfs_cli.store.prepared.Block``)."""
+
+    values: np.ndarray
+    missing: np.ndarray | None
+    zero: np.ndarray | None
+
+
+class Scorer(Protocol):
+    """Scores blocks of features independently of each other.
+
+    Attributes
+    ----------
+    dtype : dtype
+        Type in which blocks are wanted.
+    larger_is_better : bool
+        Direction of the ranking.
+    facts : dict
+        What was decided on the way (for ``run.json``).
+    warnings : list of str
+        What the user should know.
+    """
+
+    dtype: np.dtype[Any]
+    larger_is_better: bool
+    facts: dict[str, Any]
+    warnings: list[str]
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores (b,) in float64, NaN where there is none, and statuses (b,) in int8."""
+        ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """A ranking method, as the registry lists it.
+
+    Attributes
+    ----------
+    name : str
+        The value of ``--method``.
+    title : str
+        What people call it.
+    meaning : str
+        How to read its score.
+    needs : tuple of str
+        ``graph`` and ``labels``, as far as it needs them.
+    options : tuple of str
+        Its own options.
+    cost : str
+        Order of its arithmetic in n samples, m features, k eigenvectors.
+    passes : int
+        Passes over the matrix, besides those that the graph needs.
+    when : str
+        When to use it.
+    reference : str
+        Where it comes from.
+    prepare : callable
+        From a context to a scorer.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    needs: tuple[str, ...]
+    options: tuple[str, ...]
+    cost: str
+    passes: int
+    when: str
+    reference: str
+    prepare: Callable[[Context], Scorer]

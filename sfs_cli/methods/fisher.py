@@ -1,0 +1,68 @@
+"""The Fisher Score: between-class over within-class variance (Eq. 3.12 of the dissertation).
+
+R. O. Duda, P. E. Hart and D. G. Stork, Pattern Classification, 2nd edition, 2001.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.methods.base import BlockLike, Context, Method, Scorer, Status
+from sfs_cli.methods.centering import center
+
+
+class FisherScorer:
+    """``sum_l n_l (mu_l - mu)^2 / sum_l n_l sigma_l^2`` for every feature; larger is better.
+
+    A feature that is constant within each class but not between them scores infinity.
+    """
+
+    dtype = np.dtype(np.float64)
+    larger_is_better = True
+
+    def __init__(self, context: Context) -> None:
+        assert context.codes is not None
+        self.codes = context.codes
+        self.counts = np.bincount(context.codes).astype(np.float64)
+        self.members = np.zeros((len(context.codes), len(self.counts)))
+        self.members[np.arange(len(context.codes)), context.codes] = 1
+        self.facts: dict[str, Any] = {}
+        self.warnings: list[str] = []
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores and statuses of a block; overwrites it."""
+        n = len(self.codes)
+        centred = center(block, np.ones(n))
+        F = centred.values
+        square = np.vecdot(F, F)
+        status = centred.status(square, float(n))
+        means = F @ self.members / self.counts
+        between = (means * means) @ self.counts
+        F -= means[:, self.codes]
+        within = np.vecdot(F, F)
+        within[within <= (n * np.finfo(np.float64).eps) ** 2 * square] = 0  # rounding of the means
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = between / within
+        score[status != Status.OK] = np.nan
+        return score, status
+
+
+def prepare(context: Context) -> Scorer:
+    """Return the scorer of the Fisher Score."""
+    return FisherScorer(context)
+
+
+METHOD = Method(
+    name="fisher",
+    title="Fisher Score",
+    meaning="the larger, the further apart the class means are for the spread within the classes",
+    needs=("labels",),
+    options=(),
+    cost="n m c",
+    passes=1,
+    when="labels for all samples, one gene at a time, no graph wanted",
+    reference="Duda, Hart and Stork, Pattern Classification, 2001",
+    prepare=prepare,
+)

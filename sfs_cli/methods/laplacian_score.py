@@ -1,0 +1,62 @@
+"""The Laplacian Score.
+
+X. He, D. Cai and P. Niyogi, "Laplacian score for feature selection", NIPS 2005; Eq. 3.11 of the
+dissertation. It is computed from ``L = D - S`` as published; that it equals phi2 (Theorem 9) is
+left to the tests.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.graph.similarity import DenseSimilarity
+from sfs_cli.methods.base import BlockLike, Context, Method, Scorer, Status
+from sfs_cli.methods.centering import center
+
+
+class LaplacianScorer:
+    """``f' L f / f' D f`` for features around their D-weighted means; smaller is better."""
+
+    larger_is_better = False
+
+    def __init__(self, context: Context) -> None:
+        assert context.similarity is not None
+        self.similarity = context.similarity
+        dense = isinstance(context.similarity, DenseSimilarity)
+        self.dtype = context.dtype if dense else np.dtype(np.float64)
+        self.facts: dict[str, Any] = {}
+        self.warnings: list[str] = []
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores and statuses of a block; overwrites it."""
+        degrees = self.similarity.degrees
+        centred = center(block, degrees)
+        F = centred.values
+        square = (F * F) @ degrees
+        status = centred.status(square, float(degrees.sum()))
+        smooth = np.vecdot(F, self.similarity.matmul(F)).astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = (square - smooth) / square
+        score[status != Status.OK] = np.nan
+        return score, status
+
+
+def prepare(context: Context) -> Scorer:
+    """Return the scorer of the Laplacian Score."""
+    return LaplacianScorer(context)
+
+
+METHOD = Method(
+    name="laplacian",
+    title="Laplacian Score",
+    meaning="the smaller, the more the feature keeps neighbouring samples together",
+    needs=("graph",),
+    options=(),
+    cost="n^2 m",
+    passes=1,
+    when="the classical unsupervised filter; equal to SPEC's phi2 with the identity",
+    reference="He, Cai and Niyogi, NIPS 2005",
+    prepare=prepare,
+)

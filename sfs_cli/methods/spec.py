@@ -1,0 +1,160 @@
+"""SPEC: features ranked by their consistency with the spectrum of a sample graph.
+
+Z. Zhao and H. Liu, "Spectral feature selection for supervised and unsupervised learning",
+ICML 2007; Z. Zhao, dissertation, Arizona State University 2010, Chapter 2 (Eq. 2.6-2.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.errors import InputError
+from sfs_cli.graph.laplacian import NormalizedLaplacian
+from sfs_cli.graph.spectrum import (
+    MAX_CLUSTERS,
+    Spectrum,
+    apply_series,
+    chebyshev_exponential,
+    clusters_by_eigengap,
+    exponential,
+    leading,
+)
+from sfs_cli.methods.base import BlockLike, Context, Method, Scorer, Status
+from sfs_cli.methods.centering import Centred, center
+
+REFINE_BELOW = 0.05
+"""float32 sums of phi1 and phi2 below this part of their scale are taken again in float64."""
+
+Form = Callable[[np.ndarray], np.ndarray]
+"""From rows g (b, n), orthogonal to xi_1, to ``g gamma(N) g'`` (b,)."""
+
+
+class SpecScorer:
+    """phi1, phi2 or phi3 of every feature of a block.
+
+    With ``g = D^1/2 (f - c)``, c the D-weighted mean of f, and ``|D^1/2 f|^2 = |g|^2 + c^2 vol``:
+
+    - phi1 = (g gamma(N) g' + gamma(0) c^2 vol) / |D^1/2 f|^2 (Eq. 2.6)
+    - phi2 = g gamma(N) g' / |g|^2 (Eq. 2.7, whose sums start at j = 2)
+    - phi3 = sum_{j=2..k} (gamma(2) - gamma(lambda_j)) (g . xi_j)^2 / |D^1/2 f|^2 (Eq. 2.8)
+    """
+
+    def __init__(self, context: Context) -> None:
+        assert context.similarity is not None
+        self.laplacian = NormalizedLaplacian(context.similarity)
+        self.ranking: str = context.options["ranking"]
+        self.gamma: str = context.options["gamma"]
+        self.power: int = context.options["gamma_power"]
+        self.larger_is_better = self.ranking == "phi3"
+        self.facts: dict[str, Any] = {}
+        self.warnings: list[str] = []
+        # only products with a dense n x n matrix are worth a shorter type
+        single = self.laplacian.dense and self.ranking != "phi3"
+        self.dtype = context.dtype if single else np.dtype(np.float64)
+        if self.ranking == "phi3":
+            self.spectrum = self._choose(context.options["clusters"])
+            self._weights = self._phi3_weights()
+        else:
+            self.form = self._form()
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores and statuses of a block; overwrites it."""
+        centred = center(block, self.laplacian.degrees)
+        G = centred.values
+        G *= self.laplacian.root.astype(G.dtype)
+        square = np.vecdot(G, G).astype(np.float64)
+        status = centred.status(square, self.laplacian.volume)
+        scored = status == Status.OK
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            score = self._score(G, square, centred)
+        score[~scored] = np.nan
+        return score, status
+
+    def _score(self, G: np.ndarray, square: np.ndarray, centred: Centred) -> np.ndarray:
+        trivial = self.laplacian.volume * centred.offset**2
+        if self.ranking == "phi3":
+            alpha = G @ self.spectrum.vectors[:, 1:]
+            return (alpha * alpha) @ self._weights / (square + trivial)
+        form = self.form(G)
+        if G.dtype == np.float32:
+            rows = np.flatnonzero(form < REFINE_BELOW * square)
+            if len(rows):
+                exact = G[rows].astype(np.float64)
+                form[rows] = self.form(exact)
+                square[rows] = np.vecdot(exact, exact)
+        if self.ranking == "phi2":
+            return form / square
+        zero = 1.0 if self.gamma == "exp" else 0.0
+        return (form + zero * trivial) / (square + trivial)
+
+    def _form(self) -> Form:
+        if self.gamma == "power":
+            return lambda G: self.laplacian.form(G, self.power)
+        if self.laplacian.dense:
+            operand = exponential(self.laplacian)
+            operands = {np.dtype(t): operand.astype(t) for t in (np.float64, self.dtype)}
+            return lambda G: np.vecdot(G, G @ operands[G.dtype]).astype(np.float64)
+        radius = self.laplacian.spectral_radius_bound()
+        series = chebyshev_exponential(radius, 0.5)
+
+        def form(G: np.ndarray) -> np.ndarray:
+            half = apply_series(self.laplacian, G, series, radius)
+            return np.vecdot(half, half)
+
+        return form
+
+    def _gamma_of(self, values: np.ndarray) -> np.ndarray:
+        return np.exp(values) if self.gamma == "exp" else values**self.power
+
+    def _phi3_weights(self) -> np.ndarray:
+        return self._gamma_of(np.array([2.0])) - self._gamma_of(self.spectrum.values[1:])
+
+    def _choose(self, clusters: int | None) -> Spectrum:
+        """Find the eigenpairs of phi3: as many as asked for, or up to the largest gap."""
+        n = self.laplacian.n
+        if clusters is not None:
+            if clusters > n:
+                raise InputError(
+                    f"--clusters {clusters} is more than the {n} samples",
+                    hint=f"give a number from 2 to {n}, or leave it to the eigengap",
+                )
+            found = leading(self.laplacian, min(clusters + 1, n))
+            k = clusters
+        else:
+            if n < 3:
+                raise InputError(
+                    "an eigengap needs at least 3 samples", hint="give --clusters, or take phi2"
+                )
+            found = leading(self.laplacian, min(MAX_CLUSTERS + 1, n))
+            k = clusters_by_eigengap(found.values)
+        self.facts["clusters"] = k
+        self.facts["eigenvalues"] = found.values
+        if k < len(found.values) and found.values[k] - found.values[k - 1] < 1e-10:
+            self.warnings.append(
+                f"eigenvalues {k} and {k + 1} of the sample graph are equal, so phi3 depends on "
+                "the choice among their eigenvectors; take another --clusters"
+            )
+        return Spectrum(found.values[:k], found.vectors[:, :k])
+
+
+def prepare(context: Context) -> Scorer:
+    """Return the scorer of SPEC."""
+    return SpecScorer(context)
+
+
+METHOD = Method(
+    name="spec",
+    title="SPEC",
+    meaning="phi1 and phi2: the smaller, the more smoothly the feature varies over the sample "
+    "graph; phi3: the larger, the closer the feature is to the leading clusters of the graph",
+    needs=("graph",),
+    options=("ranking", "gamma", "gamma_power", "clusters"),
+    cost="n^2 m ceil(r/2); phi3: n m k",
+    passes=1,
+    when="few classes: phi1 or phi2; many: phi2 or phi3; noisy data: phi3, or --gamma-power 3",
+    reference="Zhao and Liu, ICML 2007; Zhao, dissertation, Arizona State University 2010, ch. 2",
+    prepare=prepare,
+)

@@ -1,0 +1,49 @@
+"""The variance of each feature, the plainest of all rankings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.methods.base import BlockLike, Context, Method, Scorer, Status
+from sfs_cli.methods.centering import center
+
+
+class VarianceScorer:
+    """Unbiased variance, in the squared units of the values; larger is better."""
+
+    dtype = np.dtype(np.float64)
+    larger_is_better = True
+
+    def __init__(self, context: Context) -> None:
+        self.n = context.n_samples
+        self.facts: dict[str, Any] = {}
+        self.warnings: list[str] = []
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores and statuses of a block; overwrites it."""
+        centred = center(block, np.ones(self.n))
+        square = np.vecdot(centred.values, centred.values)
+        status = centred.status(square, float(self.n))
+        score = np.where(status == Status.OK, square / (self.n - 1) * centred.scale**2, np.nan)
+        return score, status
+
+
+def prepare(context: Context) -> Scorer:
+    """Return the scorer of the variance."""
+    return VarianceScorer(context)
+
+
+METHOD = Method(
+    name="variance",
+    title="Variance",
+    meaning="the larger, the more the feature varies between samples",
+    needs=(),
+    options=(),
+    cost="n m",
+    passes=1,
+    when="a baseline: it prefers whatever is measured on a large scale, batch effects included",
+    reference="",
+    prepare=prepare,
+)

@@ -1,0 +1,77 @@
+"""What a run was: the content of ``run.json``, and whether an earlier one was the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+NAME = "run.json"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of this package and of what its numbers depend on."""
+    import platform
+    from importlib.metadata import version
+
+    names = ("numpy", "scipy", "pyarrow")
+    return {
+        "sfs": version("sfs-cli"),
+        "python": platform.python_version(),
+        **{name: version(name) for name in names},
+    }
+
+
+def fingerprint(options: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
+    """Return a digest of all that a result depends on: version, options, content of the inputs."""
+    known = {
+        "sfs": versions()["sfs"],
+        # where a file lies does not matter, what it holds does
+        "options": {k: v for k, v in options.items() if k not in ("matrix", "similarity_file")},
+        "inputs": [{"role": i["role"], "sha256": i["sha256"]} for i in inputs],
+    }
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+def read_run(folder: Path) -> dict[str, Any] | None:
+    """Return the ``run.json`` of an earlier run, or None where there is none that can be read."""
+    try:
+        content = json.loads((folder / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def is_up_to_date(folder: Path, wanted: str) -> bool:
+    """Tell whether a folder holds the whole and unchanged result of the same run."""
+    from sfs_cli.io.digest import sha256_file
+
+    run = read_run(folder)
+    if run is None or run.get("fingerprint") != wanted:
+        return False
+    outputs = run.get("outputs", {})
+    return bool(outputs) and all(
+        (folder / name).is_file() and sha256_file(folder / name) == facts["sha256"]
+        for name, facts in outputs.items()
+    )
+
+
+def dumps(content: dict[str, Any]) -> str:
+    """Return JSON with numbers that JSON lacks as null."""
+    return json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays, NumPy numbers, paths and non-finite numbers into what JSON has."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not (float("-inf") < value < float("inf")):
+        return None
+    if isinstance(value, Path):
+        return str(value)
+    return value

@@ -1,0 +1,45 @@
+"""Where a curve of sorted scores bends: a natural place to cut a ranking."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# A curve whose distance to its chord is below this share of its height counts as straight.
+STRAIGHT = 1e-9
+
+
+def elbow(scores: np.ndarray) -> int | None:
+    """Count the features before the elbow of the score curve.
+
+    Rank and score are both mapped to [0, 1], the best score to 1 and the worst to 0, so the result
+    does not depend on units or on whether small or large scores are good. The elbow is the point
+    farthest from the chord between the first and the last point (Satopaa et al. 2011, *Finding a
+    "Kneedle" in a Haystack*, section III, without smoothing). Below the chord it is the first
+    feature of the flat tail, and does not count; above the chord it is the last one before the
+    scores fall off, and does.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m,)
+        Scores from best to worst, without NaN, rising or falling.
+
+    Returns
+    -------
+    int or None
+        A number from 1 to m - 1; None with fewer than 3 distinct scores, an infinite score, or a
+        curve that is straight.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    if np.count_nonzero(scores[1:] != scores[:-1]) < 2:
+        return None
+    if not np.isfinite(scores[[0, -1]]).all() or scores[0] == scores[-1]:
+        return None
+    largest = max(abs(scores[0]), abs(scores[-1]))  # taken out first: a difference may overflow
+    first, last = scores[0] / largest, scores[-1] / largest
+    goodness = (scores / largest - last) / (first - last)
+    below = np.linspace(1.0, 0.0, len(scores)) - goodness
+    corner = int(np.argmax(np.abs(below)))
+    rounding = 8 * np.finfo(np.float64).eps / abs(first - last)
+    if abs(below[corner]) <= max(STRAIGHT, rounding):
+        return None
+    return corner if below[corner] > 0 else corner + 1

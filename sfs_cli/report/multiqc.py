@@ -1,0 +1,64 @@
+"""The section that a ranking gets in a MultiQC report."""
+
+from __future__ import annotations
+
+from html import escape
+
+from sfs_cli.report.model import ReportData
+
+COLUMNS = {
+    "method": ("Method", "How the features were ranked"),
+    "n_features": ("Features", "Features in the matrix"),
+    "n_unscored": ("Unscored", "Features that could not be scored"),
+    "elbow": ("Elbow", "Features before the elbow of the score curve"),
+    "top_feature": ("Best feature", "The feature of rank 1"),
+}
+
+
+def multiqc(data: ReportData, sample: str) -> dict[str, object]:
+    """Make the contents of ``sfs_mqc.json``.
+
+    Sections of several rankings have the same id, so MultiQC (1.20 and newer) makes one table of
+    them, a row each.
+
+    Parameters
+    ----------
+    data : ReportData
+        The report.
+    sample : str
+        Name of the row.
+
+    Returns
+    -------
+    dict
+        Custom content of MultiQC, ready for `json.dump`.
+    """
+    values: dict[str, object] = {
+        "method": data.method,
+        "n_features": data.n_features,
+        "n_unscored": data.n_unscored,
+        "elbow": data.elbow,
+        "top_feature": data.top[0].get("feature") if data.top else None,
+    }
+    return {
+        "id": "sfs_ranking",
+        "section_name": "Feature ranking",
+        "description": "Features ranked by sfs: how many there were, and where the ranking bends.",
+        "plot_type": "table",
+        "pconfig": {"id": "sfs_ranking_table", "title": "sfs: Feature ranking", "namespace": "sfs"},
+        "headers": {name: _header(name) for name in COLUMNS},
+        "data": {sample: {name: _safe(v) for name, v in values.items() if v is not None}},
+    }
+
+
+def _header(name: str) -> dict[str, object]:
+    title, description = COLUMNS[name]
+    header: dict[str, object] = {"title": title, "description": description}
+    if name in ("method", "top_feature"):
+        return header | {"scale": False}
+    return header | {"format": "{:,d}", "min": 0, "scale": "Blues"}
+
+
+def _safe(value: object) -> object:
+    # MultiQC puts the text of a table into its page as it is
+    return value if isinstance(value, int) else escape(str(value))

@@ -1,0 +1,137 @@
+"""Stores on disk: handles that read blocks of features and reopen in every worker."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.spans import Span
+from sfs_cli.errors import InputError
+from sfs_cli.store.manifest import FEATURES, SAMPLES, Manifest, read_manifest
+from sfs_cli.store.matrix import Ids, Matrix, Missing, _Shaped, scatter
+
+
+class _File:
+    """A file read at given offsets; opened again after pickling."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.handle = os.open(path, os.O_RDONLY)
+
+    def read_into(self, offset: int, out: np.ndarray) -> None:
+        """Fill `out` with the bytes from `offset`."""
+        view = memoryview(out).cast("B")
+        done = 0
+        while done < len(view):
+            count = os.preadv(self.handle, [view[done:]], offset + done)
+            if count == 0:
+                raise InputError(
+                    "the store ends before its last value",
+                    where=str(self.path),
+                    hint="build it again with `sfs convert`",
+                )
+            done += count
+
+    def expect(self, offset: int, length: int) -> None:
+        """Have the kernel read ahead."""
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self.handle, offset, length, os.POSIX_FADV_WILLNEED)
+
+    def __reduce__(self) -> tuple[type[_File], tuple[Path]]:
+        return _File, (self.path,)
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            os.close(self.handle)
+
+
+class DenseStore(_Shaped):
+    """A dense store: ``values.bin`` holds the features one after the other."""
+
+    sparse = False
+
+    def __init__(self, directory: Path, manifest: Manifest, ids: Ids) -> None:
+        self.directory = directory
+        self.ids = ids
+        self.dtype: np.dtype[Any] = np.dtype(manifest.dtype)
+        self.missing = missing_of(manifest)
+        self._file = _File(directory / "values.bin")
+        self._row = self.n_samples * self.dtype.itemsize
+
+    def read(self, span: Span, out: np.ndarray) -> None:
+        """Read a block of features into `out`."""
+        self._file.read_into(span.lo * self._row, out)
+
+    def prefetch(self, span: Span) -> None:
+        """Have the kernel read `span` ahead."""
+        self._file.expect(span.lo * self._row, span.size * self._row)
+
+
+class SparseStore(_Shaped):
+    """A sparse store: non-zero values feature by feature."""
+
+    sparse = True
+
+    def __init__(self, directory: Path, manifest: Manifest, ids: Ids) -> None:
+        self.directory = directory
+        self.ids = ids
+        self.dtype: np.dtype[Any] = np.dtype(manifest.dtype)
+        self.missing = missing_of(manifest)
+        self.indptr = np.fromfile(directory / "indptr.bin", np.int64)
+        self._indices = _File(directory / "indices.bin")
+        self._data = _File(directory / "data.bin")
+
+    def read(self, span: Span, out: np.ndarray) -> None:
+        """Read a block of features into `out`, zeros included."""
+        lo, hi = int(self.indptr[span.lo]), int(self.indptr[span.hi])
+        indices, data = np.empty(hi - lo, np.int32), np.empty(hi - lo, self.dtype)
+        self._indices.read_into(4 * lo, indices)
+        self._data.read_into(self.dtype.itemsize * lo, data)
+        scatter(np.diff(self.indptr[span.lo : span.hi + 1]), indices, data, out)
+
+    def prefetch(self, span: Span) -> None:
+        """Have the kernel read `span` ahead."""
+        lo, hi = int(self.indptr[span.lo]), int(self.indptr[span.hi])
+        self._indices.expect(4 * lo, 4 * (hi - lo))
+        self._data.expect(self.dtype.itemsize * lo, self.dtype.itemsize * (hi - lo))
+
+
+def missing_of(manifest: Manifest) -> Missing:
+    """Return what a manifest says of missing values."""
+    facts = manifest.missing
+    places = tuple((feature, sample) for feature, sample in facts.get("places", ()))
+    return Missing(facts.get("values", 0), facts.get("features", 0), places)
+
+
+def open_store(directory: Path) -> Matrix:
+    """Open a store.
+
+    Raises
+    ------
+    InputError
+        When the store is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    manifest = read_manifest(directory)
+    try:
+        features = pq.read_table(directory / FEATURES)
+        samples = pq.read_table(directory / SAMPLES)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(
+            "the ids of the store cannot be read",
+            where=f"{directory}: {error}",
+            hint="build it again with `sfs convert`",
+        ) from None
+    obs = samples.drop_columns(["sample"])
+    ids = Ids(
+        features["feature"].to_pylist(),
+        samples["sample"].to_pylist(),
+        obs if obs.num_columns else None,
+    )
+    kind = SparseStore if manifest.sparse else DenseStore
+    return kind(directory, manifest, ids)

@@ -1,0 +1,101 @@
+"""The manifest of a store: what is in the directory and how it came to be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfs_cli.errors import InputError
+
+NAME = "manifest.json"
+FORMAT = "sfs-store"
+VERSION = 1
+
+FEATURES = "features.parquet"
+SAMPLES = "samples.parquet"
+DENSE = ("values.bin",)
+SPARSE = ("indptr.bin", "indices.bin", "data.bin")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What ``manifest.json`` holds.
+
+    Attributes
+    ----------
+    n_features, n_samples : int
+        Shape.
+    dtype : str
+        ``float32`` or ``float64``; values are little-endian, one feature after the other.
+    sparse : bool
+        Whether values are three arrays (indptr and indices are int64 and int32) or one.
+    missing : dict
+        ``values``, ``features`` and ``places`` of the NaN.
+    files : dict
+        Size and sha256 of each file.
+    source : dict
+        What the store was built from: path, format, sha256, orientation.
+    """
+
+    n_features: int
+    n_samples: int
+    dtype: str
+    sparse: bool
+    missing: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    source: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, directory: Path) -> None:
+        """Write the manifest; it is written last, so a directory that has one is whole."""
+        content = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        (directory / NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether `path` is a directory with a store's manifest."""
+    return path.is_dir() and (path / NAME).is_file()
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Read and check the manifest of a store.
+
+    Raises
+    ------
+    InputError
+        When it is no manifest, of a later version, or its files are not as it says.
+    """
+    path = directory / NAME
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        kind, version = content.pop("format"), content.pop("version")
+        manifest = Manifest(**content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            "the manifest of the store cannot be read",
+            where=f"{path}: {error}",
+            hint="build the store again with `sfs convert`",
+        ) from None
+    if kind != FORMAT or version != VERSION:
+        raise InputError(
+            f"the store is of format {kind} {version}; this version reads {FORMAT} {VERSION}",
+            where=str(path),
+            hint="build the store again with `sfs convert`",
+        )
+    _check_files(directory, manifest)
+    return manifest
+
+
+def _check_files(directory: Path, manifest: Manifest) -> None:
+    for name, facts in manifest.files.items():
+        file = directory / name
+        found = file.stat().st_size if file.is_file() else None
+        if found != facts["bytes"]:
+            raise InputError(
+                f"{name} of the store "
+                + ("is missing" if found is None else f"has {found:,} bytes")
+                + f"; the manifest says {facts['bytes']:,}",
+                where=str(directory),
+                hint="the store is damaged: build it again with `sfs convert`",
+            )

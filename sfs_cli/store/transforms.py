@@ -1,0 +1,160 @@
+"""Transformations of the values, applied in order as blocks pass.
+
+A step works on each feature by itself, or on each sample: the latter needs a number per sample
+(its total, or its mean logarithm) that is found by a pass over the matrix before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfs_cli.errors import InputError, UsageError
+
+Step = Callable[[np.ndarray], np.ndarray]
+"""From a block (b, n) of float64 values to one of the same shape; may work in place."""
+
+
+def _log1p(block: np.ndarray) -> np.ndarray:
+    _refuse(block <= -1, block, "log1p", "needs values above -1")
+    return np.log1p(block, out=block)
+
+
+def _log2(block: np.ndarray) -> np.ndarray:
+    _refuse(block <= 0, block, "log2", "needs positive values", "counts hold zeros: use log1p")
+    return np.log2(block, out=block)
+
+
+def _center(block: np.ndarray) -> np.ndarray:
+    # by the first sample first, so that a constant feature becomes exactly zero
+    block -= block[:, :1].copy()
+    block -= block.mean(axis=1, keepdims=True)
+    return block
+
+
+def _unit(block: np.ndarray) -> np.ndarray:
+    return _scaled(block, np.sqrt(np.vecdot(block, block)))
+
+
+def _zscore(block: np.ndarray) -> np.ndarray:
+    block = _center(block)
+    return _scaled(block, np.sqrt(np.vecdot(block, block) / block.shape[1]))
+
+
+def _scaled(block: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    norms[norms == 0] = 1  # a zero feature stays zero, and is reported as such
+    block /= norms[:, None]
+    return block
+
+
+def _rank(block: np.ndarray) -> np.ndarray:
+    from scipy.stats import rankdata
+
+    return rankdata(block, axis=1)
+
+
+class _Refused(InputError):
+    """A value that a step cannot take; the row and column are filled in where they are known."""
+
+    row: int
+    column: int
+
+
+def _refuse(
+    bad: np.ndarray, block: np.ndarray, step: str, needs: str, hint: str | None = None
+) -> None:
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        error = _Refused(f"--transform {step} {needs}; found {block[row, column]:g}", hint=hint)
+        error.row, error.column = row, column
+        raise error
+
+
+FEATURE_STEPS: dict[str, Step] = {
+    "log1p": _log1p,
+    "log2": _log2,
+    "zscore": _zscore,
+    "center": _center,
+    "unit": _unit,
+    "rank": _rank,
+}
+"""Steps on each feature: z-scores divide by the root of the mean square; ranks average ties."""
+
+
+@dataclass(frozen=True)
+class SampleStep:
+    """A step that needs a number per sample.
+
+    Attributes
+    ----------
+    collect : callable
+        From a block (b, n) to each sample's part of a sum over features, shape (n,).
+    finish : callable
+        From the sums and the number of features to the numbers that `apply` takes, shape (n,).
+        Returns None where a sample cannot be transformed, with its index and why.
+    apply : callable
+        From a block and the numbers to the transformed block.
+    """
+
+    collect: Callable[[np.ndarray], np.ndarray]
+    finish: Callable[[np.ndarray, int], np.ndarray]
+    apply: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _cpm_sum(block: np.ndarray) -> np.ndarray:
+    _refuse(block < 0, block, "cpm", "needs counts", "negative values are no counts")
+    return block.sum(axis=0)
+
+
+def _cpm_finish(total: np.ndarray, _n_features: int) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return 1e6 / total
+
+
+def _cpm_apply(block: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    block *= factor
+    return block
+
+
+def _clr_sum(block: np.ndarray) -> np.ndarray:
+    _refuse(block < 0, block, "clr", "needs values of 0 or more")
+    return np.log1p(block).sum(axis=0)
+
+
+def _clr_finish(total: np.ndarray, n_features: int) -> np.ndarray:
+    return total / n_features
+
+
+def _clr_apply(block: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    np.log1p(block, out=block)
+    block -= mean
+    return block
+
+
+SAMPLE_STEPS = {
+    "cpm": SampleStep(_cpm_sum, _cpm_finish, _cpm_apply),
+    "clr": SampleStep(_clr_sum, _clr_finish, _clr_apply),
+}
+"""Counts per million; centred log-ratio of x + 1 (counts hold zeros)."""
+
+NAMES = (*FEATURE_STEPS, *SAMPLE_STEPS)
+
+
+def parse(text: str | None) -> tuple[str, ...]:
+    """Split the value of ``--transform`` into the names of its steps.
+
+    Raises
+    ------
+    UsageError
+        For a name that is no step.
+    """
+    steps = tuple(part.strip() for part in text.split(",")) if text else ()
+    for step in steps:
+        if step not in NAMES:
+            raise UsageError(
+                f"--transform {step!r} is not a step",
+                hint=f"the steps are {', '.join(sorted(NAMES))}, separated by commas",
+            )
+    return steps

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sfs_cli.errors import InputError
+from sfs_cli.graph.diffusion import diffusion_similarity
+from sfs_cli.graph.kernels import median_bandwidth, squared_distances
+from sfs_cli.graph.neighbors import knn_similarity, nearest_in_panel
+from sfs_cli.graph.similarity import SparseSimilarity, check_degrees
+from tests.oracles import similarities
+
+Data = tuple[np.ndarray, np.ndarray]
+
+
+def knn(X: np.ndarray, k: int) -> SparseSimilarity:
+    Z = X - X.mean(axis=0)
+    d2 = squared_distances(Z @ Z.T)
+    return knn_similarity(*nearest_in_panel(d2, 0, k), median_bandwidth(d2))
+
+
+@pytest.mark.parametrize("beta", [0.01, 0.5, 1.0, 1.7, 40.0, 3000.0])
+def test_diffusion_equals_the_twin(random: Data, beta: float) -> None:
+    X, _ = random
+    S = diffusion_similarity(knn(X, 4), beta).matrix
+    np.testing.assert_array_equal(S, S.T)
+    np.testing.assert_allclose(S, similarities.diffusion(X, 4, beta), rtol=1e-10, atol=1e-12)
+
+
+def test_diffusion_equals_the_twin_on_real_data(real: Data) -> None:
+    X, _ = real
+    S = diffusion_similarity(knn(X, 10))
+    np.testing.assert_allclose(S.matrix, similarities.diffusion(X, 10), rtol=1e-9, atol=1e-14)
+    check_degrees(S, None, "diffusion")
+
+
+def test_diffusion_times_add_up(random: Data) -> None:
+    graph = knn(random[0], 5)
+    parts = [diffusion_similarity(graph, beta).matrix for beta in (0.7, 1.1, 1.8)]
+    np.testing.assert_allclose(parts[0] @ parts[1], parts[2], rtol=1e-12)
+
+
+def test_diffusion_keeps_the_stationary_vector_and_is_never_negative(random: Data) -> None:
+    graph = knn(random[0], 3)
+    for beta in (0.1, 1.0, 25.0):
+        S = diffusion_similarity(graph, beta).matrix
+        root = np.sqrt(graph.degrees)
+        np.testing.assert_allclose(S @ root, root, rtol=1e-12)
+        assert S.min() >= 0.0
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0, np.nan, np.inf])
+def test_diffusion_refuses_a_beta_that_is_not_positive(beta: float) -> None:
+    with pytest.raises(InputError, match="beta"):
+        diffusion_similarity(SparseSimilarity(csr_array(np.ones((3, 3)))), beta)
+
+
+def test_diffusion_refuses_isolated_samples() -> None:
+    S = np.ones((3, 3))
+    S[1] = S[:, 1] = 0.0
+    with pytest.raises(InputError, match="1 of 3 samples"):
+        diffusion_similarity(SparseSimilarity(csr_array(S)))

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ortho_group
+
+from sfs_cli.errors import InputError
+from sfs_cli.graph.kernels import (
+    correlation,
+    linear,
+    median_bandwidth,
+    rbf,
+    self_tuning_bandwidths,
+    squared_distances,
+)
+from tests.oracles import similarities
+
+Data = tuple[np.ndarray, np.ndarray]
+
+
+def centred_gram(X: np.ndarray) -> np.ndarray:
+    Z = X - X.mean(axis=0)
+    return Z @ Z.T
+
+
+def distances_of(X: np.ndarray) -> np.ndarray:
+    return squared_distances(centred_gram(X))
+
+
+def assert_symmetric_with_unit_diagonal(S: np.ndarray) -> None:
+    np.testing.assert_array_equal(S, S.T)
+    np.testing.assert_array_equal(S.diagonal(), 1.0)
+
+
+def test_distances_equal_the_twin_on_random_data(random: Data) -> None:
+    X, _ = random
+    expected = similarities.distances(X) ** 2
+    np.testing.assert_allclose(distances_of(X), expected, rtol=1e-12)
+
+
+def test_rbf_with_every_bandwidth_equals_the_twin_on_real_data(real: Data) -> None:
+    X, _ = real
+    d2 = distances_of(X)
+    number = 1.3 * median_bandwidth(d2)
+    for twin, bandwidth in [
+        ("median", median_bandwidth(d2)),
+        ("self-tuning", self_tuning_bandwidths(d2)),
+        (number, number),
+    ]:
+        S = rbf(d2, bandwidth)
+        assert_symmetric_with_unit_diagonal(S)
+        np.testing.assert_allclose(S, similarities.rbf(X, twin), rtol=1e-10)
+
+
+def test_identical_samples_of_real_data_are_at_distance_zero(real: Data) -> None:
+    X, _ = real
+    same = np.array([[np.array_equal(a, b) for b in X] for a in X])
+    for offset in (0.0, 1e4):
+        np.testing.assert_array_equal(distances_of(X + offset) == 0.0, same)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 30),
+    st.integers(1, 400),
+    st.floats(1e-6, 1e6),
+    st.integers(0, 2**32 - 1),
+)
+def test_distances_are_symmetric_and_zero_exactly_for_copies(
+    n: int, m: int, scale: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    distinct = scale * rng.normal(size=(n, m))
+    copy_of = rng.integers(n, size=2 * n)
+    gram = centred_gram(distinct[copy_of])
+    # what another order of summation may do to any entry
+    gram *= 1.0 + np.finfo(np.float64).eps * rng.integers(-2, 3, size=gram.shape)
+    d2 = squared_distances(gram)
+    np.testing.assert_array_equal(d2, d2.T)
+    assert np.all(d2 >= 0.0)
+    same = copy_of[:, None] == copy_of
+    assert np.all(d2[same] == 0.0)
+    for i, first in enumerate(np.argmax(same, axis=1)):
+        np.testing.assert_array_equal(d2[i], d2[first])
+
+
+def test_noise_limit_follows_the_precision_of_the_gram_matrix() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(12, 3000)).astype(np.float32)
+    X[7] = X[2]
+    gram = X @ X.T
+    gram[7, 2] = np.nextafter(gram[7, 2], np.float32(0))
+    eps = float(np.finfo(np.float32).eps)
+    assert squared_distances(gram)[7, 2] > 0.0
+    assert squared_distances(gram, eps)[7, 2] == 0.0
+
+
+def test_distances_survive_rotation_and_shift_of_features(random: Data) -> None:
+    X, _ = random
+    rotation = ortho_group.rvs(X.shape[1], random_state=np.random.default_rng(3))
+    np.testing.assert_allclose(distances_of(X @ rotation + 7.0), distances_of(X), rtol=1e-10)
+
+
+def test_rbf_follows_a_permutation_of_samples(random: Data) -> None:
+    X, _ = random
+    order = np.random.default_rng(5).permutation(len(X))
+    d2, moved = distances_of(X), distances_of(X[order])
+    for bandwidths in (median_bandwidth, self_tuning_bandwidths):
+        S = rbf(d2, bandwidths(d2))
+        np.testing.assert_allclose(
+            rbf(moved, bandwidths(moved)), S[np.ix_(order, order)], rtol=1e-11
+        )
+
+
+def test_rbf_does_not_depend_on_the_unit_of_measurement(random: Data) -> None:
+    X, _ = random
+    d2, scaled = distances_of(X), distances_of(1024.0 * X)
+    np.testing.assert_allclose(
+        rbf(scaled, median_bandwidth(scaled)), rbf(d2, median_bandwidth(d2)), rtol=1e-12
+    )
+
+
+def test_panels_do_not_change_distances(monkeypatch: pytest.MonkeyPatch, random: Data) -> None:
+    X, _ = random
+    whole = distances_of(X)
+    bandwidths = self_tuning_bandwidths(whole)
+    monkeypatch.setattr("sfs_cli.graph.panels.PANEL_VALUES", 3 * len(X))
+    np.testing.assert_array_equal(distances_of(X), whole)
+    np.testing.assert_array_equal(self_tuning_bandwidths(whole), bandwidths)
+
+
+def test_inputs_are_not_written_to(random: Data) -> None:
+    X, _ = random
+    gram = centred_gram(X)
+    gram.flags.writeable = False
+    d2 = squared_distances(gram)
+    d2.flags.writeable = False
+    rbf(d2, median_bandwidth(d2))
+    rbf(d2, self_tuning_bandwidths(d2))
+    linear(gram)
+    raw = X @ X.T
+    raw.flags.writeable = False
+    correlation(raw, X.sum(axis=1), X.shape[1])
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 20])
+def test_median_is_over_pairs_not_over_the_matrix(n: int) -> None:
+    X = np.random.default_rng(n).normal(size=(n, 4))
+    expected = similarities.median_distance(similarities.distances(X))
+    assert median_bandwidth(distances_of(X)) == pytest.approx(expected, rel=1e-13)
+
+
+def test_median_leaves_out_infinite_distances() -> None:
+    d2 = np.array([[0, 4, np.inf], [4, 0, np.inf], [np.inf, np.inf, 0]], dtype=float)
+    assert median_bandwidth(d2) == 2.0
+
+
+def test_median_of_mostly_identical_samples_is_refused() -> None:
+    X = np.zeros((10, 3))
+    X[9] = 1.0
+    with pytest.raises(InputError, match="median distance between samples is 0") as caught:
+        median_bandwidth(distances_of(X))
+    assert "as a number" in str(caught.value)
+
+
+def test_median_of_one_sample_is_refused() -> None:
+    with pytest.raises(InputError, match="at least two samples"):
+        median_bandwidth(np.zeros((1, 1)))
+
+
+def test_self_tuning_counts_samples_with_seven_copies() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    X[4:12] = X[4]
+    with pytest.raises(InputError, match="0 for 8 samples") as caught:
+        self_tuning_bandwidths(distances_of(X))
+    assert "sample number 5, 6" in str(caught.value)
+
+
+def test_self_tuning_needs_more_samples_than_neighbours() -> None:
+    with pytest.raises(InputError, match="more than 7 samples, there are 7"):
+        self_tuning_bandwidths(np.zeros((7, 7)))
+
+
+@pytest.mark.parametrize("bandwidth", [0.0, -1.0, np.nan, np.inf, 1e-200])
+def test_rbf_refuses_a_bandwidth_that_is_not_a_positive_number(bandwidth: float) -> None:
+    with pytest.raises(InputError, match="positive finite"):
+        rbf(np.zeros((2, 2)), bandwidth)
+
+
+def test_rbf_of_far_samples_is_zero_without_warning() -> None:
+    S = rbf(np.array([[0.0, 1e300], [1e300, 0.0]]), 1e-100)
+    np.testing.assert_array_equal(S, np.eye(2))
+
+
+def test_linear_equals_the_twin(random: Data) -> None:
+    X, _ = random
+    expected = similarities.linear(X)
+    for gram in (centred_gram(X), centred_gram(X) + 3.0):
+        S = linear(gram)
+        np.testing.assert_array_equal(S, S.T)
+        np.testing.assert_allclose(S, expected, rtol=0, atol=1e-12 * expected.max())
+
+
+def test_correlation_equals_the_twin(random: Data) -> None:
+    X, _ = random
+    S = correlation(X @ X.T, X.sum(axis=1), X.shape[1])
+    assert_symmetric_with_unit_diagonal(S)
+    np.testing.assert_allclose(S, similarities.correlation(X), rtol=1e-10, atol=1e-12)
+
+
+def test_correlation_equals_the_twin_on_real_data(real: Data) -> None:
+    X, _ = real
+    S = correlation(X @ X.T, X.sum(axis=1), X.shape[1])
+    np.testing.assert_allclose(S, similarities.correlation(X), rtol=1e-9, atol=1e-12)
+
+
+def test_correlation_ignores_scale_and_shift_of_a_sample(random: Data) -> None:
+    X, _ = random
+    Y = X * np.linspace(0.5, 2.0, len(X))[:, None] + np.arange(len(X))[:, None]
+    np.testing.assert_allclose(
+        correlation(Y @ Y.T, Y.sum(axis=1), Y.shape[1]),
+        correlation(X @ X.T, X.sum(axis=1), X.shape[1]),
+        rtol=1e-9,
+        atol=1e-11,
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e5])
+def test_correlation_names_a_constant_sample(value: float) -> None:
+    X = np.random.default_rng(0).normal(size=(6, 50))
+    X[3] = value
+    with pytest.raises(InputError, match="1 samples have the same value") as caught:
+        correlation(X @ X.T, X.sum(axis=1), 50)
+    assert "sample number 4" in str(caught.value)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfs_cli.errors import InputError
+from sfs_cli.graph.labels import label_similarity
+from tests.oracles import similarities
+
+
+@pytest.mark.parametrize("codes", [[0, 1, 0, 2, 2, 2], [5, 5, 5], [3, 0, 9, 0], [0]])
+def test_labels_equal_the_twin(codes: list[int]) -> None:
+    S = label_similarity(np.array(codes))
+    np.testing.assert_allclose(S.to_dense(), similarities.label(np.array(codes)), rtol=1e-15)
+    np.testing.assert_allclose(S.degrees, 1.0, rtol=1e-15)
+
+
+def test_labels_are_a_projection() -> None:
+    S = label_similarity(np.random.default_rng(0).integers(4, size=30)).to_dense()
+    np.testing.assert_allclose(S @ S, S, atol=1e-15)
+
+
+def test_missing_labels_are_counted() -> None:
+    with pytest.raises(InputError, match="2 of 4 samples have no label") as caught:
+        label_similarity(np.array([0, -1, 1, -1]))
+    assert "sample number 2, 4" in str(caught.value)

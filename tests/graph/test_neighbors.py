@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from sfs_cli.errors import InputError, MissingExtraError
+from sfs_cli.graph.kernels import median_bandwidth, self_tuning_bandwidths, squared_distances
+from sfs_cli.graph.neighbors import (
+    approximate_neighbors,
+    knn_lengths,
+    knn_similarity,
+    nearest_in_panel,
+)
+from sfs_cli.graph.similarity import check_degrees
+from tests.oracles import similarities
+
+Data = tuple[np.ndarray, np.ndarray]
+
+
+def distances_of(X: np.ndarray) -> np.ndarray:
+    Z = X - X.mean(axis=0)
+    return squared_distances(Z @ Z.T)
+
+
+def sorted_neighbors(d2: np.ndarray, k: int) -> np.ndarray:
+    return np.array([similarities.neighbors(d2, i, k) for i in range(len(d2))])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_ties_are_broken_by_index(data: st.DataObject) -> None:
+    n = data.draw(st.integers(2, 25))
+    k = data.draw(st.integers(1, n - 1))
+    values = data.draw(st.integers(1, 6))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    d2 = rng.integers(values, size=(n, n)).astype(float)
+    np.fill_diagonal(d2, 0.0)
+    indices, nearest = nearest_in_panel(d2, 0, k)
+    np.testing.assert_array_equal(indices, sorted_neighbors(d2, k))
+    np.testing.assert_array_equal(nearest, np.take_along_axis(d2, indices, axis=1))
+    assert indices.dtype == np.int64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_panels_of_any_height_give_the_same_neighbours(
+    dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    d2 = rng.integers(9, size=(31, 31)).astype(dtype)
+    expected = sorted_neighbors(d2, 6)
+    for limit in (1, 70, 1 << 20):
+        monkeypatch.setattr("sfs_cli.graph.neighbors.PANEL_VALUES", limit)
+        for height in (1, 4, 31):
+            parts = [
+                nearest_in_panel(d2[low : low + height], low, 6) for low in range(0, 31, height)
+            ]
+            np.testing.assert_array_equal(np.concatenate([p[0] for p in parts]), expected)
+            assert all(p[1].dtype == dtype for p in parts)
+
+
+def test_the_panel_is_not_written_to_and_its_diagonal_not_read() -> None:
+    d2 = np.random.default_rng(0).random((8, 8))
+    d2.flags.writeable = False
+    indices, _ = nearest_in_panel(d2, 0, 7)
+    assert not np.any(indices == np.arange(8)[:, None])
+
+
+@pytest.mark.parametrize("k", [0, 5, 6])
+def test_impossible_numbers_of_neighbours_are_refused(k: int) -> None:
+    with pytest.raises(InputError, match="neighbours"):
+        nearest_in_panel(np.zeros((5, 5)), 0, k)
+
+
+def test_knn_with_every_weight_equals_the_twin_on_random_data(random: Data) -> None:
+    X, _ = random
+    d2 = distances_of(X)
+    indices, near = nearest_in_panel(d2, 0, 4)
+    for weight, twin, bandwidth in [
+        ("rbf", "median", median_bandwidth(d2)),
+        ("rbf", "self-tuning", self_tuning_bandwidths(d2)),
+        ("rbf", 3.5, 3.5),
+        ("binary", "median", None),
+    ]:
+        S = knn_similarity(indices, near, bandwidth, weight)
+        expected = similarities.knn(X, 4, weight, twin)
+        np.testing.assert_allclose(S.to_dense(), expected, rtol=1e-11)
+        np.testing.assert_array_equal(S.to_dense(), S.to_dense().T)
+        assert S.matrix.nnz == np.count_nonzero(expected)
+
+
+def test_knn_equals_the_twin_on_real_data(real: Data) -> None:
+    X, _ = real
+    d2 = distances_of(X)
+    S = knn_similarity(*nearest_in_panel(d2, 0, 10), median_bandwidth(d2))
+    np.testing.assert_allclose(S.to_dense(), similarities.knn(X, 10), rtol=1e-10)
+    check_degrees(S, None, "knn")
+
+
+def test_knn_follows_a_permutation_of_samples(random: Data) -> None:
+    X, _ = random
+    order = np.random.default_rng(5).permutation(len(X))
+    graphs = [
+        knn_similarity(*nearest_in_panel(distances_of(Y), 0, 5), 4.0).to_dense()
+        for Y in (X, X[order])
+    ]
+    np.testing.assert_allclose(graphs[1], graphs[0][np.ix_(order, order)], rtol=1e-11)
+
+
+def test_knn_breaks_ties_of_identical_samples_by_index() -> None:
+    X = np.random.default_rng(2).normal(size=(6, 900))[[0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]]
+    for k in range(1, 11):
+        S = knn_similarity(*nearest_in_panel(distances_of(X), 0, k), weight="binary")
+        np.testing.assert_array_equal(S.to_dense(), similarities.knn(X, k, "binary"))
+
+
+def test_an_edge_measured_twice_has_one_weight() -> None:
+    indices = np.array([[1], [0]])
+    d2 = np.array([[4.0], [4.0 + 1e-12]])
+    S = knn_similarity(indices, d2, 2.0).to_dense()
+    assert S[0, 1] == S[1, 0] == np.exp(-0.5)
+
+
+def test_weights_that_underflow_are_found_as_zero_degrees() -> None:
+    d2 = distances_of(np.array([[0.0], [1.0], [2.0], [1e6], [2e6]]))
+    S = knn_similarity(*nearest_in_panel(d2, 0, 1), 1.0)
+    with pytest.raises(InputError, match=r"2 of 5 samples .*\(2 zero") as caught:
+        check_degrees(S, list("abcde"), "knn")
+    assert caught.value.where == "knn: d, e"
+    assert "larger bandwidth" in str(caught.value)
+
+
+def test_rbf_weights_need_a_bandwidth() -> None:
+    with pytest.raises(ValueError, match="bandwidth"):
+        knn_similarity(np.array([[1], [0]]), np.ones((2, 1)))
+
+
+def test_edges_between_identical_samples_have_length_zero_and_carry_paths() -> None:
+    X = np.array([[0.0], [1.0], [1.0], [2.0]])
+    indices = np.array([[1], [2], [3], [2]])
+    d2 = np.square(X - X[indices[:, 0]])
+    lengths = knn_lengths(indices, d2)
+    assert lengths.nnz == 6
+    np.testing.assert_array_equal(dijkstra(lengths)[0], [0.0, 1.0, 1.0, 2.0])
+
+
+def test_lengths_are_the_distances_of_knn_edges(real: Data) -> None:
+    X, _ = real
+    lengths = knn_lengths(*nearest_in_panel(distances_of(X), 0, 10))
+    edges = np.zeros(lengths.shape, dtype=bool)
+    edges[lengths.tocoo().row, lengths.tocoo().col] = True
+    np.testing.assert_array_equal(edges, similarities.knn(X, 10, "binary") > 0)
+    expected = np.where(edges, similarities.distances(X), 0.0)
+    np.testing.assert_allclose(lengths.toarray(), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+def test_approximate_neighbours_are_nearly_the_exact_ones(convert: type) -> None:
+    pytest.importorskip("pynndescent")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 8)) * (rng.random((400, 8)) < 0.7)
+    d2 = np.array([[np.sum((a - b) ** 2) for b in X] for a in X])
+    exact, _ = nearest_in_panel(d2, 0, 5)
+    indices, near = approximate_neighbors(convert(X), 5, seed=1)
+    again, near_again = approximate_neighbors(convert(X), 5, seed=1)
+    np.testing.assert_array_equal(indices, again)
+    np.testing.assert_array_equal(near, near_again)
+    np.testing.assert_allclose(near, np.take_along_axis(d2, indices, axis=1), rtol=1e-12)
+    assert not np.any(indices == np.arange(400)[:, None])
+    assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(indices, exact)]) > 0.98
+
+
+def test_approximate_neighbours_of_identical_samples_leave_out_the_sample() -> None:
+    pytest.importorskip("pynndescent")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4, 3))[rng.integers(4, size=120)]
+    indices, near = approximate_neighbors(X, 10, seed=0)
+    np.testing.assert_array_equal(near, 0.0)
+    assert np.all(np.diff(indices, axis=1) > 0)
+    assert not np.any(indices == np.arange(120)[:, None])
+
+
+def test_missing_pynndescent_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynndescent", None)
+    with pytest.raises(MissingExtraError, match="pynndescent") as caught:
+        approximate_neighbors(np.zeros((5, 2)), 2, seed=0)
+    assert "singlecell" in str(caught.value)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfs_cli.errors import InputError
+from sfs_cli.graph.kernels import squared_distances
+from sfs_cli.graph.relieff import relieff_similarity
+from tests.oracles import similarities
+
+Data = tuple[np.ndarray, np.ndarray]
+
+
+def distances_of(X: np.ndarray) -> np.ndarray:
+    Z = X - X.mean(axis=0)
+    return squared_distances(Z @ Z.T)
+
+
+@pytest.mark.parametrize("k", [1, 5, 12])
+def test_relieff_equals_the_twin_on_random_data(random: Data, k: int) -> None:
+    X, codes = random
+    S = relieff_similarity(distances_of(X), codes, k).to_dense()
+    np.testing.assert_array_equal(S, S.T)
+    np.testing.assert_array_equal(S.diagonal(), 1.0)
+    np.testing.assert_allclose(S, similarities.relieff(X, codes, k), rtol=1e-14)
+
+
+def test_relieff_equals_the_twin_on_real_data(real: Data) -> None:
+    X, codes = real
+    S = relieff_similarity(distances_of(X), codes, 5).to_dense()
+    np.testing.assert_allclose(S, similarities.relieff(X, codes, 5), rtol=1e-14)
+
+
+def test_relieff_breaks_ties_by_index() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(3, size=(30, 2)).astype(float)
+    codes = rng.permutation(np.repeat([0, 3], 15))
+    S = relieff_similarity(squared_distances(X @ X.T), codes, 4).to_dense()
+    np.testing.assert_allclose(S, similarities.relieff(X, codes, 4), rtol=1e-14)
+
+
+def test_relieff_form_is_the_difference_of_misses_and_hits(random: Data) -> None:
+    """f' (D - S) f is half of Eq. 3.16's sum over hits minus that over misses."""
+    X, codes = random
+    k = 3
+    S = relieff_similarity(distances_of(X), codes, k)
+    d = similarities.distances(X)
+    for f in X.T[:5] - X.T[:5].mean(axis=1, keepdims=True):
+        total = 0.0
+        for i in range(len(X)):
+            for c in range(3):
+                members = [j for j in range(len(X)) if codes[j] == c]
+                near = similarities.neighbors(d, i, k, among=members)
+                share = np.sum((f[i] - f[near]) ** 2) / k
+                total += share if c == codes[i] else -share / 2
+        form = f @ (S.degrees * f) - f @ S.matmul(f[None])[0]
+        assert form == pytest.approx(total / 2, rel=1e-10)
+
+
+def test_relieff_does_not_depend_on_the_order_of_samples(random: Data) -> None:
+    X, codes = random
+    order = np.random.default_rng(1).permutation(len(X))
+    S = relieff_similarity(distances_of(X), codes, 4).to_dense()
+    moved = relieff_similarity(distances_of(X[order]), codes[order], 4).to_dense()
+    np.testing.assert_allclose(moved, S[np.ix_(order, order)], rtol=1e-14)
+
+
+def test_relieff_names_a_class_that_is_too_small() -> None:
+    codes = np.array([0] * 9 + [1] * 5)
+    with pytest.raises(InputError, match="class tumor has 5 samples, too few for 5") as caught:
+        relieff_similarity(np.zeros((14, 14)), codes, 5, ["normal", "tumor"])
+    assert "at most 4 neighbours" in str(caught.value)
+    with pytest.raises(InputError, match="class 1 has 5"):
+        relieff_similarity(np.zeros((14, 14)), codes, 5)
+
+
+def test_relieff_needs_two_classes_and_every_label() -> None:
+    with pytest.raises(InputError, match="two classes"):
+        relieff_similarity(np.zeros((6, 6)), np.zeros(6, dtype=int), 2)
+    with pytest.raises(InputError, match="1 of 6 samples have no label"):
+        relieff_similarity(np.zeros((6, 6)), np.array([0, 0, 0, 1, 1, -1]), 1)

@@ -1,0 +1,240 @@
+"""How the reader tests write one small matrix in each format.
+
+Each writer takes a folder, the matrix (features in rows), the feature ids and the sample ids, and
+returns the path to open.
+"""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import anndata as ad
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import feather
+from scipy import sparse
+
+Writer = Callable[[Path, np.ndarray, Sequence[str], Sequence[str]], Path]
+
+
+def number(value: float) -> str:
+    return "" if np.isnan(value) else repr(float(value))
+
+
+def delimited(
+    matrix: np.ndarray,
+    features: Sequence[str],
+    samples: Sequence[str],
+    delimiter: str,
+    *,
+    end: str = "\n",
+    corner: Sequence[str] = ("id",),
+    quote: str = "",
+) -> str:
+    quoted = [f"{quote}{name}{quote}" for name in (*corner, *samples)]
+    lines = [delimiter.join(quoted)]
+    for name, row in zip(features, matrix, strict=True):
+        lines.append(delimiter.join([f"{quote}{name}{quote}", *map(number, row)]))
+    return end.join(lines) + end
+
+
+def write_csv(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "matrix.csv"
+    path.write_text(delimited(matrix, features, samples, ","))
+    return path
+
+
+def write_tsv_gz(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "matrix.tsv.gz"
+    path.write_bytes(gzip.compress(delimited(matrix, features, samples, "\t").encode()))
+    return path
+
+
+def write_txt_zst(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "matrix.txt.zst"
+    text = delimited(matrix, features, samples, ";").encode()
+    path.write_bytes(pa.Codec("zstd").compress(text, asbytes=True))
+    return path
+
+
+def write_r_csv(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "from_r.csv"
+    text = delimited(matrix, features, samples, ",", end="\r\n", corner=("",), quote='"')
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    return path
+
+
+def write_r_table(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "from_r.txt"
+    filled = np.array(matrix, dtype=float)
+    text = delimited(filled, features, samples, " ", corner=(), quote='"')
+    path.write_text(text.replace("  ", " NA ").replace("  ", " NA ").replace(" \n", " NA\n"))
+    return path
+
+
+def write_gct(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "matrix.gct"
+    rows = [
+        "\t".join([name, f'5" end of {name}', *map(number, row)])
+        for name, row in zip(features, matrix, strict=True)
+    ]
+    head = ["#1.2", f"{len(features)}\t{len(samples)}\t\t", "\t".join(["Name", "Desc", *samples])]
+    path.write_text("\n".join([*head, *rows]) + "\n")
+    return path
+
+
+def write_gct13(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "matrix13.gct.gz"
+    rows = [
+        "\t".join([name, "chr1", "a gene", *map(number, row)])
+        for name, row in zip(features, matrix, strict=True)
+    ]
+    head = [
+        "#1.3",
+        f"{len(features)}\t{len(samples)}\t2\t1",
+        "\t".join(["id", "chromosome", "what", *samples]),
+        "\t".join(["batch", "na", "na", *(f"b{i % 2}" for i in range(len(samples)))]),
+    ]
+    path.write_bytes(gzip.compress(("\n".join([*head, *rows]) + "\n").encode()))
+    return path
+
+
+def table(matrix: np.ndarray, features: Sequence[str], samples: Sequence[str]) -> pa.Table:
+    columns = [pa.array(list(features)), *(pa.array(column) for column in matrix.T)]
+    return pa.Table.from_arrays(columns, names=["feature_id", *samples])
+
+
+def write_parquet(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "matrix.parquet"
+    pq.write_table(table(matrix, features, samples), path, row_group_size=9)
+    return path
+
+
+def write_pandas_parquet(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "from_pandas.parquet"
+    pd.DataFrame(matrix, index=list(features), columns=list(samples)).to_parquet(path)
+    return path
+
+
+def write_feather(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "matrix.feather"
+    feather.write_feather(table(matrix, features, samples), path, compression="lz4", chunksize=9)
+    return path
+
+
+def write_arrow(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "matrix.arrow"
+    feather.write_feather(table(matrix, features, samples), path, compression="uncompressed")
+    return path
+
+
+def annotated(stored, features: Sequence[str], samples: Sequence[str]) -> ad.AnnData:
+    obs, var = pd.DataFrame(index=list(samples)), pd.DataFrame(index=list(features))
+    return ad.AnnData(stored, obs=obs, var=var)
+
+
+def write_h5ad(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "dense.h5ad"
+    annotated(matrix.T.copy(), features, samples).write_h5ad(path)
+    return path
+
+
+def write_h5ad_csr(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "csr.h5ad"
+    annotated(sparse.csr_matrix(matrix.T), features, samples).write_h5ad(path)
+    return path
+
+
+def write_h5ad_csc(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "csc.h5ad"
+    annotated(sparse.csc_matrix(matrix.T), features, samples).write_h5ad(path, compression="gzip")
+    return path
+
+
+def write_zarr_as(folder: Path, stored, features, samples, zarr_format: int) -> Path:
+    path = folder / "matrix.zarr"
+    with ad.settings.override(zarr_write_format=zarr_format), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on the defaults of its next version
+        annotated(stored, features, samples).write_zarr(path)
+    return path
+
+
+def write_zarr2(folder: Path, matrix, features, samples) -> Path:
+    return write_zarr_as(folder, matrix.T.copy(), features, samples, 2)
+
+
+def write_zarr3(folder: Path, matrix, features, samples) -> Path:
+    return write_zarr_as(folder, sparse.csr_matrix(matrix.T), features, samples, 3)
+
+
+def coordinates(matrix: np.ndarray, *, by_sample: bool = True) -> str:
+    by_major = sparse.csr_matrix(matrix.T if by_sample else matrix).tocoo()
+    pairs = [(by_major.col, by_major.row), (by_major.row, by_major.col)][not by_sample]
+    head = ["%%MatrixMarket matrix coordinate real general", "%", ""]
+    head[2] = f"{matrix.shape[0]} {matrix.shape[1]} {by_major.nnz}"
+    entries = (f"{i + 1} {j + 1} {v!r}" for i, j, v in zip(*pairs, by_major.data.tolist()))
+    return "\n".join([*head, *entries]) + "\n"
+
+
+def write_tenx_folder(folder: Path, matrix, features, samples) -> Path:
+    genes = "".join(f"ID{i}\t{name}\tGene Expression\n" for i, name in enumerate(features))
+    members = {"features": genes, "barcodes": "".join(f"{name}\n" for name in samples)}
+    for name, text in members.items():
+        (folder / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "matrix.mtx.gz").write_bytes(gzip.compress(coordinates(matrix).encode()))
+    return folder
+
+
+def write_mtx_by_feature(folder: Path, matrix, features, samples) -> Path:
+    (folder / "GSM1_genes.tsv").write_text("".join(f"{name}\tsame\n" for name in features))
+    (folder / "GSM1_barcodes.tsv").write_text("".join(f"{name}\n" for name in samples))
+    path = folder / "GSM1_matrix.mtx"
+    path.write_text(coordinates(matrix, by_sample=False))
+    return path
+
+
+def write_tenx_h5(folder: Path, matrix, features, samples) -> Path:
+    path = folder / "matrix.h5"
+    stored = sparse.csr_matrix(matrix.T)
+    with h5py.File(path, "w") as file:
+        group = file.create_group("matrix")
+        for name in ("data", "indices", "indptr"):
+            group[name] = getattr(stored, name)
+        group["shape"] = matrix.shape
+        group["barcodes"] = np.array(samples, "S")
+        group["features/id"] = np.array([f"ID{i}" for i in range(len(features))], "S")
+        group["features/name"] = np.array(features, "S")
+        group["features/feature_type"] = np.array(["Gene Expression"] * len(features), "S")
+    return path
+
+
+CASES: dict[str, Writer] = {
+    "csv": write_csv,
+    "tsv.gz": write_tsv_gz,
+    "txt.zst": write_txt_zst,
+    "csv from R": write_r_csv,
+    "table from R": write_r_table,
+    "gct 1.2": write_gct,
+    "gct 1.3": write_gct13,
+    "parquet": write_parquet,
+    "parquet from pandas": write_pandas_parquet,
+    "feather": write_feather,
+    "arrow": write_arrow,
+    "h5ad dense": write_h5ad,
+    "h5ad csr": write_h5ad_csr,
+    "h5ad csc": write_h5ad_csc,
+    "zarr 2 dense": write_zarr2,
+    "zarr 3 csr": write_zarr3,
+    "10x folder": write_tenx_folder,
+    "mtx by feature": write_mtx_by_feature,
+    "10x h5": write_tenx_h5,
+}
+
+# formats that hold counts and nothing else, so neither fractions nor NaN can be asked of them
+COUNTS_ONLY: set[str] = set()

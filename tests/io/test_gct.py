@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfs_cli.errors import InputError
+from sfs_cli.io.base import ReadOptions
+from sfs_cli.io.gct import open_gct
+
+GCT13 = [
+    "#1.3",
+    "2\t3\t1\t2",
+    "id\tsymbol\ts1\ts2\ts3",
+    "batch\tna\tx\ty\tna",
+    "age\tna\t40\t50\t60",
+    "p1\tTP53\t1\t2\t3",
+    'p2\t5" end\t4\tNaN\t6',
+]
+GCT12 = ["#1.2", "2\t2", "Name\tDescription\ts1\ts2", "p1\td\t1\t2", "p2\t\t3\t4"]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def _write(lines, end="\n"):
+        path = tmp_path / "m.gct"
+        path.write_bytes((end.join(lines) + end).encode())
+        return path
+
+    return _write
+
+
+def read(path):
+    reader = open_gct(path, ReadOptions(dtype="float64"))
+    blocks = list(reader.blocks())
+    reader.close()
+    return reader, [i for b in blocks for i in b.ids], np.concatenate([b.values for b in blocks])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_version_1_3_skips_row_fields_and_keeps_sample_annotations(write, end):
+    reader, ids, values = read(write(GCT13, end))
+    assert reader.fixed_rows == "features"
+    assert list(reader.column_ids) == ["s1", "s2", "s3"]
+    assert ids == ["p1", "p2"]
+    np.testing.assert_array_equal(values, [[1, 2, 3], [4, np.nan, 6]])
+    assert reader.annotations.obs.to_pydict() == {
+        "batch": ["x", "y", None],
+        "age": ["40", "50", "60"],
+    }
+
+
+def test_version_1_2_has_an_empty_description_and_no_annotations(write):
+    reader, ids, values = read(write(GCT12))
+    assert ids == ["p1", "p2"]
+    assert reader.annotations.obs is None
+    np.testing.assert_array_equal(values, [[1, 2], [3, 4]])
+
+
+def changed(lines, at, line):
+    return [*lines[:at], line, *lines[at + 1 :]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (changed(GCT12, 0, "#1.1"), "#1.1"),
+        (changed(GCT12, 1, "2"), "line 2"),
+        (changed(GCT12, 1, "two\t2"), "line 2"),
+        (changed(GCT12, 1, "3\t2"), "3 rows, but it has 2"),
+        (changed(GCT12, 1, "1\t2"), "1 rows, but it has 2"),
+        (changed(GCT12, 1, "2\t3"), "3 samples"),
+        (changed(GCT12, 2, "Name\tDescription\t\ts2"), "column 3 has no id"),
+        (changed(GCT12, 4, "p2\td\t3"), "line 5"),
+        (changed(GCT12, 4, "p2\td\t3\tx"), "line 5, column 's2'"),
+        (changed(GCT13, 3, "batch\tna\tx\ty\tz\tw"), "line 4"),
+        (GCT12[:3], "no rows"),
+        (GCT12[:1], "ends before"),
+    ],
+)
+def test_what_is_wrong_is_named(write, lines, expected):
+    with pytest.raises(InputError) as caught:
+        read(write(lines))
+    assert expected in str(caught.value)
+
+
+def test_a_real_file_holds_what_it_declares(shared_data):
+    reader, ids, values = read(shared_data / "leukemia" / "expression.gct")
+    assert reader.n_rows == len(ids) == len(values) == 9020
+    assert len(reader.column_ids) == values.shape[1] == 48
+    assert np.isfinite(values).all()

@@ -1,0 +1,274 @@
+"""AnnData in HDF5: layouts of the matrix, annotations, graphs, and damage."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+
+import anndata as ad
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from sfs_cli.errors import InputError, UsageError
+from sfs_cli.io.base import ReadOptions
+from sfs_cli.io.h5ad import open_h5ad, read_obsp
+
+CELLS = [f"cell{i}" for i in range(40)]
+GENES = [f"g{i}" for i in range(15)]
+
+
+@pytest.fixture
+def adata():
+    rng = np.random.default_rng(3)
+    counts = sparse.csr_matrix(rng.poisson(0.6, (40, 15)).astype(np.float32))
+    obs = pd.DataFrame(
+        {
+            "type": pd.Categorical(["B", None, "T", "T"] * 10),
+            "plate": pd.Categorical([1, 2] * 20),
+            "age": np.arange(40),
+            "note": ["x", None] * 20,
+        },
+        index=CELLS,
+    )
+    made = ad.AnnData(counts, obs=obs, var=pd.DataFrame(index=GENES))
+    made.raw = made.copy()
+    made = made[:, :10].copy()
+    made.layers["counts"] = made.X.astype(np.int64)
+    made.layers["by gene"] = sparse.csc_matrix(made.X * 2)
+    made.layers["dense"] = made.X.toarray() * 3
+    made.obsp["connectivities"] = sparse.random(40, 40, 0.2, "csr", rng=rng)
+    made.obsp["dense"] = rng.random((40, 40))
+    return made
+
+
+@pytest.fixture
+def path(adata, tmp_path):
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    return tmp_path / "a.h5ad"
+
+
+def read(path, **options):
+    reader = open_h5ad(path, ReadOptions(**options))
+    blocks = list(reader.blocks())
+    reader.close()
+    dense = [b.values.toarray() if reader.sparse else b.values for b in blocks]
+    return [i for b in blocks for i in b.ids], np.concatenate(dense), reader
+
+
+def edit(path, change):
+    with h5py.File(path, "r+") as file:
+        change(file)
+
+
+def test_layers_and_raw_are_each_themselves(path, adata):
+    X = adata.X.toarray()
+    np.testing.assert_array_equal(read(path)[1], X)
+    ids, counts, _ = read(path, layer="counts")
+    assert (ids, counts.dtype) == (CELLS, np.float32)
+    np.testing.assert_array_equal(counts, X)
+    np.testing.assert_array_equal(read(path, layer="dense")[1], 3 * X)
+    _, raw, reader = read(path, use_raw=True)
+    np.testing.assert_array_equal(raw, adata.raw.X.toarray())
+    assert list(reader.column_ids) == GENES
+
+
+def test_csc_comes_by_feature(path, adata):
+    ids, values, reader = read(path, layer="by gene", block_bytes=300)
+    assert reader.fixed_rows == "features"
+    assert (ids, list(reader.column_ids)) == (GENES[:10], CELLS)
+    np.testing.assert_array_equal(values, 2 * adata.X.toarray().T)
+
+
+def test_sparse_blocks_are_cut_by_entries(path, adata):
+    reader = open_h5ad(path, ReadOptions(block_bytes=400))
+    sizes = [(b.values.nnz * 8 + len(b.ids) * 8, len(b.ids)) for b in reader.blocks()]
+    reader.close()
+    assert len(sizes) > 3
+    assert all(size <= 400 or rows == 1 for size, rows in sizes)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "rows"), [((1, 300), "samples"), ((200, 1), "features"), (None, "samples")]
+)
+def test_dense_chunks_are_each_unpacked_about_once(tmp_path, chunks, rows):
+    X = np.random.default_rng(0).random((200, 300)).astype(np.float32)
+    path = tmp_path / "d.h5ad"
+    ad.AnnData(X).write_h5ad(path)
+
+    def rechunk(file):
+        attributes = dict(file["X"].attrs)
+        del file["X"]
+        file.create_dataset("X", data=X, chunks=chunks).attrs.update(attributes)
+
+    edit(path, rechunk)
+    _, values, reader = read(path, block_bytes=20_000)
+    assert reader.fixed_rows == rows
+    np.testing.assert_array_equal(values if rows == "samples" else values.T, X)
+    assert values.flags.c_contiguous
+
+
+def test_annotations_keep_categories_as_strings_and_list_graphs(path):
+    _, _, reader = read(path)
+    obs = reader.annotations.obs.to_pydict()
+    assert obs["type"][:4] == ["B", None, "T", "T"]
+    assert obs["plate"][:2] == ["1", "2"]
+    assert obs["age"] == list(range(40))
+    assert obs["note"][:2] == ["x", None]
+    assert sorted(reader.annotations.graphs) == ["connectivities", "dense"]
+
+
+def test_obsp_is_read_with_its_samples(path, adata):
+    graph, samples = read_obsp(path, "connectivities")
+    assert samples == CELLS
+    assert isinstance(graph, sparse.csr_array)
+    np.testing.assert_array_equal(graph.toarray(), adata.obsp["connectivities"].toarray())
+    np.testing.assert_array_equal(read_obsp(path, "dense")[0], adata.obsp["dense"])
+    with pytest.raises(InputError, match="no graph 'umap'") as caught:
+        read_obsp(path, "umap")
+    assert "connectivities, dense" in caught.value.hint
+
+
+def test_missing_layer_lists_those_there_are(path):
+    with pytest.raises(InputError, match="no layer 'spliced'") as caught:
+        read(path, layer="spliced")
+    assert all(name in caught.value.hint for name in ("by gene", "counts", "dense"))
+    with pytest.raises(UsageError):
+        read(path, layer="counts", use_raw=True)
+
+
+def test_missing_X_and_missing_raw_are_refused(tmp_path):
+    path = tmp_path / "a.h5ad"
+    layers = {"counts": np.ones((3, 2))}
+    ad.AnnData(None, layers=layers, obs=pd.DataFrame(index=CELLS[:3])).write_h5ad(path)
+    with pytest.raises(InputError, match="there is no X") as caught:
+        read(path)
+    assert "counts" in caught.value.hint
+    with pytest.raises(InputError, match="no raw"):
+        read(path, use_raw=True)
+    assert read(path, layer="counts")[1].sum() == 6
+
+
+def test_hdf5_that_is_not_anndata_is_refused(tmp_path):
+    path = tmp_path / "other.h5ad"
+    with h5py.File(path, "w") as file:
+        file["matrix/data"] = [1.0]
+    with pytest.raises(InputError, match="not AnnData") as caught:
+        read(path)
+    assert "matrix" in caught.value.where
+
+
+def test_obs_without_an_index_is_refused(path):
+    edit(path, lambda file: file["obs"].attrs.__delitem__("_index"))
+    with pytest.raises(InputError, match="obs"):
+        read(path)
+
+
+def test_more_names_than_rows_are_refused(path):
+    def shorten(file):
+        file["X"].attrs["shape"] = (39, 10)
+        indptr = file["X/indptr"][:-1]
+        del file["X/indptr"]
+        file["X/indptr"] = indptr
+        for name in ("data", "indices"):
+            values = file[f"X/{name}"][: indptr[-1]]
+            del file[f"X/{name}"]
+            file[f"X/{name}"] = values
+
+    edit(path, shorten)
+    with pytest.raises(InputError, match="X is 39 x 10, but obs has 40 and var 10 names"):
+        read(path)
+
+
+def set_item(name, index, value):
+    def change(file):
+        file[name][index] = value
+
+    return change
+
+
+def repeat_column(file):
+    indices, indptr = file["X/indices"], file["X/indptr"][:]
+    first = int(indptr[np.argmax(np.diff(indptr) >= 2)])
+    indices[first + 1] = indices[first]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (set_item("X/indices", 0, 10), "outside 0 to 9"),
+        (set_item("X/indices", 0, -1), "outside 0 to 9"),
+        (set_item("X/indptr", 3, 10_000), "damaged"),
+        (set_item("X/indptr", -1, 5), "damaged"),
+        (repeat_column, "two values for one row and column"),
+    ],
+)
+def test_sparse_arrays_that_contradict_each_other_are_refused(path, change, message):
+    edit(path, change)
+    with pytest.raises(InputError, match=message):
+        read(path)
+
+
+def test_unsorted_indices_give_the_same_matrix(path, adata):
+    def reverse(file):
+        indptr = file["X/indptr"][:]
+        for name in ("X/data", "X/indices"):
+            values = file[name][:]
+            parts = [values[a:b][::-1] for a, b in pairwise(indptr)]
+            file[name][:] = np.concatenate(parts)
+
+    edit(path, reverse)
+    np.testing.assert_array_equal(read(path)[1], adata.X.toarray())
+
+
+def test_values_out_of_the_range_of_float32_are_refused(tmp_path):
+    path = tmp_path / "big.h5ad"
+    ad.AnnData(np.array([[1.0, 1e200]])).write_h5ad(path)
+    with pytest.raises(InputError, match="out of the range") as caught:
+        read(path)
+    assert "--dtype float64" in caught.value.hint
+    assert read(path, dtype="float64")[1][0, 1] == 1e200
+
+
+@pytest.mark.parametrize("keep", [100, 0.5, 0.98])
+def test_truncated_file_is_refused(path, keep):
+    whole = path.read_bytes()
+    path.write_bytes(whole[: keep if keep > 1 else int(keep * len(whole))])
+    with pytest.raises(InputError, match="cannot be read as HDF5"):
+        read(path)
+
+
+def test_damaged_chunk_is_refused(tmp_path):
+    path = tmp_path / "z.h5ad"
+    X = np.random.default_rng(0).random((300, 200))
+    ad.AnnData(X).write_h5ad(path, compression="gzip")
+    with h5py.File(path) as file:
+        chunk = file["X"].id.get_chunk_info(0)
+    data = bytearray(path.read_bytes())
+    data[chunk.byte_offset + 20 : chunk.byte_offset + 80] = bytes(60)
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="cannot be read as h5ad"):
+        read(path)
+
+
+def test_real_file_of_an_old_version_agrees_with_anndata(shared_data):
+    path = shared_data / "pbmc68k_reduced" / "10x_pbmc68k_reduced.h5ad"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = ad.read_h5ad(path)
+    ids, values, reader = read(path, block_bytes=100_000)
+    assert ids == list(expected.obs_names)
+    assert list(reader.column_ids) == list(expected.var_names)
+    np.testing.assert_array_equal(values, expected.X)
+    obs = reader.annotations.obs
+    assert obs["bulk_labels"].to_pylist() == list(expected.obs["bulk_labels"])
+    assert obs["n_genes"].to_pylist() == list(expected.obs["n_genes"])
+    _, raw, reader = read(path, use_raw=True, block_bytes=100_000)
+    np.testing.assert_array_equal(raw, expected.raw.X.toarray())
+    assert reader.sparse
+    assert sorted(reader.annotations.graphs) == ["connectivities", "distances"]
+    graph, samples = read_obsp(path, "connectivities")
+    assert samples == ids
+    assert (graph != sparse.csr_array(expected.obsp["connectivities"])).nnz == 0

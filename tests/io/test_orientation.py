@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from sfs_cli.errors import InputError, UsageError
+from sfs_cli.io.base import Annotations
+from sfs_cli.io.orientation import decide
+
+GENES, SAMPLES = ["g1", "g2", "g3", "g4"], ["s1", "s2", "s3"]
+
+
+@dataclass
+class Opened:
+    column_ids: list[str]
+    rows: list[str]
+    fixed_rows: str | None = None
+    path: Path = Path("m.csv")
+    format: str = "text"
+    sparse: bool = False
+    n_rows: int | None = None
+    annotations: Annotations = field(default_factory=Annotations)
+
+    def first_row_ids(self):
+        return self.rows
+
+    def blocks(self):
+        raise AssertionError("deciding must not read the matrix")
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "known", "expected"),
+    [
+        (SAMPLES, GENES, SAMPLES, "features"),
+        (GENES, SAMPLES, SAMPLES, "samples"),
+        (SAMPLES, GENES, [], "features"),
+        (SAMPLES, GENES, ["other"], "features"),
+        (GENES, SAMPLES, ["s2"], "samples"),
+        (GENES, SAMPLES[:1], SAMPLES, "samples"),
+        ([*SAMPLES, "s4"], ["s1", *GENES], [*SAMPLES, "s4"], "features"),
+    ],
+)
+def test_known_samples_decide_and_else_the_convention(columns, rows, known, expected):
+    axis, reason = decide(Opened(columns, rows), "auto", known)
+    assert axis == expected
+    assert f"rows are {expected}" in reason or "convention" in reason
+
+
+@pytest.mark.parametrize("rows", ["features", "samples"])
+def test_the_users_word_outweighs_the_ids(rows):
+    assert decide(Opened(SAMPLES, GENES), rows, SAMPLES)[0] == rows
+
+
+@pytest.mark.parametrize("fixed", ["features", "samples"])
+def test_the_format_decides_and_may_not_be_contradicted(fixed):
+    other = "samples" if fixed == "features" else "features"
+    reader = Opened(SAMPLES, GENES, fixed_rows=fixed)
+    assert decide(reader, "auto", GENES)[0] == fixed
+    assert decide(reader, fixed, [])[0] == fixed
+    with pytest.raises(UsageError, match="--rows"):
+        decide(reader, other, [])
+
+
+def test_a_square_matrix_of_samples_needs_the_option():
+    with pytest.raises(InputError, match="as well as") as caught:
+        decide(Opened(SAMPLES, SAMPLES), "auto", SAMPLES)
+    assert "--rows" in caught.value.hint

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from sfs_cli.errors import InputError, UsageError
+from sfs_cli.io.base import ReadOptions
+from sfs_cli.io.registry import FORMATS, format_of, open_matrix
+from sfs_cli.io.sniff import Content, Kind, recognise
+
+PARQUET = b"PAR1\x15\x04"
+TEXT = b"id,a,b\ng,1,2\n"
+WORKBOOK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+def refused(path, options=None):
+    with pytest.raises(InputError) as caught:
+        open_matrix(path, options or ReadOptions())
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("found", FORMATS, ids=lambda f: f.name)
+def test_every_suffix_leads_to_its_format(tmp_path, found):
+    for suffix in found.suffixes:
+        for kind in found.kinds:
+            assert format_of(tmp_path / f"My.Data{suffix.upper()}", Content(kind)) is found
+
+
+def test_no_two_formats_claim_a_suffix():
+    suffixes = [s for f in FORMATS for s in f.suffixes]
+    assert len(suffixes) == len(set(suffixes))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("x.csv", PARQUET, ["x.csv holds a Parquet table, not delimited text", "*.parquet"]),
+        ("x.parquet", TEXT, ["holds delimited text, not a Parquet table", "*.csv"]),
+        ("x.csv", WORKBOOK, ["an Excel workbook", "CSV"]),
+        ("x.xlsx", WORKBOOK, ["an Excel workbook", "CSV"]),
+        ("x.txt", "id\ta\n".encode("utf-16"), ["UTF-16", "iconv"]),
+        ("x.txt", b"#1.2\n1\t1\n", ["a GCT matrix", "*.gct"]),
+        ("x.tab", TEXT, ["delimited text", "*.csv"]),
+        ("x", PARQUET, ["a Parquet table", "*.parquet"]),
+        ("x.h5ad", TEXT, ["holds delimited text, not AnnData in HDF5"]),
+        ("x.hdf5", b"\x89HDF\r\n\x1a\n", ["*.h5ad", "*.h5 "]),
+        ("x.bin", b"\0\1\2", ["unknown kind", ".csv .gct .parquet"]),
+        ("x.parquet", gzip.compress(PARQUET), ["compressed with gzip", "decompress"]),
+        ("x.dat", gzip.compress(TEXT), ["*.csv.gz"]),
+        ("x.csv", b"", ["empty"]),
+        ("x.csv.gz", gzip.compress(b""), ["empty"]),
+    ],
+)
+def test_name_and_content_that_disagree_are_both_named(tmp_path, name, data, expected):
+    path = tmp_path / name
+    path.write_bytes(data)
+    message = refused(path)
+    for part in [str(path), *expected]:
+        assert part in message
+
+
+def test_nothing_there_and_plain_folders(tmp_path):
+    assert "no such file" in refused(tmp_path / "none.csv")
+    (tmp_path / "d.csv").mkdir()
+    assert "folder" in refused(tmp_path / "d.csv")
+    assert "folder" in refused(tmp_path)
+
+
+def test_a_10x_folder_may_have_any_name(tmp_path):
+    (tmp_path / "matrix.mtx.gz").touch()
+    assert format_of(tmp_path, recognise(tmp_path)).name == "10x-mtx"
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.csv.zst"])
+@pytest.mark.parametrize("data", [TEXT, gzip.compress(TEXT)])
+def test_text_is_read_whether_or_not_the_name_admits_to_compression(tmp_path, name, data):
+    path = tmp_path / name
+    path.write_bytes(data)
+    reader = open_matrix(path, ReadOptions())
+    assert list(reader.column_ids) == ["a", "b"]
+    reader.close()
+
+
+@pytest.mark.parametrize("options", [ReadOptions(layer="counts"), ReadOptions(use_raw=True)])
+def test_layers_are_asked_of_anndata_only(tmp_path, options):
+    path = tmp_path / "x.csv"
+    path.write_bytes(TEXT)
+    with pytest.raises(UsageError, match="AnnData"):
+        open_matrix(path, options)
+    layered = {f.name for f in FORMATS if f.layers}
+    assert layered == {"h5ad", "zarr"}
+    assert format_of(tmp_path / "x.h5ad", Content(Kind.HDF5)).layers

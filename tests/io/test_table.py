@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import gzip
+
+import pandas as pd
+import pytest
+
+from sfs_cli.errors import InputError
+from sfs_cli.io.table import read_labels, read_table
+
+EXPECTED = {"s1": "tumour", "s2": "normal"}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def _write(text, name="labels.tsv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return _write
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sample\tlabel\ns1\ttumour\ns2\tnormal\n",
+        "sample,class\r\ns1,tumour\r\ns2,normal",
+        '"sample","x"\n"s1","tumour"\n"s2","normal"\n',
+        "id;Condition;age\ns1;tumour;4\ns2;normal;5\n",
+        "id\tgroup\tLabel\ns1\t1\ttumour\ns2\t1\tnormal\n",
+        "label\ns1\ttumour\ns2\tnormal\n",
+        "\ufeffid\tlabel\ns1\ttumour\ns2\tnormal\ns3\tNA\ns4\t\n",
+        "# note\nid\tlabel\ns1\ttumour\ns1\ttumour\ns2\tnormal\n\n",
+        gzip.compress(b"id\tlabel\ns1\ttumour\ns2\tnormal\n"),
+    ],
+)
+def test_labels_of_many_dialects(write, text):
+    assert read_labels(str(write(text))) == EXPECTED
+
+
+def test_a_column_may_be_named_and_a_colon_may_be_part_of_the_file(write):
+    text = "id\ta\tb\ns1\ttumour\tx\ns2\tnormal\ty\n"
+    assert read_labels(f"{write(text)}:a") == EXPECTED
+    assert read_labels(f"{write(text)}:b") == {"s1": "x", "s2": "y"}
+    colon = write("id\tlabel\ns1\ttumour\ns2\tnormal\n", "run:1.tsv")
+    assert read_labels(str(colon)) == EXPECTED
+    assert read_labels(f"{colon}:label") == EXPECTED
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_parquet_labels(tmp_path, index):
+    frame = pd.DataFrame(
+        {"label": ["tumour", "normal", None], "sample": ["s1", "s2", "s3"], "age": [1, 2, 3]}
+    )
+    path = tmp_path / "labels.parquet"
+    frame = frame.set_index("sample") if index else frame[["sample", "label", "age"]]
+    frame.to_parquet(path)
+    assert read_labels(str(path)) == EXPECTED
+    assert read_labels(f"{path}:age") == {"s1": "1", "s2": "2", "s3": "3"}
+
+
+@pytest.mark.parametrize(
+    ("text", "spec", "expected"),
+    [
+        ("id\tlabel\ns1\ta\ns1\tb\n", "", "'s1' has two labels, 'a' and 'b'"),
+        ("id\tx\ty\ns1\ta\tb\n", "", "x, y"),
+        ("id\tx\ty\ns1\ta\tb\n", ":z", "no column 'z'"),
+        ("id\tlabel\ns1\tNA\n", "", "no sample has a label"),
+        ("id\tlabel\n", "", "no rows"),
+        ("", "", "empty"),
+        ("s1\ns2\n", "", "only one column"),
+        ("id\tx\tx\ns1\ta\tb\n", "", "several columns are named x"),
+        ("id\tlabel\ns1\ta\ns2\n", "", "line 3"),
+        (b"id\tlabel\ns1\t\xe9\n", "", "line 2"),
+        (b"\x89HDF\r\n\x1a\n", "", "an HDF5 file"),
+        (b"PAR1 and no more", "", "damaged"),
+    ],
+)
+def test_what_is_wrong_is_named(write, text, spec, expected):
+    path = write(text)
+    with pytest.raises(InputError) as caught:
+        read_labels(f"{path}{spec}")
+    assert expected in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        read_labels(str(tmp_path / "none.tsv"))
+    with pytest.raises(InputError, match="no such file"):
+        read_labels("C:\\labels.tsv")
+
+
+def test_tables_keep_their_columns_in_order(write):
+    table = read_table(write("probe_id,symbol\n1000_at,MAPK3\n1001_at,\n", "map.csv"))
+    assert table == {"probe_id": ["1000_at", "1001_at"], "symbol": ["MAPK3", ""]}
+    assert list(table) == ["probe_id", "symbol"]
+
+
+def test_labels_of_every_shared_data_set(shared_data):
+    files = sorted(shared_data.glob("*/labels.tsv"))
+    assert files
+    for path in files:
+        labels = read_labels(str(path))
+        assert len(labels) == len(path.read_text().splitlines()) - 1

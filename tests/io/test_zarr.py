@@ -1,0 +1,105 @@
+"""AnnData in Zarr folders of both formats."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+from scipy import sparse
+
+from sfs_cli.errors import InputError
+from sfs_cli.io.base import ReadOptions
+from sfs_cli.io.h5ad import read_obsp
+from sfs_cli.io.zarr import open_zarr
+
+
+@pytest.fixture
+def adata():
+    rng = np.random.default_rng(4)
+    names = pd.DataFrame({"type": pd.Categorical(["B", "T"] * 15)}, index=[*map(str, range(30))])
+    made = ad.AnnData(sparse.random(30, 12, 0.3, "csr", rng=rng), obs=names)
+    made.layers["dense"] = made.X.toarray()
+    made.layers["by gene"] = made.X.tocsc()
+    made.obsp["connectivities"] = sparse.random(30, 30, 0.2, "csr", rng=rng)
+    return made
+
+
+@pytest.fixture(params=[2, 3])
+def path(request, adata, tmp_path):
+    path = tmp_path / "a.zarr"
+    with ad.settings.override(zarr_write_format=request.param), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adata.write_zarr(path)
+    return path
+
+
+def read(path, **options):
+    reader = open_zarr(path, ReadOptions(dtype="float64", block_bytes=500, **options))
+    blocks = list(reader.blocks())
+    reader.close()
+    values = [b.values.toarray() if reader.sparse else b.values for b in blocks]
+    return np.concatenate(values), reader
+
+
+@pytest.mark.parametrize("layer", [None, "dense", "by gene"])
+def test_every_layout_gives_the_same_matrix(path, adata, layer):
+    values, reader = read(path, layer=layer)
+    assert reader.fixed_rows == ("features" if layer == "by gene" else "samples")
+    by_sample = values.T if reader.fixed_rows == "features" else values
+    np.testing.assert_array_equal(by_sample, adata.X.toarray())
+
+
+def test_annotations_and_graphs(path, adata):
+    _, reader = read(path)
+    assert reader.annotations.obs["type"].to_pylist() == list(adata.obs["type"])
+    assert reader.annotations.graphs == ("connectivities",)
+    graph, samples = read_obsp(path, "connectivities")
+    assert samples == list(adata.obs_names)
+    np.testing.assert_array_equal(graph.toarray(), adata.obsp["connectivities"].toarray())
+
+
+def test_missing_layer_and_graph_list_those_there_are(path):
+    with pytest.raises(InputError, match="no layer 'x'") as caught:
+        read(path, layer="x")
+    assert "by gene" in caught.value.hint
+    with pytest.raises(InputError, match="no graph 'x'") as caught:
+        read_obsp(path, "x")
+    assert "connectivities" in caught.value.hint
+
+
+def test_folders_that_are_not_anndata_are_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot be read as Zarr"):
+        open_zarr(tmp_path, ReadOptions())
+    with pytest.raises(InputError, match="cannot be read as Zarr"):
+        open_zarr(tmp_path / "absent.zarr", ReadOptions())
+    zarr.open_group(str(tmp_path / "other.zarr"), mode="w").create_group("images")
+    with pytest.raises(InputError, match="not AnnData") as caught:
+        open_zarr(tmp_path / "other.zarr", ReadOptions())
+    assert "images" in caught.value.where
+
+
+def test_incomplete_copies_are_refused(path):
+    shutil.rmtree(path / "X" / "indptr")
+    with pytest.raises(InputError):
+        read(path)
+
+
+@pytest.mark.parametrize("member", ["data", "indices"])
+def test_lost_chunks_are_not_taken_for_zeros(path, member):
+    chunks = [p for p in (path / "X" / member).rglob("*") if p.is_file() and p.name in ("0",)]
+    assert len(chunks) == 1
+    chunks[0].unlink()
+    with pytest.raises(InputError, match=r"lost|two values"):
+        read(path)
+
+
+def test_damaged_chunks_are_refused(path):
+    for chunk in (path / "X" / "data").rglob("0"):
+        chunk.write_bytes(chunk.read_bytes()[:7])
+    with pytest.raises(InputError, match="cannot be read as zarr"):
+        read(path)

@@ -1,0 +1,177 @@
+"""The page: well-formed, escaped, self-contained, the same bytes each time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from sfs_cli.report.model import ReportData
+from sfs_cli.report.page import linked, render
+
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+LOADS = {"src", "srcset", "action", "data", "poster", "xlink:href"}
+
+
+class Page(HTMLParser):
+    """Collects what a page holds, and fails on a tag that does not match."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[tuple[str, str]] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.text.append((self.open[-1] if self.open else "", data.strip()))
+
+    def words(self, tag: str) -> list[str]:
+        return [text for holder, text in self.text if holder == tag]
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.mark.parametrize("name", ["usual", "hostile"])
+def test_every_tag_is_closed_and_ids_are_unique(name: str, request: pytest.FixtureRequest) -> None:
+    page = Page(render(request.getfixturevalue(name)))
+    assert page.open == []
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_hostile_text_adds_no_element_and_reaches_the_reader_unchanged(
+    usual: ReportData, hostile: ReportData
+) -> None:
+    html = render(hostile)
+    page = Page(html)
+    assert len(page.all("script")) == len(Page(render(usual)).all("script")) == 1
+    assert not page.all("b")
+    shown = page.words("bdi")
+    for row in hostile.top:
+        assert row["feature"] in shown
+    assert "7 * 7" in html
+    assert not [a for _, a in page.tags if any(key.startswith("on") for key in a)]
+
+
+def test_links_are_relative_or_to_a_doi(usual: ReportData, hostile: ReportData) -> None:
+    targets = [a["href"] for a in Page(render(usual)).all("a")]
+    assert targets == ["https://doi.org/10.1145/1273496.1273641", "ranking.tsv", "run.json"]
+    for anchor in Page(render(hostile)).all("a"):
+        assert not str(anchor["href"]).startswith("javascript:")
+
+
+def test_nothing_is_loaded_from_elsewhere(usual: ReportData) -> None:
+    html = render(usual)
+    page = Page(html)
+    assert all(not LOADS & set(attributes) for _, attributes in page.tags)
+    assert [link["href"] for link in page.all("link")] == ["data:,"]
+    assert set(re.findall(r"https?://[^/\"]*", html)) == {"https://doi.org"}
+    assert "@import" not in html
+    assert "url(" not in html
+
+
+def test_the_bytes_are_the_same_each_time(usual: ReportData) -> None:
+    assert render(usual) == render(replace(usual, scores=usual.scores.copy()))
+
+
+def test_the_table_aligns_numbers_and_keeps_six_digits(usual: ReportData) -> None:
+    page = Page(render(usual))
+    cells = [a for a in page.all("td") if a.get("data-key")]
+    assert len(cells) == 50 * 3
+    assert {a["class"] for a in cells} == {"number"}
+    shown = page.words("td")
+    assert f"{usual.scores[0]:#.6g}" in shown
+    assert "1.00000e-60" in shown
+
+
+def test_a_missing_value_is_a_dash_and_the_column_still_sorts_as_numbers(
+    usual: ReportData,
+) -> None:
+    top = [dict(row) for row in usual.top]
+    top[3]["p_value"] = None
+    page = Page(render(replace(usual, top=top)))
+    numbers = [a for a in page.all("td") if a.get("class") == "number" and "data-key" in a]
+    assert [a["data-key"] for a in numbers].count("") == 1
+    assert "–" in page.words("td")
+
+
+def test_the_summary_names_counts_leaders_direction_and_elbow(usual: ReportData) -> None:
+    html = render(usual)
+    for words in ("1,990 of 2,000 features", "GENE0, GENE1 and GENE2", "A larger score is better"):
+        assert words in html
+    assert f"bends after {usual.elbow} features" in html
+    assert "A smaller score is better" in render(replace(usual, larger_is_better=False))
+
+
+def test_an_elbow_near_the_end_is_not_called_a_place_to_cut(usual: ReportData) -> None:
+    html = render(replace(usual, elbow=1900))
+    assert "natural place" not in html
+    assert "only the last 90 fall off" in html
+
+
+def test_warnings_come_before_the_charts(usual: ReportData) -> None:
+    html = render(replace(usual, warnings=["Five samples are identical."]))
+    assert html.index("Five samples are identical.") < html.index("<svg")
+    assert 'class="warnings"' not in render(usual)
+
+
+def test_reasons_facts_command_and_version_are_shown(usual: ReportData) -> None:
+    page = Page(render(usual))
+    for words in ("constant", "zero", "samples", "features"):
+        assert words in page.words("th") + page.words("dt")
+    assert page.words("code") == [usual.command]
+    assert any("sfs 1.2.3" in words for words in page.words("p"))
+
+
+@pytest.mark.parametrize("m", [0, 1, 2, 3])
+def test_few_features_make_a_page(usual: ReportData, m: int) -> None:
+    few = replace(
+        usual,
+        scores=np.arange(m, 0.0, -1.0),
+        n_features=m,
+        n_unscored=0,
+        reasons={},
+        elbow=None,
+        top=usual.top[:m],
+        eigenvalues=None,
+        clusters=None,
+        facts=(),
+        downloads=(),
+        reference="",
+    )
+    page = Page(render(few))
+    assert len(page.all("svg")) == (2 if m else 0)
+    assert len(page.all("tr")) == (m + 1 if m else 0)
+
+
+def test_scores_beyond_any_axis_are_left_out_of_the_charts(usual: ReportData) -> None:
+    page = Page(render(replace(usual, scores=np.array([np.inf, 3.0, 2.0]), elbow=1)))
+    assert "2 scores from 3.00000 to 2.00000." in page.words("desc")
+
+
+@pytest.mark.parametrize(
+    ("reference", "target"),
+    [
+        ("See doi:10.1000/xyz.", "10.1000/xyz"),
+        ("(https://doi.org/10.1016/S0092-8674(00)81683-9)", "10.1016/S0092-8674(00)81683-9"),
+        ("DOI: 10.1093/bioinformatics/btab1, p. 3", "10.1093/bioinformatics/btab1"),
+    ],
+)
+def test_a_doi_becomes_a_link(reference: str, target: str) -> None:
+    assert f'<a href="https://doi.org/{target}">' in linked(reference)
+    assert "<a" not in linked("Chapter 10.1 of the book")
