@@ -192,9 +192,7 @@ def parse_bandwidth(text: str) -> str | float:
     except ValueError:
         value = float("nan")
     if not 0 < value < float("inf"):
-        raise UsageError(
-            f"--bandwidth {text!r} is none of: median, self-tuning, a positive number"
-        )
+        raise UsageError(f"--bandwidth {text!r} is none of: median, self-tuning, a positive number")
     return value
 
 

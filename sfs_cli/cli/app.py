@@ -160,7 +160,8 @@ def _explain(error: Exception) -> int:
         traceback.print_exception(error)
     if known is None:
         click.echo(
-            "this is a bug in sfs, not in your data; please report it with the lines above", err=True
+            "this is a bug in sfs, not in your data; please report it with the lines above",
+            err=True,
         )
         return int(ExitCode.BUG)
     Messages().error(known)

@@ -16,9 +16,7 @@ from sfs_cli.cli import options
 @click.option("--labels", metavar="FILE", help="Known sample ids, to tell the orientation by.")
 @options.running
 @options.talking
-def command(
-    store: str, quiet: bool, verbose: bool, log_file: str | None, **given: Any
-) -> None:
+def command(store: str, quiet: bool, verbose: bool, log_file: str | None, **given: Any) -> None:
     """Build a store from MATRIX: a folder that every verb reads block by block.
 
     \b

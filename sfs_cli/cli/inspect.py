@@ -15,9 +15,7 @@ from sfs_cli.cli import options
 @click.option("--labels", metavar="FILE[:COLUMN] or obs:KEY", help="Class of each sample.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @options.talking
-def command(
-    as_json: bool, quiet: bool, verbose: bool, log_file: str | None, **given: Any
-) -> None:
+def command(as_json: bool, quiet: bool, verbose: bool, log_file: str | None, **given: Any) -> None:
     """Tell what MATRIX holds and how it would be read, without writing anything.
 
     The whole file is read once: format, orientation, shape, ids, missing values, constant

@@ -33,9 +33,15 @@ _METHODS = "|".join(METHODS)
     metavar="[error|intersect]",
     help="Refuse samples without a label, or leave them out.",
 )
-@click.option("--ranking", metavar=f"[{'|'.join(RANKINGS)}]", help="SPEC's ranking.  [default: phi2]")
-@click.option("--gamma", metavar=f"[{'|'.join(GAMMAS)}]", help="Spectral function.  [default: power]")
-@click.option("--gamma-power", type=int, metavar="R", help="Power of the eigenvalues.  [default: 1]")
+@click.option(
+    "--ranking", metavar=f"[{'|'.join(RANKINGS)}]", help="SPEC's ranking.  [default: phi2]"
+)
+@click.option(
+    "--gamma", metavar=f"[{'|'.join(GAMMAS)}]", help="Spectral function.  [default: power]"
+)
+@click.option(
+    "--gamma-power", type=int, metavar="R", help="Power of the eigenvalues.  [default: 1]"
+)
 @click.option("--clusters", type=int, metavar="K", help="Clusters of phi3.  [default: by eigengap]")
 @click.option(
     "--similarity",
@@ -57,7 +63,9 @@ _METHODS = "|".join(METHODS)
 @click.option("--write-h5ad", metavar="FILE", help="Copy the h5ad input with the scores in var.")
 @click.option("--threads", type=int, metavar="N", help="Threads.  [default: all that are allowed]")
 @options.running
-@click.option("--block-size", type=int, metavar="N", help="Features per block.  [default: by shape]")
+@click.option(
+    "--block-size", type=int, metavar="N", help="Features per block.  [default: by shape]"
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of approximate searches.")
 @click.option("--json", "as_json", is_flag=True, help="Print run.json on stdout.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")

@@ -9,7 +9,6 @@ from sfs_cli.config import RankConfig
 from sfs_cli.errors import InputError, OutputExistsError, UsageError
 from sfs_cli.io.atomic import replacing
 from sfs_cli.io.digest import describe
-from sfs_cli.io.scratch import scratch_folder
 from sfs_cli.jobs import inputs
 from sfs_cli.jobs.rank import memory_budget
 from sfs_cli.logs import Messages
@@ -52,7 +51,7 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
 
 def _check_target(store: Path, source: dict, config: RankConfig) -> bool:
     """Tell whether the target is this very store already; refuse anything else that is there."""
-    if not store.exists() or config.force and is_store(store):
+    if not store.exists() or (config.force and is_store(store)):
         return False
     if is_store(store):
         manifest = read_manifest(store)

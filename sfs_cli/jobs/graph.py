@@ -22,6 +22,7 @@ from sfs_cli.graph.similarity import (
 from sfs_cli.jobs.neighbours import find_neighbours
 from sfs_cli.jobs.request import GraphRequest, bandwidth_of, distances
 
+
 @dataclass
 class Graph:
     """A sample graph and how it was made.

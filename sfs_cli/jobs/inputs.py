@@ -128,7 +128,7 @@ def load(
     reader = open_matrix(path, read_options(config, memory))
     try:
         rows, why = decide(reader, config.rows, known_samples)
-        messages.note(f"{path.name}: {reader.format}, rows are {rows} ({why})")
+        messages.note(f"{path.name} ({reader.format}): {why}")
         for note in getattr(reader, "notes", []):
             messages.note(note)
         with messages.progress("reading", reader.n_rows) as advance:
@@ -179,7 +179,9 @@ def _open_store(config: RankConfig, path: Path) -> Opened:
     return Opened(open_store(path), {"format": "store", "rows": "features", "renamed": 0})
 
 
-def peek(config: RankConfig, known_samples: list[str], memory: int) -> tuple[MatrixReader, str, str]:
+def peek(
+    config: RankConfig, known_samples: list[str], memory: int
+) -> tuple[MatrixReader, str, str]:
     """Open a reader without reading values; return it with the orientation and why."""
     reader = open_matrix(Path(config.matrix), read_options(config, memory))
     rows, why = decide(reader, config.rows, known_samples)

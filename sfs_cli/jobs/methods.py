@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sfs_cli.config import METHODS, GRAPH_OPTIONS, SIMILARITIES
+from sfs_cli.config import GRAPH_OPTIONS, METHODS, SIMILARITIES
 from sfs_cli.errors import UsageError
 from sfs_cli.methods.base import Method
 from sfs_cli.methods.registry import get_method

@@ -168,5 +168,3 @@ def _approximate(request: GraphRequest, k: int, weighted: bool) -> Neighbours:
     elif weighted:
         delta = np.sqrt(d2[:, SELF_TUNING - 1]) if rule == "self-tuning" else float(rule)
     return Neighbours(indices[:, :k], d2[:, :k], delta, facts)
-
-

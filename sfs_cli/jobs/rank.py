@@ -232,9 +232,7 @@ def _score(work: _Work, read: dict[str, Any], messages: Messages) -> RankResult:
 def _graph(work: _Work, messages: Messages) -> Graph | None:
     if "graph" not in work.method.needs:
         return None
-    request = GraphRequest(
-        work.config, work.engine, work.codes, work.graphs, work.memory, messages
-    )
+    request = GraphRequest(work.config, work.engine, work.codes, work.graphs, work.memory, messages)
     return make_graph(request)
 
 
@@ -319,4 +317,8 @@ def _plan_facts(plan: Plan) -> dict[str, Any]:
 def _label_facts(work: _Work) -> dict[str, Any]:
     if work.labels is None:
         return {}
-    return {"from": work.config.labels, "classes": work.labels.counts(), "used": work.codes is not None}
+    return {
+        "from": work.config.labels,
+        "classes": work.labels.counts(),
+        "used": work.codes is not None,
+    }

@@ -110,13 +110,15 @@ def describe_plan(config: RankConfig, messages: Messages) -> str:
         where, stored, graphs = "the store is read in place", matrix.dtype, ()
     else:
         reader, rows, why = inputs.peek(config, list(table or ()), memory)
-        count, exact = (reader.n_rows, True) if reader.n_rows else (max(2, count_lines(path) - 1), False)
+        count, exact = (
+            (reader.n_rows, True) if reader.n_rows else (max(2, count_lines(path) - 1), False)
+        )
         columns = len(reader.column_ids)
         n, m = (columns, count) if rows == "features" else (count, columns)
         stored, graphs = inputs.storage_dtype(config), reader.annotations.graphs
         held = n * m * stored.itemsize <= memory // inputs.HELD_PART
         where = "held in memory" if held else "a temporary store in the scratch folder"
-        messages.note(f"{path.name}: {reader.format}, rows are {rows} ({why})")
+        messages.note(f"{path.name} ({reader.format}): {why}")
         reader.close()
     plan = plan_shape(config, get_method(config.method), n, m, stored, graphs, memory)
     about = "" if exact else "about "
@@ -129,4 +131,3 @@ def describe_plan(config: RankConfig, messages: Messages) -> str:
         ("time", f"about {estimate_seconds(plan):.1f} s once the matrix is read"),
     ]
     return "".join(f"{name:<11}{text}\n" for name, text in lines)
-

@@ -75,11 +75,9 @@ def distances(request: GraphRequest) -> np.ndarray:
 
 
 def bandwidth_of(request: GraphRequest, d2: np.ndarray) -> float | np.ndarray:
-    asked = parsebandwidth_of(request.config.bandwidth or "median")
+    asked = parse_bandwidth(request.config.bandwidth or "median")
     if asked == "median":
         return kernels.median_bandwidth(d2)
     if asked == "self-tuning":
         return kernels.self_tuning_bandwidths(d2)
     return float(asked)
-
-

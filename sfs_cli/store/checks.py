@@ -34,7 +34,9 @@ class FiniteCheck:
         self.columns = np.zeros(len(column_ids), bool)
         self.places: list[tuple[str, str]] = []
 
-    def see(self, ids: Sequence[str], values: np.ndarray, columns: np.ndarray | None = None) -> None:
+    def see(
+        self, ids: Sequence[str], values: np.ndarray, columns: np.ndarray | None = None
+    ) -> None:
         """Look at a block.
 
         Parameters

@@ -143,9 +143,7 @@ class _Panel:
         start = 4 * int(self.indptr[-1])
         count = last - first
         indices = np.fromfile(self.path, np.int32, count, offset=4 * first)
-        data = np.fromfile(
-            self.path, self.dtype, count, offset=start + self.dtype.itemsize * first
-        )
+        data = np.fromfile(self.path, self.dtype, count, offset=start + self.dtype.itemsize * first)
         indptr = self.indptr[lo : hi + 1] - first
         return csr_array((data, indices, indptr), shape=(hi - lo, self.width))
 
