@@ -67,9 +67,9 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches
 
             close = get_close_matches(args[0], VERBS, 1)
-            if close:
-                error.message += f" Did you mean '{close[0]}'?"
-            raise
+            if not close:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean '{close[0]}'?", ctx) from None
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -40,7 +40,7 @@ def format_size(size: float) -> str:
 
 
 def available() -> int:
-    """Return the bytes this process may still take: the smaller of the machine's and the cgroup's."""
+    """Return the bytes this process may still take, by the machine and by its cgroup."""
     limits = [_machine_available()]
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:

@@ -122,11 +122,13 @@ def chebyshev_exponential(radius: float, scale: float) -> np.ndarray:
     The series is cut where its terms fall below rounding.
     """
     degree = 32 + int(4 * radius * scale)
-    nodes = np.polynomial.chebyshev.chebinterpolate(
-        lambda x: np.exp(scale * (1 + radius * x)), degree
-    )
-    kept = np.flatnonzero(np.abs(nodes) > 1e-17 * np.abs(nodes).max())
-    return nodes[: kept[-1] + 1]
+
+    def exponent(x: np.ndarray) -> np.ndarray:
+        return np.exp(scale * (1 + radius * x))
+
+    series = np.polynomial.Chebyshev.interpolate(exponent, degree).coef
+    kept = np.flatnonzero(np.abs(series) > 1e-17 * np.abs(series).max())
+    return series[: kept[-1] + 1]
 
 
 def apply_series(

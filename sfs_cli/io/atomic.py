@@ -51,7 +51,7 @@ class OutputFolder:
         """Move every file to its place; `last`, which vouches for the others, after them all."""
         names = sorted(p.name for p in self._staging.iterdir())
         for name in [n for n in names if n != last] + [last]:
-            os.replace(self._staging / name, self.path / name)
+            (self._staging / name).replace(self.path / name)
 
     def _remove_made(self) -> None:
         """Remove the folders that were made here and are still empty."""
@@ -71,7 +71,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield partial
         if partial.is_dir() and path.is_dir():
             shutil.rmtree(path)
-        os.replace(partial, path)
+        partial.replace(path)
     except OSError as error:
         raise unwritable(path, error) from None
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def load(
         return _open_store(config, path)
     reader = open_matrix(path, read_options(config, memory))
     try:
-        rows, why = decide(reader, config.rows, known_samples)
+        rows, why = decide(reader, _rows(config), known_samples)
         messages.note(f"{path.name} ({reader.format}): {why}")
         for note in getattr(reader, "notes", []):
             messages.note(note)
@@ -151,6 +151,10 @@ def load(
         )
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
     return Opened(built.matrix, facts, reader.annotations.graphs)
+
+
+def _rows(config: RankConfig) -> Literal["features", "samples", "auto"]:
+    return cast(Literal["features", "samples", "auto"], config.rows)
 
 
 def _advancing(advance: Callable[[int], None]) -> Callable[[int, int | None], None]:
@@ -184,7 +188,7 @@ def peek(
 ) -> tuple[MatrixReader, str, str]:
     """Open a reader without reading values; return it with the orientation and why."""
     reader = open_matrix(Path(config.matrix), read_options(config, memory))
-    rows, why = decide(reader, config.rows, known_samples)
+    rows, why = decide(reader, _rows(config), known_samples)
     return reader, rows, why
 
 
@@ -248,7 +252,7 @@ def choose_samples(
         return np.flatnonzero(labels.codes >= 0)
     raise InputError(
         f"{len(without):,} of {len(ids.samples):,} samples have no label",
-        where=f"{config.labels}: {listed([ids.samples[i] for i in without])}",
+        where=f"{config.labels}: {listed([ids.samples[int(i)] for i in without])}",
         hint="label them, or leave them out with --samples intersect",
     )
 

@@ -76,7 +76,7 @@ def _values(matrix: Any) -> dict[str, Any]:
         if not len(values):
             return np.inf, -np.inf, 0, 0
         low, high = values.min(axis=1), values.max(axis=1)
-        zeros = values.size - np.count_nonzero(values)
+        zeros = values.size - int(np.count_nonzero(values))
         return float(low.min()), float(high.max()), zeros, int((low == high).sum())
 
     parts = [result for _, result in engine.run(part)]

@@ -39,6 +39,20 @@ class Neighbours:
 
 
 def find_neighbours(request: GraphRequest, weighted: bool) -> Neighbours:
+    """Search the nearest neighbours of every sample.
+
+    Parameters
+    ----------
+    request : GraphRequest
+        What is asked for, and the matrix.
+    weighted : bool
+        Whether a bandwidth for the weights of the edges is needed.
+
+    Raises
+    ------
+    InputError
+        When there are not more samples than neighbours.
+    """
     n = request.n
     k = request.config.neighbors or DEFAULT_NEIGHBORS
     if k >= n:

@@ -104,10 +104,11 @@ def describe_plan(config: RankConfig, messages: Messages) -> str:
     memory = memory_budget(config)
     path = Path(config.matrix)
     table = inputs.read_label_table(config)
+    graphs: tuple[str, ...] = ()
     if is_store(path):
         matrix = open_store(path)
         n, m, exact = matrix.n_samples, matrix.n_features, True
-        where, stored, graphs = "the store is read in place", matrix.dtype, ()
+        where, stored = "the store is read in place", matrix.dtype
     else:
         reader, rows, why = inputs.peek(config, list(table or ()), memory)
         count, exact = (

@@ -75,6 +75,15 @@ def distances(request: GraphRequest) -> np.ndarray:
 
 
 def bandwidth_of(request: GraphRequest, d2: np.ndarray) -> float | np.ndarray:
+    """Return the bandwidth that is asked for: one number, or one for each sample.
+
+    Parameters
+    ----------
+    request : GraphRequest
+        Holds the option.
+    d2 : ndarray, shape (n, n)
+        Squared distances.
+    """
     asked = parse_bandwidth(request.config.bandwidth or "median")
     if asked == "median":
         return kernels.median_bandwidth(d2)

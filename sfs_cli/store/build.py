@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     return Built(kind(values, ids, missing), renamed)
 
 
-def _check_features(ids: list[str], where: str) -> None:
+def _check_features(ids: Sequence[str], where: str) -> None:
     if len(ids) < 2:
         raise InputError(
             f"the matrix has {len(ids)} feature{'' if len(ids) == 1 else 's'}; "

@@ -23,7 +23,7 @@ class _File:
 
     def read_into(self, offset: int, out: np.ndarray) -> None:
         """Fill `out` with the bytes from `offset`."""
-        view = memoryview(out).cast("B")
+        view = out.data.cast("B")
         done = 0
         while done < len(view):
             count = os.preadv(self.handle, [view[done:]], offset + done)

@@ -12,7 +12,7 @@ from sfs_cli.compute.spans import Span, cut
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError
 from sfs_cli.store.matrix import Ids, Matrix
-from sfs_cli.store.transforms import FEATURE_STEPS, SAMPLE_STEPS, _Refused
+from sfs_cli.store.transforms import FEATURE_STEPS, SAMPLE_STEPS, RefusedError
 
 MissingPolicy = Literal["error", "drop", "mean"]
 
@@ -150,8 +150,8 @@ class PreparedMatrix:
         missing = self._fill(values) if self.matrix.missing.values else None
         if not self.steps:
             return Block(self._cast(values, dtype), missing)
-        zero = ~values.any(axis=1)
-        work = self._work.array("steps", *values.shape, np.dtype(np.float64))
+        zero = np.logical_not(values.any(axis=1))
+        work = self._work.array("steps", len(values), self.n_samples, np.dtype(np.float64))
         np.copyto(work, values)
         if missing is not None:
             work[missing] = 1  # a value that every step can take; zero again below
@@ -173,7 +173,7 @@ class PreparedMatrix:
     def _cast(self, values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
         if values.dtype == dtype:
             return values
-        out = self._work.array("cast", *values.shape, dtype)
+        out = self._work.array("cast", len(values), self.n_samples, dtype)
         np.copyto(out, values, casting="same_kind")
         return out
 
@@ -203,7 +203,7 @@ class PreparedMatrix:
         """Run a step; a refusal is told with the names of the feature and the sample."""
         try:
             return step(block)
-        except _Refused as error:
+        except RefusedError as error:
             feature = self.ids.features[span.lo + error.row]
             sample = self.ids.samples[error.column]
             where = f"{self.where}: feature {feature}, sample {sample}"

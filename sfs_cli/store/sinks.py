@@ -61,7 +61,7 @@ class FeatureRows:
     def _spill(self) -> None:
         with self.path.open("ab") as file:
             for block in self._held:
-                file.write(_bytes(block))
+                file.write(as_bytes(block))
         self._held, self._bytes, self._spilled = [], 0, True
 
     def finish(self, to_disk: bool) -> np.ndarray | None:
@@ -108,7 +108,7 @@ class SampleRows:
         width = sum(len(b) for b in self._held)
         with path.open("wb") as file:
             for tile in self._tiles(width):
-                file.write(_bytes(tile))
+                file.write(as_bytes(tile))
         self._panels.append((path, width))
         self._held, self._bytes = [], 0
 
@@ -150,13 +150,14 @@ class SampleRows:
             for lo in range(0, self.n_features, step):
                 rows = min(step, self.n_features - lo)
                 parts = [np.fromfile(f, self.dtype, rows * w).reshape(rows, w) for f, w in files]
-                out.write(_bytes(np.hstack(parts)))
+                out.write(as_bytes(np.hstack(parts)))
         for path, _ in self._panels:
             path.unlink()
 
 
-def _bytes(block: np.ndarray) -> memoryview:
-    return memoryview(np.ascontiguousarray(block)).cast("B")
+def as_bytes(block: np.ndarray) -> memoryview:
+    """Return the bytes of an array in C order, without a copy where it is so already."""
+    return np.ascontiguousarray(block).data.cast("B")
 
 
 def _stack(blocks: list[np.ndarray]) -> np.ndarray:

@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_array
 
+from sfs_cli.store.sinks import as_bytes
+
 
 class SparseFeatureRows:
     """Sparse rows that are features.
@@ -134,8 +136,8 @@ class _Panel:
     def write(cls, values: csr_array, folder: Path, number: int) -> _Panel:
         path = folder / f"panel-{number}.bin"
         with path.open("wb") as file:
-            file.write(memoryview(values.indices.astype(np.int32, copy=False)).cast("B"))
-            file.write(memoryview(values.data).cast("B"))
+            file.write(as_bytes(values.indices.astype(np.int32, copy=False)))
+            file.write(as_bytes(values.data))
         return cls(path, values.indptr.astype(np.int64), values.shape[1], values.dtype)
 
     def read(self, lo: int, hi: int) -> csr_array:
@@ -155,8 +157,8 @@ def stored_bytes(block: csr_array) -> int:
 
 def _append(block: csr_array, indices: IO[bytes], data: IO[bytes]) -> np.ndarray:
     """Write the stored values of a block; return how many each feature has."""
-    indices.write(memoryview(block.indices.astype(np.int32, copy=False)).cast("B"))
-    data.write(memoryview(block.data).cast("B"))
+    indices.write(as_bytes(block.indices.astype(np.int32, copy=False)))
+    data.write(as_bytes(block.data))
     return np.diff(block.indptr)
 
 

@@ -55,7 +55,7 @@ def _rank(block: np.ndarray) -> np.ndarray:
     return rankdata(block, axis=1)
 
 
-class _Refused(InputError):
+class RefusedError(InputError):
     """A value that a step cannot take; the row and column are filled in where they are known."""
 
     row: int
@@ -67,7 +67,7 @@ def _refuse(
 ) -> None:
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
-        error = _Refused(f"--transform {step} {needs}; found {block[row, column]:g}", hint=hint)
+        error = RefusedError(f"--transform {step} {needs}; found {block[row, column]:g}", hint=hint)
         error.row, error.column = row, column
         raise error
 
