@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Set up a virtual environment and run every check: style, types, tests, and the installed wheel.
+# usage: tests/run.sh [pytest options]; PYTHON chooses the interpreter (default python3.11).
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+python=${PYTHON:-python3.11}
+venv=${VENV:-$root/.venv}
+cd "$root"
+
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --upgrade "pip>=25.1"
+"$venv/bin/python" -m pip install --quiet --editable . --group dev
+
+"$venv/bin/ruff" check .
+"$venv/bin/ruff" format --check .
+"$venv/bin/mypy"
+"$venv/bin/python" -m pytest -n 2 --dist loadgroup "$@"
+
+# the wheel, installed where the sources are not, run from where they are not
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$venv/bin/python" -m build --quiet --wheel --outdir "$work/dist" .
+"$python" -m venv "$work/venv"
+"$work/venv/bin/python" -m pip install --quiet "$work"/dist/*.whl
+cd "$work"
+"$work/venv/bin/sfs" rank "$root/sample_data/expression.csv" --out results
+"$work/venv/bin/sfs" rank "$root/sample_data/expression.csv" --out results
+head -n 4 results/ranking.tsv
+echo "the wheel works: $("$work/venv/bin/sfs" --version)"
