@@ -5,6 +5,7 @@ An error says *what* is wrong, *where* (file, row, column, how many) and what *t
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 
 
@@ -98,6 +99,36 @@ class OutOfMemoryError(SfsError):
     """The work does not fit the memory that was allowed."""
 
     exit_code = ExitCode.OUT_OF_MEMORY
+
+
+def is_full(error: OSError) -> bool:
+    """Tell whether an error means that the disk, or the user's share of it, is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def unwritable(target: object, error: OSError) -> InputError:
+    """Return the error for an output that cannot be written.
+
+    Parameters
+    ----------
+    target : Path or str
+        What was to be written.
+    error : OSError
+        Why it was not.
+    """
+    where = str(error.filename or target)
+    if is_full(error):
+        return InputError(
+            "there is no space left on the disk",
+            where=where,
+            hint="free some space, or write elsewhere (--out, --scratch); nothing half-written "
+            "was left",
+        )
+    return InputError(
+        f"{target} cannot be written: {(error.strerror or str(error)).lower()}",
+        where=where,
+        hint="give another --out, or make that folder writable",
+    )
 
 
 def listed(items: list[str] | tuple[str, ...], limit: int = 5) -> str:

@@ -25,11 +25,12 @@ def versions() -> dict[str, str]:
 
 def fingerprint(options: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
     """Return a digest of all that a result depends on: version, options, content of the inputs."""
+    # where a file lies does not matter, what it holds and which part of it is read does
+    paths = {i["option"] for i in inputs}
     known = {
         "sfs": versions()["sfs"],
-        # where a file lies does not matter, what it holds does
-        "options": {k: v for k, v in options.items() if k not in ("matrix", "similarity_file")},
-        "inputs": [{"role": i["role"], "sha256": i["sha256"]} for i in inputs],
+        "options": {k: v for k, v in options.items() if k not in paths},
+        "inputs": [{k: i[k] for k in ("role", "sha256", "column") if k in i} for i in inputs],
     }
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 

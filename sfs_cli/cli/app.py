@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from sfs_cli.errors import ExitCode, InputError, OutOfMemoryError, SfsError
+from sfs_cli.errors import (
+    ExitCode,
+    InputError,
+    OutOfMemoryError,
+    SfsError,
+    is_full,
+    unwritable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,12 +183,8 @@ def _as_known(error: Exception) -> SfsError | None:
             "there is not enough memory", hint="allow less with --memory, or use fewer --threads"
         )
     if isinstance(error, OSError):
-        from pathlib import Path
-
-        from sfs_cli.io.atomic import is_full, unwritable
-
         if is_full(error):
-            return unwritable(Path(str(error.filename or "the output")), error)
+            return unwritable(error.filename or "the output", error)
         reason = (error.strerror or str(error)).lower()
         return InputError(
             f"{error.filename or 'a file'} cannot be used: {reason}",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sfs_cli.errors import InputError
+from sfs_cli.errors import unwritable
 
 
 class OutputFolder:
@@ -28,20 +27,20 @@ class OutputFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._made = [p for p in (path, *path.parents) if not p.exists()]
-        self._staging = path / f".sfs-partial-{os.getpid()}"
+        self._made = _absent(path)
+        self._staging = path / _partial_name("")
 
     def __enter__(self) -> OutputFolder:
         try:
             self._staging.mkdir(parents=True)
         except OSError as error:
-            self._remove_made()
+            _remove_empty(self._made)
             raise unwritable(self.path, error) from None
         return self
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._staging, ignore_errors=True)
-        self._remove_made()
+        _remove_empty(self._made)
 
     def file(self, name: str) -> Path:
         """Return where to write the file that will be called `name`."""
@@ -53,50 +52,66 @@ class OutputFolder:
         for name in [n for n in names if n != last] + [last]:
             (self._staging / name).replace(self.path / name)
 
-    def _remove_made(self) -> None:
-        """Remove the folders that were made here and are still empty."""
-        for folder in self._made:
-            try:
-                folder.rmdir()
-            except OSError:
-                return
-
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a path to write a file or folder to, which takes the place of `path` on success."""
-    partial = path.with_name(f".{path.name}.sfs-partial-{os.getpid()}")
+    """Give a path to write a file or folder to, which takes the place of `path` on success.
+
+    Raises
+    ------
+    InputError
+        When it cannot be written.
+    """
+    made = _absent(path.parent)
+    partial = path.with_name(_partial_name(path.name))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        yield partial
-        if partial.is_dir() and path.is_dir():
-            shutil.rmtree(path)
-        partial.replace(path)
     except OSError as error:
+        _remove_empty(made)
+        raise unwritable(path, error) from None
+    try:
+        yield partial
+        _move(partial, path)
+    except OSError as error:
+        if error.filename is not None and partial.name not in str(error.filename):
+            raise  # something that was read, not what is written
         raise unwritable(path, error) from None
     finally:
-        if partial.is_dir():
-            shutil.rmtree(partial, ignore_errors=True)
-        else:
-            partial.unlink(missing_ok=True)
+        _remove(partial)
+        _remove_empty(made)
 
 
-def is_full(error: OSError) -> bool:
-    """Tell whether an error means that the disk, or the user's share of it, is full."""
-    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+def _partial_name(name: str) -> str:
+    # not by the process id: in a container every run has the same one, and a killed run leaves its
+    return f".{name}.sfs-partial-{uuid.uuid4().hex[:12]}"
 
 
-def unwritable(path: Path, error: OSError) -> InputError:
-    """Return the error for an output that cannot be written."""
-    if is_full(error):
-        return InputError(
-            "there is no space left on the disk",
-            where=str(error.filename or path),
-            hint="free some space, or write elsewhere (--out, --scratch); nothing half-written "
-            "was left",
-        )
-    return InputError(
-        f"{path} cannot be written: {(error.strerror or str(error)).lower()}",
-        where=str(error.filename or path),
-        hint="give another --out, or make that folder writable",
-    )
+def _move(partial: Path, path: Path) -> None:
+    if not (partial.is_dir() and path.is_dir()):
+        partial.replace(path)
+        return
+    old = path.with_name(f"{partial.name}-old")
+    path.rename(old)
+    partial.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _absent(path: Path) -> list[Path]:
+    """Return the folders that will have to be made for `path`, the innermost first."""
+    return [p for p in (path, *path.parents) if not p.exists()]
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove the folders that were made here and are still empty."""
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:  # it holds something: the ones around it do too
+            return

@@ -14,16 +14,7 @@ def sha256_file(path: Path) -> str:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """Return path, size in bytes and sha256 of a file, or of a folder's files taken together.
-
-    A store is known by its manifest, which holds the digests of its files.
-    """
-    from sfs_cli.store.manifest import NAME, is_store
-
-    if is_store(path):
-        facts = describe(path / NAME)
-        size = sum(p.stat().st_size for p in path.iterdir() if p.is_file())
-        return {"path": str(path), "bytes": size, "sha256": facts["sha256"]}
+    """Return path, size in bytes and sha256 of a file, or of a folder's files taken together."""
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.is_file())
         total = hashlib.sha256()

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfs_cli.io.atomic import replacing
-from sfs_cli.provenance import plain
 
 if TYPE_CHECKING:
     from sfs_cli.ranking.table import Ranking
 
 
-def write_scores(source: Path, target: Path, ranking: Ranking, facts: dict[str, Any]) -> None:
+def write_scores(source: Path, target: Path, ranking: Ranking, about: str) -> None:
     """Copy an h5ad with ``sfs_rank``, ``sfs_score`` and ``sfs_status`` in var.
 
-    How they were made goes into ``uns["sfs"]`` as JSON text.
+    Of what is there already only var is written again; the rest stays as it was.
 
     Parameters
     ----------
@@ -26,23 +24,30 @@ def write_scores(source: Path, target: Path, ranking: Ranking, facts: dict[str, 
         The file that was ranked, and the copy.
     ranking : Ranking
         The scores of its variables (not those of ``raw``).
-    facts : dict
-        For ``uns["sfs"]``.
+    about : str
+        How they were made, for ``uns["sfs"]`` (JSON).
+
+    Raises
+    ------
+    InputError
+        When the copy cannot be written.
     """
     import shutil
 
     import h5py
     from anndata.io import read_elem, write_elem
 
+    place = np.argsort(ranking.order)
+    columns = {
+        "sfs_rank": place + 1,
+        "sfs_score": ranking.score[place],
+        "sfs_status": np.array([ranking.status[i] for i in place], dtype=object),
+    }
     with replacing(target) as partial:
         shutil.copyfile(source, partial)
         with h5py.File(partial, "r+") as file:
             var = read_elem(file["var"])
-            place = np.argsort(ranking.order)
-            var["sfs_rank"] = place + 1
-            var["sfs_score"] = ranking.score[place]
-            var["sfs_status"] = [ranking.status[i] for i in place]
-            write_elem(file, "var", var)
-            uns = read_elem(file["uns"]) if "uns" in file else {}
-            uns["sfs"] = json.dumps(plain(facts))
-            write_elem(file, "uns", uns)
+            write_elem(file, "var", var.assign(**columns))
+            if "uns" not in file:
+                write_elem(file, "uns", {})
+            write_elem(file["uns"], "sfs", about)

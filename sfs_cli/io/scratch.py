@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sfs_cli.io.atomic import unwritable
+from sfs_cli.errors import unwritable
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from sfs_cli.compute.memory import format_size
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import InputError, OutputExistsError, UsageError
 from sfs_cli.io.atomic import replacing
-from sfs_cli.io.digest import describe
 from sfs_cli.jobs import inputs
 from sfs_cli.jobs.rank import memory_budget
 from sfs_cli.logs import Messages
@@ -30,7 +29,7 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
         raise UsageError(f"{path} is a store already")
     if not path.exists():
         raise InputError(f"there is no file {path}", hint="check the path")
-    source = describe(path) | {"layer": config.layer, "use_raw": config.use_raw}
+    source = inputs.describe_input(path) | {"layer": config.layer, "use_raw": config.use_raw}
     if _check_target(store, source, config):
         messages.note(f"{store}: up to date")
         return

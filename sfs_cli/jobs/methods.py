@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from sfs_cli.config import GRAPH_OPTIONS, METHODS, SIMILARITIES
@@ -47,6 +48,8 @@ def _text(method: Method) -> str:
     lines = [f"{method.name}: {method.title}"]
     for field in FIELDS:
         value = getattr(method, field)
+        if isinstance(value, Mapping):
+            value = " ".join(f"{key}: {text}" if key else text for key, text in value.items())
         if isinstance(value, tuple):
             value = ", ".join(_flag(v) if field == "options" else v for v in value)
         if value:

@@ -11,8 +11,9 @@ from sfs_cli import provenance
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import InputError, OutputExistsError
 from sfs_cli.io.atomic import OutputFolder
-from sfs_cli.io.digest import describe, sha256_file
+from sfs_cli.io.digest import sha256_file
 from sfs_cli.io.writers import write_ranking
+from sfs_cli.jobs.inputs import describe_input
 from sfs_cli.jobs.page import report_data
 from sfs_cli.jobs.rank import RankResult
 from sfs_cli.ranking.elbow import elbow
@@ -42,7 +43,7 @@ def describe_inputs(config: RankConfig) -> list[dict[str, Any]]:
     if config.similarity_file is not None:
         paths["similarity"] = config.similarity_file
     try:
-        return [{"role": role} | describe(Path(path)) for role, path in paths.items()]
+        return [{"role": role} | describe_input(Path(path)) for role, path in paths.items()]
     except OSError as error:
         raise InputError(
             f"cannot read {error.filename}: {(error.strerror or str(error)).lower()}",

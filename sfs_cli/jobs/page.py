@@ -30,7 +30,7 @@ def report_data(config: RankConfig, result: RankResult) -> ReportData:
     return ReportData(
         title=Path(config.matrix).name,
         method=_title(result),
-        how=result.method.meaning,
+        how=result.method.how(result.facts["method"]),
         larger_is_better=ranking.larger_is_better,
         scores=scores,
         n_features=len(ranking),

@@ -73,7 +73,9 @@ def _write_h5ad(config: RankConfig, result: RankResult) -> None:
         from sfs_cli.io.h5ad_scores import write_scores
 
         facts = {"config": config.result_options(), **result.facts}
-        write_scores(Path(config.matrix), Path(config.write_h5ad), result.ranking, facts)
+        write_scores(
+            Path(config.matrix), Path(config.write_h5ad), result.ranking, provenance.dumps(facts)
+        )
 
 
 def _summarise(config: RankConfig, result: RankResult, messages: Messages) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol
@@ -102,8 +102,8 @@ class Method:
         The value of ``--method``.
     title : str
         What people call it.
-    meaning : str
-        How to read its score.
+    meaning : mapping
+        How to read its score; by the value of ``--ranking`` where that decides (else under "").
     needs : tuple of str
         ``graph`` and ``labels``, as far as it needs them.
     options : tuple of str
@@ -122,7 +122,7 @@ class Method:
 
     name: str
     title: str
-    meaning: str
+    meaning: Mapping[str, str]
     needs: tuple[str, ...]
     options: tuple[str, ...]
     cost: str
@@ -130,3 +130,7 @@ class Method:
     when: str
     reference: str
     prepare: Callable[[Context], Scorer]
+
+    def how(self, options: Mapping[str, Any]) -> str:
+        """Return how to read a score under the given options, as one sentence."""
+        return self.meaning.get(options.get("ranking", ""), "") or self.meaning[""]

@@ -57,7 +57,10 @@ def prepare(context: Context) -> Scorer:
 METHOD = Method(
     name="fisher",
     title="Fisher Score",
-    meaning="the larger, the further apart the class means are for the spread within the classes",
+    meaning={
+        "": "The larger the score, the further apart are the class means for the spread within "
+        "the classes."
+    },
     needs=("labels",),
     options=(),
     cost="n m c",

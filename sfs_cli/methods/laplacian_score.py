@@ -51,7 +51,9 @@ def prepare(context: Context) -> Scorer:
 METHOD = Method(
     name="laplacian",
     title="Laplacian Score",
-    meaning="the smaller, the more the feature keeps neighbouring samples together",
+    meaning={
+        "": "The smaller the score, the better the feature keeps neighbouring samples together."
+    },
     needs=("graph",),
     options=(),
     cost="n^2 m",

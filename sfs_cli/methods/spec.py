@@ -148,8 +148,14 @@ def prepare(context: Context) -> Scorer:
 METHOD = Method(
     name="spec",
     title="SPEC",
-    meaning="phi1 and phi2: the smaller, the more smoothly the feature varies over the sample "
-    "graph; phi3: the larger, the closer the feature is to the leading clusters of the graph",
+    meaning={
+        "phi1": "The smaller the score, the smoother the feature over the sample graph; features "
+        "that hardly vary for their mean score well too.",
+        "phi2": "The smaller the score, the smoother the feature over the sample graph: similar "
+        "samples have similar values.",
+        "phi3": "The larger the score, the closer the feature follows the leading clusters of the "
+        "sample graph.",
+    },
     needs=("graph",),
     options=("ranking", "gamma", "gamma_power", "clusters"),
     cost="n^2 m ceil(r/2); phi3: n m k",

@@ -38,7 +38,7 @@ def prepare(context: Context) -> Scorer:
 METHOD = Method(
     name="variance",
     title="Variance",
-    meaning="the larger, the more the feature varies between samples",
+    meaning={"": "The larger the score, the more the feature varies between samples."},
     needs=(),
     options=(),
     cost="n m",

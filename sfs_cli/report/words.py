@@ -11,9 +11,8 @@ def summary(data: ReportData) -> list[str]:
     """Say in a few sentences what was ranked, what a score means and where the list bends."""
     scored = data.n_features - data.n_unscored
     sentences = [f"{data.method} gave a score to {_share(scored, data.n_features)}."]
-    if data.how:
-        sentences.append(data.how)
-    sentences.append(f"A {'larger' if data.larger_is_better else 'smaller'} score is better.")
+    direction = f"A {'larger' if data.larger_is_better else 'smaller'} score is better."
+    sentences.append(data.how or direction)
     if leaders := _leaders(data):
         sentences.append(f"{leaders}.")
     if data.elbow:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.base import Axis, MatrixReader
+from sfs_cli.io.digest import sha256_file
 from sfs_cli.store.checks import FiniteCheck
 from sfs_cli.store.disk import open_store
 from sfs_cli.store.ids import check_samples, unique_features
@@ -188,6 +188,5 @@ def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bo
 def _describe(path: Path, digest: bool) -> dict[str, Any]:
     facts: dict[str, Any] = {"bytes": path.stat().st_size}
     if digest:
-        with path.open("rb") as file:
-            facts["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+        facts["sha256"] = sha256_file(path)
     return facts

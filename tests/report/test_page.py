@@ -112,10 +112,11 @@ def test_a_missing_value_is_a_dash_and_the_column_still_sorts_as_numbers(
 
 def test_the_summary_names_counts_leaders_direction_and_elbow(usual: ReportData) -> None:
     html = render(usual)
-    for words in ("1,990 of 2,000 features", "GENE0, GENE1 and GENE2", "A larger score is better"):
+    for words in ("1,990 of 2,000 features", "GENE0, GENE1 and GENE2", usual.how):
         assert words in html
     assert f"bends after {usual.elbow} features" in html
-    assert "A smaller score is better" in render(replace(usual, larger_is_better=False))
+    assert "A larger score is better" in render(replace(usual, how=""))
+    assert "A smaller score is better" in render(replace(usual, how="", larger_is_better=False))
 
 
 def test_an_elbow_near_the_end_is_not_called_a_place_to_cut(usual: ReportData) -> None:

@@ -28,7 +28,7 @@ DATA_FILES = (
     "pathways.gmt",
     "truth.tsv",
 )
-SCRIPTS = ("knowledge.py", "make.py", "simulate.py")
+SCRIPTS = ("knowledge.py", "make.py", "make_h5ad.py", "mirna_similarity.py", "simulate.py")
 
 
 def test_script_reproduces_the_committed_bytes(sample_data: Path, tmp_path: Path) -> None:
@@ -145,18 +145,14 @@ def test_pathways_named_in_the_readme_are_the_enriched_ones(
     assert sum(sizes) > len(set().union(*study.pathways.values()))
 
 
-def test_readme_snippet_makes_an_h5ad(
-    study: Study, sample_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("expression.csv", "labels.tsv", "mirna.csv"):
-        (tmp_path / name).write_bytes((sample_data / name).read_bytes())
-    monkeypatch.chdir(tmp_path)
-    readme = (sample_data / "README.md").read_text()
-    (snippet,) = re.findall(r"```python\n(.*?)```", readme, re.S)
-    exec(compile(snippet, "README.md", "exec"), {})
-    adata = anndata.read_h5ad(tmp_path / "expression.h5ad")
+def test_script_makes_an_h5ad(study: Study, sample_data: Path, tmp_path: Path) -> None:
+    target = tmp_path / "cells.h5ad"
+    subprocess.run([sys.executable, str(sample_data / "make_h5ad.py"), str(target)], check=True)
+    adata = anndata.read_h5ad(target)
     assert list(adata.obs_names) == list(study.expression.index)
     assert list(adata.var_names) == list(study.expression)
-    assert np.array_equal(adata.X, study.expression.to_numpy())
+    assert np.allclose(adata.X, study.expression.to_numpy(), rtol=1e-6)
     assert list(adata.obs["tissue"]) == list(study.labels.loc[adata.obs_names, "tissue"])
-    assert np.array_equal(adata.obsm["mirna"], study.mirna.loc[adata.obs_names].to_numpy())
+    graph = adata.obsp["connectivities"]
+    assert (graph != graph.T).nnz == 0
+    assert graph.sum(axis=1).min() >= 8

@@ -1,0 +1,125 @@
+"""Options that are wrong whatever the matrix."""
+
+from __future__ import annotations
+
+from tests.cli.making import BAD, USAGE, bad, good, option
+
+CHOICES = [
+    option(f"unknown value of {flag}", f"'{wrong}'; did you mean {near}", flag, wrong)
+    for flag, wrong, near in (
+        ("--method", "fischer", "fisher"),
+        ("--rows", "sample", "samples"),
+        ("--missing", "dropp", "drop"),
+        ("--samples", "intersection", "intersect"),
+        ("--ranking", "phi22", "phi2"),
+        ("--gamma", "pow", "power"),
+        ("--edge-weights", "binari", "binary"),
+        ("--format", "tvs", "tsv"),
+        ("--dtype", "float23", "float32"),
+        ("--similarity", "rbff", "rbf"),
+        ("--transform", "lg2", "log2"),
+        ("--bandwidth", "mediam", "median"),
+    )
+]
+
+WITHOUT_EFFECT = [
+    option(
+        "--neighbors with rbf",
+        "--neighbors; no effect; knn",
+        *("--similarity", "rbf", "--neighbors", "3"),
+    ),
+    option("--neighbors without a similarity", "no effect|needs; knn", "--neighbors", "3"),
+    option("--beta with knn", "diffusion", "--similarity", "knn", "--beta", "2"),
+    option("--edge-weights alone", "--similarity; knn", "--edge-weights", "binary"),
+    option(
+        "--bandwidth with binary edges",
+        "no effect",
+        *("--similarity", "knn", "--edge-weights", "binary", "--bandwidth", "2"),
+    ),
+    option("--clusters with phi2", "phi3", "--ranking", "phi2", "--clusters", "3"),
+    option(
+        "--similarity with fisher",
+        "no effect; fisher",
+        *("--method", "fisher", "--labels", "LABELS", "--similarity", "knn"),
+        name="--similarity",
+    ),
+    option("--gamma-power with laplacian", "spec", "--method", "laplacian", "--gamma-power", "2"),
+    option("--gamma-power with exp", "no effect; power", "--gamma", "exp", "--gamma-power", "2"),
+    option("fisher without labels", "--labels", "--method", "fisher"),
+    option("label similarity without labels", "--labels", "--similarity", "label"),
+    option(
+        "two similarities",
+        "--similarity-file; one of",
+        *("--similarity", "rbf", "--similarity-file", "S.csv"),
+    ),
+    option("--layer on a CSV", "AnnData", "--layer", "counts"),
+    option("--use-raw on a CSV", "AnnData", "--use-raw"),
+    option("obsp of a CSV", "h5ad; --similarity-file", "--similarity", "obsp:connectivities"),
+    option("--write-h5ad of a CSV", "h5ad; --out", "--write-h5ad", "copy.h5ad"),
+    option("--json without --out", "--out; --format json", "--json"),
+]
+
+NUMBERS = [
+    option("--neighbors -3", "-3; 1 or more", "--similarity", "knn", "--neighbors", "-3"),
+    option("--gamma-power 0", "0; 1 or more", "--gamma-power", "0"),
+    option("--clusters 1", "1; 2 or more", "--ranking", "phi3", "--clusters", "1"),
+    option("--clusters three", "three; integer|whole number", "--clusters", "three"),
+    option("--digits 0", "0; 1 or more", "--digits", "0"),
+    option("--digits 100", "100; 17", "--digits", "100"),
+    option("--block-size -1", "-1; 1 or more", "--block-size", "-1"),
+    option("--threads 0", "0; 1 or more", "--threads", "0"),
+    option("--seed -1", "-1; 0 or more", "--seed", "-1"),
+    option("--beta -1", "-1; positive", "--similarity", "diffusion", "--beta", "-1"),
+    option("--beta nan", "nan", "--similarity", "diffusion", "--beta", "nan"),
+    option("--beta inf", "inf", "--similarity", "diffusion", "--beta", "inf"),
+    option("--bandwidth 0", "'0'; positive number", "--bandwidth", "0"),
+    option("--bandwidth nan", "nan; positive number", "--bandwidth", "nan"),
+    option("--memory 12Q", "12Q; 512M", "--memory", "12Q"),
+    option("--memory 1M", "1M; 16M", "--memory", "1M"),
+    option("--memory -4G", "-4G; 512M", "--memory", "-4G"),
+    option(
+        "--clusters above the samples",
+        "7; 6 samples; at most",
+        *("--ranking", "phi3", "--clusters", "7"),
+        code=BAD,
+    ),
+    option(
+        "--neighbors above the samples",
+        "6; 6 samples; at most 5",
+        *("--similarity", "knn", "--neighbors", "6"),
+        code=BAD,
+    ),
+]
+
+VERBS = [
+    bad("unknown verb", lambda f: ["rnak", good(f)], "rnak", "did you mean rank", code=USAGE),
+    bad(
+        "unknown option",
+        lambda f: ["rank", good(f), "--neighbours", "3"],
+        "--neighbours",
+        "did you mean --neighbors",
+        code=USAGE,
+    ),
+    bad("no matrix", lambda f: ["rank"], "MATRIX", "missing argument; --help", code=USAGE),
+    bad(
+        "one argument too many",
+        lambda f: ["rank", good(f), "more"],
+        "more",
+        "unexpected; --help",
+        code=USAGE,
+    ),
+    bad(
+        "option without its value",
+        lambda f: ["rank", good(f), "--method"],
+        "--method",
+        "argument|value",
+        code=USAGE,
+    ),
+    bad(
+        "unknown method to explain",
+        lambda f: ["methods", "fischer"],
+        "fischer",
+        "did you mean fisher",
+        code=USAGE,
+    ),
+]

@@ -1,0 +1,69 @@
+"""Running the command line, in this process or as one of its own, and what it must leave behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from sfs_cli.cli.app import run
+
+MODULE = (sys.executable, "-m", "sfs_cli")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run_here(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> Finished:
+    """Run the command line in this process."""
+    capfd.readouterr()
+    with _handlers_restored():
+        code = run(arguments)
+    out, err = capfd.readouterr()
+    return Finished(code, out, err)
+
+
+@contextmanager
+def _handlers_restored() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def run_apart(
+    arguments: list[str], *, launcher: tuple[str, ...] = MODULE, **variables: str
+) -> Finished:
+    """Run the command line in a process of its own."""
+    done = subprocess.run(
+        [*launcher, *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | variables,
+        timeout=120,
+        check=False,
+    )
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def snapshot(folder: Path) -> dict[str, bytes | None]:
+    """Return every file (with its content) and folder (None) below a folder, by relative path."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
