@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sfs_cli.errors import UsageError
+from sfs_cli.errors import UsageError, nearest
 from sfs_cli.methods.registry import MODULES
 
 METHODS = tuple(MODULES)
@@ -26,6 +26,8 @@ FORMATS = ("tsv", "csv", "parquet", "json", "rnk")
 
 DEFAULT_NEIGHBORS = 10
 DEFAULT_BETA = 1.0
+MAX_DIGITS = 17
+"""A number of 64 bits is told from every other by so many digits."""
 DENSE_SAMPLES = 2000
 """Up to this many samples the default graph is `rbf`; it is sparse above."""
 
@@ -45,6 +47,7 @@ GRAPH_OPTIONS: dict[str, tuple[str, ...]] = {
 LABEL_GRAPHS = ("label", "relieff")
 """Similarities that are made from labels."""
 
+_LABELS_HINT = "give --labels FILE[:COLUMN], or obs:KEY where the matrix is AnnData"
 _ALL_GRAPH_OPTIONS = ("bandwidth", "neighbors", "edge_weights", "beta")
 _NO_EFFECT_ON_RESULT = ("out", "threads", "memory", "scratch", "force", "write_h5ad")
 
@@ -132,8 +135,16 @@ class RankConfig:
         _at_least("--threads", self.threads, 1)
         _at_least("--block-size", self.block_size, 1)
         _at_least("--digits", self.digits, 1)
-        if self.beta is not None and not self.beta > 0:
-            raise UsageError(f"--beta {self.beta:g} is not positive")
+        _at_least("--seed", self.seed, 0)
+        if self.digits > MAX_DIGITS:
+            raise UsageError(
+                f"--digits {self.digits} is more than numbers have",
+                hint=f"give {MAX_DIGITS} or less",
+            )
+        if self.beta is not None and not 0 < self.beta < float("inf"):
+            raise UsageError(
+                f"--beta {self.beta:g} is not a positive number", hint="give one, such as 1"
+            )
         if self.bandwidth is not None:
             parse_bandwidth(self.bandwidth)
 
@@ -141,7 +152,9 @@ class RankConfig:
         if self.similarity is not None and not self.similarity.startswith("obsp:"):
             _one_of("--similarity", self.similarity, (*SIMILARITIES, "obsp:KEY"))
         if self.similarity is not None and self.similarity_file is not None:
-            raise UsageError("--similarity and --similarity-file exclude each other")
+            raise UsageError(
+                "--similarity and --similarity-file name two sample graphs", hint="give one of them"
+            )
         graph = self.graph
         for option in self._given(_ALL_GRAPH_OPTIONS):
             if graph is None and option in ("beta", "edge_weights"):
@@ -151,27 +164,40 @@ class RankConfig:
                     f"{_flag(option)} has no effect on --similarity {graph}", hint=_takers(option)
                 )
         if graph in LABEL_GRAPHS and self.labels is None:
-            raise UsageError(f"--similarity {graph} needs --labels")
+            raise UsageError(f"--similarity {graph} needs --labels", hint=_LABELS_HINT)
         if self.edge_weights == "binary" and self.bandwidth is not None:
-            raise UsageError("--bandwidth has no effect on --edge-weights binary")
+            raise UsageError(
+                "--bandwidth has no effect on --edge-weights binary",
+                hint="leave one of them out: binary edges all weigh 1",
+            )
 
     def _check_method(self) -> None:
         own = {"spec": ("ranking", "gamma", "gamma_power", "clusters")}.get(self.method, ())
         for option in self._given(("ranking", "gamma", "gamma_power", "clusters")):
             if option not in own:
-                raise UsageError(f"{_flag(option)} has no effect on --method {self.method}")
+                raise UsageError(
+                    f"{_flag(option)} has no effect on --method {self.method}",
+                    hint="leave it out, or take --method spec",
+                )
         if self.clusters is not None and self.ranking != "phi3":
-            raise UsageError("--clusters goes with --ranking phi3")
+            raise UsageError(
+                f"--clusters has no effect on --ranking {self.ranking or 'phi2'}",
+                hint="leave it out, or take --ranking phi3",
+            )
         if self.gamma == "exp" and self.gamma_power is not None:
-            raise UsageError("--gamma-power has no effect on --gamma exp")
+            raise UsageError(
+                "--gamma-power has no effect on --gamma exp",
+                hint="leave it out, or take --gamma power",
+            )
         if self.method not in ("spec", "laplacian"):
             for option in ("similarity", "similarity_file", *_ALL_GRAPH_OPTIONS):
                 if getattr(self, option) is not None:
                     raise UsageError(
-                        f"{_flag(option)} has no effect: --method {self.method} uses no graph"
+                        f"{_flag(option)} has no effect: --method {self.method} uses no graph",
+                        hint="leave it out, or take --method spec or laplacian",
                     )
         if self.method == "fisher" and self.labels is None:
-            raise UsageError("--method fisher needs --labels")
+            raise UsageError("--method fisher needs --labels", hint=_LABELS_HINT)
 
     def _given(self, options: tuple[str, ...]) -> Iterator[str]:
         return (option for option in options if getattr(self, option) is not None)
@@ -192,7 +218,10 @@ def parse_bandwidth(text: str) -> str | float:
     except ValueError:
         value = float("nan")
     if not 0 < value < float("inf"):
-        raise UsageError(f"--bandwidth {text!r} is none of: median, self-tuning, a positive number")
+        raise UsageError(
+            f"--bandwidth {text!r} is not known",
+            hint=nearest(text, ("median", "self-tuning", "a positive number")),
+        )
     return value
 
 
@@ -208,13 +237,7 @@ def _takers(option: str) -> str:
 def _one_of(flag: str, value: str | None, known: tuple[str, ...]) -> None:
     if value is None or value in known:
         return
-    from difflib import get_close_matches
-
-    close = get_close_matches(value, known, 1)
-    raise UsageError(
-        f"{flag} {value!r} is not known",
-        hint=(f"did you mean {close[0]}? " if close else "") + f"known: {', '.join(known)}",
-    )
+    raise UsageError(f"{flag} {value!r} is not known", hint=nearest(value, known))
 
 
 def _at_least(flag: str, value: int | None, least: int) -> None:

@@ -6,6 +6,8 @@ An error says *what* is wrong, *where* (file, row, column, how many) and what *t
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 
@@ -101,12 +103,18 @@ class OutOfMemoryError(SfsError):
     exit_code = ExitCode.OUT_OF_MEMORY
 
 
+CHECK_PATH = "check the path: is the name spelled as it is on the disk?"
+CHECK_PERMISSIONS = "check its permissions (ls -l)"
+COPY_AGAIN = "the file is damaged or cut off: copy, download or write it again"
+"""What to do about files, wherever it is found out."""
+
+
 def is_full(error: OSError) -> bool:
     """Tell whether an error means that the disk, or the user's share of it, is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def unwritable(target: object, error: OSError) -> InputError:
+def unwritable(target: object, error: OSError, option: str = "path") -> InputError:
     """Return the error for an output that cannot be written.
 
     Parameters
@@ -115,6 +123,8 @@ def unwritable(target: object, error: OSError) -> InputError:
         What was to be written.
     error : OSError
         Why it was not.
+    option : str
+        What the user can change.
     """
     where = str(error.filename or target)
     if is_full(error):
@@ -124,11 +134,33 @@ def unwritable(target: object, error: OSError) -> InputError:
             hint="free some space, or write elsewhere (--out, --scratch); nothing half-written "
             "was left",
         )
+    reason = (error.strerror or str(error)).lower()
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        reason = "a part of this path is a file, not a folder"
     return InputError(
-        f"{target} cannot be written: {(error.strerror or str(error)).lower()}",
-        where=where,
-        hint="give another --out, or make that folder writable",
+        f"{target} cannot be written: {reason}",
+        where=where if where in str(target) else str(target),
+        hint=f"give another {option}, or make that folder writable",
     )
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the hint for a word that is not known: the nearest of those that are, and all."""
+    from difflib import get_close_matches
+
+    known = list(known)
+    close = get_close_matches(word, known, 1)
+    return (f"did you mean {close[0]}? " if close else "") + f"known: {', '.join(known)}"
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Say where an input is wrong, unless the error says so itself."""
+    try:
+        yield
+    except InputError as error:
+        error.where = error.where or where
+        raise
 
 
 def listed(items: list[str] | tuple[str, ...], limit: int = 5) -> str:

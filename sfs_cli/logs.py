@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +26,11 @@ class Messages:
         Below 0 nothing but errors is said; above 0 details are.
     log_file : Path, optional
         A file that gets every message, details included.
+
+    Raises
+    ------
+    InputError
+        When the log file cannot be written.
     """
 
     def __init__(self, verbosity: int = NORMAL, log_file: Path | None = None) -> None:
@@ -32,6 +38,8 @@ class Messages:
         self.warnings: list[str] = []
         self._console: Console | None = None
         self._log_file = log_file
+        if log_file is not None:
+            _check_log_file(log_file)
 
     @property
     def console(self) -> Console:
@@ -39,7 +47,10 @@ class Messages:
         if self._console is None:
             from rich.console import Console
 
-            self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+            colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+            self._console = Console(
+                stderr=True, highlight=False, soft_wrap=True, color_system=colours
+            )
         return self._console
 
     def detail(self, text: str) -> None:
@@ -85,6 +96,21 @@ class Messages:
             yield lambda count: bar.advance(task, count)
 
     def _write(self, kind: str, text: str) -> None:
-        if self._log_file is not None:
+        if self._log_file is None:
+            return
+        try:
             with self._log_file.open("a", encoding="utf-8") as file:
                 file.write(f"{kind}{text}\n")
+        except OSError as error:
+            # a log is not worth the run that it is about
+            path, self._log_file = self._log_file, None
+            self.warn(f"{path} cannot be written any more: {error.strerror or error}")
+
+
+def _check_log_file(path: Path) -> None:
+    from sfs_cli.errors import unwritable
+
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise unwritable(path, error, "--log-file") from None

@@ -24,9 +24,18 @@ def versions() -> dict[str, str]:
 
 
 def fingerprint(options: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
-    """Return a digest of all that a result depends on: version, options, content of the inputs."""
+    """Return a digest of all that a result depends on: version, options, content of the inputs.
+
+    Parameters
+    ----------
+    options : dict
+        Every option that changes the result.
+    inputs : list of dict
+        ``role`` (the option that named it) and ``sha256`` of each input, and ``column`` where only
+        one of a table is read.
+    """
     # where a file lies does not matter, what it holds and which part of it is read does
-    paths = {i["option"] for i in inputs}
+    paths = {i["role"] for i in inputs}
     known = {
         "sfs": versions()["sfs"],
         "options": {k: v for k, v in options.items() if k not in paths},
@@ -51,10 +60,12 @@ def is_up_to_date(folder: Path, wanted: str) -> bool:
     run = read_run(folder)
     if run is None or run.get("fingerprint") != wanted:
         return False
-    outputs = run.get("outputs", {})
-    return bool(outputs) and all(
-        (folder / name).is_file() and sha256_file(folder / name) == facts["sha256"]
-        for name, facts in outputs.items()
+    try:
+        digests = {folder / name: facts["sha256"] for name, facts in run["outputs"].items()}
+    except (KeyError, TypeError, AttributeError):
+        return False  # damaged, or not ours
+    return bool(digests) and all(
+        path.is_file() and sha256_file(path) == digest for path, digest in digests.items()
     )
 
 

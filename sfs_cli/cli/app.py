@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,12 +16,16 @@ from sfs_cli.errors import (
     InputError,
     OutOfMemoryError,
     SfsError,
+    UsageError,
     is_full,
+    nearest,
     unwritable,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sfs_cli.logs import Messages
 
 VERBS = {
     "rank": "Rank the features of a matrix (the main job).",
@@ -36,6 +41,10 @@ BLAS_VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+
+
+TIDYING_SECONDS = 10
+"""How long further signals are ignored after the first."""
 
 
 class Interrupted(BaseException):
@@ -68,15 +77,9 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the verb; name the nearest one when there is none."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            from difflib import get_close_matches
-
-            close = get_close_matches(args[0], VERBS, 1)
-            if not close:
-                raise
-            raise click.UsageError(f"{error.message} Did you mean '{close[0]}'?", ctx) from None
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            raise UsageError(f"there is no command {args[0]!r}", hint=nearest(args[0], VERBS))
+        return super().resolve_command(ctx, args)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -90,7 +93,7 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=True,
+    invoke_without_command=True,
 )
 @click.option(
     "--version",
@@ -100,12 +103,16 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     callback=_version,
     help="Show the version and exit.",
 )
-def app() -> None:
+@click.pass_context
+def app(ctx: click.Context) -> None:
     """Spectral feature selection for expression matrices.
 
     \b
     sfs rank expression.csv --out results
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(ExitCode.USAGE)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -122,27 +129,37 @@ def run(arguments: Sequence[str] | None = None) -> int:
     for name in BLAS_VARIABLES:  # blocks run beside each other, each on one thread
         os.environ[name] = "1"
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _interrupt)
+        signal.signal(number, _Interrupter())
+    said: dict[str, Messages] = {}
     try:
-        return int(app(arguments, prog_name="sfs", standalone_mode=False) or 0)
+        return int(app(arguments, prog_name="sfs", standalone_mode=False, obj=said) or 0)
     except Interrupted as stop:
         _ignore_signals()
         click.echo("interrupted; nothing half-written was left", err=True)
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
-        return int(ExitCode.USAGE)
+        return _explain(_usage_error(error), said)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except BrokenPipeError:
         _close_stdout()
         return int(ExitCode.OK)
     except Exception as error:
-        return _explain(error)
+        return _explain(error, said)
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> None:
-    raise Interrupted(number)
+class _Interrupter:
+    """Raises at a signal; those that follow soon do not interrupt the tidying up."""
+
+    def __init__(self) -> None:
+        self._since = float("-inf")
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now - self._since < TIDYING_SECONDS:
+            return
+        self._since = now
+        raise Interrupted(number)
 
 
 def _ignore_signals() -> None:
@@ -155,13 +172,26 @@ def _close_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _explain(error: Exception) -> int:
-    """Say what went wrong; return the exit code. A traceback is for -v, and for our own bugs."""
-    from sfs_cli.logs import Messages
+def _usage_error(error: click.ClickException) -> UsageError:
+    """Say what click found wrong in the same form as everything else."""
+    ctx = getattr(error, "ctx", None)
+    command = ctx.command_path if ctx is not None else "sfs COMMAND"
+    what = error.format_message().rstrip(".")
+    hint = f"`{command} --help` lists the arguments and options"
+    if isinstance(error, click.NoSuchOption):
+        what = f"there is no option {error.option_name}"
+        if error.possibilities:
+            hint = f"did you mean {' or '.join(sorted(error.possibilities)[:3])}? {hint}"
+    return UsageError(what[:1].lower() + what[1:], where=command, hint=hint)
 
+
+def _explain(error: Exception, said: dict[str, Messages]) -> int:
+    """Say what went wrong; return the exit code. A traceback is for -v, and for our own bugs."""
+    from sfs_cli.logs import VERBOSE, Messages
+
+    messages = said.get("messages") or Messages()
     known = _as_known(error)
-    verbose = any(a in ("-v", "-vv", "--verbose") for a in sys.argv[1:])
-    if known is None or verbose:
+    if known is None or messages.verbosity >= VERBOSE:
         import traceback
 
         traceback.print_exception(error)
@@ -171,7 +201,7 @@ def _explain(error: Exception) -> int:
             err=True,
         )
         return int(ExitCode.BUG)
-    Messages().error(known)
+    messages.error(known)
     return int(known.exit_code)
 
 

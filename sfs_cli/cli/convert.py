@@ -26,4 +26,5 @@ def command(store: str, quiet: bool, verbose: bool, log_file: str | None, **give
     from sfs_cli.config import RankConfig
     from sfs_cli.jobs.convert import convert
 
-    convert(RankConfig(**given), store, options.messages(quiet, verbose, log_file))
+    messages = options.messages(quiet, verbose, log_file)
+    convert(RankConfig(**given), store, messages)

@@ -72,10 +72,15 @@ def talking(function: F) -> F:
 
 
 def messages(quiet: bool, verbose: bool, log_file: str | None) -> Any:
-    """Return where a verb says things, from the options of `talking`."""
+    """Return where a verb says things, from the options of `talking`.
+
+    It is left in the context too, so that the error that ends a run is said there as well.
+    """
     from pathlib import Path
 
     from sfs_cli.logs import NORMAL, QUIET, VERBOSE, Messages
 
     level = QUIET if quiet else VERBOSE if verbose else NORMAL
-    return Messages(level, Path(log_file) if log_file else None)
+    made = Messages(level, Path(log_file) if log_file else None)
+    click.get_current_context().ensure_object(dict)["messages"] = made
+    return made

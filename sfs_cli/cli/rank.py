@@ -91,8 +91,8 @@ def command(
     from sfs_cli.config import RankConfig
     from sfs_cli.jobs import rank_run
 
-    config = RankConfig(**given)
     messages = options.messages(quiet, verbose, log_file)
+    config = RankConfig(**given)
     if dry_run:
         click.echo(rank_run.describe_plan(config, messages), nl=False)
         return

@@ -23,7 +23,9 @@ def parse_size(text: str) -> int:
     """
     match = _SIZE.match(text)
     if match is None:
-        raise UsageError(f"{text!r} is not an amount of memory", hint="write it as 512M or 4G")
+        raise UsageError(
+            f"--memory {text!r} is not an amount of memory", hint="write it as 512M or 4G"
+        )
     size = int(float(match[1]) * _UNITS[match[2].upper()])
     if size < MINIMUM:
         raise UsageError(f"--memory {text} is too little", hint="allow at least 16M")

@@ -99,20 +99,23 @@ def center(values: np.ndarray) -> None:
     """Subtract about the mean of each feature, in place.
 
     The first sample is subtracted before, so that no digits are lost to a large offset and a
-    constant feature becomes exactly zero. What remains of the mean is rounding.
+    constant feature becomes exactly zero. The rest of the mean is subtracted to its first bits
+    alone: integers stay exact, and so do their distances and the ties between them.
     """
     values -= values[:, :1].copy()
     weight = np.full(values.shape[1], 1 / values.shape[1], values.dtype)
-    values -= (values @ weight)[:, None]
+    fraction, exponent = np.frexp(values @ weight)
+    values -= np.ldexp(np.rint(fraction * 16), exponent - 4)[:, None]
 
 
 def gram(engine: Engine) -> np.ndarray:
-    """Return the inner products of the samples, over features centred across samples.
+    """Return the inner products of the samples, over features brought near zero.
 
     Returns
     -------
     ndarray, shape (n, n), float64
-        ``X X'`` with X (n x m) centred feature by feature.
+        ``X X'`` with X (n x m) centred about, feature by feature. Distances do not depend on what
+        is subtracted.
     """
     n = engine.source.n_samples
 

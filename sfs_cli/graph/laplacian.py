@@ -97,10 +97,6 @@ class NormalizedLaplacian:
         S -= np.outer(self.trivial, self.trivial)
         return S
 
-    def spectral_radius_bound(self) -> float:
-        """Bound the distance of the eigenvalues from 1; it is 1 for similarities without signs."""
-        return float(np.max(self.similarity.magnitudes / self.degrees))
-
     def _operand(self, dtype: np.dtype[Any]) -> np.ndarray:
         if dtype not in self._operands:
             self._operands[dtype] = self.smooth_matrix().astype(dtype, copy=False)

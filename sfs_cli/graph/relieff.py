@@ -51,24 +51,63 @@ def relieff_similarity(
         When there are fewer than two classes, a class has at most k samples, or a label is missing.
     """
     codes = np.asarray(codes)
-    members = _members(codes, k, class_names)
-    neighbors = np.empty((len(codes), k * len(members)), dtype=np.int64)
-    for position, inside in enumerate(members.values()):
-        distances = d2[:, inside]
-        distances[inside, np.arange(inside.size)] = np.inf
-        nearest, _ = smallest_in_rows(distances, k)
-        neighbors[:, position * k : (position + 1) * k] = inside[nearest]
-    hits = codes[neighbors] == codes[:, None]
-    weights = np.where(hits, 1.0 / k, -1.0 / ((len(members) - 1) * k))
+    neighbors = nearest_by_class(d2, codes, k, class_names)
+    others = neighbors.shape[1] // k - 1
+    weights = np.where(codes[neighbors] == codes[:, None], 1.0 / k, -1.0 / (others * k))
     return SparseSimilarity(_symmetrised(neighbors, weights))
 
 
-def _members(codes: np.ndarray, k: int, class_names: Sequence[str] | None) -> dict[int, np.ndarray]:
+def nearest_by_class(
+    distances: np.ndarray, codes: np.ndarray, k: int, class_names: Sequence[str] | None = None
+) -> np.ndarray:
+    """Find the k nearest samples in every class, themselves left out.
+
+    Parameters
+    ----------
+    distances : ndarray, shape (n, n)
+        Any distances; equal ones are ordered by the index of the sample.
+    codes : ndarray of int, shape (n,)
+        Class of each sample.
+    k : int
+        Number of neighbours in each class.
+    class_names : sequence of str, optional
+        Name of class 0, 1, ... for messages.
+
+    Returns
+    -------
+    ndarray of int64, shape (n, c k)
+        Those of the first class in the first k columns, and so on.
+
+    Raises
+    ------
+    InputError
+        As `class_members`.
+    """
+    members = class_members(codes, k, class_names)
+    neighbors = np.empty((len(codes), k * len(members)), dtype=np.int64)
+    for position, inside in enumerate(members.values()):
+        among = distances[:, inside]
+        among[inside, np.arange(inside.size)] = np.inf
+        nearest, _ = smallest_in_rows(among, k)
+        neighbors[:, position * k : (position + 1) * k] = inside[nearest]
+    return neighbors
+
+
+def class_members(
+    codes: np.ndarray, k: int, class_names: Sequence[str] | None = None
+) -> dict[int, np.ndarray]:
+    """Return the samples of every class, at least two classes with more than k samples each.
+
+    Raises
+    ------
+    InputError
+        When there are fewer than two classes, a class has at most k samples, or a label is missing.
+    """
     check_labelled(codes)
     members = {int(code): np.flatnonzero(codes == code) for code in np.unique(codes)}
     if len(members) < 2:
         raise InputError(
-            "the `relieff` similarity needs at least two classes",
+            "ReliefF needs at least two classes",
             hint="check which column holds the labels",
         )
     for code, inside in members.items():
@@ -76,8 +115,9 @@ def _members(codes: np.ndarray, k: int, class_names: Sequence[str] | None) -> di
             name = class_names[code] if class_names is not None else str(code)
             raise InputError(
                 f"class {name} has {inside.size} samples, too few for {k} nearest hits of each",
-                where=f"`relieff` similarity with {k} neighbours",
-                hint=f"use at most {inside.size - 1} neighbours, or leave the class out",
+                where=f"ReliefF with {k} neighbours",
+                hint=f"give at most {inside.size - 1} neighbours (--neighbors), or leave the class "
+                "out",
             )
     return members
 

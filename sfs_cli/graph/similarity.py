@@ -197,7 +197,9 @@ class FactoredSimilarity:
         return FactoredSimilarity, (self.factor,)
 
 
-def check_similarity(S: np.ndarray | csr_array, name: str) -> None:
+def check_similarity(
+    S: np.ndarray | csr_array, name: str, sample_ids: Sequence[str] | None = None
+) -> None:
     """Refuse what is not a finite, symmetric square matrix.
 
     Parameters
@@ -206,6 +208,8 @@ def check_similarity(S: np.ndarray | csr_array, name: str) -> None:
         The candidate.
     name : str
         What to call it in a message: the name of the similarity, or a file.
+    sample_ids : sequence of str, shape (n,), optional
+        Names for the message; without them samples are numbered from 1.
 
     Raises
     ------
@@ -222,9 +226,12 @@ def check_similarity(S: np.ndarray | csr_array, name: str) -> None:
     _check_finite(S if isinstance(S, np.ndarray) else S.data, name)
     asymmetry, row, column = _largest_asymmetry(S)
     if asymmetry > ASYMMETRY_LIMIT * _largest(S):
+        place = f"row {row + 1} and column {column + 1}"
+        if sample_ids is not None:
+            place = f"samples {sample_ids[row]} and {sample_ids[column]}"
         raise InputError(
             f"the sample similarity is not symmetric: entries differ by up to {asymmetry:.3g}",
-            where=f"{name}, row {row + 1} and column {column + 1}",
+            where=f"{name}, {place}",
             hint="give a symmetric matrix, for example the mean of it and its transpose",
         )
 
@@ -253,8 +260,8 @@ def check_degrees(similarity: Similarity, sample_ids: Sequence[str] | None, name
         return
     negative = int(np.count_nonzero(similarity.degrees[bad] < -noise[bad]))
     raise InputError(
-        f"{bad.size:,} of {similarity.n:,} samples have no positive degree in the sample graph "
-        f"({bad.size - negative:,} zero, {negative:,} negative)",
+        f"{bad.size:,} of {similarity.n:,} samples have no positive degree (sum of similarities) "
+        f"in the sample graph ({bad.size - negative:,} zero, {negative:,} negative)",
         where=f"{name}: {name_samples(bad, sample_ids)}",
         hint=_HINTS.get(name, _ISOLATED_HINT),
     )

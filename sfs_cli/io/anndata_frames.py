@@ -46,7 +46,11 @@ def read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         frame = _old_frame(group, frame)
     if not hasattr(frame, "index") or not hasattr(frame, "columns"):
-        raise InputError(f"{key} is not a data frame", where=str(path))
+        raise InputError(
+            f"{key} is not a data frame",
+            where=str(path),
+            hint="write the file again with AnnData.write_h5ad",
+        )
     frame.index = [_text(name) for name in frame.index]
     return frame
 

@@ -64,6 +64,7 @@ def open_anndata(
             f"{key} is {shape[0]:,} x {shape[1]:,}, but obs has {len(samples):,} and "
             f"{var_key} {len(features):,} names",
             where=str(path),
+            hint="write the file again with AnnData.write_h5ad",
         )
     return StoredReader(
         path=path,
@@ -123,7 +124,11 @@ def _no_matrix(what: str, layers: list[str], path: Path) -> InputError:
 def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[StoredMatrix, bool]:
     if hasattr(element, "shape"):
         if len(element.shape) != 2:
-            raise InputError(f"it has {len(element.shape)} axes, not 2", where=where)
+            raise InputError(
+                f"the matrix has {len(element.shape)} axes, not 2",
+                where=where,
+                hint="give another matrix with --layer",
+            )
         across = chunks_are_tall(element, options.block_bytes)
         return DenseRows(element, across, where), across
     encoding = _attribute(element, "encoding-type", "h5sparse_format")

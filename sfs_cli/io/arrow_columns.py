@@ -109,9 +109,14 @@ def _refuse_other_types(schema: pa.Schema, values: tuple[int, ...], ids: int, pa
     bad = [f"{f.name!r} ({f.type})" for f in fields if not _is_number(f.type)]
     if bad:
         raise InputError(
-            f"{len(bad):,} columns besides the names ({schema.field(ids).name!r}) are not numeric",
+            f"{len(bad):,} column{'' if len(bad) == 1 else 's'} besides the names "
+            f"({schema.field(ids).name!r}) hold no numbers",
             where=f"{path}: {listed(bad, 3)}",
             hint="leave out annotation columns and store values as numbers",
         )
     if not values:
-        raise InputError("the table has no numeric column", where=str(path))
+        raise InputError(
+            "the table has no numeric column",
+            where=str(path),
+            hint="a matrix has row ids in one column and values in the others",
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -35,7 +37,7 @@ class OutputFolder:
             self._staging.mkdir(parents=True)
         except OSError as error:
             _remove_empty(self._made)
-            raise unwritable(self.path, error) from None
+            raise unwritable(self.path, error, "--out") from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -79,6 +81,28 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         _remove(partial)
         _remove_empty(made)
+
+
+def check_writable(path: Path, option: str) -> None:
+    """Find out before the work whether an output could be made.
+
+    Parameters
+    ----------
+    path : Path
+        A file or folder, which need not exist, nor the folders it is in.
+    option : str
+        What the user can change.
+
+    Raises
+    ------
+    InputError
+        When the nearest folder that exists is a file, or may not be written.
+    """
+    place = next(p for p in (path, *path.parents) if os.access(p, os.F_OK))
+    if place != path and not place.is_dir():
+        raise unwritable(path, NotADirectoryError(errno.ENOTDIR, "not a directory"), option)
+    if not os.access(place, os.W_OK | (os.X_OK if place.is_dir() else 0)):
+        raise unwritable(path, PermissionError(errno.EACCES, "permission denied"), option)
 
 
 def _partial_name(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Literal, Self
 
 import pyarrow as pa
 
-from sfs_cli.errors import InputError
+from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, InputError
 
 Compression = Literal["gzip", "zstd"]
 
@@ -89,11 +89,15 @@ def _opening(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise InputError("there is no such file", where=str(path)) from error
+        raise InputError("there is no such file", where=str(path), hint=CHECK_PATH) from error
     except PermissionError as error:
-        raise InputError("the file may not be read", where=str(path)) from error
+        raise InputError(
+            "the file may not be read", where=str(path), hint=CHECK_PERMISSIONS
+        ) from error
     except IsADirectoryError as error:
-        raise InputError("this is a folder, not a file", where=str(path)) from error
+        raise InputError(
+            "this is a folder, not a file", where=str(path), hint="give a file inside it"
+        ) from error
 
 
 def open_binary(path: str | Path) -> ByteStream:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfs_cli.errors import InputError
+from sfs_cli.errors import COPY_AGAIN, InputError
 from sfs_cli.io.header import count_fields, decode
 from sfs_cli.io.lines import Chunk
 from sfs_cli.io.number_column import parses
@@ -33,7 +33,7 @@ def ragged(chunk: Chunk, row: int, path: Path, delimiter: str, expected: int) ->
     if found == expected:
         return bad_quotes(chunk, row, path)
     return InputError(
-        f"a row has {found:,} fields where {expected:,} are expected",
+        f"a row has {found:,} field{'' if found == 1 else 's'} where {expected:,} are expected",
         where=where,
         hint="every row needs an id and one value for each column; is the file cut off?",
     )
@@ -52,7 +52,9 @@ def binary(chunk: Chunk, path: Path) -> InputError:
     """Describe a NUL byte."""
     line = chunk.first_line + chunk.text.count(b"\n", 0, chunk.text.index(b"\0"))
     return InputError(
-        "a NUL byte: this is binary data, or the file is damaged", where=f"{path}, line {line}"
+        "a NUL byte stands in the text: this is binary data, or the file is damaged",
+        where=f"{path}, line {line}",
+        hint=COPY_AGAIN,
     )
 
 

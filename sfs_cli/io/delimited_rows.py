@@ -156,6 +156,9 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
     n_columns = len(layout.column_ids)
     if parsed.size % n_columns or parsed.size // n_columns != chunk.text.count(b"\n"):
         raise errors.stray_line_end(chunk, layout.path)
-    last_line = chunk.first_line + parsed.size // n_columns - 1
-    where = f"{layout.path}, lines {chunk.first_line} to {last_line}"
+
+    def where(position: int) -> str:
+        row, column = divmod(position, n_columns)
+        return errors.place(layout.path, chunk.first_line + row, layout.column_ids[column])
+
     return cast_values(parsed, dtype, where).reshape(-1, n_columns)

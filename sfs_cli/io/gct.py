@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from sfs_cli.errors import InputError
+from sfs_cli.errors import COPY_AGAIN, InputError
 from sfs_cli.io.base import Annotations, MatrixReader, ReadOptions
 from sfs_cli.io.delimited import DelimitedReader
 from sfs_cli.io.delimited_rows import Layout
@@ -66,12 +66,17 @@ def _open(stream: LineStream, path: Path, options: ReadOptions) -> MatrixReader:
             f"the file says it has {sizes.samples:,} samples and {n_lead} fields before them, "
             f"but its line of names has {len(names):,} fields",
             where=f"{path}, line 3",
+            hint="mend the sizes in line 2, or the names in line 3",
         )
     if "" in names[n_lead:]:
-        raise InputError(f"column {names.index('', n_lead) + 1} has no id", where=f"{path}, line 3")
+        raise InputError(
+            f"column {names.index('', n_lead) + 1} has no id",
+            where=f"{path}, line 3",
+            hint="give the column an id or remove it",
+        )
     obs = _read_sample_fields(stream, path, sizes, n_lead)
     if stream.peek_line() is None:
-        raise InputError("the file has no rows", where=str(path))
+        raise InputError("the file has no rows", where=str(path), hint=COPY_AGAIN)
     return DelimitedReader(
         stream,
         Layout(path, "\t", tuple(names[:n_lead]), names[n_lead:], quoting=False),
@@ -88,13 +93,16 @@ def _read_sizes(stream: LineStream, path: Path) -> _Sizes:
     expected = {"#1.2": 2, "#1.3": 4}.get(version)
     if expected is None:
         raise InputError(
-            f"the first line is {version!r}, not #1.2 or #1.3", where=f"{path}, line 1"
+            f"the first line is {version!r}, not #1.2 or #1.3",
+            where=f"{path}, line 1",
+            hint="write the table as GCT 1.2 or 1.3, or as CSV",
         )
     sizes = _fields(stream, path, "sizes")
     if len(sizes) != expected or not all(size.isascii() and size.isdigit() for size in sizes):
         raise InputError(
             f"the second line must declare {expected} sizes, and is {' '.join(sizes)!r}",
             where=f"{path}, line 2",
+            hint="the sizes are the numbers of rows and samples (and of annotations in GCT 1.3)",
         )
     numbers = [int(size) for size in sizes]
     return _Sizes(*numbers)
@@ -104,7 +112,9 @@ def _fields(stream: LineStream, path: Path, what: str) -> list[str]:
     line = stream.line
     raw = stream.read_line()
     if raw is None:
-        raise InputError(f"the file ends before its line of {what}", where=str(path))
+        raise InputError(
+            f"the file ends before its line of {what}", where=str(path), hint=COPY_AGAIN
+        )
     # spreadsheets pad the short lines at the top with tabs
     return [field.strip() for field in decode(raw, path, line).rstrip("\t ").split("\t")]
 
@@ -125,6 +135,7 @@ def _read_sample_fields(
             raise InputError(
                 f"the annotation {name!r} has {len(values):,} values for {sizes.samples:,} samples",
                 where=f"{path}, line {line}",
+                hint="give one value for each sample",
             )
         values += [""] * (sizes.samples - len(values))
         columns[name] = pa.array([None if v in NULL_TOKENS else v for v in values], pa.string())

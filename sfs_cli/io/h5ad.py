@@ -98,6 +98,7 @@ def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
         raise InputError(
             f"obsp/{key} has shape {graph.shape}, but there are {len(samples):,} samples",
             where=str(path),
+            hint="write the file again with AnnData.write_h5ad",
         )
     return graph, samples
 

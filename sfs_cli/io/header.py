@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfs_cli.errors import InputError, listed
+from sfs_cli.errors import COPY_AGAIN, InputError, listed
 from sfs_cli.io.lines import LineStream
 
 NULL_TOKENS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", "#N/A", "None", "na")
@@ -110,14 +110,16 @@ def read_header(stream: LineStream, suffix: str) -> Header:
     line = stream.line
     first = _peek_text(stream)
     if first is None:
-        raise InputError("the file is empty", where=str(stream.path))
+        raise InputError("the file is empty", where=str(stream.path), hint=COPY_AGAIN)
     if comment is not None and _names_of_commented(comment, first, suffix):
         return _names_of(comment, first, suffix, stream.path, line - 1)
     stream.read_line()
     row = _peek_text(stream)
     if not row:
         raise InputError(
-            "the file holds a line of column names, but no rows", where=f"{stream.path}"
+            "the file holds a line of column names, but no rows",
+            where=str(stream.path),
+            hint=COPY_AGAIN,
         )
     return _names_of(first, row, suffix, stream.path, line)
 

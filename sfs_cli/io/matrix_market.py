@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 from scipy.sparse import csr_array
 
-from sfs_cli.errors import InputError
+from sfs_cli.errors import COPY_AGAIN, InputError
 from sfs_cli.io.casting import cast_values
 from sfs_cli.io.lines import Chunk, LineStream
 from sfs_cli.io.sparse_rows import csr_block
@@ -156,6 +156,7 @@ def _sizes(lines: LineStream, path: Path) -> tuple[int, int, int]:
             "this is not a general Matrix Market matrix in coordinates, real or integer: "
             f"it begins with {b' '.join(banner)[:80].decode(errors='replace')!r}",
             where=f"{path}, line 1",
+            hint="write the matrix as coordinates, for example with scipy.io.mmwrite",
         )
     while (line := lines.read_line()) is not None and (line.startswith(b"%") or not line.strip()):
         pass
@@ -164,6 +165,7 @@ def _sizes(lines: LineStream, path: Path) -> tuple[int, int, int]:
         raise InputError(
             "the line with the numbers of rows, columns and entries is missing or damaged",
             where=f"{path}, line {lines.line - 1}",
+            hint=COPY_AGAIN,
         )
     n_rows, n_columns, n_entries = (int(size) for size in sizes)
     return n_rows, n_columns, n_entries
@@ -184,6 +186,7 @@ def _parse(chunk: Chunk, path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray
         raise InputError(
             f"an entry is not a row, a column and a value with one space between: {error}",
             where=f"{path}, line {line}{'' if row else ' or after it'}",
+            hint=COPY_AGAIN,
         ) from error
     columns = table.combine_chunks().columns
     rows, columns, values = (np.from_dlpack(column.chunk(0)) for column in columns)

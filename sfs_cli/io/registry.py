@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import COPY_AGAIN, InputError, UsageError
 from sfs_cli.io.base import MatrixReader, ReadOptions
 from sfs_cli.io.sniff import Content, Kind, recognise, refuse_absent
 
@@ -145,6 +145,7 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
         raise UsageError(
             f"{asked} needs AnnData (.h5ad or .zarr), and this is {found.title}",
             where=str(path),
+            hint=f"leave {asked} out, or give the AnnData file",
         )
     module, function = found.opener.split(":")
     opener = getattr(import_module(module), function)
@@ -227,7 +228,7 @@ _ADVICE = {
 def _way_out(path: Path, content: Content) -> str | None:
     fitting = _holding(content.kind)
     if not fitting:
-        return _ADVICE.get(content.kind)
+        return _ADVICE.get(content.kind, COPY_AGAIN)
     extra = {"gzip": ".gz", "zstd": ".zst"}.get(content.compression or "", "")
     names = [f"*{f.suffixes[0]}{extra if f.compressed else ''} ({f.title})" for f in fitting]
     return f"rename it to {' or '.join(names)}"

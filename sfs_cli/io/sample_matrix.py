@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.errors import InputError, listed
+from sfs_cli.errors import CHECK_PATH, InputError, listed
 from sfs_cli.io.base import ReadOptions
 from sfs_cli.io.casting import cast_values
 
@@ -64,7 +64,11 @@ def _read_table(path: Path) -> tuple[np.ndarray, Sequence[str], Sequence[str]]:
     finally:
         reader.close()
     if not blocks or reader.sparse:
-        raise InputError("this is not a table of similarities", where=str(path))
+        raise InputError(
+            "this is not a table of similarities",
+            where=str(path),
+            hint="give a table with the sample ids in its first line and column, .npy or .npz",
+        )
     row_ids = [name for block in blocks for name in block.ids]
     return np.concatenate([block.values for block in blocks]), row_ids, list(reader.column_ids)
 
@@ -94,7 +98,7 @@ def _numpy_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise InputError("there is no such file", where=str(path)) from error
+        raise InputError("there is no such file", where=str(path), hint=CHECK_PATH) from error
     except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
             f"cannot be read as an array of numbers: {error}",
@@ -123,7 +127,9 @@ def _aligned(
 ) -> Similarity:
     if matrix.shape != (len(row_ids), len(column_ids)):
         raise InputError(
-            f"the similarity has shape {matrix.shape}, but {len(row_ids):,} ids", where=str(path)
+            f"the similarity has shape {matrix.shape}, but {len(row_ids):,} ids",
+            where=str(path),
+            hint="give one row and one column for each sample",
         )
     rows = _positions(row_ids, sample_ids, f"{path}, rows")
     columns = _positions(column_ids, sample_ids, f"{path}, columns")
@@ -142,5 +148,9 @@ def _positions(ids: Sequence[str], wanted: Sequence[str], where: str) -> np.ndar
         )
     if len(places) < len(ids):
         repeated = sorted({name for i, name in enumerate(ids) if places[name] != i})
-        raise InputError(f"samples are repeated: {listed(repeated)}", where=where)
+        raise InputError(
+            f"samples are repeated: {listed(repeated)}",
+            where=where,
+            hint="give one row and one column for each sample",
+        )
     return np.fromiter((places[name] for name in wanted), np.intp, len(wanted))

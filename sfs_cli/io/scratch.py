@@ -26,7 +26,7 @@ def scratch_folder(parent: Path | None) -> Iterator[Path]:
             parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"sfs-{os.getpid()}-", dir=parent))
     except OSError as error:
-        raise unwritable(parent or Path(tempfile.gettempdir()), error) from None
+        raise unwritable(parent or tempfile.gettempdir(), error, "--scratch") from None
     try:
         yield folder
     finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from sfs_cli.errors import InputError
+from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, COPY_AGAIN, InputError
 from sfs_cli.io.compression import Compression, open_binary
 
 _HEAD_BYTES = 4096
@@ -147,10 +147,8 @@ def refuse_absent(path: Path, content: Content) -> None:
         If nothing is there, it may not be read, or it is empty.
     """
     if content.kind is Kind.MISSING:
-        raise InputError("there is no such file or folder", where=str(path))
+        raise InputError("there is no such file or folder", where=str(path), hint=CHECK_PATH)
     if content.kind is Kind.UNREADABLE:
-        raise InputError(
-            "the file may not be read", where=str(path), hint="check its permissions (ls -l)"
-        )
+        raise InputError("the file may not be read", where=str(path), hint=CHECK_PERMISSIONS)
     if content.kind is Kind.EMPTY:
-        raise InputError("the file is empty", where=str(path))
+        raise InputError("the file is empty", where=str(path), hint=COPY_AGAIN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfs_cli.errors import InputError, listed
+from sfs_cli.errors import COPY_AGAIN, InputError, listed
 from sfs_cli.io.header import NULL_TOKENS, decode, read_header, split_fields
 from sfs_cli.io.lines import LineStream
 from sfs_cli.io.sniff import Kind, recognise, refuse_absent
@@ -45,6 +45,7 @@ def read_table(path: str | Path) -> dict[str, list[str]]:
         raise InputError(
             f"{path.name} holds {content.kind.value}, not a table of text or Parquet",
             where=str(path),
+            hint="write the table as TSV or CSV with a line of column names",
         )
     return _read_text(path)
 
@@ -62,8 +63,10 @@ def _read_text(path: Path) -> dict[str, list[str]]:
             fields = split_fields(decode(raw, path, line), header.delimiter)
             if len(fields) != len(header.names):
                 raise InputError(
-                    f"a row has {len(fields)} fields where {len(header.names)} are expected",
+                    f"a row has {len(fields)} field{'' if len(fields) == 1 else 's'} where "
+                    f"{len(header.names)} are expected",
                     where=f"{path}, line {line}",
+                    hint="every row needs a value for each column; write missing ones as NA",
                 )
             rows.append(fields)
     finally:
@@ -74,7 +77,11 @@ def _read_text(path: Path) -> dict[str, list[str]]:
 def _refuse_repeated(names: list[str], path: Path) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise InputError(f"several columns are named {listed(repeated)}", where=str(path))
+        raise InputError(
+            f"several columns are named {listed(repeated)}",
+            where=str(path),
+            hint="give every column a name of its own",
+        )
 
 
 def _read_parquet(path: Path) -> dict[str, list[str]]:
@@ -84,7 +91,9 @@ def _read_parquet(path: Path) -> dict[str, list[str]]:
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"the Parquet file is damaged ({error})", where=str(path)) from error
+        raise InputError(
+            f"the Parquet file cannot be read ({error})", where=str(path), hint=COPY_AGAIN
+        ) from error
     _refuse_repeated(table.column_names, path)
     columns = {}
     for name in _ids_first(table):
@@ -139,7 +148,11 @@ def read_labels(spec: str) -> dict[str, str]:
                 hint="leave one row for each sample",
             )
     if not labels:
-        raise InputError("no sample has a label", where=f"{path}, column {name!r}")
+        raise InputError(
+            "no sample has a label",
+            where=f"{path}, column {name!r}",
+            hint=f"name another column, as {path.name}:COLUMN",
+        )
     return labels
 
 

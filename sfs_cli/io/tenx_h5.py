@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import InputError, listed
+from sfs_cli.errors import COPY_AGAIN, InputError, listed
 from sfs_cli.io.base import Annotations, MatrixReader, ReadOptions
 from sfs_cli.io.h5ad import open_hdf5
 from sfs_cli.io.stored_arrays import SparseRows, StoredReader, storage_errors
@@ -56,6 +56,7 @@ def _open(path: Path, file: Any, options: ReadOptions) -> MatrixReader:
             f"the matrix is {n_features:,} x {n_barcodes:,}, but there are {len(features):,} "
             f"features and {len(barcodes):,} barcodes",
             where=where,
+            hint=COPY_AGAIN,
         )
     return StoredReader(
         path=path,

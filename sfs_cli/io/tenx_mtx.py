@@ -130,7 +130,11 @@ def _table(path: Path) -> list[list[str]]:
         while (line := lines.read_line()) is not None:
             rows.append(line.decode().split("\t"))
     except UnicodeDecodeError as error:
-        raise InputError("a name is not UTF-8", where=f"{path}, line {len(rows) + 1}") from error
+        raise InputError(
+            "a name is not UTF-8",
+            where=f"{path}, line {len(rows) + 1}",
+            hint="convert the file with 'iconv -f LATIN1 -t UTF-8'",
+        ) from error
     finally:
         lines.close()
     return rows

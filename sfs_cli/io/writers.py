@@ -11,6 +11,8 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from sfs_cli.errors import InputError, listed
+
 if TYPE_CHECKING:
     from sfs_cli.ranking.table import Ranking
 
@@ -99,11 +101,24 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
     """Write GSEA's two columns, id and a metric of which more is better.
 
     Scores of which less is better change their sign; features without a score are left out.
+
+    Raises
+    ------
+    InputError
+        For an id with a tab or a line break, which the format cannot quote.
     """
     sign = 1 if ranking.larger_is_better else -1
-    for name, score in zip(ranking.feature, ranking.score.tolist()):
-        if not math.isnan(score):
-            file.write(f"{name}\t{number(sign * score, digits)}\n".encode())
+    scored = list(zip(ranking.feature, ranking.score.tolist()))[: ranking.n_scored]
+    unfit = [repr(name) for name, _ in scored if any(c in name for c in "\t\r\n")]
+    if unfit:
+        raise InputError(
+            f"{len(unfit):,} feature ids hold a tab or a line break, which rnk has no place for",
+            where=listed(unfit),
+            hint="rename these features, or take --format tsv",
+        )
+    for name, score in scored:
+        # a score of 0 is not to become -0
+        file.write(f"{name}\t{number(sign * score + 0.0, digits)}\n".encode())
 
 
 WRITERS: dict[str, Callable[[Ranking, IO[bytes], int], None]] = {

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from sfs_cli.compute.memory import format_size
 from sfs_cli.config import RankConfig
-from sfs_cli.errors import InputError, OutputExistsError, UsageError
-from sfs_cli.io.atomic import replacing
+from sfs_cli.errors import OutputExistsError, UsageError
+from sfs_cli.io.atomic import check_writable, replacing
+from sfs_cli.io.sniff import recognise, refuse_absent
 from sfs_cli.jobs import inputs
 from sfs_cli.jobs.rank import memory_budget
 from sfs_cli.logs import Messages
@@ -26,13 +27,13 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
     """
     path, store = Path(config.matrix), Path(target)
     if is_store(path):
-        raise UsageError(f"{path} is a store already")
-    if not path.exists():
-        raise InputError(f"there is no file {path}", hint="check the path")
+        raise UsageError(f"{path} is a store already", hint="give it to the other verbs as it is")
+    refuse_absent(path, recognise(path))
     source = inputs.describe_input(path) | {"layer": config.layer, "use_raw": config.use_raw}
     if _check_target(store, source, config):
         messages.note(f"{store}: up to date")
         return
+    check_writable(store, "STORE")
     table = inputs.read_label_table(config)
     memory = memory_budget(config)
     with replacing(store) as partial:

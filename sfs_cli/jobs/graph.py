@@ -67,8 +67,15 @@ def make_graph(request: GraphRequest) -> Graph:
         _check_options(request.config, name)
         graph = _MAKERS[name](request)
     graph.facts = {"similarity": name} | graph.facts
-    check_degrees(graph.similarity, request.source.ids.samples, name)
+    check_degrees(graph.similarity, request.source.ids.samples, _origin(request.config, name))
     return graph
+
+
+def _origin(config: RankConfig, name: str) -> str:
+    """Return what a message calls a similarity: its file, or its name."""
+    if name == "file":
+        return str(config.similarity_file)
+    return f"{config.matrix}: {name}" if name.startswith("obsp:") else name
 
 
 def _check_options(config: RankConfig, name: str) -> None:
@@ -78,10 +85,10 @@ def _check_options(config: RankConfig, name: str) -> None:
 
 def _given(request: GraphRequest, name: str) -> Graph:
     ids = request.source.ids.samples
+    where = _origin(request.config, name)
     if name == "file":
         from sfs_cli.io.sample_matrix import read_similarity
 
-        where = str(request.config.similarity_file)
         S = read_similarity(where, ids)
     else:
         from sfs_cli.io.h5ad import read_obsp
@@ -91,10 +98,9 @@ def _given(request: GraphRequest, name: str) -> Graph:
                 f"--similarity {name} needs an h5ad or AnnData zarr input",
                 hint="give --similarity-file, or another --similarity",
             )
-        where = f"{request.config.matrix}: {name}"
         S, samples = read_obsp(Path(request.config.matrix), name.removeprefix("obsp:"))
         S = _aligned(S, list(samples), list(ids))
-    check_similarity(S, where)
+    check_similarity(S, where, ids)
     facts = {"file": where} if name == "file" else {}
     if isinstance(S, np.ndarray):
         return Graph(DenseSimilarity(S.astype(np.float64, copy=False)), facts)
@@ -110,7 +116,9 @@ def _aligned(S: Any, have: list[str], want: list[str]) -> Any:
 
 
 def _rbf(request: GraphRequest) -> Graph:
-    d2 = distances(request)
+    # the exponent of a weight multiplies the rounding of its distance: by half at the median, by
+    # any number where the bandwidth is narrow
+    d2 = distances(request, exact=request.config.bandwidth not in (None, "median"))
     delta = bandwidth_of(request, d2)
     return Graph(DenseSimilarity(kernels.rbf(d2, delta)), _bandwidth_facts(request, delta))
 
@@ -162,7 +170,9 @@ def _relieff(request: GraphRequest) -> Graph:
 
     assert request.codes is not None
     k = request.config.neighbors or DEFAULT_NEIGHBORS
-    return Graph(relieff_similarity(distances(request), request.codes, k), {"neighbors": k})
+    d2 = distances(request, exact=True)
+    similarity = relieff_similarity(d2, request.codes, k, request.classes)
+    return Graph(similarity, {"neighbors": k})
 
 
 def _linear(request: GraphRequest) -> Graph:

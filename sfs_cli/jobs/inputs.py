@@ -26,6 +26,7 @@ BLOCK_PART = 32
 """A reader's block is at most this part of the memory that is allowed."""
 HELD_PART = 4
 """A matrix is held in memory up to this part of what is allowed."""
+_STORE_HINT = "leave it out, or give it to `sfs convert` when the store is built"
 
 
 @dataclass
@@ -183,14 +184,14 @@ def _advancing(advance: Callable[[int], None]) -> Callable[[int, int | None], No
 def _open_store(config: RankConfig, path: Path) -> Opened:
     for flag, value in (("--layer", config.layer), ("--use-raw", config.use_raw)):
         if value:
-            raise UsageError(f"{flag} has no effect on a store; give it to `sfs convert`")
+            raise UsageError(f"{flag} has no effect on a store", hint=_STORE_HINT)
     if config.rows == "samples":
-        raise UsageError("--rows has no effect on a store; give it to `sfs convert`")
+        raise UsageError("--rows has no effect on a store", hint=_STORE_HINT)
     manifest = read_manifest(path)
     if config.dtype is not None and config.dtype != manifest.dtype:
         raise UsageError(
             f"--dtype {config.dtype}: the store holds {manifest.dtype}",
-            hint="leave --dtype out, or build the store again with `sfs convert --dtype`",
+            hint=_STORE_HINT,
         )
     return Opened(open_store(path), {"format": "store", "rows": "features", "renamed": 0})
 
@@ -235,14 +236,19 @@ def align_labels(
 
 
 def _annotation(key: str, ids: Ids, matrix: str) -> dict[str, str]:
-    names = [] if ids.obs is None else ids.obs.column_names
+    if ids.obs is None:
+        raise InputError(
+            f"--labels obs:{key} needs annotations of the samples, and the matrix has none",
+            where=matrix,
+            hint="give --labels FILE[:COLUMN]; annotations are found in h5ad, zarr and GCT",
+        )
+    names = ids.obs.column_names
     if key not in names:
         raise InputError(
             f"the samples have no annotation {key!r}",
-            where=f"{matrix}: obs has {listed(names, 20) or 'no columns'}",
+            where=f"{matrix}: obs has {listed(names, 20)}",
             hint="choose one of those, or give --labels FILE[:COLUMN]",
         )
-    assert ids.obs is not None
     values = ids.obs[key].to_pylist()
     return {s: str(v) for s, v in zip(ids.samples, values) if v is not None}
 

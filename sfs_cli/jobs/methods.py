@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfs_cli.config import GRAPH_OPTIONS, METHODS, SIMILARITIES
-from sfs_cli.errors import UsageError
+from sfs_cli.errors import UsageError, nearest
 from sfs_cli.methods.base import Method
 from sfs_cli.methods.registry import get_method
 
@@ -23,13 +23,7 @@ def describe_methods(name: str | None, as_json: bool) -> str:
         For a name that is no method.
     """
     if name is not None and name not in METHODS:
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, METHODS, 1)
-        raise UsageError(
-            f"{name!r} is not a method",
-            hint=(f"did you mean {close[0]}? " if close else "") + f"known: {', '.join(METHODS)}",
-        )
+        raise UsageError(f"{name!r} is not a method", hint=nearest(name, METHODS))
     methods = [get_method(n) for n in ([name] if name else METHODS)]
     if as_json:
         return json.dumps([_record(m) for m in methods], indent=2) + "\n"

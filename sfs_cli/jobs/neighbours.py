@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute import passes
+from sfs_cli.compute.executor import ThreadExecutor
+from sfs_cli.compute.identical import first_identical
 from sfs_cli.compute.spans import Span, cut
 from sfs_cli.config import DEFAULT_NEIGHBORS, parse_bandwidth
 from sfs_cli.errors import InputError, OutOfMemoryError
@@ -24,6 +26,10 @@ APPROXIMATE_ABOVE = 50_000
 SAMPLED_PAIRS = 65_536
 BRACKET = 0.012
 """Half-width, in quantiles, of where the median of all pairs is looked for: six deviations."""
+ROUNDING = 1e-9
+"""Relative difference between a distance of a pair and the same distance of a panel."""
+PANEL_COPIES = 5
+"""Panels that a worker holds at a time: products, distances, and one to search in."""
 SELF_TUNING = 7
 """The neighbour whose distance is a sample's own bandwidth."""
 
@@ -62,7 +68,7 @@ def find_neighbours(request: GraphRequest, weighted: bool) -> Neighbours:
             hint=f"give at most {n - 1}",
         )
     if n <= DENSE_DISTANCES:
-        d2 = distances(request)
+        d2 = distances(request, exact=True)
         indices, near = neighbors.nearest_in_panel(d2, 0, k)
         delta = bandwidth_of(request, d2) if weighted else None
         return Neighbours(indices, near, delta, {"neighbors": k, "search": "exact"})
@@ -87,14 +93,17 @@ def _by_panels(request: GraphRequest, k: int, weighted: bool) -> Neighbours:
     """Search exactly, each worker with the distances from a few hundred samples to all."""
     rule = parse_bandwidth(request.config.bandwidth or "median")
     wanted = max(k, SELF_TUNING) if rule == "self-tuning" else k
+    executor = ThreadExecutor(_panel_workers(request))
     bracket = _bracket(request) if weighted and rule == "median" else None
+    first = first_identical(request.engine)
 
     def panel(span: Span) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
         d2 = passes.distance_panel(request.engine, span.lo, span.hi)
+        _equalise_copies(d2, span, first)
         found = neighbors.nearest_in_panel(d2, span.lo, wanted)
         return (*found, *_count_pairs(d2, span, bracket))
 
-    parts = list(request.engine.executor.map(panel, cut(request.n, PANEL)))
+    parts = list(executor.map(panel, cut(request.n, PANEL)))
     indices = np.concatenate([p[0] for p in parts])
     d2 = np.concatenate([p[1] for p in parts])
     delta: float | np.ndarray | None = None
@@ -105,6 +114,30 @@ def _by_panels(request: GraphRequest, k: int, weighted: bool) -> Neighbours:
         delta = np.sqrt(d2[:, SELF_TUNING - 1]) if rule == "self-tuning" else float(rule)
     facts = {"neighbors": k, "search": "exact"}
     return Neighbours(indices[:, :k], d2[:, :k], delta, facts)
+
+
+def _panel_workers(request: GraphRequest) -> int:
+    """Return how many panels may be held at a time."""
+    each = PANEL_COPIES * 8 * PANEL * request.n
+    if each > request.memory:
+        raise OutOfMemoryError(
+            f"the search of the neighbours of {request.n:,} samples needs {each / 2**20:,.0f} MiB",
+            where=f"--memory allows {request.memory / 2**20:,.0f} MiB",
+            hint="raise --memory, or give a graph that is made already (--similarity obsp:KEY or "
+            "--similarity-file)",
+        )
+    return min(request.engine.executor.workers, request.memory // each)
+
+
+def _equalise_copies(d2: np.ndarray, span: Span, first: np.ndarray) -> None:
+    """Give identical samples the same distances, in place, so that ties between them are ties.
+
+    The rounding of a product depends on where in the panel a sample stands.
+    """
+    copies = np.flatnonzero(first != np.arange(len(first)))
+    d2[:, copies] = d2[:, first[copies]]
+    for i in np.flatnonzero(np.isin(first[span.lo : span.hi], first[copies])):
+        d2[i, first == first[span.lo + i]] = 0
 
 
 def _sample_pairs(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -118,7 +151,7 @@ def _bracket(request: GraphRequest) -> tuple[float, float]:
     """Return squared distances between which the median of all pairs lies almost surely."""
     pairs = passes.pair_distances(request.engine, *_sample_pairs(request.n, request.config.seed))
     low, high = np.quantile(pairs, [0.5 - BRACKET, 0.5 + BRACKET])
-    return float(low), float(high)
+    return float(low) * (1 - ROUNDING), float(high) * (1 + ROUNDING)
 
 
 def _count_pairs(

@@ -10,7 +10,7 @@ from typing import Any
 from sfs_cli import provenance
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import InputError, OutputExistsError
-from sfs_cli.io.atomic import OutputFolder
+from sfs_cli.io.atomic import OutputFolder, check_writable
 from sfs_cli.io.digest import sha256_file
 from sfs_cli.io.writers import write_ranking
 from sfs_cli.jobs.inputs import describe_input
@@ -28,22 +28,27 @@ def table_name(config: RankConfig) -> str:
 
 
 def describe_inputs(config: RankConfig) -> list[dict[str, Any]]:
-    """Return role, path, size and sha256 of every file that a run reads.
+    """Return role (the option), path, size and sha256 of every file that a run reads.
 
     Raises
     ------
     InputError
         When one cannot be read.
     """
-    paths = {"matrix": config.matrix}
+    paths = {"matrix": Path(config.matrix)}
+    parts: dict[str, dict[str, Any]] = {}
     if config.labels is not None and not config.labels.startswith("obs:"):
         from sfs_cli.io.table import split_label_spec
 
-        paths["labels"] = str(split_label_spec(config.labels)[0])
+        paths["labels"], column = split_label_spec(config.labels)
+        parts["labels"] = {"column": column}
     if config.similarity_file is not None:
-        paths["similarity"] = config.similarity_file
+        paths["similarity_file"] = Path(config.similarity_file)
     try:
-        return [{"role": role} | describe_input(Path(path)) for role, path in paths.items()]
+        return [
+            {"role": role} | describe_input(path) | parts.get(role, {})
+            for role, path in paths.items()
+        ]
     except OSError as error:
         raise InputError(
             f"cannot read {error.filename}: {(error.strerror or str(error)).lower()}",
@@ -59,10 +64,11 @@ def check_folder(folder: Path, config: RankConfig, fingerprint: str) -> bool:
     OutputExistsError
         When it holds another one, and `force` is off.
     InputError
-        When it is no folder.
+        When it is no folder, or cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
+    check_writable(folder, "--out")
     if config.force:
         return False
     if provenance.is_up_to_date(folder, fingerprint):

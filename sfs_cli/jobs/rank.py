@@ -14,7 +14,7 @@ from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.compute.passes import Engine
 from sfs_cli.config import LABEL_GRAPHS, RankConfig
-from sfs_cli.errors import InputError
+from sfs_cli.errors import InputError, located
 from sfs_cli.graph.similarity import Similarity
 from sfs_cli.io.scratch import scratch_folder
 from sfs_cli.jobs import inputs
@@ -90,6 +90,7 @@ def rank(config: RankConfig, messages: Messages | None = None) -> RankResult:
         scratch = Path(config.scratch) if config.scratch else None
         folder = stack.enter_context(scratch_folder(scratch))
         opened = inputs.load(config, list(table or ()), memory, folder, messages)
+        stack.enter_context(located(config.matrix))
         work = _prepare(config, opened, table, steps, memory, messages)
         result = _score(work, opened.facts, messages)
     result.warnings = list(messages.warnings)
@@ -232,7 +233,15 @@ def _score(work: _Work, read: dict[str, Any], messages: Messages) -> RankResult:
 def _graph(work: _Work, messages: Messages) -> Graph | None:
     if "graph" not in work.method.needs:
         return None
-    request = GraphRequest(work.config, work.engine, work.codes, work.graphs, work.memory, messages)
+    request = GraphRequest(
+        work.config,
+        work.engine,
+        work.codes,
+        work.graphs,
+        work.memory,
+        messages,
+        work.labels.classes if work.labels is not None else None,
+    )
     return make_graph(request)
 
 

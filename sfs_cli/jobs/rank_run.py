@@ -8,7 +8,8 @@ from pathlib import Path
 from sfs_cli import provenance
 from sfs_cli.compute.memory import format_size
 from sfs_cli.config import RankConfig
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import OutputExistsError, UsageError
+from sfs_cli.io.atomic import check_writable
 from sfs_cli.io.lines import count_lines
 from sfs_cli.io.writers import ranking_bytes
 from sfs_cli.jobs import inputs, outputs
@@ -31,6 +32,11 @@ def run(config: RankConfig, messages: Messages, *, as_json: bool = False) -> byt
     if config.write_h5ad is not None:
         _check_h5ad(config)
     if config.out is None:
+        if as_json:
+            raise UsageError(
+                "--json has no effect without --out", hint="give --out, or --format json"
+            )
+        _refuse_existing(config)
         result = rank(config, messages)
         _write_h5ad(config, result)
         _summarise(config, result, messages)
@@ -40,6 +46,7 @@ def run(config: RankConfig, messages: Messages, *, as_json: bool = False) -> byt
     if outputs.check_folder(Path(config.out), config, wanted) and _h5ad_is_there(config):
         messages.note(f"{config.out}: up to date")
         return _json_of(provenance.read_run(Path(config.out)), as_json)
+    _refuse_existing(config)
     result = rank(config, messages)
     record = outputs.write_outputs(config, result, described, ["sfs", *sys.argv[1:]])
     _write_h5ad(config, result)
@@ -58,10 +65,25 @@ def _check_h5ad(config: RankConfig) -> None:
             hint="use --out, or convert the matrix to h5ad first",
         )
     if config.use_raw:
-        raise UsageError("--write-h5ad has no place for the scores of raw: leave one of them out")
+        raise UsageError(
+            "--write-h5ad has no place for the scores of --use-raw", hint="leave one of them out"
+        )
     target = Path(str(config.write_h5ad))
-    if target.exists() and not config.force and config.out is None:
-        raise InputError(f"{target} exists", hint="give another name, or --force")
+    if target.exists() and target.samefile(config.matrix):
+        raise UsageError(
+            f"--write-h5ad {target} would replace the input", hint="give the copy another name"
+        )
+
+
+def _refuse_existing(config: RankConfig) -> None:
+    """Refuse to write over what is there, or where nothing can be, before anything is computed."""
+    if config.write_h5ad is None:
+        return
+    if Path(config.write_h5ad).exists() and not config.force:
+        raise OutputExistsError(
+            f"--write-h5ad {config.write_h5ad} exists", hint="give another name, or --force"
+        )
+    check_writable(Path(config.write_h5ad), "--write-h5ad")
 
 
 def _h5ad_is_there(config: RankConfig) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -33,6 +33,8 @@ class GraphRequest:
         Bytes that may be used.
     messages : Messages
         Told of what was decided.
+    classes : list of str, optional
+        Names of the classes.
     """
 
     config: RankConfig
@@ -41,6 +43,7 @@ class GraphRequest:
     graphs: tuple[str, ...]
     memory: int
     messages: Messages
+    classes: list[str] | None = None
 
     @property
     def source(self) -> PreparedMatrix:
@@ -53,8 +56,24 @@ class GraphRequest:
         return self.engine.source.n_samples
 
 
-def distances(request: GraphRequest) -> np.ndarray:
-    """Return all squared distances, shape (n, n)."""
+def distances(request: GraphRequest, *, exact: bool = False) -> np.ndarray:
+    """Return all squared distances, shape (n, n).
+
+    Parameters
+    ----------
+    request : GraphRequest
+        The matrix.
+    exact : bool
+        Whether to compute in float64 in any case. Neighbours are found so: which of two nearly
+        equal distances is shorter changes a score by far more than rounding does.
+
+    Raises
+    ------
+    OutOfMemoryError
+        When they do not fit the memory allowed.
+    InputError
+        When they overflow.
+    """
     n = request.n
     needed = 3 * 8 * n * n
     if needed > request.memory:
@@ -63,15 +82,20 @@ def distances(request: GraphRequest) -> np.ndarray:
             where=f"--memory allows {request.memory / 2**30:.1f} GiB",
             hint="raise --memory, or take --similarity knn, which stays sparse",
         )
-    eps = float(np.finfo(request.engine.dtype).eps)
-    gram = passes.gram(request.engine)
+    double = np.dtype(np.float64)
+    engine = replace(request.engine, dtype=double) if exact else request.engine
+    eps = float(np.finfo(engine.dtype).eps)
+    gram = passes.gram(engine)
     if not np.isfinite(gram).all():
         raise InputError(
-            f"the distances between samples overflow {request.engine.dtype.name}",
+            f"the distances between samples overflow {engine.dtype.name}",
             where=str(request.config.matrix),
             hint="use --dtype float64, or bring the values to a common scale (--transform)",
         )
-    return kernels.squared_distances(gram, eps)
+    d2 = kernels.squared_distances(gram, eps)
+    if engine.dtype != double and np.count_nonzero(d2) < n * (n - 1):
+        return distances(request, exact=True)  # to tell near duplicates from duplicates
+    return d2
 
 
 def bandwidth_of(request: GraphRequest, d2: np.ndarray) -> float | np.ndarray:
@@ -85,6 +109,13 @@ def bandwidth_of(request: GraphRequest, d2: np.ndarray) -> float | np.ndarray:
         Squared distances.
     """
     asked = parse_bandwidth(request.config.bandwidth or "median")
+    if not d2.any():
+        raise InputError(
+            f"all samples are alike: each of the {request.source.n_features:,} features is "
+            "constant, zero or left out for missing values",
+            where=request.config.matrix,
+            hint="check that values differ between samples (and --rows, --transform, --missing)",
+        )
     if asked == "median":
         return kernels.median_bandwidth(d2)
     if asked == "self-tuning":

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sfs_cli.compute.passes import Engine
 from sfs_cli.graph.similarity import Similarity
 
 
@@ -19,6 +20,7 @@ class Status(IntEnum):
     CONSTANT = 1
     ALL_ZERO = 2
     MISSING = 3
+    NOT_SELECTED = 4
 
     @property
     def text(self) -> str:
@@ -31,6 +33,7 @@ _TEXTS = {
     Status.CONSTANT: "constant",
     Status.ALL_ZERO: "all zero",
     Status.MISSING: "missing values",
+    Status.NOT_SELECTED: "not selected",
 }
 
 
@@ -49,7 +52,15 @@ class Context:
     codes : ndarray of int, shape (n,), optional
         Class of each sample, 0..c-1, for methods that need ``labels``.
     options : dict
-        The method's own options.
+        The method's own options, defaults filled in.
+    engine : Engine, optional
+        Passes over the matrix, for iterative methods.
+    memory : int
+        Bytes that may be used.
+    seed : int
+        Of anything random.
+    tell : callable
+        Takes a line about the progress.
     """
 
     n_samples: int
@@ -57,6 +68,10 @@ class Context:
     similarity: Similarity | None = None
     codes: np.ndarray | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    engine: Engine | None = None
+    memory: int = 1 << 30
+    seed: int = 0
+    tell: Callable[[str], None] = lambda _line: None
 
 
 class BlockLike(Protocol):
@@ -90,6 +105,50 @@ class Scorer(Protocol):
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return scores (b,) in float64, NaN where there is none, and statuses (b,) in int8."""
         ...
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What an iterative method found.
+
+    Attributes
+    ----------
+    score : ndarray, shape (m,)
+        The method's own number, NaN where there is none.
+    status : ndarray of int8, shape (m,)
+        Values of `Status`.
+    larger_is_better : bool
+        Direction of the scores.
+    order : ndarray of int, optional
+        Features from best to worst, for methods whose ranking is not that of the scores (the
+        order of entry into a path). Features that it leaves out follow in the order of the input.
+    extra : dict of ndarray, shape (m,)
+        More columns of the ranking.
+    objective : list of float
+        The objective, an entry for each iteration.
+    converged : bool
+        Whether the stop criterion was met.
+    stop : str
+        Why the iterations ended, in words.
+    coefficients : (indices, W), optional
+        Features with non-zero coefficients, shape (s,), and their rows, shape (s, k).
+    facts : dict
+        What was decided on the way (for ``run.json``).
+    warnings : list of str
+        What the user should know.
+    """
+
+    score: np.ndarray
+    status: np.ndarray
+    larger_is_better: bool = True
+    order: np.ndarray | None = None
+    extra: dict[str, np.ndarray] = field(default_factory=dict)
+    objective: list[float] = field(default_factory=list)
+    converged: bool = True
+    stop: str = ""
+    coefficients: tuple[np.ndarray, np.ndarray] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfs_cli.compute.workspace import Workspace
 from sfs_cli.methods.base import BlockLike, Status
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -58,8 +59,8 @@ class Centred:
         return status
 
 
-def center(block: BlockLike, weights: np.ndarray) -> Centred:
-    """Centre the features of a block by their weighted means, in place.
+def center(block: BlockLike, weights: np.ndarray, work: Workspace | None = None) -> Centred:
+    """Centre the features of a block by their weighted means.
 
     The first sample is subtracted before the mean is taken: the rounding that is left is relative
     to the spread of the feature and not to its offset, and a constant feature becomes exactly
@@ -69,13 +70,17 @@ def center(block: BlockLike, weights: np.ndarray) -> Centred:
     Parameters
     ----------
     block : BlockLike
-        Values of shape (b, n); overwritten.
+        Values of shape (b, n); overwritten unless there is a place to `work`.
     weights : ndarray, shape (n,)
         Positive; they need not add up to one.
+    work : Workspace, optional
+        Where to put the centred values, as ``centred``, if those of the block are to stay.
     """
+    first = block.values[:, :1].copy()
     values = block.values
-    first = values[:, :1].copy()
-    values -= first
+    if work is not None:
+        values = work.array("centred", len(values), values.shape[1], values.dtype)
+    np.subtract(block.values, first, out=values)
     weight = (weights / weights.sum()).astype(values.dtype)
     mean = values @ weight
     values -= mean[:, None]

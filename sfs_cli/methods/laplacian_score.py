@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.workspace import Workspace
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods.base import BlockLike, Context, Method, Scorer, Status
 from sfs_cli.methods.centering import center
+from sfs_cli.methods.precision import WEAK_BELOW, Scored, refined
 
 
 class LaplacianScorer:
@@ -26,13 +28,18 @@ class LaplacianScorer:
         self.similarity = context.similarity
         dense = isinstance(context.similarity, DenseSimilarity)
         self.dtype = context.dtype if dense else np.dtype(np.float64)
+        self.work = Workspace()
         self.facts: dict[str, Any] = {}
         self.warnings: list[str] = []
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and statuses of a block; overwrites it."""
+        """Return the scores and statuses of a block; may overwrite it."""
+        return refined(block, self._score)
+
+    def _score(self, block: BlockLike) -> Scored:
         degrees = self.similarity.degrees
-        centred = center(block, degrees)
+        keep = block.values.dtype == np.float32
+        centred = center(block, degrees, self.work if keep else None)
         F = centred.values
         square = (F * F) @ degrees
         status = centred.status(square, float(degrees.sum()))
@@ -40,7 +47,7 @@ class LaplacianScorer:
         with np.errstate(divide="ignore", invalid="ignore"):
             score = (square - smooth) / square
         score[status != Status.OK] = np.nan
-        return score, status
+        return Scored(score, status, score < WEAK_BELOW)
 
 
 def prepare(context: Context) -> Scorer:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.spectrum import (
@@ -21,12 +22,11 @@ from sfs_cli.graph.spectrum import (
     clusters_by_eigengap,
     exponential,
     leading,
+    spectral_interval,
 )
 from sfs_cli.methods.base import BlockLike, Context, Method, Scorer, Status
 from sfs_cli.methods.centering import Centred, center
-
-REFINE_BELOW = 0.05
-"""float32 sums of phi1 and phi2 below this part of their scale are taken again in float64."""
+from sfs_cli.methods.precision import WEAK_BELOW, Scored, refined
 
 Form = Callable[[np.ndarray], np.ndarray]
 """From rows g (b, n), orthogonal to xi_1, to ``g gamma(N) g'`` (b,)."""
@@ -49,6 +49,7 @@ class SpecScorer:
         self.gamma: str = context.options["gamma"]
         self.power: int = context.options["gamma_power"]
         self.larger_is_better = self.ranking == "phi3"
+        self.work = Workspace()
         self.facts: dict[str, Any] = {}
         self.warnings: list[str] = []
         # only products with a dense n x n matrix are worth a shorter type
@@ -61,34 +62,35 @@ class SpecScorer:
             self.form = self._form()
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and statuses of a block; overwrites it."""
-        centred = center(block, self.laplacian.degrees)
+        """Return the scores and statuses of a block; may overwrite it."""
+        return refined(block, self._score_once)
+
+    def _score_once(self, block: BlockLike) -> Scored:
+        keep = block.values.dtype == np.float32
+        centred = center(block, self.laplacian.degrees, self.work if keep else None)
         G = centred.values
         G *= self.laplacian.root.astype(G.dtype)
         square = np.vecdot(G, G).astype(np.float64)
         status = centred.status(square, self.laplacian.volume)
         scored = status == Status.OK
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            score = self._score(G, square, centred)
+            score, weak = self._score(G, square, centred)
         score[~scored] = np.nan
-        return score, status
+        return Scored(score, status, weak & scored)
 
-    def _score(self, G: np.ndarray, square: np.ndarray, centred: Centred) -> np.ndarray:
+    def _score(
+        self, G: np.ndarray, square: np.ndarray, centred: Centred
+    ) -> tuple[np.ndarray, np.ndarray]:
         trivial = self.laplacian.volume * centred.offset**2
         if self.ranking == "phi3":
             alpha = G @ self.spectrum.vectors[:, 1:]
-            return (alpha * alpha) @ self._weights / (square + trivial)
+            return (alpha * alpha) @ self._weights / (square + trivial), np.zeros(len(G), bool)
         form = self.form(G)
-        if G.dtype == np.float32:
-            rows = np.flatnonzero(form < REFINE_BELOW * square)
-            if len(rows):
-                exact = G[rows].astype(np.float64)
-                form[rows] = self.form(exact)
-                square[rows] = np.vecdot(exact, exact)
+        weak = form < WEAK_BELOW * square
         if self.ranking == "phi2":
-            return form / square
+            return form / square, weak
         zero = 1.0 if self.gamma == "exp" else 0.0
-        return (form + zero * trivial) / (square + trivial)
+        return (form + zero * trivial) / (square + trivial), weak
 
     def _form(self) -> Form:
         if self.gamma == "power":
@@ -97,11 +99,11 @@ class SpecScorer:
             operand = exponential(self.laplacian)
             operands = {np.dtype(t): operand.astype(t) for t in (np.float64, self.dtype)}
             return lambda G: np.vecdot(G, G @ operands[G.dtype]).astype(np.float64)
-        radius = self.laplacian.spectral_radius_bound()
-        series = chebyshev_exponential(radius, 0.5)
+        interval = spectral_interval(self.laplacian)
+        series = chebyshev_exponential(interval, 0.5)
 
         def form(G: np.ndarray) -> np.ndarray:
-            half = apply_series(self.laplacian, G, series, radius)
+            half = apply_series(self.laplacian, G, series, interval)
             return np.vecdot(half, half)
 
         return form

@@ -26,7 +26,9 @@ class VarianceScorer:
         centred = center(block, np.ones(self.n))
         square = np.vecdot(centred.values, centred.values)
         status = centred.status(square, float(self.n))
-        score = np.where(status == Status.OK, square / (self.n - 1) * centred.scale**2, np.nan)
+        with np.errstate(over="ignore"):  # the variance of huge values is infinite
+            score = square / (self.n - 1) * centred.scale**2
+        score[status != Status.OK] = np.nan
         return score, status
 
 

@@ -137,23 +137,18 @@ def _drain(
     check = FiniteCheck(str(reader.path), options.rows == "features", reader.column_ids)
     row_ids: list[str] = []
     for block in reader.blocks():
-        if reader.sparse:
-            _see_sparse(check, list(block.ids), block.values)
-        else:
-            check.see(block.ids, np.asarray(block.values))
+        check.see(block.ids, block.values)
         sink.add(block.values)
         row_ids.extend(block.ids)
         if options.progress is not None:
             options.progress(len(row_ids), reader.n_rows)
     if not row_ids:
-        raise InputError("the matrix has no rows", where=str(reader.path))
+        raise InputError(
+            "the matrix has no rows",
+            where=str(reader.path),
+            hint="check the step that wrote it: a filter may have removed everything",
+        )
     return row_ids, check.result()
-
-
-def _see_sparse(check: FiniteCheck, ids: list[str], block: Any) -> None:
-    if not np.isfinite(block.data).all():
-        rows = np.repeat(np.arange(len(ids)), np.diff(block.indptr))
-        check.see([ids[i] for i in rows], block.data, block.indices)
 
 
 def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bool) -> None:

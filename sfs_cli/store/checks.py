@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfs_cli.errors import InputError
 from sfs_cli.store.matrix import Missing
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 PLACES = 5
 
@@ -34,38 +38,37 @@ class FiniteCheck:
         self.columns = np.zeros(len(column_ids), bool)
         self.places: list[tuple[str, str]] = []
 
-    def see(
-        self, ids: Sequence[str], values: np.ndarray, columns: np.ndarray | None = None
-    ) -> None:
+    def see(self, ids: Sequence[str], values: np.ndarray | csr_array) -> None:
         """Look at a block.
 
         Parameters
         ----------
         ids : sequence of str
-            Ids of the rows of the block; of each value, where `columns` is given.
-        values : ndarray, shape (rows, columns) or (values,)
-            Dense block, or the stored values of a sparse one.
-        columns : ndarray of int, shape (values,), optional
-            Column of each stored value of a sparse block.
+            Ids of the rows of the block.
+        values : ndarray or csr_array, shape (rows, columns)
+            The block.
         """
-        # one pass at memory speed: a sum is finite only if every value is (overflow is looked into)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(np.add.reduce(values, axis=None)):
-                return
-        bad = ~np.isfinite(values)
-        if not bad.any():
-            return
-        if columns is None:
-            row, column = np.nonzero(bad)
-        else:
-            row, column = np.nonzero(bad)[0], columns[bad]
-        self._refuse_infinite(ids, row, column, values[bad])
-        self.values += len(row)
-        self.rows += len({ids[i] for i in np.unique(row)})
+        if isinstance(values, np.ndarray):
+            if not _finite(values):
+                bad = ~np.isfinite(values)
+                row, column = np.nonzero(bad)
+                self._note(ids, row, column, values[bad])
+        elif not _finite(values.data):
+            at = np.flatnonzero(~np.isfinite(values.data))
+            row = np.searchsorted(values.indptr, at, side="right") - 1
+            self._note(ids, row, values.indices[at], values.data[at])
+
+    def _note(
+        self, ids: Sequence[str], row: np.ndarray, column: np.ndarray, found: np.ndarray
+    ) -> None:
+        """Count the values that are not finite, given with their places in the block."""
+        self._refuse_infinite(ids, row, column, found)
+        self.values += len(found)
+        self.rows += len(np.unique(row))
         self.columns[column] = True
-        for i, j in zip(row[:PLACES], column[:PLACES]):
-            if len(self.places) < PLACES:
-                self.places.append(self._place(ids[i], self.column_ids[j]))
+        free = PLACES - len(self.places)
+        for i, j in zip(row[:free], column[:free]):
+            self.places.append(self._place(ids[i], self.column_ids[j]))
 
     def _place(self, row: str, column: str) -> tuple[str, str]:
         return (row, column) if self.rows_are_features else (column, row)
@@ -88,3 +91,12 @@ class FiniteCheck:
         """Return what was found."""
         features = self.rows if self.rows_are_features else int(self.columns.sum())
         return Missing(self.values, features, tuple(self.places))
+
+
+def _finite(values: np.ndarray) -> bool:
+    """Tell whether all values are finite, where one pass at memory speed can tell.
+
+    A finite sum has no other than finite terms; a sum that has overflowed is looked into.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.add.reduce(values, axis=None)) or np.isfinite(values).all())

@@ -23,7 +23,7 @@ class _File:
 
     def read_into(self, offset: int, out: np.ndarray) -> None:
         """Fill `out` with the bytes from `offset`."""
-        view = out.data.cast("B")
+        view = out.reshape(-1).data.cast("B")
         done = 0
         while done < len(view):
             count = os.preadv(self.handle, [view[done:]], offset + done)
@@ -37,7 +37,7 @@ class _File:
 
     def expect(self, offset: int, length: int) -> None:
         """Have the kernel read ahead."""
-        if hasattr(os, "posix_fadvise"):
+        if length and hasattr(os, "posix_fadvise"):  # no length would mean all that follows
             os.posix_fadvise(self.handle, offset, length, os.POSIX_FADV_WILLNEED)
 
     def __reduce__(self) -> tuple[type[_File], tuple[Path]]:
@@ -119,19 +119,22 @@ def open_store(directory: Path) -> Matrix:
 
     manifest = read_manifest(directory)
     try:
-        features = pq.read_table(directory / FEATURES)
-        samples = pq.read_table(directory / SAMPLES)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(
-            "the ids of the store cannot be read",
-            where=f"{directory}: {error}",
-            hint="build it again with `sfs convert`",
-        ) from None
-    obs = samples.drop_columns(["sample"])
-    ids = Ids(
-        features["feature"].to_pylist(),
-        samples["sample"].to_pylist(),
-        obs if obs.num_columns else None,
-    )
+        features = pq.read_table(directory / FEATURES)["feature"].to_pylist()
+        obs = pq.read_table(directory / SAMPLES)
+        samples = obs["sample"].to_pylist()
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise _damaged_ids(directory, str(error)) from None
+    if (len(features), len(samples)) != (manifest.n_features, manifest.n_samples):
+        raise _damaged_ids(directory, "their number is not that of the manifest")
+    obs = obs.drop_columns(["sample"])
+    ids = Ids(features, samples, obs if obs.num_columns else None)
     kind = SparseStore if manifest.sparse else DenseStore
     return kind(directory, manifest, ids)
+
+
+def _damaged_ids(directory: Path, reason: str) -> InputError:
+    return InputError(
+        "the ids of the store cannot be read",
+        where=f"{directory}: {reason}",
+        hint="build it again with `sfs convert`",
+    )

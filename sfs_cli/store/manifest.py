@@ -18,6 +18,8 @@ SAMPLES = "samples.parquet"
 DENSE = ("values.bin",)
 SPARSE = ("indptr.bin", "indices.bin", "data.bin")
 
+_REBUILD = "build it again with `sfs convert`"
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -70,32 +72,52 @@ def read_manifest(directory: Path) -> Manifest:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         kind, version = content.pop("format"), content.pop("version")
-        manifest = Manifest(**content)
+        manifest = Manifest(**content) if (kind, version) == (FORMAT, VERSION) else None
+        sizes = _sizes(manifest) if manifest else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(
-            "the manifest of the store cannot be read",
-            where=f"{path}: {error}",
-            hint="build the store again with `sfs convert`",
+            "the manifest of the store cannot be read", where=f"{path}: {reason}", hint=_REBUILD
         ) from None
-    if kind != FORMAT or version != VERSION:
+    if manifest is None:
         raise InputError(
             f"the store is of format {kind} {version}; this version reads {FORMAT} {VERSION}",
             where=str(path),
-            hint="build the store again with `sfs convert`",
+            hint=_REBUILD,
         )
-    _check_files(directory, manifest)
+    _check_files(directory, sizes)
     return manifest
 
 
-def _check_files(directory: Path, manifest: Manifest) -> None:
-    for name, facts in manifest.files.items():
+def _sizes(manifest: Manifest) -> dict[str, int]:
+    """Return the size of every file that the store must have.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        When the manifest lacks one, or does not agree with itself.
+    """
+    itemsize = {"float32": 4, "float64": 8}[manifest.dtype]
+    names = (*(SPARSE if manifest.sparse else DENSE), FEATURES, SAMPLES)
+    sizes = {name: int(manifest.files[name]["bytes"]) for name in names}
+    if manifest.sparse:
+        first, expected = SPARSE[0], 8 * (manifest.n_features + 1)
+    else:
+        first, expected = DENSE[0], itemsize * manifest.n_features * manifest.n_samples
+    if sizes[first] != expected:
+        raise ValueError(f"{first} of {sizes[first]:,} bytes does not fit the shape")
+    return sizes
+
+
+def _check_files(directory: Path, sizes: dict[str, int]) -> None:
+    for name, size in sizes.items():
         file = directory / name
         found = file.stat().st_size if file.is_file() else None
-        if found != facts["bytes"]:
+        if found != size:
             raise InputError(
                 f"{name} of the store "
                 + ("is missing" if found is None else f"has {found:,} bytes")
-                + f"; the manifest says {facts['bytes']:,}",
+                + f"; the manifest says {size:,}",
                 where=str(directory),
-                hint="the store is damaged: build it again with `sfs convert`",
+                hint=f"the store is damaged: {_REBUILD}",
             )

@@ -126,8 +126,9 @@ class PreparedMatrix:
                 span: Span, at: int = at, collect: Any = step.collect
             ) -> tuple[np.ndarray, int]:
                 block = self._prepare(span, np.dtype(np.float64), at)
-                used = block.values if block.missing is None else block.values[~block.missing]
-                return self._located(collect, used, span), len(used)
+                left_out = 0 if block.missing is None else int(block.missing.sum())
+                # features that are left out are zero, and add nothing
+                return self._located(collect, block.values, span), span.size - left_out
 
             total, used = np.zeros(self.n_samples), 0
             for sums, count in executor.map(part, cut(self.n_features, size)):
@@ -153,9 +154,9 @@ class PreparedMatrix:
         zero = np.logical_not(values.any(axis=1))
         work = self._work.array("steps", len(values), self.n_samples, np.dtype(np.float64))
         np.copyto(work, values)
-        if missing is not None:
-            work[missing] = 1  # a value that every step can take; zero again below
         for at, name in enumerate(self.steps[:n_steps]):
+            if missing is not None:
+                work[missing] = 1  # a value that every step can take; zero again below
             work = self._apply(at, name, work, span)
         if missing is not None:
             work[missing] = 0

@@ -8,9 +8,8 @@ feature block at the end: the transpose never needs more memory than a panel.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,6 +17,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 T_co = TypeVar("T_co", covariant=True)
 
 VALUES = "values.bin"
+PANELS = "panels.bin"
 TILE_BYTES = 256 << 10
 
 
@@ -80,7 +80,7 @@ class SampleRows:
     folder : Path
         Where panels and the joined values go.
     limit : int
-        Bytes of one panel.
+        Bytes of one panel, and of what is joined at a time.
     n_features : int
         Length of a row.
     dtype : dtype
@@ -94,7 +94,7 @@ class SampleRows:
         self.dtype = dtype
         self._held: list[np.ndarray] = []
         self._bytes = 0
-        self._panels: list[tuple[Path, int]] = []
+        self._widths: list[int] = []
 
     def add(self, values: np.ndarray) -> None:
         """Take the next samples."""
@@ -104,12 +104,11 @@ class SampleRows:
             self._spill()
 
     def _spill(self) -> None:
-        path = self.folder / f"panel-{len(self._panels)}.bin"
         width = sum(len(b) for b in self._held)
-        with path.open("wb") as file:
+        with (self.folder / PANELS).open("ab") as file:
             for tile in self._tiles(width):
                 file.write(as_bytes(tile))
-        self._panels.append((path, width))
+        self._widths.append(width)
         self._held, self._bytes = [], 0
 
     def _tiles(self, width: int) -> Iterator[np.ndarray]:
@@ -125,7 +124,7 @@ class SampleRows:
 
     def finish(self, to_disk: bool) -> np.ndarray | None:
         """Return the matrix, or None when it is in the file."""
-        if not self._panels and not to_disk:
+        if not self._widths and not to_disk:
             width = sum(len(b) for b in self._held)
             out = np.empty((self.n_features, width), self.dtype)
             at = 0
@@ -139,25 +138,32 @@ class SampleRows:
         return None
 
     def _join(self) -> None:
-        if len(self._panels) == 1:
-            self._panels[0][0].rename(self.folder / VALUES)
+        panels = self.folder / PANELS
+        if len(self._widths) == 1:
+            panels.rename(self.folder / VALUES)
             return
-        row = sum(width for _, width in self._panels) * self.dtype.itemsize
-        step = max(1, self.limit // (2 * row))
-        with ExitStack() as stack:
-            out = stack.enter_context((self.folder / VALUES).open("wb"))
-            files = [(stack.enter_context(path.open("rb")), w) for path, w in self._panels]
+        n = sum(self._widths)
+        step = max(1, self.limit // (n * self.dtype.itemsize))
+        with panels.open("rb") as source, (self.folder / VALUES).open("wb") as out:
             for lo in range(0, self.n_features, step):
-                rows = min(step, self.n_features - lo)
-                parts = [np.fromfile(f, self.dtype, rows * w).reshape(rows, w) for f, w in files]
-                out.write(as_bytes(np.hstack(parts)))
-        for path, _ in self._panels:
-            path.unlink()
+                out.write(as_bytes(self._joined(source, lo, min(lo + step, self.n_features), n)))
+        panels.unlink()
+
+    def _joined(self, source: IO[bytes], lo: int, hi: int, n: int) -> np.ndarray:
+        """Read features ``lo..hi`` of every panel, side by side."""
+        out = np.empty((hi - lo, n), self.dtype)
+        at = 0
+        for width in self._widths:
+            source.seek((self.n_features * at + lo * width) * self.dtype.itemsize)
+            part = np.fromfile(source, self.dtype, (hi - lo) * width)
+            out[:, at : at + width] = part.reshape(hi - lo, width)
+            at += width
+        return out
 
 
 def as_bytes(block: np.ndarray) -> memoryview:
     """Return the bytes of an array in C order, without a copy where it is so already."""
-    return np.ascontiguousarray(block).data.cast("B")
+    return np.ascontiguousarray(block).reshape(-1).data.cast("B")
 
 
 def _stack(blocks: list[np.ndarray]) -> np.ndarray:

@@ -73,6 +73,7 @@ class SparseSampleRows:
         self._held: list[csr_array] = []
         self._bytes = 0
         self._panels: list[_Panel] = []
+        self._ends = np.zeros(1, np.int64)
 
     def add(self, values: csr_array) -> None:
         """Take the next samples."""
@@ -85,7 +86,9 @@ class SparseSampleRows:
         return csr_array(sparse.vstack(self._held, format="csr").T.tocsr())
 
     def _spill(self) -> None:
-        self._panels.append(_Panel.write(self._transposed(), self.folder, len(self._panels)))
+        turned = self._transposed()
+        self._ends = self._ends + turned.indptr
+        self._panels.append(_Panel.write(turned, self.folder, len(self._panels)))
         self._held, self._bytes = [], 0
 
     def finish(self, to_disk: bool) -> csr_array | None:
@@ -112,42 +115,43 @@ class SparseSampleRows:
 
     def _feature_blocks(self) -> list[tuple[int, int]]:
         """Cut the features so that a block's stored values stay within half the limit."""
-        total = np.sum([panel.indptr for panel in self._panels], axis=0)
+        ends = self._ends
         per_value = 2 * (4 + self._panels[0].dtype.itemsize)
         cuts, lo = [], 0
-        while lo < len(total) - 1:
-            room = total[lo] + self.limit // (2 * per_value)
-            hi = max(lo + 1, int(np.searchsorted(total, room, side="right")) - 1)
+        while lo < len(ends) - 1:
+            room = ends[lo] + self.limit // (2 * per_value)
+            hi = max(lo + 1, int(np.searchsorted(ends, room, side="right")) - 1)
             cuts.append((lo, hi))
             lo = hi
         return cuts
 
 
 class _Panel:
-    """Some samples, feature-major, in one file: the indices and then the values."""
+    """Some samples, feature-major, in one file: where each feature ends, indices and values."""
 
-    def __init__(self, path: Path, indptr: np.ndarray, width: int, dtype: np.dtype) -> None:
+    def __init__(self, path: Path, values: csr_array) -> None:
         self.path = path
-        self.indptr = indptr
-        self.width = width
-        self.dtype = dtype
+        self.n_features, self.width = values.shape
+        self.stored = values.nnz
+        self.dtype = values.dtype
 
     @classmethod
     def write(cls, values: csr_array, folder: Path, number: int) -> _Panel:
         path = folder / f"panel-{number}.bin"
         with path.open("wb") as file:
+            file.write(as_bytes(values.indptr.astype(np.int64, copy=False)))
             file.write(as_bytes(values.indices.astype(np.int32, copy=False)))
             file.write(as_bytes(values.data))
-        return cls(path, values.indptr.astype(np.int64), values.shape[1], values.dtype)
+        return cls(path, values)
 
     def read(self, lo: int, hi: int) -> csr_array:
-        first, last = int(self.indptr[lo]), int(self.indptr[hi])
-        start = 4 * int(self.indptr[-1])
-        count = last - first
-        indices = np.fromfile(self.path, np.int32, count, offset=4 * first)
-        data = np.fromfile(self.path, self.dtype, count, offset=start + self.dtype.itemsize * first)
-        indptr = self.indptr[lo : hi + 1] - first
-        return csr_array((data, indices, indptr), shape=(hi - lo, self.width))
+        indptr = np.fromfile(self.path, np.int64, hi - lo + 1, offset=8 * lo)
+        first, count = int(indptr[0]), int(indptr[-1] - indptr[0])
+        start = 8 * (self.n_features + 1)
+        indices = np.fromfile(self.path, np.int32, count, offset=start + 4 * first)
+        start += 4 * self.stored + self.dtype.itemsize * first
+        data = np.fromfile(self.path, self.dtype, count, offset=start)
+        return csr_array((data, indices, indptr - first), shape=(hi - lo, self.width))
 
 
 def stored_bytes(block: csr_array) -> int:

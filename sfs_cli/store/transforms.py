@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError, UsageError, nearest
 
 Step = Callable[[np.ndarray], np.ndarray]
 """From a block (b, n) of float64 values to one of the same shape; may work in place."""
 
 
 def _log1p(block: np.ndarray) -> np.ndarray:
-    _refuse(block <= -1, block, "log1p", "needs values above -1")
+    _refuse(block <= -1, block, "log1p", "needs values above -1", "are they logarithms already?")
     return np.log1p(block, out=block)
 
 
@@ -92,8 +92,8 @@ class SampleStep:
     collect : callable
         From a block (b, n) to each sample's part of a sum over features, shape (n,).
     finish : callable
-        From the sums and the number of features to the numbers that `apply` takes, shape (n,).
-        Returns None where a sample cannot be transformed, with its index and why.
+        From the sums and the number of features to the numbers that `apply` takes, shape (n,);
+        not finite where a sample cannot be transformed.
     apply : callable
         From a block and the numbers to the transformed block.
     """
@@ -104,7 +104,7 @@ class SampleStep:
 
 
 def _cpm_sum(block: np.ndarray) -> np.ndarray:
-    _refuse(block < 0, block, "cpm", "needs counts", "negative values are no counts")
+    _refuse(block < 0, block, "cpm", "needs counts", "give raw counts: negative values are none")
     return block.sum(axis=0)
 
 
@@ -119,12 +119,12 @@ def _cpm_apply(block: np.ndarray, factor: np.ndarray) -> np.ndarray:
 
 
 def _clr_sum(block: np.ndarray) -> np.ndarray:
-    _refuse(block < 0, block, "clr", "needs values of 0 or more")
+    _refuse(block < 0, block, "clr", "needs values of 0 or more", "give counts or abundances")
     return np.log1p(block).sum(axis=0)
 
 
 def _clr_finish(total: np.ndarray, n_features: int) -> np.ndarray:
-    return total / n_features
+    return total / max(n_features, 1)
 
 
 def _clr_apply(block: np.ndarray, mean: np.ndarray) -> np.ndarray:
@@ -155,6 +155,6 @@ def parse(text: str | None) -> tuple[str, ...]:
         if step not in NAMES:
             raise UsageError(
                 f"--transform {step!r} is not a step",
-                hint=f"the steps are {', '.join(sorted(NAMES))}, separated by commas",
+                hint=f"{nearest(step, sorted(NAMES))} (separated by commas)",
             )
     return steps

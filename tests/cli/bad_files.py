@@ -125,7 +125,7 @@ FILES = [
         "m.h5ad",
         "delimited text; rename",
     ),
-    bad("unknown suffix", lambda f: ["rank", good(f, "m.dat")], "m.dat", "*.csv; *.tsv"),
+    bad("unknown suffix", lambda f: ["rank", good(f, "m.dat")], "m.dat", "*.csv; rename"),
     bad(
         "binary csv", lambda f: ["rank", raw(f, bytes(range(256)) * 9, "m.csv")], "m.csv", "binary"
     ),

@@ -106,7 +106,7 @@ LABELS = [
             *("rank", good(f), "--labels", labels(f, ["tumor"] * 4 + ["healthy"] * 2)),
             *("--similarity", "relieff", "--neighbors", "2"),
         ],
-        "labels.tsv",
+        "relieff",
         "class 'healthy'|class healthy; 2 samples; at most 1",
     ),
 ]

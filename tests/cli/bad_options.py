@@ -79,7 +79,7 @@ NUMBERS = [
     option("--memory -4G", "-4G; 512M", "--memory", "-4G"),
     option(
         "--clusters above the samples",
-        "7; 6 samples; at most",
+        "7; 6 samples; from 2 to 6",
         *("--ranking", "phi3", "--clusters", "7"),
         code=BAD,
     ),
@@ -112,7 +112,7 @@ VERBS = [
         "option without its value",
         lambda f: ["rank", good(f), "--method"],
         "--method",
-        "argument|value",
+        "requires an argument",
         code=USAGE,
     ),
     bad(

@@ -1,0 +1,198 @@
+"""Disks that are full, and files and folders that may not be read or written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.making import BAD, good, h5ad, labels
+from tests.cli.running import MODULE, Finished, run_apart, snapshot
+
+NOBODY = "65534"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(place)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting a small file system is not permitted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def large(folder: Path, n_samples: int, n_features: int) -> str:
+    X = np.random.default_rng(3).normal(size=(n_samples, n_features)).astype(np.float32)
+    columns = {"id": [f"gene{i}" for i in range(n_features)]}
+    columns |= {f"s{j}": X[j] for j in range(n_samples)}
+    pq.write_table(pa.table(columns), folder / "large.parquet")
+    return str(folder / "large.parquet")
+
+
+def full_out(folder: Path, disk: Path) -> list[str]:
+    return ["rank", large(folder, 4, 20_000), "--out", str(disk / "out")]
+
+
+def full_scratch(folder: Path, disk: Path) -> list[str]:
+    matrix = large(folder, 24, 50_000)  # 4.8 MB, more than a quarter of the memory
+    return ["rank", matrix, "--memory", "16M", "--scratch", str(disk), "--out", str(folder / "out")]
+
+
+def full_store(folder: Path, disk: Path) -> list[str]:
+    return ["convert", large(folder, 24, 5_000), str(disk / "m.store")]
+
+
+def full_copy(folder: Path, disk: Path) -> list[str]:
+    path = Path(h5ad(folder))
+    with path.open("r+b") as file:
+        file.truncate(1 << 20)  # HDF5 does not mind what follows it
+    return ["rank", str(path), "--write-h5ad", str(disk / "copy.h5ad")]
+
+
+@pytest.mark.parametrize("make", [full_out, full_scratch, full_store, full_copy])
+def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk):
+    arguments = make(tmp_path, small_disk)
+    done = run_apart(arguments, TMPDIR=str(tmp_path))
+    assert done.code == BAD, done.err
+    assert done.out == ""
+    assert "no space left on the disk" in done.err
+    assert "to do: free some space" in done.err
+    assert "Traceback" not in done.err
+    assert snapshot(small_disk) == {}
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob("*sfs*"))
+
+
+def test_full_device_behind_stdout_is_told(tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*MODULE, "rank", good(tmp_path)], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == BAD, done.stderr
+    assert "no space left" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_log_file_on_a_full_device_does_not_stop_the_run(tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    out = tmp_path / "out"
+    done = run_apart(["rank", good(tmp_path), "--out", str(out), "--log-file", "/dev/full"])
+    assert done.code == 0, done.err
+    assert "/dev/full cannot be written" in done.err
+    assert (out / "run.json").exists()
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter (those of pytest are closed to others)."""
+    with tempfile.TemporaryDirectory(prefix="for-everybody-") as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+@pytest.fixture
+def as_nobody() -> Callable[[list[str]], Finished]:
+    """Run the command line as a user whom permissions hold for."""
+    if os.geteuid() != 0:
+        return run_apart
+    if shutil.which("setpriv") is None:
+        pytest.skip("root may read everything, and setpriv is not there to run as another user")
+    launcher = ("setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", *MODULE)
+    probe = subprocess.run(
+        [*launcher[:6], sys.executable, "-c", "import sfs_cli, click"], capture_output=True
+    )
+    if probe.returncode:
+        pytest.skip("another user may not run this Python")
+    return lambda arguments: run_apart(
+        arguments, launcher=launcher, HOME="/nonexistent", PYTHONDONTWRITEBYTECODE="1"
+    )
+
+
+def unreadable_matrix(folder: Path) -> tuple[list[str], str]:
+    path = good(folder)
+    Path(path).chmod(0o000)
+    return ["rank", path], path
+
+
+def unreadable_labels(folder: Path) -> tuple[list[str], str]:
+    path = labels(folder, ["a", "b"] * 3)
+    Path(path).chmod(0o000)
+    return ["rank", good(folder), "--method", "fisher", "--labels", path], path
+
+
+def unreadable_folder(folder: Path) -> tuple[list[str], str]:
+    (folder / "closed").mkdir()
+    path = good(folder / "closed")
+    (folder / "closed").chmod(0o000)
+    return ["rank", path], path
+
+
+def closed(folder: Path) -> Path:
+    (folder / "closed").mkdir(mode=0o555)
+    return folder / "closed"
+
+
+def unwritable_out(folder: Path) -> tuple[list[str], str]:
+    out = str(closed(folder) / "out")
+    return ["rank", good(folder), "--out", out], out
+
+
+def unwritable_scratch(folder: Path) -> tuple[list[str], str]:
+    scratch = str(closed(folder))
+    return ["rank", good(folder), "--scratch", scratch], scratch
+
+
+def unwritable_store(folder: Path) -> tuple[list[str], str]:
+    store = str(closed(folder) / "m.store")
+    return ["convert", good(folder), store], store
+
+
+def unwritable_copy(folder: Path) -> tuple[list[str], str]:
+    copy = str(closed(folder) / "copy.h5ad")
+    return ["rank", h5ad(folder), "--write-h5ad", copy], copy
+
+
+def unwritable_log(folder: Path) -> tuple[list[str], str]:
+    log = str(closed(folder) / "log.txt")
+    return ["rank", good(folder), "--log-file", log], log
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        unreadable_matrix,
+        unreadable_labels,
+        unreadable_folder,
+        unwritable_out,
+        unwritable_scratch,
+        unwritable_store,
+        unwritable_copy,
+        unwritable_log,
+    ],
+)
+def test_lacking_permission_is_told(make, open_folder, as_nobody):
+    arguments, path = make(open_folder)
+    done = as_nobody(arguments)
+    assert done.code == BAD, done.err
+    assert done.out == ""
+    assert path in done.err
+    assert "permission" in done.err
+    assert "to do:" in done.err
+    assert "Traceback" not in done.err
+    assert not (open_folder / "closed" / "out").exists()

@@ -1,0 +1,99 @@
+"""Runs that are stopped from outside leave nothing behind, and can be repeated."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.running import MODULE, snapshot
+
+N_SAMPLES, N_FEATURES, N_DISTINCT = 300, 40_000, 400
+
+
+@pytest.fixture(scope="module")
+def large_matrix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text file of 70 MB, of which a run takes some seconds."""
+    path = tmp_path_factory.mktemp("large") / "large.csv"
+    X = np.random.default_rng(1).gamma(2.0, 3.0, (N_DISTINCT, N_SAMPLES))
+    rows = [",".join(f"{value:.3f}" for value in row) for row in X]
+    with path.open("w") as file:
+        file.write(",".join(["id", *(f"s{j}" for j in range(N_SAMPLES))]) + "\n")
+        file.writelines(f"gene{i},{rows[i % N_DISTINCT]}\n" for i in range(N_FEATURES))
+    return path
+
+
+def wait_for_handlers(process: subprocess.Popen[str]) -> None:
+    """Wait until the process handles SIGTERM: before that it is Python that is still starting."""
+    status = Path(f"/proc/{process.pid}/status")
+    if not status.exists():
+        time.sleep(0.5)
+        return
+    for _ in range(1000):
+        caught = re.search(r"SigCgt:\s*([0-9a-f]+)", status.read_text())
+        if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.005)
+
+
+def stopped(arguments: list[str], number: int, delay: float) -> tuple[int, str, str]:
+    """Start a command, send it a signal, and return its exit code and what it said."""
+    with subprocess.Popen(
+        [*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        wait_for_handlers(process)
+        time.sleep(delay)
+        os.kill(process.pid, number)
+        out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("delay", [0.0, 0.2, 0.5, 0.9, 1.5])
+def test_interrupted_ranking_leaves_nothing(number, code, delay, large_matrix, tmp_path):
+    out, scratch = tmp_path / "out", tmp_path / "scratch"
+    slow = ["--threads", "1", "--transform", "cpm,log1p,rank", "--memory", "64M"]
+    arguments = ["rank", str(large_matrix), "--out", str(out), "--scratch", str(scratch), *slow]
+    ended, said_out, said = stopped(arguments, number, delay)
+    if ended == 0:
+        pytest.skip("the run was over before the signal came")
+    assert ended == code, said
+    assert said_out == ""
+    assert "interrupted" in said
+    assert "Traceback" not in said
+    assert "Exception ignored" not in said
+    assert set(snapshot(tmp_path)) <= {"scratch"}
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.4, 0.7])
+def test_interrupted_conversion_leaves_nothing(delay, large_matrix, tmp_path):
+    arguments = ["convert", str(large_matrix), str(tmp_path / "deep" / "m.store")]
+    ended, _, said = stopped(arguments, signal.SIGTERM, delay)
+    if ended == 0:
+        pytest.skip("the run was over before the signal came")
+    assert ended == 143, said
+    assert "Traceback" not in said
+    assert snapshot(tmp_path) == {}
+
+
+def test_signal_of_an_impatient_user_may_come_twice(large_matrix, tmp_path):
+    scratch = tmp_path / "scratch"
+    arguments = ["rank", str(large_matrix), "--scratch", str(scratch), "--memory", "32M"]
+    with subprocess.Popen(
+        [*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        wait_for_handlers(process)
+        time.sleep(0.8)
+        for _ in range(20):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.001)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert set(snapshot(tmp_path)) <= {"scratch"}

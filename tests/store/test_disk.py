@@ -1,0 +1,151 @@
+"""Stores on disk: read by any span, reopened after pickling, refused when damaged."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfs_cli.compute.spans import Span
+from sfs_cli.errors import InputError
+from sfs_cli.store.disk import open_store
+from sfs_cli.store.manifest import is_store, read_manifest
+
+
+@pytest.fixture(params=[False, True], ids=["dense", "sparse"])
+def store(request, built, counts):
+    obs = pa.table({"batch": [f"b{i % 3}" for i in range(11)]})
+    return built(counts, sparse=request.param, keep=True, obs=obs)
+
+
+def change(folder, **fields):
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text()) | fields
+    path.write_text(json.dumps({k: v for k, v in content.items() if v is not None}))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_any_span_can_be_read(built, counts, kind, where):
+    matrix = built(counts, sparse=kind == "sparse", keep=where == "disk").matrix
+    for lo in range(0, 37, 5):
+        for hi in (lo, lo + 1, lo + 7, 37):
+            span = Span(lo, max(lo, min(hi, 37)))
+            out = np.full((span.size, 11), -1.0)
+            matrix.read(span, out)
+            np.testing.assert_array_equal(out, counts[span.lo : span.hi])
+
+
+def test_a_pickled_store_reopens_its_files(store, whole, counts):
+    again = pickle.loads(pickle.dumps(store.matrix))
+    del store.matrix
+    np.testing.assert_array_equal(whole(again), counts)
+    assert list(again.ids.samples) == [f"s{i}" for i in range(11)]
+    assert again.ids.obs["batch"].to_pylist()[:4] == ["b0", "b1", "b2", "b0"]
+
+
+def test_reading_ahead_changes_nothing_also_at_the_end(store, whole, counts):
+    for span in (Span(0, 5), Span(36, 37), Span(37, 37), Span(5, 6)):
+        store.matrix.prefetch(span)
+    np.testing.assert_array_equal(whole(store.matrix), counts)
+
+
+def test_a_store_keeps_ids_annotations_and_what_is_missing(built, counts):
+    counts[2, 3] = np.nan
+    made = built(counts, keep=True, source={"format": "csv"}, obs=pa.table({"age": range(11)}))
+    opened = open_store(made.folder)
+    assert opened.ids == made.matrix.ids
+    assert opened.ids.obs["age"].to_pylist() == list(range(11))
+    assert opened.missing == made.matrix.missing
+    assert opened.missing.places == (("g2", "s3"),)
+    assert read_manifest(made.folder).source == {"format": "csv"}
+
+
+def test_a_store_that_is_kept_notes_the_digest_of_every_file(store):
+    import hashlib
+
+    files = read_manifest(store.folder).files
+    assert {*files, "manifest.json"} == {p.name for p in store.folder.iterdir()}
+    for name, facts in files.items():
+        content = (store.folder / name).read_bytes()
+        assert facts == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def test_only_a_folder_with_a_manifest_is_a_store(store, tmp_path):
+    assert is_store(store.folder)
+    assert not is_store(tmp_path)
+    assert not is_store(store.folder / "manifest.json")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "3", "{}", '{"format": "sfs-store"}', "\xff"])
+def test_a_damaged_manifest_is_refused(store, content):
+    (store.folder / "manifest.json").write_text(content, encoding="latin-1")
+    with pytest.raises(InputError, match="manifest of the store cannot be read") as caught:
+        open_store(store.folder)
+    assert "sfs convert" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"n_features": None},
+        {"n_samples": 12},
+        {"n_features": "many"},
+        {"dtype": "float16"},
+        {"dtype": 4},
+        {"files": None},
+        {"files": {}},
+        {"files": 3},
+        {"surprise": 1},
+    ],
+)
+def test_a_manifest_that_contradicts_itself_is_refused(store, fields):
+    change(store.folder, **fields)
+    with pytest.raises(InputError, match="cannot be read"):
+        open_store(store.folder)
+
+
+@pytest.mark.parametrize("fields", [{"version": 2, "chunks": 5}, {"format": "other"}])
+def test_another_version_says_so(store, fields):
+    change(store.folder, **fields)
+    with pytest.raises(InputError, match="this version reads sfs-store 1"):
+        open_store(store.folder)
+
+
+def test_a_truncated_or_absent_file_is_named(store):
+    for name in read_manifest(store.folder).files:
+        path = store.folder / name
+        content = path.read_bytes()
+        path.write_bytes(content[:-1])
+        with pytest.raises(InputError, match=f"{name} of the store has .* the manifest says"):
+            open_store(store.folder)
+        path.unlink()
+        with pytest.raises(InputError, match=f"{name} of the store is missing"):
+            open_store(store.folder)
+        path.write_bytes(content)
+    open_store(store.folder)
+
+
+def test_ids_that_are_no_parquet_or_too_few_are_refused(store):
+    path = store.folder / "features.parquet"
+    size = path.stat().st_size
+    path.write_bytes(b"x" * size)
+    with pytest.raises(InputError, match="ids of the store cannot be read"):
+        open_store(store.folder)
+    pq.write_table(pa.table({"feature": ["a"]}), path)
+    files = json.loads((store.folder / "manifest.json").read_text())["files"]
+    change(store.folder, files=files | {path.name: {"bytes": path.stat().st_size}})
+    with pytest.raises(InputError, match="ids of the store cannot be read"):
+        open_store(store.folder)
+
+
+def test_a_file_that_shrinks_while_it_is_open_is_an_error_not_garbage(store):
+    name = "data.bin" if store.matrix.sparse else "values.bin"
+    with (store.folder / name).open("r+b") as file:
+        file.truncate(8)
+    with pytest.raises(InputError, match="ends before its last value"):
+        store.matrix.read(Span(0, 37), np.empty((37, 11)))

@@ -1,0 +1,64 @@
+"""Sample ids must be unique; repeated feature ids are told apart as AnnData does."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfs_cli.errors import InputError
+from sfs_cli.store.ids import check_samples, unique_features
+
+
+def test_repeated_feature_ids_get_suffixes_and_the_first_keeps_its_name():
+    assert unique_features(["a", "b", "a", "a"]) == (["a", "b", "a-1", "a-2"], 2)
+
+
+def test_a_suffix_that_is_taken_already_is_passed_over():
+    assert unique_features(["a", "a", "a-1"]) == (["a", "a-2", "a-1"], 1)
+    assert unique_features(["a-1", "a", "a", "a-1"]) == (["a-1", "a", "a-2", "a-1-1"], 2)
+
+
+def test_unique_ids_stay():
+    assert unique_features(("x", "", "y")) == (["x", "", "y"], 0)
+
+
+@pytest.mark.filterwarnings("ignore:Suffix used")
+@given(st.lists(st.sampled_from(["a", "b", "a-1", "a-1-1", "b-2", "a-2"]), max_size=12))
+def test_the_convention_is_that_of_anndata(ids):
+    import pandas as pd
+    from anndata.utils import make_index_unique
+
+    mine, renamed = unique_features(ids)
+    theirs = make_index_unique(pd.Index(ids, dtype=object)).tolist()
+    assert mine == theirs
+    assert len(set(mine)) == len(ids)
+    assert renamed == sum(a != b for a, b in zip(ids, mine))
+
+
+def test_repeated_sample_ids_are_named():
+    with pytest.raises(InputError, match="2 sample ids occur more than once: s1, s2"):
+        check_samples(["s1", "s2", "s1", "s2", "s3"], "x.csv")
+
+
+@pytest.mark.parametrize(("ids", "said"), [([], "0 samples"), (["s"], "1 sample;")])
+def test_fewer_than_two_samples_are_refused(ids, said):
+    with pytest.raises(InputError, match=said):
+        check_samples(ids, "x.csv")
+
+
+def test_building_renames_features_and_refuses_repeated_samples(built, counts):
+    features = ["g"] * 37
+    made = built(counts, features=features)
+    assert made.renamed == 36
+    assert len(set(made.matrix.ids.features)) == 37
+    for rows in ("features", "samples"):
+        with pytest.raises(InputError, match="more than once: s"):
+            built(counts, samples=["s"] * 11, rows=rows)
+
+
+def test_a_matrix_of_one_feature_or_no_row_is_refused(built, counts):
+    with pytest.raises(InputError, match="1 feature;"):
+        built(counts[:1])
+    with pytest.raises(InputError, match="no rows"):
+        built(counts[:0])

@@ -1,0 +1,118 @@
+"""Blocks of rows become the same feature-major matrix whatever their way."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sfs_cli.store.sinks import FeatureRows, SampleRows
+from sfs_cli.store.sparse_sinks import SparseFeatureRows, SparseSampleRows, write_indptr
+
+LIMITS = [1, 100, 500, 1 << 30]
+"""Less than a row; many panels; a few; everything in memory."""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("rows", ["features", "samples"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_every_way_into_a_store_gives_the_same_matrix(
+    built, whole, counts, sparse, rows, limit, dtype
+):
+    values = (counts * np.pi).astype(dtype)
+    for step, keep in itertools.product((1, 3, 100), (False, True)):
+        made = built(values, rows=rows, sparse=sparse, step=step, limit=limit, keep=keep)
+        assert made.matrix.dtype == dtype
+        assert made.matrix.sparse == sparse
+        np.testing.assert_array_equal(whole(made.matrix), values)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("rows", ["features", "samples"])
+def test_a_small_matrix_leaves_no_file_and_a_large_one_no_panel(built, counts, rows, sparse):
+    small = built(counts, rows=rows, sparse=sparse)
+    assert not list(small.folder.iterdir())
+    large = built(counts, rows=rows, sparse=sparse, limit=100)
+    kept = built(counts, rows=rows, sparse=sparse, keep=True)
+    values = {"indptr.bin", "indices.bin", "data.bin"} if sparse else {"values.bin"}
+    whole = values | {"manifest.json", "features.parquet", "samples.parquet"}
+    for made in (large, kept):
+        assert {p.name for p in made.folder.iterdir()} == whole
+
+
+@pytest.mark.parametrize("rows", ["features", "samples"])
+def test_values_on_disk_are_the_same_bytes_whatever_the_limit(built, counts, rows):
+    for sparse, name in ((False, "values.bin"), (True, "data.bin"), (True, "indices.bin")):
+        contents = {
+            (
+                built(counts, rows=rows, sparse=sparse, limit=limit, keep=True).folder / name
+            ).read_bytes()
+            for limit in LIMITS
+        }
+        assert len(contents) == 1
+
+
+def test_more_panels_than_files_a_process_may_open(tmp_path):
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    values = np.arange(300.0 * 4).reshape(300, 4)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 200), hard))
+    try:
+        dense, sparse = SampleRows(tmp_path, 1, 4, values.dtype), SparseSampleRows(tmp_path, 1)
+        for row in values:
+            dense.add(row[None])
+            sparse.add(csr_array(row[None]))
+        assert dense.finish(to_disk=False) is None
+        assert sparse.finish(to_disk=False) is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    stored = np.fromfile(tmp_path / "values.bin").reshape(4, 300)
+    np.testing.assert_array_equal(stored, values.T)
+    assert np.fromfile(tmp_path / "indptr.bin", np.int64).tolist() == [0, 299, 599, 899, 1199]
+
+
+def test_blocks_without_a_stored_value(tmp_path, counts):
+    empty = csr_array(np.zeros((4, 11)))
+    for kind in (SparseFeatureRows, SparseSampleRows):
+        for limit in (1, 1 << 20):
+            sink = kind(tmp_path, limit)
+            sink.add(empty)
+            sink.add(empty)
+            made = sink.finish(to_disk=False)
+            if made is None:
+                assert not np.fromfile(tmp_path / "indptr.bin", np.int64).any()
+                assert not (tmp_path / "data.bin").stat().st_size
+            else:
+                assert made.nnz == 0
+
+
+def test_samples_are_in_the_order_they_came_across_sparse_panels(tmp_path):
+    rng = np.random.default_rng(0)
+    values = rng.poisson(0.3, (50, 20)).astype(np.float32)
+    in_memory, spilled = SparseSampleRows(tmp_path, 1 << 30), SparseSampleRows(tmp_path, 300)
+    for lo in range(0, 50, 4):
+        for sink in (in_memory, spilled):
+            sink.add(csr_array(values[lo : lo + 4]))
+    expected = in_memory.finish(to_disk=False)
+    assert spilled.finish(to_disk=False) is None
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "data.bin", np.float32), expected.data)
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "indices.bin", np.int32), expected.indices)
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "indptr.bin", np.int64), expected.indptr)
+
+
+def test_where_features_end_does_not_overflow_32_bits(tmp_path):
+    most = np.iinfo(np.int32).max
+    write_indptr(tmp_path, [np.array([most, most], np.int32), np.array([most], np.int32)])
+    found = np.fromfile(tmp_path / "indptr.bin", np.int64)
+    assert found.tolist() == [0, most, 2 * most, 3 * most]
+
+
+def test_blocks_that_are_not_c_ordered_are_stored_as_rows(tmp_path):
+    values = np.asfortranarray(np.arange(12.0).reshape(4, 3))
+    sink = FeatureRows(tmp_path, 1)
+    sink.add(values)
+    sink.finish(to_disk=True)
+    assert np.fromfile(tmp_path / "values.bin").tolist() == list(range(12))
