@@ -23,6 +23,20 @@ def versions() -> dict[str, str]:
     }
 
 
+def describe_input(path: Path) -> dict[str, Any]:
+    """Return path, size in bytes and sha256 of an input.
+
+    A store is known by its manifest, which holds the digests of its files.
+    """
+    from sfs_cli.io.digest import describe
+    from sfs_cli.store import manifest
+
+    if not manifest.is_store(path):
+        return describe(path)
+    size = sum(p.stat().st_size for p in path.iterdir() if p.is_file())
+    return describe(path / manifest.NAME) | {"path": str(path), "bytes": size}
+
+
 def fingerprint(options: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
     """Return a digest of all that a result depends on: version, options, content of the inputs.
 

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "errors": (),
     "logs": ("errors",),
     "config": ("errors", "methods.registry"),
-    "provenance": ("io.digest",),
+    "provenance": ("io.digest", "store.manifest"),
     "graph": ("errors",),
     "methods": ("errors", "graph", "compute.passes", "compute.spans", "compute.workspace"),
     "ranking": ("errors",),

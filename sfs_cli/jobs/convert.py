@@ -12,6 +12,7 @@ from sfs_cli.io.sniff import recognise, refuse_absent
 from sfs_cli.jobs import inputs
 from sfs_cli.jobs.rank import memory_budget
 from sfs_cli.logs import Messages
+from sfs_cli.provenance import describe_input
 from sfs_cli.store.manifest import is_store, read_manifest
 
 
@@ -29,7 +30,7 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
     if is_store(path):
         raise UsageError(f"{path} is a store already", hint="give it to the other verbs as it is")
     refuse_absent(path, recognise(path))
-    source = inputs.describe_input(path) | {"layer": config.layer, "use_raw": config.use_raw}
+    source = describe_input(path) | {"layer": config.layer, "use_raw": config.use_raw}
     if _check_target(store, source, config):
         messages.note(f"{store}: up to date")
         return

@@ -12,14 +12,13 @@ import numpy as np
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import InputError, UsageError, listed
 from sfs_cli.io.base import MatrixReader, ReadOptions
-from sfs_cli.io.digest import describe
 from sfs_cli.io.orientation import decide
 from sfs_cli.io.registry import open_matrix
 from sfs_cli.io.table import read_labels
 from sfs_cli.logs import Messages
 from sfs_cli.store.build import BuildOptions, build
 from sfs_cli.store.disk import open_store
-from sfs_cli.store.manifest import NAME, is_store, read_manifest
+from sfs_cli.store.manifest import is_store, read_manifest
 from sfs_cli.store.matrix import Ids, Matrix
 
 BLOCK_PART = 32
@@ -74,17 +73,6 @@ def read_label_table(config: RankConfig) -> dict[str, str] | None:
     if config.labels is None or config.labels.startswith("obs:"):
         return None
     return read_labels(config.labels)
-
-
-def describe_input(path: Path) -> dict[str, Any]:
-    """Return path, size in bytes and sha256 of an input.
-
-    A store is known by its manifest, which holds the digests of its files.
-    """
-    if not is_store(path):
-        return describe(path)
-    size = sum(p.stat().st_size for p in path.iterdir() if p.is_file())
-    return describe(path / NAME) | {"path": str(path), "bytes": size}
 
 
 def storage_dtype(config: RankConfig) -> np.dtype[Any]:

@@ -13,7 +13,6 @@ from sfs_cli.errors import InputError, OutputExistsError
 from sfs_cli.io.atomic import OutputFolder, check_writable
 from sfs_cli.io.digest import sha256_file
 from sfs_cli.io.writers import write_ranking
-from sfs_cli.jobs.inputs import describe_input
 from sfs_cli.jobs.page import report_data
 from sfs_cli.jobs.rank import RankResult
 from sfs_cli.ranking.elbow import elbow
@@ -46,7 +45,7 @@ def describe_inputs(config: RankConfig) -> list[dict[str, Any]]:
         paths["similarity_file"] = Path(config.similarity_file)
     try:
         return [
-            {"role": role} | describe_input(path) | parts.get(role, {})
+            {"role": role} | provenance.describe_input(path) | parts.get(role, {})
             for role, path in paths.items()
         ]
     except OSError as error:

@@ -12,7 +12,6 @@ import pytest
 from sfs_cli import provenance
 from sfs_cli.config import RankConfig
 from sfs_cli.io.digest import describe, sha256_file
-from sfs_cli.jobs.inputs import describe_input
 from sfs_cli.jobs.outputs import describe_inputs
 
 NO_EFFECT = {
@@ -115,7 +114,7 @@ def test_a_store_is_known_by_its_manifest(tmp_path):
     store.mkdir()
     (store / "manifest.json").write_text("{}")
     (store / "values.bin").write_bytes(b"12345")
-    facts = describe_input(store)
+    facts = provenance.describe_input(store)
     assert facts == {
         "path": str(store),
         "bytes": 7,

@@ -109,7 +109,8 @@ def test_the_form_a_graph_is_kept_in_changes_nothing(case: tuple[str, dict[str, 
 @pytest.mark.parametrize("similarity", ["rbf", "knn", "geodesic", "label", "correlation"])
 def test_the_order_of_samples_and_features_changes_nothing(tmp_path: Path, similarity: str) -> None:
     offset = X + 4 * np.arange(M)
-    samples, features = RNG.permutation(N), RNG.permutation(M)
+    rng = np.random.default_rng(6)
+    samples, features = rng.permutation(N), rng.permutation(M)
     options = {"similarity": similarity, "labels": write_labels(tmp_path / "l.tsv", CODES)}
     shuffled = options | {"labels": write_labels(tmp_path / "ls.tsv", CODES[samples])}
     first = write_matrix(tmp_path / "a.parquet", offset)

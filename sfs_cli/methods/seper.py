@@ -1,0 +1,91 @@
+"""SEPER: features by the entropy of the similarities that they give between samples.
+
+M. Dash, K. Choi, P. Scheuermann and H. Liu, "Feature selection for clustering - a filter solution",
+ICDM 2002.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
+from sfs_cli.methods.ranges import unit_range
+
+CHUNK_BYTES = 128 << 10
+"""Differences worked on at a time; a few such arrays stay inside a core's cache."""
+
+
+class SeperScorer:
+    """``-sum_{i != j} S_ij ln S_ij + (1 - S_ij) ln(1 - S_ij)`` of every feature; smaller is better.
+
+    ``S_ij = exp(-alpha |f_i - f_j|)`` with alpha such that two samples at the mean distance have
+    similarity 1/2. The entropy is low where samples are either close together or far apart.
+    """
+
+    dtype = np.dtype(np.float64)
+    larger_is_better = False
+
+    def __init__(self, _context: Context) -> None:
+        self.facts: dict[str, Any] = {}
+        self.warnings: list[str] = []
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores and statuses of a block; overwrites it."""
+        values, status = unit_range(block)
+        rows = max(1, CHUNK_BYTES // (8 * values.shape[1]))
+        chunks = [values[lo : lo + rows] for lo in range(0, len(values), rows)]
+        score = np.concatenate([entropy(chunk) for chunk in chunks])
+        score[status != Status.OK] = np.nan
+        return score, status
+
+
+def entropy(values: np.ndarray) -> np.ndarray:
+    """Return the entropy of the similarities between samples, feature by feature.
+
+    Parameters
+    ----------
+    values : ndarray, shape (b, n)
+        Features.
+
+    Returns
+    -------
+    ndarray, shape (b,)
+        In nats, over ordered pairs.
+    """
+    n = values.shape[1]
+    scaled = values * decay(values)[:, None]
+    total = np.zeros(len(values))
+    for shift in range(1, n):
+        gap = np.subtract(scaled[:, shift:], scaled[:, :-shift])
+        np.abs(gap, out=gap)
+        similarity = np.exp(-gap)
+        total += np.vecdot(gap, similarity)
+        rest = np.subtract(1, similarity, out=similarity)
+        logarithm = np.log(np.maximum(rest, np.finfo(np.float64).tiny, out=gap), out=gap)
+        total -= np.vecdot(rest, logarithm)
+    return 2 * total
+
+
+def decay(values: np.ndarray) -> np.ndarray:
+    """Return alpha, ln 2 over the mean distance between two samples; 0 where it is zero.
+
+    Parameters
+    ----------
+    values : ndarray, shape (b, n)
+        Features.
+
+    Returns
+    -------
+    ndarray, shape (b,)
+    """
+    n = values.shape[1]
+    # the k-th smallest value is the larger one in k pairs and the smaller one in n - 1 - k
+    mean = np.sort(values, axis=1) @ (2.0 * np.arange(n) - (n - 1)) / (n * (n - 1) / 2)
+    return np.divide(np.log(2), mean, out=np.zeros(len(values)), where=mean > 0)
+
+
+def prepare(context: Context) -> Scorer:
+    """Return the scorer of SEPER."""
+    return SeperScorer(context)

@@ -1,0 +1,143 @@
+"""Passes over the matrix: exact where they can be, and the same however the features are cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli.compute import passes
+from sfs_cli.compute.executor import ThreadExecutor
+from sfs_cli.compute.spans import Span
+from sfs_cli.graph import kernels
+from tests.oracles import similarities
+
+N, M = 24, 90
+
+
+@dataclass
+class Block:
+    values: np.ndarray
+    missing: np.ndarray | None = None
+    zero: np.ndarray | None = None
+
+
+class Source:
+    """Samples x features in memory; the first features are missing if so asked."""
+
+    def __init__(self, X: np.ndarray, missing: int = 0) -> None:
+        self.rows = np.ascontiguousarray(X.T)
+        self.missing = np.arange(len(self.rows)) < missing
+        self.rows[self.missing] = 0
+        self.prefetched: list[Span] = []
+
+    @property
+    def n_features(self) -> int:
+        return self.rows.shape[0]
+
+    @property
+    def n_samples(self) -> int:
+        return self.rows.shape[1]
+
+    def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
+        part = slice(span.lo, span.hi)
+        missing = self.missing[part] if self.missing.any() else None
+        return Block(self.rows[part].astype(dtype), missing)
+
+    def prefetch(self, span: Span) -> None:
+        self.prefetched.append(span)
+
+
+def engine(
+    X: np.ndarray, *, size: int = 7, workers: int = 1, dtype: str = "float64", missing: int = 0
+) -> passes.Engine:
+    source = Source(X, missing)
+    return passes.Engine(source, ThreadExecutor(workers), np.dtype(dtype), size)
+
+
+def matrix(seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(N, M)) + 1e4 * rng.normal(size=M)
+
+
+def test_distances_from_the_gram_are_those_of_the_twin() -> None:
+    X = matrix()
+    d2 = kernels.squared_distances(passes.gram(engine(X)))
+    np.testing.assert_allclose(np.sqrt(d2), similarities.distances(X), rtol=1e-10)
+
+
+def test_distances_of_integers_are_exact() -> None:
+    """So that samples which are equally far from a third are so to the last bit."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 60_000, size=(N, M)).astype(np.float64)
+    X[:, ::3] = rng.poisson(0.7, size=X[:, ::3].shape)
+    exact = np.array([[np.sum((a - b) ** 2) for b in X] for a in X])
+    np.testing.assert_array_equal(kernels.squared_distances(passes.gram(engine(X))), exact)
+    np.testing.assert_array_equal(passes.distance_panel(engine(X), 0, N), exact)
+
+
+def test_panels_and_pairs_agree_with_the_gram() -> None:
+    X = matrix()
+    X[5] = X[3]
+    d2 = kernels.squared_distances(passes.gram(engine(X)))
+    panel = passes.distance_panel(engine(X), 4, 11)
+    np.testing.assert_allclose(panel, d2[4:11], rtol=1e-9)
+    first, second = np.array([0, 3, 8]), np.array([20, 5, 8])
+    pairs = passes.pair_distances(engine(X), first, second)
+    np.testing.assert_allclose(pairs, d2[first, second], rtol=1e-9)
+    assert pairs[1] == pairs[2] == panel[1, 3] == 0
+
+
+def test_correlation_leaves_missing_features_out() -> None:
+    X = matrix(2)
+    parts = passes.raw_gram(engine(X, missing=11))
+    assert parts[2] == M - 11
+    expected = np.corrcoef(X[:, 11:])
+    np.testing.assert_allclose(kernels.correlation(*parts), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("what", [passes.gram, passes.raw_gram])
+def test_threads_do_not_change_a_bit(what: Any) -> None:
+    X = matrix(3)
+    alone, together = what(engine(X)), what(engine(X, workers=3))
+    for a, b in zip(np.atleast_1d(alone), np.atleast_1d(together)):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("size", [1, 13, M, 1000])
+def test_the_size_of_blocks_changes_rounding_alone(size: int) -> None:
+    X = matrix(4)
+    np.testing.assert_allclose(
+        kernels.squared_distances(passes.gram(engine(X, size=size))),
+        kernels.squared_distances(passes.gram(engine(X))),
+        rtol=1e-12,
+        atol=1e-12,
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_centring_keeps_constant_features_at_zero_and_the_spread_of_others(dtype: str) -> None:
+    values = matrix(5).T.astype(dtype)
+    values[0] = np.float64(0.1)
+    before = values.astype(np.float64)
+    passes.center(values)
+    np.testing.assert_array_equal(values[0], 0)
+    gaps = np.diff(before, axis=1)
+    scale = np.abs(gaps).max()
+    tolerance = 4 * float(np.finfo(dtype).eps) * scale
+    np.testing.assert_allclose(np.diff(values.astype(np.float64), axis=1), gaps, atol=tolerance)
+    assert np.all(np.abs(values.mean(axis=1)) < values.std(axis=1) + tolerance)
+
+
+def test_an_engine_reads_ahead_within_the_matrix_and_ticks_every_feature() -> None:
+    X = matrix()
+    seen: list[int] = []
+    source = Source(X)
+    running = passes.Engine(source, ThreadExecutor(2), np.dtype("f8"), 8, seen.append)
+    spans = [span for span, _ in running.run(lambda block: None)]
+    assert sum(seen) == M
+    assert spans == running.spans()
+    assert source.prefetched
+    assert all(0 < s.lo < s.hi <= M for s in source.prefetched)
