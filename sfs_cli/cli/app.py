@@ -128,8 +128,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     for name in BLAS_VARIABLES:  # blocks run beside each other, each on one thread
         os.environ[name] = "1"
+    interrupter = _Interrupter()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _Interrupter())
+        signal.signal(number, interrupter)
     said: dict[str, Messages] = {}
     try:
         return int(app(arguments, prog_name="sfs", standalone_mode=False, obj=said) or 0)

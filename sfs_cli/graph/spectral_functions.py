@@ -11,6 +11,7 @@ so a graph whose pieces hang together by the weakest of edges is one piece.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +24,8 @@ from sfs_cli.graph.spectrum import apply_series
 RESIDUAL = 1e-9
 """Conjugate gradients stop at this residual; the error of a quadratic form is of its square."""
 MAX_STEPS = 20_000
+NEGATIVE = "the Laplacian of the sample graph has negative eigenvalues, which have no inverse here"
+NEGATIVE_HINT = "take --gamma heat:1, or a similarity without negative entries, such as rbf or knn"
 GammaName = Literal["one-minus", "inverse", "heat"]
 
 
@@ -71,7 +74,7 @@ def parse_gamma(text: str) -> Gamma:
     )
 
 
-class SpectralFunction:
+class SpectralFunction(ABC):
     """``Gamma(N)`` as an operator on rows that are orthogonal to ``xi_1``.
 
     Attributes
@@ -83,9 +86,9 @@ class SpectralFunction:
 
     typical = 1.0
 
+    @abstractmethod
     def apply(self, G: np.ndarray) -> np.ndarray:
         """Return ``G Gamma``, shape (b, n)."""
-        raise NotImplementedError
 
     def form(self, G: np.ndarray) -> np.ndarray:
         """Return ``g Gamma g'`` for every row g, shape (b,), float64."""
@@ -214,7 +217,3 @@ class PseudoInverse(_Piecewise):
             "parts of the graph hardly hang together",
             hint="take --gamma heat:1 or one-minus, or a graph with more neighbours",
         )
-
-
-NEGATIVE = "the Laplacian of the sample graph has negative eigenvalues, which have no inverse here"
-NEGATIVE_HINT = "take --gamma heat:1, or a similarity without negative entries, such as rbf or knn"

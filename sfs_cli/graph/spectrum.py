@@ -175,7 +175,8 @@ def chebyshev_exponential(interval: tuple[float, float], scale: float) -> np.nda
     The series is cut where its terms fall below rounding.
     """
     middle, radius = sum(interval) / 2, (interval[1] - interval[0]) / 2
-    degree = 32 + int(4 * radius * scale)
+    spread = radius * abs(scale)
+    degree = 32 + int(min(4 * spread, 10 * np.sqrt(spread)))  # the terms fall like Bessel's I
 
     def exponent(x: np.ndarray) -> np.ndarray:
         return np.exp(scale * (middle + radius * x))

@@ -20,6 +20,7 @@ from sfs_cli.store.build import BuildOptions, build
 from sfs_cli.store.disk import open_store
 from sfs_cli.store.manifest import is_store, read_manifest
 from sfs_cli.store.matrix import Ids, Matrix
+from sfs_cli.store.spread import COARSE
 
 BLOCK_PART = 32
 """A reader's block is at most this part of the memory that is allowed."""
@@ -149,6 +150,12 @@ def load(
         messages.warn(
             f"{built.renamed:,} feature ids occur more than once; the repeated ones were given "
             "the suffixes -1, -2, ..."
+        )
+    if built.coarse:
+        messages.warn(
+            f"{len(built.coarse):,} features vary by less than {COARSE:g} of their size "
+            f"({listed(built.coarse, 3)}): float32 keeps two digits of that or less; use "
+            "--dtype float64"
         )
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
     return Opened(built.matrix, facts, reader.annotations.graphs)

@@ -89,8 +89,6 @@ class _Path:
         """Choose the next feature."""
         current = self._current()
         best = int(np.argmax(np.where(self.open, current, -np.inf)))
-        if not self.open[best]:  # all that is left scores minus infinity
-            best = int(np.argmax(self.open))
         self.score[best] = current[best]
         self.open[best] = False
         self.chosen.append(best)

@@ -82,7 +82,7 @@ def decay(values: np.ndarray) -> np.ndarray:
     """
     n = values.shape[1]
     # the k-th smallest value is the larger one in k pairs and the smaller one in n - 1 - k
-    mean = np.sort(values, axis=1) @ (2.0 * np.arange(n) - (n - 1)) / (n * (n - 1) / 2)
+    mean = np.sort(values, axis=1) @ (2.0 * np.arange(n) - (n - 1)) / max(n * (n - 1) / 2, 1)
     return np.divide(np.log(2), mean, out=np.zeros(len(values)), where=mean > 0)
 
 

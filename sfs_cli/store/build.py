@@ -18,6 +18,7 @@ from sfs_cli.store.ids import check_samples, unique_features
 from sfs_cli.store.manifest import DENSE, FEATURES, SAMPLES, SPARSE, Manifest
 from sfs_cli.store.matrix import DenseMatrix, Ids, Matrix, Missing, SparseMatrix
 from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink
+from sfs_cli.store.spread import SpreadCheck
 
 Progress = Callable[[int, int | None], None]
 """Called with the rows read so far and, where it is known, their number."""
@@ -33,10 +34,13 @@ class Built:
         In memory or on disk.
     renamed : int
         Feature ids that were given a suffix to be unique.
+    coarse : list of str
+        Features that vary so little for their size that float32 hardly resolves it.
     """
 
     matrix: Matrix
     renamed: int
+    coarse: list[str]
 
 
 @dataclass
@@ -83,7 +87,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     if rows_are_features:  # known before anything is read: fail early
         check_samples(reader.column_ids, str(reader.path))
     sink = _sink(reader, options)
-    row_ids, missing = _drain(reader, sink, options)
+    row_ids, missing, coarse = _drain(reader, sink, options)
     if not rows_are_features:
         check_samples(row_ids, str(reader.path))
     features, samples = (
@@ -103,9 +107,9 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
             source=options.source,
         )
         write_store_files(options.folder, ids, manifest, digests=options.keep)
-        return Built(open_store(options.folder), renamed)
+        return Built(open_store(options.folder), renamed, coarse)
     kind = SparseMatrix if reader.sparse else DenseMatrix
-    return Built(kind(values, ids, missing), renamed)
+    return Built(kind(values, ids, missing), renamed, coarse)
 
 
 def _check_features(ids: Sequence[str], where: str) -> None:
@@ -132,12 +136,15 @@ def _sink(reader: MatrixReader, options: BuildOptions) -> Sink[Any, Any]:
 
 def _drain(
     reader: MatrixReader, sink: Sink[Any, Any], options: BuildOptions
-) -> tuple[list[str], Missing]:
+) -> tuple[list[str], Missing, list[str]]:
     """Pass every block from the reader to the sink, looking at its values."""
     check = FiniteCheck(str(reader.path), options.rows == "features", reader.column_ids)
+    spread = _spread_check(reader, options)
     row_ids: list[str] = []
     for block in reader.blocks():
         check.see(block.ids, block.values)
+        if spread is not None:
+            spread.see(block.ids, np.asarray(block.values))
         sink.add(block.values)
         row_ids.extend(block.ids)
         if options.progress is not None:
@@ -148,7 +155,14 @@ def _drain(
             where=str(reader.path),
             hint="check the step that wrote it: a filter may have removed everything",
         )
-    return row_ids, check.result()
+    coarse = [] if spread is None else spread.result(reader.column_ids)
+    return row_ids, check.result(), coarse
+
+
+def _spread_check(reader: MatrixReader, options: BuildOptions) -> SpreadCheck | None:
+    if reader.sparse or options.dtype != np.float32:
+        return None
+    return SpreadCheck(options.rows == "features", len(reader.column_ids))
 
 
 def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bool) -> None:

@@ -39,6 +39,6 @@ def test_sizes_are_shown_in_the_unit_that_fits(size: int, text: str) -> None:
 
 
 def test_what_this_process_uses_is_within_what_it_had() -> None:
-    assert 0 < memory.available()
+    assert memory.available() > 0
     assert memory.default_memory() >= 256 << 20
     assert memory.anonymous() <= memory.peak_resident()

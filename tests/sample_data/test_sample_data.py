@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import anndata
 import numpy as np
 import pandas as pd
-import pytest
 from scipy.stats import hypergeom
 
 if TYPE_CHECKING:
