@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sfs_cli.errors import UsageError, nearest
-from sfs_cli.methods.registry import MODULES
+from sfs_cli.methods import catalog
 
-METHODS = tuple(MODULES)
+METHODS = tuple(catalog.METHODS)
 SIMILARITIES = (
     "rbf",
     "knn",
@@ -20,12 +20,12 @@ SIMILARITIES = (
     "linear",
     "correlation",
 )
-RANKINGS = ("phi1", "phi2", "phi3")
-GAMMAS = ("power", "exp")
 FORMATS = ("tsv", "csv", "parquet", "json", "rnk")
 
 DEFAULT_NEIGHBORS = 10
 DEFAULT_BETA = 1.0
+MAX_GAMMA_POWER = 64
+"""Higher powers of eigenvalues, which go up to 2, leave the range of numbers of 32 bits."""
 MAX_DIGITS = 17
 """A number of 64 bits is told from every other by so many digits."""
 DENSE_SAMPLES = 2000
@@ -89,6 +89,7 @@ class RankConfig:
     scratch: str | None = None
     block_size: int | None = None
     seed: int = 0
+    on_no_convergence: str = "warn"
 
     def __post_init__(self) -> None:
         self._check_choices()
@@ -104,6 +105,12 @@ class RankConfig:
             return "obsp"
         return self.similarity
 
+    def method_options(self) -> dict[str, Any]:
+        """Return the options of the method itself, defaults filled in."""
+        defaults = catalog.METHODS[self.method].options
+        given = {name: getattr(self, name) for name in defaults}
+        return {k: defaults[k] if v is None else v for k, v in given.items()}
+
     def result_options(self) -> dict[str, Any]:
         """Return the options that the result depends on."""
         return {k: v for k, v in asdict(self).items() if k not in _NO_EFFECT_ON_RESULT}
@@ -115,8 +122,7 @@ class RankConfig:
             default = next(f.default for f in fields(self) if f.name == name)
             if name == "matrix" or value == default:
                 continue
-            flag = "--" + name.replace("_", "-")
-            words += [flag] if value is True else [flag, str(value)]
+            words += [flag(name)] if value is True else [flag(name), str(value)]
         return words
 
     def _check_choices(self) -> None:
@@ -124,10 +130,9 @@ class RankConfig:
         _one_of("--rows", self.rows, ("auto", "features", "samples"))
         _one_of("--missing", self.missing, ("error", "drop", "mean"))
         _one_of("--samples", self.samples, ("error", "intersect"))
-        _one_of("--ranking", self.ranking, RANKINGS)
-        _one_of("--gamma", self.gamma, GAMMAS)
         _one_of("--edge-weights", self.edge_weights, ("rbf", "binary"))
         _one_of("--format", self.format, FORMATS)
+        _one_of("--on-no-convergence", self.on_no_convergence, ("warn", "error"))
         _one_of("--dtype", self.dtype, ("float32", "float64"))
         _at_least("--gamma-power", self.gamma_power, 1)
         _at_least("--clusters", self.clusters, 2)
@@ -136,11 +141,8 @@ class RankConfig:
         _at_least("--block-size", self.block_size, 1)
         _at_least("--digits", self.digits, 1)
         _at_least("--seed", self.seed, 0)
-        if self.digits > MAX_DIGITS:
-            raise UsageError(
-                f"--digits {self.digits} is more than numbers have",
-                hint=f"give {MAX_DIGITS} or less",
-            )
+        _at_most("--gamma-power", self.gamma_power, MAX_GAMMA_POWER)
+        _at_most("--digits", self.digits, MAX_DIGITS)
         if self.beta is not None and not 0 < self.beta < float("inf"):
             raise UsageError(
                 f"--beta {self.beta:g} is not a positive number", hint="give one, such as 1"
@@ -158,10 +160,10 @@ class RankConfig:
         graph = self.graph
         for option in self._given(_ALL_GRAPH_OPTIONS):
             if graph is None and option in ("beta", "edge_weights"):
-                raise UsageError(f"{_flag(option)} needs --similarity", hint=_takers(option))
+                raise UsageError(f"{flag(option)} needs --similarity", hint=_takers(option))
             if graph is not None and option not in GRAPH_OPTIONS[graph]:
                 raise UsageError(
-                    f"{_flag(option)} has no effect on --similarity {graph}", hint=_takers(option)
+                    f"{flag(option)} has no effect on --similarity {graph}", hint=_takers(option)
                 )
         if graph in LABEL_GRAPHS and self.labels is None:
             raise UsageError(f"--similarity {graph} needs --labels", hint=_LABELS_HINT)
@@ -172,14 +174,29 @@ class RankConfig:
             )
 
     def _check_method(self) -> None:
-        own = {"spec": ("ranking", "gamma", "gamma_power", "clusters")}.get(self.method, ())
-        for option in self._given(("ranking", "gamma", "gamma_power", "clusters")):
-            if option not in own:
+        method = catalog.METHODS[self.method]
+        for option in self._given(catalog.OPTIONS):
+            if option not in method.options and option not in _ALL_GRAPH_OPTIONS:
                 raise UsageError(
-                    f"{_flag(option)} has no effect on --method {self.method}",
-                    hint="leave it out, or take --method spec",
+                    f"{flag(option)} has no effect on --method {self.method}",
+                    hint=f"leave it out; it goes with --method {', '.join(catalog.takers(option))}",
                 )
-        if self.clusters is not None and self.ranking != "phi3":
+        for option, known in method.choices.items():
+            _one_of(flag(option), getattr(self, option), known)
+        self._check_spectrum()
+        needs = method.needed(self.method_options())
+        if "graph" not in needs:
+            for option in self._given(("similarity", "similarity_file", *_ALL_GRAPH_OPTIONS)):
+                if option not in method.options:
+                    raise UsageError(
+                        f"{flag(option)} has no effect: --method {self.method} uses no graph",
+                        hint="leave it out, or take a method that ranks on a graph, such as spec",
+                    )
+        if "labels" in needs and self.labels is None:
+            raise UsageError(f"--method {self.method} needs --labels", hint=_LABELS_HINT)
+
+    def _check_spectrum(self) -> None:
+        if self.method == "spec" and self.clusters is not None and self.ranking != "phi3":
             raise UsageError(
                 f"--clusters has no effect on --ranking {self.ranking or 'phi2'}",
                 hint="leave it out, or take --ranking phi3",
@@ -189,15 +206,6 @@ class RankConfig:
                 "--gamma-power has no effect on --gamma exp",
                 hint="leave it out, or take --gamma power",
             )
-        if self.method not in ("spec", "laplacian"):
-            for option in ("similarity", "similarity_file", *_ALL_GRAPH_OPTIONS):
-                if getattr(self, option) is not None:
-                    raise UsageError(
-                        f"{_flag(option)} has no effect: --method {self.method} uses no graph",
-                        hint="leave it out, or take --method spec or laplacian",
-                    )
-        if self.method == "fisher" and self.labels is None:
-            raise UsageError("--method fisher needs --labels", hint=_LABELS_HINT)
 
     def _given(self, options: tuple[str, ...]) -> Iterator[str]:
         return (option for option in options if getattr(self, option) is not None)
@@ -225,8 +233,9 @@ def parse_bandwidth(text: str) -> str | float:
     return value
 
 
-def _flag(option: str) -> str:
-    return "--" + option.replace("_", "-")
+def flag(option: str) -> str:
+    """Return the flag of an option; ``lambda_`` has its underscore from Python alone."""
+    return "--" + option.rstrip("_").replace("_", "-")
 
 
 def _takers(option: str) -> str:
@@ -243,3 +252,8 @@ def _one_of(flag: str, value: str | None, known: tuple[str, ...]) -> None:
 def _at_least(flag: str, value: int | None, least: int) -> None:
     if value is not None and value < least:
         raise UsageError(f"{flag} {value} is too small", hint=f"give {least} or more")
+
+
+def _at_most(flag: str, value: int | None, most: int) -> None:
+    if value is not None and value > most:
+        raise UsageError(f"{flag} {value} is too large", hint=f"give {most} or less")

@@ -163,6 +163,11 @@ def located(where: str) -> Iterator[None]:
         raise
 
 
+def counted(count: int, noun: str) -> str:
+    """Write a count with its noun: ``1 value``, ``1,200 values``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def listed(items: list[str] | tuple[str, ...], limit: int = 5) -> str:
     """Join the first few items for a message, and say how many were left out."""
     shown = ", ".join(str(i) for i in items[:limit])

@@ -133,6 +133,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         signal.signal(number, interrupter)
     said: dict[str, Messages] = {}
     try:
+        _refuse_empty(sys.argv[1:] if arguments is None else arguments)
         return int(app(arguments, prog_name="sfs", standalone_mode=False, obj=said) or 0)
     except Interrupted as stop:
         _ignore_signals()
@@ -171,6 +172,16 @@ def _ignore_signals() -> None:
 def _close_stdout() -> None:
     """Keep the interpreter from writing to a closed pipe at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse empty arguments, which a shell makes of variables that are not set."""
+    for at, word in enumerate(arguments):
+        if not word.strip() or (word.startswith("--") and word.endswith("=")):
+            place = word or f"argument {at + 1}, after {arguments[at - 1] if at else 'sfs'}"
+            raise UsageError(
+                "an argument is empty", where=place, hint="is a variable of the shell not set?"
+            )
 
 
 def _usage_error(error: click.ClickException) -> UsageError:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sfs_cli.cli import options
-from sfs_cli.config import FORMATS, GAMMAS, METHODS, RANKINGS, SIMILARITIES
+from sfs_cli.config import FORMATS, METHODS, SIMILARITIES
 
 _METHODS = "|".join(METHODS)
 
@@ -34,10 +34,10 @@ _METHODS = "|".join(METHODS)
     help="Refuse samples without a label, or leave them out.",
 )
 @click.option(
-    "--ranking", metavar=f"[{'|'.join(RANKINGS)}]", help="SPEC's ranking.  [default: phi2]"
+    "--ranking", metavar="[phi1|phi2|phi3]", help="SPEC's ranking.  [default: phi2]"
 )
 @click.option(
-    "--gamma", metavar=f"[{'|'.join(GAMMAS)}]", help="Spectral function.  [default: power]"
+    "--gamma", metavar="[power|exp]", help="Spectral function.  [default: power]"
 )
 @click.option(
     "--gamma-power", type=int, metavar="R", help="Power of the eigenvalues.  [default: 1]"
@@ -67,6 +67,13 @@ _METHODS = "|".join(METHODS)
     "--block-size", type=int, metavar="N", help="Features per block.  [default: by shape]"
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of approximate searches.")
+@click.option(
+    "--on-no-convergence",
+    default="warn",
+    show_default=True,
+    metavar="[warn|error]",
+    help="What to do when a solver has not converged.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print run.json on stdout.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @options.talking
@@ -89,10 +96,13 @@ def command(
     sfs rank expression.csv --method fisher --labels labels.tsv:tissue > fisher.tsv
     """
     from sfs_cli.config import RankConfig
+    from sfs_cli.errors import UsageError
     from sfs_cli.jobs import rank_run
 
     messages = options.messages(quiet, verbose, log_file)
     config = RankConfig(**given)
+    if dry_run and as_json:
+        raise UsageError("--json has no effect on --dry-run", hint="leave one of them out")
     if dry_run:
         click.echo(rank_run.describe_plan(config, messages), nl=False)
         return

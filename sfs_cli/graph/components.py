@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, Similarity
+from sfs_cli.graph.similarity import (
+    DenseSimilarity,
+    FactoredSimilarity,
+    Similarity,
+    SparseSimilarity,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
 def components(similarity: Similarity) -> np.ndarray:
-    """Number the pieces of a graph whose edges are the entries of S that are not exactly 0.
+    """Find the pieces of a graph whose edges are the entries of S that are not exactly 0.
 
     Pieces are numbered by their first sample. A factored similarity has an edge where two samples
     share a column of the factor.
@@ -30,10 +35,11 @@ def components(similarity: Similarity) -> np.ndarray:
         return _dense_components(similarity.matrix)
     pattern: Any
     if isinstance(similarity, FactoredSimilarity):
-        factor = csr_array(similarity.factor != 0)
+        factor = csr_array(np.abs(similarity.factor)) != 0
         pattern = block_array([[None, factor], [factor.T, None]], format="csr")
     else:
-        pattern = csr_array(similarity.matrix != 0)  # type: ignore[attr-defined]
+        assert isinstance(similarity, SparseSimilarity)
+        pattern = similarity.matrix != 0
     _, found = connected_components(pattern, directed=False)
     return np.unique(found[: similarity.n], return_inverse=True)[1]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sfs_cli.errors import InputError
@@ -74,7 +76,8 @@ def median_bandwidth(d2: np.ndarray) -> float:
     if median == 0.0:
         raise InputError(
             "the median distance between samples is 0: at least half of the pairs are identical",
-            hint="give the bandwidth as a number, or drop duplicated samples",
+            hint="drop duplicated samples, or give --bandwidth as a number where the similarity "
+            "takes it",
         )
     return median
 
@@ -191,7 +194,11 @@ def linear(gram: np.ndarray) -> np.ndarray:
 
 
 def correlation(
-    gram_raw: np.ndarray, sums: np.ndarray, n_features: int, eps: float = EPS
+    gram_raw: np.ndarray,
+    sums: np.ndarray,
+    n_features: int,
+    eps: float = EPS,
+    sample_ids: Sequence[str] | None = None,
 ) -> np.ndarray:
     """Pearson correlation between samples over features.
 
@@ -205,6 +212,8 @@ def correlation(
         Number of features summed over.
     eps : float
         Machine epsilon of the arithmetic that made `gram_raw`.
+    sample_ids : sequence of str, optional
+        Names for messages.
 
     Returns
     -------
@@ -227,7 +236,7 @@ def correlation(
         raise InputError(
             f"{constant.size:,} samples have the same value in all features: "
             "their correlation is not defined",
-            where=name_samples(constant),
+            where=name_samples(constant, sample_ids),
             hint="drop these samples, or use another similarity such as rbf",
         )
     deviations = np.sqrt(variances)

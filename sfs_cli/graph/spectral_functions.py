@@ -23,6 +23,7 @@ from sfs_cli.graph.spectrum import apply_series
 
 RESIDUAL = 1e-9
 """Conjugate gradients stop at this residual; the error of a quadratic form is of its square."""
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
 MAX_STEPS = 20_000
 NEGATIVE = "the Laplacian of the sample graph has negative eigenvalues, which have no inverse here"
 NEGATIVE_HINT = "take --gamma heat:1, or a similarity without negative entries, such as rbf or knn"
@@ -59,8 +60,10 @@ def parse_gamma(text: str) -> Gamma:
     UsageError
         For anything else, and for a T that is not a positive number.
     """
-    if text == "one-minus" or text == "inverse":
-        return Gamma(text)
+    if text == "one-minus":
+        return Gamma("one-minus")
+    if text == "inverse":
+        return Gamma("inverse")
     name, _, number = text.partition(":")
     try:
         time = float(number)
@@ -195,7 +198,8 @@ class PseudoInverse(_Piecewise):
         """
         residual = self.project(G)
         square = np.vecdot(residual, residual)
-        target = RESIDUAL**2 * square
+        noise = ROUNDING * np.linalg.norm(G, axis=1)  # what the projection leaves of nothing
+        target = np.maximum(RESIDUAL**2 * square, noise**2)
         solution, direction = np.zeros_like(G), residual.copy()
         for _ in range(MAX_STEPS):
             active = square > target

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfs_cli.errors import InputError, listed
+from sfs_cli.errors import InputError, counted, listed
 
 _ID_WORD = re.compile(r"(^|[_ .-])(id|gene|feature|entrez|geneid|entrezid|index)([_ .-]|$)", re.I)
 
@@ -109,8 +109,8 @@ def _refuse_other_types(schema: pa.Schema, values: tuple[int, ...], ids: int, pa
     bad = [f"{f.name!r} ({f.type})" for f in fields if not _is_number(f.type)]
     if bad:
         raise InputError(
-            f"{len(bad):,} column{'' if len(bad) == 1 else 's'} besides the names "
-            f"({schema.field(ids).name!r}) hold no numbers",
+            f"{counted(len(bad), 'column')} besides the names ({schema.field(ids).name!r}) "
+            "without numbers",
             where=f"{path}: {listed(bad, 3)}",
             hint="leave out annotation columns and store values as numbers",
         )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfs_cli.errors import COPY_AGAIN, InputError
+from sfs_cli.errors import COPY_AGAIN, InputError, counted
 from sfs_cli.io.header import count_fields, decode
 from sfs_cli.io.lines import Chunk
 from sfs_cli.io.number_column import parses
@@ -33,7 +33,7 @@ def ragged(chunk: Chunk, row: int, path: Path, delimiter: str, expected: int) ->
     if found == expected:
         return bad_quotes(chunk, row, path)
     return InputError(
-        f"a row has {found:,} field{'' if found == 1 else 's'} where {expected:,} are expected",
+        f"a row has {counted(found, 'field')} where {expected:,} are expected",
         where=where,
         hint="every row needs an id and one value for each column; is the file cut off?",
     )

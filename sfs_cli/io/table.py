@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfs_cli.errors import COPY_AGAIN, InputError, listed
+from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.header import NULL_TOKENS, decode, read_header, split_fields
 from sfs_cli.io.lines import LineStream
 from sfs_cli.io.sniff import Kind, recognise, refuse_absent
@@ -63,8 +63,8 @@ def _read_text(path: Path) -> dict[str, list[str]]:
             fields = split_fields(decode(raw, path, line), header.delimiter)
             if len(fields) != len(header.names):
                 raise InputError(
-                    f"a row has {len(fields)} field{'' if len(fields) == 1 else 's'} where "
-                    f"{len(header.names)} are expected",
+                    f"a row has {counted(len(fields), 'field')} where {len(header.names):,} "
+                    "are expected",
                     where=f"{path}, line {line}",
                     hint="every row needs a value for each column; write missing ones as NA",
                 )

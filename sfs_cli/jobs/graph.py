@@ -180,7 +180,9 @@ def _linear(request: GraphRequest) -> Graph:
 
 
 def _correlation(request: GraphRequest) -> Graph:
-    return Graph(DenseSimilarity(kernels.correlation(*passes.raw_gram(request.engine))))
+    parts = passes.raw_gram(request.engine)
+    ids = request.source.ids.samples
+    return Graph(DenseSimilarity(kernels.correlation(*parts, sample_ids=ids)))
 
 
 _MAKERS = {

@@ -6,10 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sfs_cli.config import GRAPH_OPTIONS, METHODS, SIMILARITIES
+from sfs_cli.config import GRAPH_OPTIONS, SIMILARITIES, flag
 from sfs_cli.errors import UsageError, nearest
-from sfs_cli.methods.base import Method
-from sfs_cli.methods.registry import get_method
+from sfs_cli.methods.catalog import METHODS, Method
 
 FIELDS = ("needs", "options", "cost", "passes", "meaning", "when", "reference")
 
@@ -23,8 +22,8 @@ def describe_methods(name: str | None, as_json: bool) -> str:
         For a name that is no method.
     """
     if name is not None and name not in METHODS:
-        raise UsageError(f"{name!r} is not a method", hint=nearest(name, METHODS))
-    methods = [get_method(n) for n in ([name] if name else METHODS)]
+        raise UsageError(f"{name!r} is not a method", hint=nearest(name, tuple(METHODS)))
+    methods = [METHODS[name]] if name else list(METHODS.values())
     if as_json:
         return json.dumps([_record(m) for m in methods], indent=2) + "\n"
     parts = [_text(m) for m in methods]
@@ -35,29 +34,41 @@ def describe_methods(name: str | None, as_json: bool) -> str:
 
 def _record(method: Method) -> dict[str, Any]:
     record = {field: getattr(method, field) for field in ("name", "title", *FIELDS)}
-    return record | {"options": [_flag(o) for o in method.options], "needs": list(method.needs)}
+    options = {flag(name): default for name, default in method.options.items()}
+    return record | {"options": options, "meaning": dict(method.meaning)}
 
 
 def _text(method: Method) -> str:
     lines = [f"{method.name}: {method.title}"]
-    for field in FIELDS:
-        value = getattr(method, field)
-        if isinstance(value, Mapping):
-            value = " ".join(f"{key}: {text}" if key else text for key, text in value.items())
-        if isinstance(value, tuple):
-            value = ", ".join(_flag(v) if field == "options" else v for v in value)
-        if value:
-            lines.append(f"  {field:<10}{value}")
+    for name in FIELDS:
+        text = _field(method, name)
+        if text:
+            lines.append(f"  {name:<10}{text}")
     return "\n".join(lines) + "\n"
+
+
+def _field(method: Method, name: str) -> str:
+    value = getattr(method, name)
+    if name == "options":
+        return ", ".join(_option(method, option) for option in value)
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}: {text}" if key else text for key, text in value.items())
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _option(method: Method, option: str) -> str:
+    known, default = method.choices.get(option), method.options[option]
+    words = [flag(option)]
+    if known:
+        words.append(f"[{'|'.join(known)}]")
+    if default is not None:
+        words.append(f"(default {default})")
+    return " ".join(words)
 
 
 def _similarities() -> str:
     lines = ["similarities (--similarity), with the options that each takes:"]
     for name in SIMILARITIES:
-        options = ", ".join(_flag(o) for o in GRAPH_OPTIONS[name])
+        options = ", ".join(flag(o) for o in GRAPH_OPTIONS[name])
         lines.append(f"  {name:<12}{options}".rstrip())
     return "\n".join(lines) + "\n"
-
-
-def _flag(option: str) -> str:
-    return "--" + option.replace("_", "-")

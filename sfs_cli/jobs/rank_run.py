@@ -14,9 +14,9 @@ from sfs_cli.io.lines import count_lines
 from sfs_cli.io.writers import ranking_bytes
 from sfs_cli.jobs import inputs, outputs
 from sfs_cli.jobs.plan import estimate_seconds
-from sfs_cli.jobs.rank import RankResult, memory_budget, plan_shape, rank
+from sfs_cli.jobs.rank import RankResult, memory_budget, rank
+from sfs_cli.jobs.work import plan_shape
 from sfs_cli.logs import Messages
-from sfs_cli.methods.registry import get_method
 from sfs_cli.store.disk import open_store
 from sfs_cli.store.manifest import is_store
 
@@ -145,7 +145,7 @@ def describe_plan(config: RankConfig, messages: Messages) -> str:
         where = "held in memory" if held else "a temporary store in the scratch folder"
         messages.note(f"{path.name} ({reader.format}): {why}")
         reader.close()
-    plan = plan_shape(config, get_method(config.method), n, m, stored, graphs, memory)
+    plan = plan_shape(config, n, m, stored, graphs, memory)
     about = "" if exact else "about "
     lines = [
         ("shape", f"{about}{n:,} samples x {m:,} features"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol
@@ -149,47 +149,3 @@ class Solution:
     coefficients: tuple[np.ndarray, np.ndarray] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Method:
-    """A ranking method, as the registry lists it.
-
-    Attributes
-    ----------
-    name : str
-        The value of ``--method``.
-    title : str
-        What people call it.
-    meaning : mapping
-        How to read its score; by the value of ``--ranking`` where that decides (else under "").
-    needs : tuple of str
-        ``graph`` and ``labels``, as far as it needs them.
-    options : tuple of str
-        Its own options.
-    cost : str
-        Order of its arithmetic in n samples, m features, k eigenvectors.
-    passes : int
-        Passes over the matrix, besides those that the graph needs.
-    when : str
-        When to use it.
-    reference : str
-        Where it comes from.
-    prepare : callable
-        From a context to a scorer.
-    """
-
-    name: str
-    title: str
-    meaning: Mapping[str, str]
-    needs: tuple[str, ...]
-    options: tuple[str, ...]
-    cost: str
-    passes: int
-    when: str
-    reference: str
-    prepare: Callable[[Context], Scorer]
-
-    def how(self, options: Mapping[str, Any]) -> str:
-        """Return how to read a score under the given options, as one sentence."""
-        return self.meaning.get(options.get("ranking", ""), "") or self.meaning[""]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.methods.base import BlockLike, Context, Method, Scorer, Status
+from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.centering import center
 
 
@@ -33,6 +33,23 @@ class FisherScorer:
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; overwrites it."""
+        between, within, _, status = self.scatter(block)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = between / within
+        score[status != Status.OK] = np.nan
+        return score, status
+
+    def scatter(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the scatter between and within classes; overwrites the block.
+
+        Returns
+        -------
+        between, within : ndarray, shape (b,)
+            ``sum_l n_l (mu_l - mu)^2`` and ``sum_l n_l sigma_l^2`` of the centred values.
+        scale : ndarray, shape (b,)
+            What those values are multiplied by to be in the units of the input.
+        status : ndarray of int8, shape (b,)
+        """
         n = len(self.codes)
         centred = center(block, np.ones(n))
         F = centred.values
@@ -43,29 +60,9 @@ class FisherScorer:
         F -= means[:, self.codes]
         within = np.vecdot(F, F)
         within[within <= (n * np.finfo(np.float64).eps) ** 2 * square] = 0  # rounding of the means
-        with np.errstate(divide="ignore", invalid="ignore"):
-            score = between / within
-        score[status != Status.OK] = np.nan
-        return score, status
+        return between, within, centred.scale, status
 
 
 def prepare(context: Context) -> Scorer:
     """Return the scorer of the Fisher Score."""
     return FisherScorer(context)
-
-
-METHOD = Method(
-    name="fisher",
-    title="Fisher Score",
-    meaning={
-        "": "The larger the score, the further apart are the class means for the spread within "
-        "the classes."
-    },
-    needs=("labels",),
-    options=(),
-    cost="n m c",
-    passes=1,
-    when="labels for all samples, one gene at a time, no graph wanted",
-    reference="Duda, Hart and Stork, Pattern Classification, 2001",
-    prepare=prepare,
-)

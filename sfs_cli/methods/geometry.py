@@ -168,7 +168,7 @@ class Geometry:
         return MatrixFunction(matrix)
 
     def _decomposed(self, memory: int, definite: bool) -> MatrixFunction:
-        """Find Gamma from all eigenpairs, after moving the eigenvalues 0 to 1."""
+        """Find Gamma from all eigenpairs, after moving the eigenvalues 0 away from 0."""
         n = self.laplacian.n
         if 5 * 8 * n * n > memory:
             raise OutOfMemoryError(
@@ -176,23 +176,24 @@ class Geometry:
                 f"{format_size(5 * 8 * n * n)}, and {format_size(memory)} are allowed",
                 hint="allow more --memory, or take a sparse graph with --gamma heat:T or inverse",
             )
+        laplacian = self.laplacian
         null = (self.null @ self.null.T).toarray()
-        smooth = self.laplacian.smooth_matrix()
-        smooth += np.outer(self.laplacian.trivial, self.laplacian.trivial)
-        smooth -= null
-        mu, vectors = linalg.eigh(smooth, overwrite_a=True)
-        weights = self._weights(1 - mu)
-        if definite:
-            weights = np.maximum(weights, 0)
-        matrix = (vectors * weights) @ vectors.T
-        matrix -= self.gamma(np.ones(1)) * null
+        moved = 1.0 if self.normalized else float(laplacian.similarity.degrees.mean())
+        matrix = laplacian.apply(np.eye(n))
+        if self.normalized:
+            matrix -= np.outer(laplacian.trivial, laplacian.trivial)
+        matrix += moved * null
+        values, vectors = linalg.eigh((matrix + matrix.T) / 2, overwrite_a=True)
+        lowest = 0.0 if definite else -np.inf
+        matrix = (vectors * np.maximum(self._weights(values), lowest)) @ vectors.T
+        matrix -= np.maximum(self.gamma(np.array([moved])), lowest) * null
         return MatrixFunction((matrix + matrix.T) / 2)
 
     def _weights(self, values: np.ndarray) -> np.ndarray:
         """Return gamma of the eigenvalues, 0 where ``inverse`` cannot tell one from 0."""
         if self.gamma.name != "inverse":
             return self.gamma(values)
-        noise = 4 * len(values) * _EPS * max(1.0, float(np.abs(values).max()))
+        noise = 4 * len(values) * _EPS * float(np.abs(values).max())
         if values.min() < -noise:
             raise InputError(NEGATIVE, hint=NEGATIVE_HINT)
         weak = values <= noise
@@ -227,6 +228,6 @@ class Geometry:
 
     def _largest_gamma(self) -> float:
         """Return about the largest value gamma can have on this graph: the scale of rounding."""
-        if self.gamma.name == "inverse":
-            return 1 / (2 * float(self.laplacian.similarity.magnitudes.max()))
-        return 1.0
+        if self.gamma.name != "inverse":
+            return 1.0
+        return 0.5 / (1 if self.normalized else float(self.laplacian.similarity.magnitudes.max()))

@@ -26,15 +26,15 @@ def two_means(values: np.ndarray) -> np.ndarray:
         0 below the cut, 1 above it.
     """
     n = values.shape[1]
-    ordered = np.sort(values - values.mean(axis=1, keepdims=True), axis=1)
+    centred = values - values.mean(axis=1, keepdims=True)
+    ordered = np.sort(centred, axis=1)
     below = np.arange(1, n)
     sums = np.cumsum(ordered, axis=1)[:, :-1]
     gain = sums * sums * (1 / below + 1 / (n - below))
     gain[ordered[:, 1:] <= ordered[:, :-1]] = -1
     best = gain.max(axis=1, keepdims=True, initial=-1)
-    cut = np.argmax(gain >= best * (1 - _TIE * np.sign(best)), axis=1)
-    sorted_values = np.sort(values, axis=1)
-    return (values > np.take_along_axis(sorted_values, cut[:, None], axis=1)).astype(np.int64)
+    cut = np.argmax(gain >= best - _TIE * np.abs(best), axis=1)
+    return (centred > np.take_along_axis(ordered, cut[:, None], axis=1)).astype(np.int64)
 
 
 def quantile_means(values: np.ndarray, k: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.graph.similarity import DenseSimilarity
-from sfs_cli.methods.base import BlockLike, Context, Method, Scorer, Status
+from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.centering import center
 from sfs_cli.methods.precision import WEAK_BELOW, Scored, refined
 
@@ -53,19 +53,3 @@ class LaplacianScorer:
 def prepare(context: Context) -> Scorer:
     """Return the scorer of the Laplacian Score."""
     return LaplacianScorer(context)
-
-
-METHOD = Method(
-    name="laplacian",
-    title="Laplacian Score",
-    meaning={
-        "": "The smaller the score, the better the feature keeps neighbouring samples together."
-    },
-    needs=("graph",),
-    options=(),
-    cost="n^2 m",
-    passes=1,
-    when="the classical unsupervised filter; equal to SPEC's phi2 with the identity",
-    reference="He, Cai and Niyogi, NIPS 2005",
-    prepare=prepare,
-)

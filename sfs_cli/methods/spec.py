@@ -24,7 +24,7 @@ from sfs_cli.graph.spectrum import (
     leading,
     spectral_interval,
 )
-from sfs_cli.methods.base import BlockLike, Context, Method, Scorer, Status
+from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.centering import Centred, center
 from sfs_cli.methods.precision import WEAK_BELOW, Scored, refined
 
@@ -145,24 +145,3 @@ class SpecScorer:
 def prepare(context: Context) -> Scorer:
     """Return the scorer of SPEC."""
     return SpecScorer(context)
-
-
-METHOD = Method(
-    name="spec",
-    title="SPEC",
-    meaning={
-        "phi1": "The smaller the score, the smoother the feature over the sample graph; features "
-        "that hardly vary for their mean score well too.",
-        "phi2": "The smaller the score, the smoother the feature over the sample graph: similar "
-        "samples have similar values.",
-        "phi3": "The larger the score, the closer the feature follows the leading clusters of the "
-        "sample graph.",
-    },
-    needs=("graph",),
-    options=("ranking", "gamma", "gamma_power", "clusters"),
-    cost="n^2 m ceil(r/2); phi3: n m k",
-    passes=1,
-    when="few classes: phi1 or phi2; many: phi2 or phi3; noisy data: phi3, or --gamma-power 3",
-    reference="Zhao and Liu, ICML 2007; Zhao, dissertation, Arizona State University 2010, ch. 2",
-    prepare=prepare,
-)

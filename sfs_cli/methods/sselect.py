@@ -102,7 +102,7 @@ def prepare(context: Context) -> Scorer:
     """
     mix = context.options["mix"]
     if mix is not None and not 0 <= mix <= 1:
-        raise UsageError(f"--mix {mix} is not a number from 0 to 1")
+        raise UsageError(f"--mix {mix} is not a number from 0 to 1", hint="give one, such as 0.5")
     scorer = SSelectScorer(context, mix if mix is not None else 0.5)
     if mix is None:
         found = choose_mix(_all_terms(scorer, context), context)

@@ -63,7 +63,10 @@ def choose_mix(terms: Terms, context: Context) -> ChosenMix:
     _check_memory(engine.source.n_samples, context.memory)
     usable = np.flatnonzero(terms.usable)
     if not len(usable):
-        raise InputError("no feature can be scored: none of them varies")
+        raise InputError(
+            "no feature can be scored: none of them varies",
+            hint="check that values differ between samples (and --rows, --transform, --missing)",
+        )
     known: dict[bytes, float] = {}
     cuts = []
     for mix in MIXES:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.methods.base import BlockLike, Context, Method, Scorer, Status
+from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.centering import center
 
 
@@ -35,17 +35,3 @@ class VarianceScorer:
 def prepare(context: Context) -> Scorer:
     """Return the scorer of the variance."""
     return VarianceScorer(context)
-
-
-METHOD = Method(
-    name="variance",
-    title="Variance",
-    meaning={"": "The larger the score, the more the feature varies between samples."},
-    needs=(),
-    options=(),
-    cost="n m",
-    passes=1,
-    when="a baseline: it prefers whatever is measured on a large scale, batch effects included",
-    reference="",
-    prepare=prepare,
-)

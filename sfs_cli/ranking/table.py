@@ -68,9 +68,10 @@ def rank_features(
     status_names: Sequence[str],
     *,
     larger_is_better: bool,
+    order: np.ndarray | None = None,
     extra: dict[str, np.ndarray] | None = None,
 ) -> Ranking:
-    """Order features by score.
+    """Order features by score, or by the order in which a method selected them.
 
     Equal scores keep the order of the input, and features without a score follow all others.
 
@@ -86,11 +87,17 @@ def rank_features(
         ``ok`` and the reasons for having no score.
     larger_is_better : bool
         Direction.
+    order : ndarray of int, optional
+        Features from best to worst, where the scores do not tell. What it leaves out follows in
+        the order of the input.
     extra : dict of ndarray, shape (m,), optional
         More columns.
     """
-    # NaN sorts last in either direction, and a stable sort keeps equal scores in input order
-    order = np.argsort(-score if larger_is_better else score, kind="stable")
+    if order is None:
+        # NaN sorts last in either direction, and a stable sort keeps equal scores in input order
+        order = np.argsort(-score if larger_is_better else score, kind="stable")
+    else:
+        order = _completed(order, score)
     return Ranking(
         feature=[features[i] for i in order],
         score=score[order],
@@ -99,3 +106,11 @@ def rank_features(
         order=order,
         extra={name: column[order] for name, column in (extra or {}).items()},
     )
+
+
+def _completed(order: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """Append the features that an order leaves out, and put those without a score last."""
+    left_out = np.ones(len(score), bool)
+    left_out[order] = False
+    order = np.concatenate([order, np.flatnonzero(left_out)])
+    return order[np.argsort(np.isnan(score[order]), kind="stable")]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.errors import InputError
+from sfs_cli.errors import InputError, counted
 from sfs_cli.io.base import Axis, MatrixReader
 from sfs_cli.io.digest import sha256_file
 from sfs_cli.store.checks import FiniteCheck
@@ -115,8 +115,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
 def _check_features(ids: Sequence[str], where: str) -> None:
     if len(ids) < 2:
         raise InputError(
-            f"the matrix has {len(ids)} feature{'' if len(ids) == 1 else 's'}; "
-            "a ranking needs at least 2",
+            f"the matrix has {counted(len(ids), 'feature')}; a ranking needs at least 2",
             where=where,
             hint="check the delimiter and --rows: features are the rows of an expression matrix",
         )

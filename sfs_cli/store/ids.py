@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sfs_cli.errors import InputError, listed
+from sfs_cli.errors import InputError, counted, listed
 
 
 def check_samples(ids: Sequence[str], where: str) -> None:
@@ -19,15 +19,14 @@ def check_samples(ids: Sequence[str], where: str) -> None:
     if len(set(ids)) < len(ids):
         repeated = [i for i, count in Counter(ids).items() if count > 1]
         raise InputError(
-            f"{len(repeated):,} sample ids occur more than once: {listed(repeated)}",
+            f"{counted(len(repeated), 'sample id')} found more than once: {listed(repeated)}",
             where=where,
             hint="give every sample an id of its own; if the samples are in rows and the features "
             "in columns, say --rows samples",
         )
     if len(ids) < 2:
         raise InputError(
-            f"the matrix has {len(ids)} sample{'' if len(ids) == 1 else 's'}; "
-            "a ranking needs at least 2",
+            f"the matrix has {counted(len(ids), 'sample')}; a ranking needs at least 2",
             where=where,
             hint="check the delimiter and --rows: samples are the columns of an expression matrix",
         )

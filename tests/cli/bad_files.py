@@ -100,6 +100,9 @@ def no_zarr(folder: Path) -> list[str]:
 
 FILES = [
     bad("no such file", lambda f: ["rank", str(f / "no.csv")], "no.csv", "no such file"),
+    bad(
+        "dry run: no such file", lambda f: ["rank", str(f / "no.csv"), "--dry-run"], "no.csv", "no"
+    ),
     bad("inspect: no such file", lambda f: ["inspect", str(f / "no.csv")], "no.csv", "no"),
     bad("a folder", lambda f: ["rank", str(folder_of_things(f))], "things", "folder; .csv"),
     bad("empty file", lambda f: ["rank", text(f, "")], "m.csv", "is empty"),

@@ -127,6 +127,12 @@ def linear(folder: Path) -> list[str]:
     return ["rank", good(folder), "--similarity", "linear"]
 
 
+def constant_samples(folder: Path) -> str:
+    X = values()
+    X[:, :2] = [3.0, 4.0]
+    return text(folder, table(X))
+
+
 def dense_graph(folder: Path) -> list[str]:
     n = 1500
     names = [f"s{i}" for i in range(n)]
@@ -190,6 +196,19 @@ GRAPHS = [
         "m.h5ad",
         "conn; distances",
     ),
+    bad(
+        "constant samples have no correlation",
+        lambda f: ["rank", constant_samples(f), "--similarity", "correlation"],
+        "m.csv",
+        "2 samples; s1, s2; rbf",
+    ),
     bad("linear similarity has zero degrees", linear, "linear", "degree; another|rbf"),
     bad("dense graph beyond --memory", dense_graph, "--memory", "32; knn", code=MEMORY),
+    bad(
+        "dry run: dense graph beyond --memory",
+        lambda f: [*dense_graph(f), "--dry-run"],
+        "--memory",
+        "32; knn",
+        code=MEMORY,
+    ),
 ]

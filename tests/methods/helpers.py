@@ -15,7 +15,7 @@ from sfs_cli.config import RankConfig
 from sfs_cli.graph.similarity import Similarity
 from sfs_cli.jobs.rank import RankResult, rank
 from sfs_cli.methods.base import Context, Scorer, Status
-from sfs_cli.methods.registry import get_method
+from sfs_cli.methods.catalog import METHODS
 
 GAMMAS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "1": lambda v: v,
@@ -53,7 +53,7 @@ def make_scorer(
 ) -> Scorer:
     defaults = {"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None}
     context = Context(n, np.dtype(dtype), S, codes, defaults | options)
-    return get_method(method).prepare(context)
+    return METHODS[method].load("prepare")(context)
 
 
 def score(method: str, X: np.ndarray, S: Similarity | None = None, **options: Any) -> np.ndarray:

@@ -1,0 +1,156 @@
+"""Running a method: the sample graph, then a pass of scores or the iterations of a solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.passes import Engine
+from sfs_cli.errors import InputError, NotConvergedError
+from sfs_cli.graph.similarity import Similarity
+from sfs_cli.jobs.graph import Graph, make_graph
+from sfs_cli.jobs.request import GraphRequest
+from sfs_cli.jobs.work import Work
+from sfs_cli.logs import Messages
+from sfs_cli.methods.base import Context, Scorer, Solution, Status
+
+SPECTRUM_SAMPLES = 5000
+"""The spectrum is shown in the report up to this many samples."""
+SPECTRUM_SIZE = 20
+
+
+@dataclass
+class Scored:
+    """What a method found.
+
+    Attributes
+    ----------
+    solution : Solution
+        Scores and statuses, and the rest of what a solver tells.
+    graph : dict
+        Facts of the sample graph.
+    eigenvalues : ndarray, optional
+        Leading eigenvalues of the sample graph.
+    """
+
+    solution: Solution
+    graph: dict[str, Any] = field(default_factory=dict)
+    eigenvalues: np.ndarray | None = None
+
+
+def run_method(work: Work, messages: Messages) -> Scored:
+    """Make the sample graph and score every feature.
+
+    Raises
+    ------
+    InputError
+        When nothing can be scored.
+    NotConvergedError
+        When a solver has not converged, under ``--on-no-convergence error``.
+    """
+    m = work.source.n_features
+    with messages.progress("ranking", m * work.plan.passes) as advance:
+        work.engine = replace(work.engine, tick=advance)
+        graph = _graph(work, messages)
+        solution = _solve(work, graph, messages)
+    for warning in solution.warnings:
+        messages.warn(warning)
+    _check(work, solution, messages)
+    eigenvalues = solution.facts.pop("eigenvalues", None)
+    if eigenvalues is None and graph is not None:
+        eigenvalues = _spectrum(graph.similarity)
+    return Scored(solution, graph.facts if graph is not None else {}, eigenvalues)
+
+
+def _graph(work: Work, messages: Messages) -> Graph | None:
+    if "graph" not in work.needs:
+        return None
+    request = GraphRequest(
+        work.config,
+        work.engine,
+        work.codes,
+        work.graphs,
+        work.memory,
+        messages,
+        work.labels.classes if work.labels is not None else None,
+    )
+    return make_graph(request)
+
+
+def _solve(work: Work, graph: Graph | None, messages: Messages) -> Solution:
+    context = Context(
+        n_samples=work.source.n_samples,
+        dtype=work.plan.dtype,
+        similarity=graph.similarity if graph is not None else None,
+        codes=work.codes,
+        options=work.options,
+        engine=work.engine,
+        memory=work.memory,
+        seed=work.config.seed,
+        tell=messages.detail,
+    )
+    solve = work.method.load("solve")
+    if solve is not None:
+        return solve(context)
+    prepare = work.method.load("prepare")
+    assert prepare is not None
+    scorer: Scorer = prepare(context)
+    score, status = score_features(work.engine, scorer)
+    return Solution(
+        score,
+        status,
+        scorer.larger_is_better,
+        extra=getattr(scorer, "extra", {}),
+        facts=scorer.facts,
+        warnings=scorer.warnings,
+    )
+
+
+def score_features(engine: Engine, scorer: Scorer) -> tuple[np.ndarray, np.ndarray]:
+    """Score every feature by one pass.
+
+    Returns
+    -------
+    score : ndarray, shape (m,), float64
+        NaN where there is none.
+    status : ndarray of int8, shape (m,)
+        Values of `Status`.
+    """
+    m = engine.source.n_features
+    score, status = np.empty(m), np.empty(m, np.int8)
+    for span, (values, states) in engine.run(scorer.score_block, scorer.dtype):
+        score[span.lo : span.hi] = values
+        status[span.lo : span.hi] = states
+    return score, status
+
+
+def _check(work: Work, solution: Solution, messages: Messages) -> None:
+    if np.isnan(solution.score).all():
+        counts = {
+            Status(s).text: int((solution.status == s).sum()) for s in np.unique(solution.status)
+        }
+        raise InputError(
+            "no feature can be scored: " + ", ".join(f"{v:,} {k}" for k, v in counts.items()),
+            where=work.config.matrix,
+            hint="check that values differ between samples (and --rows, --transform, --missing); "
+            "values that differ beyond their seventh digit alone need --dtype float64",
+        )
+    if solution.converged:
+        return
+    text = f"--method {work.method.name} has not converged: {solution.stop}"
+    if work.config.on_no_convergence == "error":
+        raise NotConvergedError(text, where=work.config.matrix)
+    messages.warn(text)
+
+
+def _spectrum(similarity: Similarity) -> np.ndarray | None:
+    """Return a few eigenvalues for the report, where they cost little."""
+    from sfs_cli.graph.laplacian import NormalizedLaplacian
+    from sfs_cli.graph.spectrum import leading
+
+    n = similarity.n
+    if n > SPECTRUM_SAMPLES:
+        return None
+    return leading(NormalizedLaplacian(similarity), min(SPECTRUM_SIZE, n)).values

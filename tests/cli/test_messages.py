@@ -1,0 +1,37 @@
+"""What every error of the source must hold, whether or not a test provokes it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sfs_cli
+from sfs_cli import errors
+
+PACKAGE = Path(sfs_cli.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+KINDS = {
+    name
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, errors.SfsError)
+}
+
+
+def raised(path: Path) -> Iterator[ast.Call]:
+    """Yield every place that makes an error for the user."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KINDS:
+            yield node
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_error_says_what_to_do(path):
+    silent = [c.lineno for c in raised(path) if "hint" not in {k.arg for k in c.keywords}]
+    assert not silent, f"{path}: the errors of lines {silent} have no hint"
+
+
+def test_the_walk_finds_the_errors():
+    assert sum(len(list(raised(path))) for path in MODULES) > 50

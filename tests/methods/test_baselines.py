@@ -1,0 +1,171 @@
+"""The F-test, the t-test, the mutual information and SEPER."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sfs_cli.errors import InputError, MissingExtraError
+from sfs_cli.methods import f_test, fisher, mutual_info, seper, t_test
+from sfs_cli.methods.base import Status
+from tests.methods.contexts import make_context, score_all
+from tests.oracles import baselines as twin
+
+SUPERVISED = {"f-test": f_test, "t-test": t_test, "mutual-info": mutual_info}
+ALL = SUPERVISED | {"seper": seper}
+
+
+def scores(method: str, X: np.ndarray, codes: np.ndarray | None = None, **given: int) -> np.ndarray:
+    context = make_context(X, codes=codes, **given)
+    return score_all(ALL[method].prepare(context), context)[0]
+
+
+def make_data(sizes: tuple[int, ...], m: int = 40, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Samples whose first features follow the classes, with offsets and unequal spreads."""
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = rng.normal(size=(len(codes), m)) * (1 + codes[:, None])
+    X[:, :5] += 2 * codes[:, None]
+    return X + rng.normal(0, 50, m), codes
+
+
+@pytest.mark.parametrize("sizes", [(10, 25), (8, 9, 20)])
+def test_f_is_scipys(sizes: tuple[int, ...]) -> None:
+    X, codes = make_data(sizes)
+    groups = [X[codes == c] for c in range(len(sizes))]
+    np.testing.assert_allclose(
+        scores("f-test", X, codes), stats.f_oneway(*groups).statistic, rtol=1e-10
+    )
+
+
+def test_t_is_scipys() -> None:
+    X, codes = make_data((10, 25))
+    expected = stats.ttest_ind(X[codes == 0], X[codes == 1], equal_var=False).statistic
+    np.testing.assert_allclose(scores("t-test", X, codes), np.abs(expected), rtol=1e-10)
+
+
+def test_f_of_two_classes_is_the_square_of_the_pooled_t() -> None:
+    X, codes = make_data((10, 25))
+    t = stats.ttest_ind(X[codes == 0], X[codes == 1], equal_var=True).statistic
+    np.testing.assert_allclose(scores("f-test", X, codes), t**2, rtol=1e-10)
+
+
+def test_f_is_the_square_of_t_where_classes_are_equal() -> None:
+    X, codes = make_data((15, 15))
+    np.testing.assert_allclose(
+        scores("f-test", X, codes), scores("t-test", X, codes) ** 2, rtol=1e-10
+    )
+
+
+def test_f_ranks_as_the_fisher_score() -> None:
+    X, codes = make_data((8, 9, 20))
+    context = make_context(X, codes=codes)
+    of_fisher, _ = score_all(fisher.prepare(context), context)
+    np.testing.assert_array_equal(np.argsort(of_fisher), np.argsort(scores("f-test", X, codes)))
+
+
+def test_mutual_information_is_scikit_learns() -> None:
+    sklearn = pytest.importorskip("sklearn.feature_selection")
+    X, codes = make_data((15, 20, 30))
+    expected = sklearn.mutual_info_classif(X, codes, discrete_features=False, random_state=3)
+    found = scores("mutual-info", X, codes, seed=3)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
+
+
+def test_mutual_information_does_not_depend_on_the_blocks_even_with_ties() -> None:
+    pytest.importorskip("sklearn")
+    X, codes = make_data((15, 20))
+    X = np.maximum(np.round(X), 0)
+    X = X[:, np.ptp(X, axis=0) > 0]
+    whole = scores("mutual-info", X, codes)
+    np.testing.assert_array_equal(scores("mutual-info", X, codes, block_size=3), whole)
+    np.testing.assert_array_equal(scores("mutual-info", X[:, ::-1], codes), whole[::-1])
+
+
+def test_seper_equals_the_twin() -> None:
+    X, _ = make_data((10, 13), m=8)
+    X[:, 7] = np.round(X[:, 7])  # samples at distance zero
+    expected = [twin.seper(f) for f in X.T]
+    np.testing.assert_allclose(scores("seper", X), expected, rtol=1e-11)
+
+
+def test_seper_works_in_chunks() -> None:
+    X = np.random.default_rng(1).normal(size=(60, 700))
+    assert 8 * X.size > seper.CHUNK_BYTES
+    expected = [twin.seper(f) for f in X.T[[0, 350, 699]]]
+    np.testing.assert_allclose(scores("seper", X)[[0, 350, 699]], expected, rtol=1e-11)
+
+
+def test_seper_prefers_features_with_clusters() -> None:
+    rng = np.random.default_rng(0)
+    two = np.repeat([0.0, 10.0], 20) + rng.normal(size=40)
+    found = scores("seper", np.column_stack([rng.uniform(size=40), two]))
+    assert found[1] < found[0]
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_shifts_scales_samples_and_blocks_do_not_matter(method: str) -> None:
+    if method == "mutual-info":
+        pytest.importorskip("sklearn")
+    X, codes = make_data((12, 16))
+    expected = scores(method, X, codes)
+    rng = np.random.default_rng(1)
+    moved = X * rng.uniform(0.5, 3, X.shape[1]) - rng.normal(0, 1000, X.shape[1])
+    np.testing.assert_allclose(scores(method, moved, codes), expected, rtol=1e-7)
+    np.testing.assert_allclose(scores(method, X, codes, block_size=7), expected, rtol=1e-12)
+    order = rng.permutation(len(X))
+    np.testing.assert_allclose(scores(method, X[order], codes[order]), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_features_that_do_not_vary_have_no_score(method: str) -> None:
+    if method == "mutual-info":
+        pytest.importorskip("sklearn")
+    X, codes = make_data((12, 16))
+    wide = np.insert(X, [0, 3], [[0.0, 0.1]], axis=1)
+    context = make_context(wide, codes=codes)
+    found, status = score_all(ALL[method].prepare(context), context)
+    assert (status[0], status[4]) == (Status.ALL_ZERO, Status.CONSTANT)
+    np.testing.assert_allclose(np.delete(found, [0, 4]), scores(method, X, codes), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["f-test", "t-test"])
+def test_a_feature_that_separates_without_spread_is_infinitely_good(method: str) -> None:
+    codes = np.repeat([0, 1], 6)
+    X = np.column_stack([np.where(codes, 0.3, 0.1) + 1000, np.arange(12.0)])
+    found = scores(method, X, codes)
+    assert np.isinf(found[0])
+    assert np.isfinite(found[1])
+
+
+@pytest.mark.parametrize("method", SUPERVISED)
+def test_classes_must_be_fit_for_the_method(method: str) -> None:
+    if method == "mutual-info":
+        pytest.importorskip("sklearn")
+    X, _ = make_data((6, 6))
+    with pytest.raises(InputError, match="at least two classes"):
+        scores(method, X, np.zeros(12, int))
+    with pytest.raises(InputError, match="1 of 12 samples have no label"):
+        scores(method, X, np.array([-1] + [0] * 5 + [1] * 6))
+    with pytest.raises(InputError, match="samples"):
+        scores(method, X, np.arange(12))
+
+
+def test_the_t_test_takes_two_classes() -> None:
+    X, codes = make_data((6, 6, 6))
+    with pytest.raises(InputError, match="there are 3") as caught:
+        scores("t-test", X, codes)
+    assert "f-test" in str(caught.value)
+    with pytest.raises(InputError, match="at least 2 samples in every class"):
+        scores("t-test", X[:7], np.array([0] * 6 + [1]))
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, codes = make_data((6, 6))
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtraError, match="needs scikit-learn") as caught:
+        scores("mutual-info", X, codes)
+    assert "sfs-cli[ml]" in str(caught.value)

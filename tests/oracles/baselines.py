@@ -1,0 +1,49 @@
+"""Slow, obvious twins of the baselines."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import numpy as np
+
+
+def seper(f: np.ndarray) -> float:
+    """The entropy of the similarities between samples on one feature, over ordered pairs."""
+    n = len(f)
+    f = (f - f.min()) / (f.max() - f.min())
+    distances = [abs(f[i] - f[j]) for i in range(n) for j in range(n) if i != j]
+    alpha = -log(0.5) / (sum(distances) / len(distances))
+    total = 0.0
+    for d in distances:
+        s = exp(-alpha * d)
+        total -= s * log(s) + ((1 - s) * log(1 - s) if s < 1 else 0.0)
+    return total
+
+
+def f_statistic(f: np.ndarray, y: np.ndarray) -> float:
+    """One-way analysis of variance."""
+    classes = np.unique(y)
+    between = sum((y == c).sum() * (f[y == c].mean() - f.mean()) ** 2 for c in classes)
+    within = sum(((f[y == c] - f[y == c].mean()) ** 2).sum() for c in classes)
+    return (between / (len(classes) - 1)) / (within / (len(f) - len(classes)))
+
+
+def mrmr(X: np.ndarray, y: np.ndarray, count: int, variant: str) -> tuple[list[int], list[float]]:
+    """The features chosen one after the other, and their scores when they were."""
+    relevance = [f_statistic(f, y) for f in X.T]
+    chosen: list[int] = []
+    scores: list[float] = []
+    for _ in range(count):
+        best, best_score = -1, -np.inf
+        for i in range(X.shape[1]):
+            if i in chosen:
+                continue
+            score = relevance[i]
+            if chosen:
+                redundancy = np.mean([abs(np.corrcoef(X[:, i], X[:, j])[0, 1]) for j in chosen])
+                score = score - redundancy if variant == "difference" else score / redundancy
+            if score > best_score:
+                best, best_score = i, score
+        chosen.append(best)
+        scores.append(best_score)
+    return chosen, scores
