@@ -44,12 +44,14 @@ GRAPH_OPTIONS: dict[str, tuple[str, ...]] = {
     "file": (),
 }
 """Which options each similarity takes."""
+WITH_COEFFICIENTS = ("mrsf", "l21")
+"""Methods with coefficients to write."""
 LABEL_GRAPHS = ("label", "relieff")
 """Similarities that are made from labels."""
 
 _LABELS_HINT = "give --labels FILE[:COLUMN], or obs:KEY where the matrix is AnnData"
 _ALL_GRAPH_OPTIONS = ("bandwidth", "neighbors", "edge_weights", "beta")
-_NO_EFFECT_ON_RESULT = ("out", "threads", "memory", "scratch", "force", "write_h5ad")
+_NO_EFFECT_ON_RESULT = ("out", "threads", "memory", "scratch", "force", "write_h5ad", "weights_out")
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,14 @@ class RankConfig:
     gamma: str | None = None
     gamma_power: int | None = None
     clusters: int | None = None
+    select: int | None = None
+    variant: str | None = None
+    definition: int | None = None
+    power: int | None = None
+    response: str | None = None
+    rank: int | None = None
+    lambda_: float | None = None
+    budget: float | None = None
     similarity: str | None = None
     similarity_file: str | None = None
     neighbors: int | None = None
@@ -82,6 +92,7 @@ class RankConfig:
     format: str = "tsv"
     digits: int = 10
     write_h5ad: str | None = None
+    weights_out: str | None = None
     force: bool = False
     threads: int | None = None
     memory: str | None = None
@@ -103,13 +114,18 @@ class RankConfig:
             return "file"
         if self.similarity is not None and self.similarity.startswith("obsp:"):
             return "obsp"
+        if self.similarity is None and self.method == "hsic" and self.labels is not None:
+            return "label"
         return self.similarity
 
     def method_options(self) -> dict[str, Any]:
         """Return the options of the method itself, defaults filled in."""
         defaults = catalog.METHODS[self.method].options
         given = {name: getattr(self, name) for name in defaults}
-        return {k: defaults[k] if v is None else v for k, v in given.items()}
+        options = {k: defaults[k] if v is None else v for k, v in given.items()}
+        if isinstance(defaults.get("gamma"), float):
+            options["gamma"] = float(options["gamma"])
+        return options
 
     def result_options(self) -> dict[str, Any]:
         """Return the options that the result depends on."""
@@ -135,7 +151,15 @@ class RankConfig:
         _one_of("--on-no-convergence", self.on_no_convergence, ("warn", "error"))
         _one_of("--dtype", self.dtype, ("float32", "float64"))
         _at_least("--gamma-power", self.gamma_power, 1)
-        _at_least("--clusters", self.clusters, 2)
+        _at_least("--clusters", self.clusters, 1 if self.method == "qalpha" else 2)
+        _at_least("--select", self.select, 1)
+        _at_least("--rank", self.rank, 1)
+        _at_least("--power", self.power, 1)
+        _positive("--budget", self.budget)
+        if self.method == "l21":
+            _positive("--lambda", self.lambda_)
+        if self.definition not in (None, 1, 3):
+            raise UsageError(f"--definition {self.definition} is not known", hint="give 1 or 3")
         _at_least("--neighbors", self.neighbors, 1)
         _at_least("--threads", self.threads, 1)
         _at_least("--block-size", self.block_size, 1)
@@ -182,8 +206,8 @@ class RankConfig:
                     hint=f"leave it out; it goes with --method {', '.join(catalog.takers(option))}",
                 )
         for option, known in method.choices.items():
-            _one_of(flag(option), getattr(self, option), known)
-        self._check_spectrum()
+            _matches(flag(option), getattr(self, option), known)
+        self._check_combinations()
         needs = method.needed(self.method_options())
         if "graph" not in needs:
             for option in self._given(("similarity", "similarity_file", *_ALL_GRAPH_OPTIONS)):
@@ -195,7 +219,20 @@ class RankConfig:
         if "labels" in needs and self.labels is None:
             raise UsageError(f"--method {self.method} needs --labels", hint=_LABELS_HINT)
 
-    def _check_spectrum(self) -> None:
+    def _check_combinations(self) -> None:
+        """Check options of methods that decide about each other."""
+        if self.method == "l21" and (self.lambda_ is None) == (self.budget is None):
+            raise UsageError(
+                "--method l21 takes either --lambda or --budget",
+                hint="give the penalty, or the sum of the norms of the coefficients",
+            )
+        if self.weights_out is not None and self.method not in WITH_COEFFICIENTS:
+            raise UsageError(
+                f"--weights-out has no effect: --method {self.method} has no coefficients",
+                hint=f"it goes with --method {', '.join(WITH_COEFFICIENTS)}",
+            )
+        if self.power is not None and self.variant != "power":
+            raise UsageError("--power goes with --variant power")
         if self.method == "spec" and self.clusters is not None and self.ranking != "phi3":
             raise UsageError(
                 f"--clusters has no effect on --ranking {self.ranking or 'phi2'}",
@@ -247,6 +284,30 @@ def _one_of(flag: str, value: str | None, known: tuple[str, ...]) -> None:
     if value is None or value in known:
         return
     raise UsageError(f"{flag} {value!r} is not known", hint=nearest(value, known))
+
+
+def _matches(flag: str, value: str | None, known: tuple[str, ...]) -> None:
+    """Check a value against words, ``NUMBER``, and words with a number such as ``heat:T``."""
+    if value is None or (value in known and not value.isupper()):
+        return
+    for pattern in known:
+        word, colon, _ = pattern.partition(":")
+        number = value.removeprefix(word + ":") if colon else value
+        if (pattern == "NUMBER" or (colon and number != value)) and _is_positive(number):
+            return
+    raise UsageError(f"{flag} {value!r} is not known", hint=nearest(value, known))
+
+
+def _is_positive(text: str) -> bool:
+    try:
+        return 0 < float(text) < float("inf")
+    except ValueError:
+        return False
+
+
+def _positive(flag: str, value: float | None) -> None:
+    if value is not None and not 0 < value < float("inf"):
+        raise UsageError(f"{flag} {value:g} is not a positive number")
 
 
 def _at_least(flag: str, value: int | None, least: int) -> None:

@@ -7,15 +7,18 @@ from typing import Any
 import click
 
 from sfs_cli.cli import options
+from sfs_cli.cli.sections import SectionCommand, option, section
 
 
-@click.command(short_help="Build a store.")
+@click.command(cls=SectionCommand, short_help="Build a store.")
 @click.argument("matrix", metavar="MATRIX")
 @click.argument("store", metavar="STORE")
-@options.reading
-@click.option("--labels", metavar="FILE", help="Known sample ids, to tell the orientation by.")
-@options.running
-@options.talking
+@section(
+    "Input",
+    *options.READING,
+    option("--labels", metavar="FILE", help="Known sample ids, to tell the orientation by."),
+)
+@section("Running", *options.RUNNING, *options.TALKING)
 def command(store: str, quiet: bool, verbose: bool, log_file: str | None, **given: Any) -> None:
     """Build a store from MATRIX: a folder that every verb reads block by block.
 

@@ -7,14 +7,21 @@ from typing import Any
 import click
 
 from sfs_cli.cli import options
+from sfs_cli.cli.sections import SectionCommand, option, section
 
 
-@click.command(short_help="Tell what a matrix file holds.")
+@click.command(cls=SectionCommand, short_help="Tell what a matrix file holds.")
 @click.argument("matrix", metavar="MATRIX")
-@options.reading
-@click.option("--labels", metavar="FILE[:COLUMN] or obs:KEY", help="Class of each sample.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@options.talking
+@section(
+    "Input",
+    *options.READING,
+    option("--labels", metavar="FILE[:COLUMN] or obs:KEY", help="Class of each sample."),
+)
+@section(
+    "Output",
+    option("--json", "as_json", is_flag=True, help="Print JSON."),
+    *options.TALKING,
+)
 def command(as_json: bool, quiet: bool, verbose: bool, log_file: str | None, **given: Any) -> None:
     """Tell what MATRIX holds and how it would be read, without writing anything.
 

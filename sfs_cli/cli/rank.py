@@ -7,76 +7,130 @@ from typing import Any
 import click
 
 from sfs_cli.cli import options
+from sfs_cli.cli.sections import SectionCommand, option, section
 from sfs_cli.config import FORMATS, METHODS, SIMILARITIES
 
-_METHODS = "|".join(METHODS)
+_input = section(
+    "Input",
+    *options.READING,
+    option("--transform", metavar="STEPS", help="Steps in order, such as cpm,log1p,zscore."),
+    option(
+        "--missing",
+        default="error",
+        show_default=True,
+        metavar="[error|drop|mean]",
+        help="Refuse missing values, leave such features out, or fill by their mean.",
+    ),
+    option("--labels", metavar="FILE[:COLUMN] or obs:KEY", help="Class of each sample."),
+    option(
+        "--samples",
+        default="error",
+        show_default=True,
+        metavar="[error|intersect]",
+        help="Refuse samples without a label, or leave them out.",
+    ),
+)
+
+_method = section(
+    "Method",
+    option(
+        "--method",
+        default="spec",
+        show_default=True,
+        metavar="NAME",
+        help=f"{', '.join(METHODS)}; `sfs methods` tells what each needs and takes.",
+    ),
+    option("--ranking", metavar="[phi1|phi2|phi3]", help="spec: the score.  [default: phi2]"),
+    option(
+        "--gamma",
+        metavar="VALUE",
+        help="spec: power or exp. gdcov: one-minus, inverse or heat:T. rfs: a number.  [default: "
+        "the first; rfs: 1]",
+    ),
+    option("--gamma-power", type=int, metavar="R", help="spec: of the eigenvalues.  [default: 1]"),
+    option(
+        "--clusters",
+        type=int,
+        metavar="K",
+        help="spec phi3, qalpha: number of clusters.  [default: phi3: by eigengap; qalpha: the "
+        "classes, or 6]",
+    ),
+    option("--select", type=int, metavar="N", help="Features to select.  [default: 50]"),
+    option("--variant", metavar="NAME", help="Of trace-ratio, qalpha and mrmr: see `sfs methods`."),
+    option("--definition", type=int, metavar="[1|3]", help="gdcov: of paper.  [default: 3]"),
+    option("--power", type=int, metavar="P", help="qalpha --variant power: embedded products."),
+    option(
+        "--response",
+        metavar="[similarity|lda|svm|pca]",
+        help="mrsf, l21: what the features are to predict.  [default: similarity]",
+    ),
+    option("--rank", type=int, metavar="R", help="mrsf, l21: leading columns of the response."),
+    option(
+        "--lambda",
+        "lambda_",
+        type=float,
+        metavar="L",
+        help="l21: the penalty. sselect: weight of the graph, 0 to 1.",
+    ),
+    option("--budget", type=float, metavar="T", help="l21: sum of the norms of coefficients."),
+    option(
+        "--on-no-convergence",
+        default="warn",
+        show_default=True,
+        metavar="[warn|error]",
+        help="What to do when a solver has not converged.",
+    ),
+    option("--seed", type=int, default=0, show_default=True, help="Of what is random."),
+)
+
+_graph = section(
+    "Sample graph",
+    option(
+        "--similarity",
+        metavar="NAME or obsp:KEY",
+        help=f"{', '.join(SIMILARITIES)}.  [default: rbf up to 2,000 samples, above that the "
+        "connectivities of an h5ad, else knn]",
+    ),
+    option("--similarity-file", metavar="FILE", help="From a matrix file."),
+    option("--neighbors", type=int, metavar="K", help="Nearest neighbours.  [default: 10]"),
+    option(
+        "--bandwidth",
+        metavar="median, self-tuning or NUMBER",
+        help="Of the rbf.  [default: median]",
+    ),
+    option("--edge-weights", metavar="[rbf|binary]", help="Of knn edges.  [default: rbf]"),
+    option("--beta", type=float, metavar="B", help="Time of the diffusion.  [default: 1]"),
+)
+
+_output = section(
+    "Output",
+    option("--out", metavar="DIR", help="Write ranking, report and provenance into this folder."),
+    option(
+        "--format", "format", default="tsv", show_default=True, metavar=f"[{'|'.join(FORMATS)}]"
+    ),
+    option("--digits", type=int, default=10, show_default=True, help="Significant digits."),
+    option("--write-h5ad", metavar="FILE", help="Copy the h5ad input with the scores in var."),
+    option("--weights-out", metavar="FILE", help="mrsf, l21: write coefficients as Parquet."),
+    option("--json", "as_json", is_flag=True, help="Print run.json on stdout."),
+)
+
+_running = section(
+    "Running",
+    option("--threads", type=int, metavar="N", help="Threads.  [default: all that are allowed]"),
+    *options.RUNNING,
+    option("--block-size", type=int, metavar="N", help="Features per block.  [default: by shape]"),
+    option("--dry-run", is_flag=True, help="Print the plan and stop."),
+    *options.TALKING,
+)
 
 
-@click.command(short_help="Rank the features of a matrix.")
+@click.command(cls=SectionCommand, short_help="Rank the features of a matrix.")
 @click.argument("matrix", metavar="MATRIX")
-@click.option("--method", default="spec", show_default=True, metavar=f"[{_METHODS}]")
-@click.option("--out", metavar="DIR", help="Write ranking, report and provenance into this folder.")
-@options.reading
-@click.option("--transform", metavar="STEPS", help="Steps in order, such as cpm,log1p,zscore.")
-@click.option(
-    "--missing",
-    default="error",
-    show_default=True,
-    metavar="[error|drop|mean]",
-    help="Refuse missing values, leave such features out, or fill by their mean.",
-)
-@click.option("--labels", metavar="FILE[:COLUMN] or obs:KEY", help="Class of each sample.")
-@click.option(
-    "--samples",
-    default="error",
-    show_default=True,
-    metavar="[error|intersect]",
-    help="Refuse samples without a label, or leave them out.",
-)
-@click.option(
-    "--ranking", metavar="[phi1|phi2|phi3]", help="SPEC's ranking.  [default: phi2]"
-)
-@click.option(
-    "--gamma", metavar="[power|exp]", help="Spectral function.  [default: power]"
-)
-@click.option(
-    "--gamma-power", type=int, metavar="R", help="Power of the eigenvalues.  [default: 1]"
-)
-@click.option("--clusters", type=int, metavar="K", help="Clusters of phi3.  [default: by eigengap]")
-@click.option(
-    "--similarity",
-    metavar="NAME or obsp:KEY",
-    help=f"Sample graph: {', '.join(SIMILARITIES)}.  [default: rbf up to 2,000 samples, above "
-    "that the connectivities of an h5ad, else knn]",
-)
-@click.option("--similarity-file", metavar="FILE", help="Sample graph from a matrix file.")
-@click.option("--neighbors", type=int, metavar="K", help="Nearest neighbours.  [default: 10]")
-@click.option(
-    "--bandwidth", metavar="median, self-tuning or NUMBER", help="Of the rbf.  [default: median]"
-)
-@click.option("--edge-weights", metavar="[rbf|binary]", help="Of knn edges.  [default: rbf]")
-@click.option("--beta", type=float, metavar="B", help="Time of the diffusion.  [default: 1]")
-@click.option(
-    "--format", "format", default="tsv", show_default=True, metavar=f"[{'|'.join(FORMATS)}]"
-)
-@click.option("--digits", type=int, default=10, show_default=True, help="Significant digits.")
-@click.option("--write-h5ad", metavar="FILE", help="Copy the h5ad input with the scores in var.")
-@click.option("--threads", type=int, metavar="N", help="Threads.  [default: all that are allowed]")
-@options.running
-@click.option(
-    "--block-size", type=int, metavar="N", help="Features per block.  [default: by shape]"
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of approximate searches.")
-@click.option(
-    "--on-no-convergence",
-    default="warn",
-    show_default=True,
-    metavar="[warn|error]",
-    help="What to do when a solver has not converged.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print run.json on stdout.")
-@click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
-@options.talking
+@_input
+@_method
+@_graph
+@_output
+@_running
 def command(
     as_json: bool,
     dry_run: bool,

@@ -45,6 +45,8 @@ def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
         return "file"
     if config.similarity is not None:
         return config.similarity
+    if config.graph is not None:
+        return config.graph
     if n <= DENSE_SAMPLES:
         return "rbf"
     return "obsp:connectivities" if "connectivities" in graphs else "knn"

@@ -8,7 +8,8 @@ from typing import Any
 
 from sfs_cli.config import GRAPH_OPTIONS, SIMILARITIES, flag
 from sfs_cli.errors import UsageError, nearest
-from sfs_cli.methods.catalog import METHODS, Method
+from sfs_cli.methods.catalog import METHODS
+from sfs_cli.methods.entry import Method
 
 FIELDS = ("needs", "options", "cost", "passes", "meaning", "when", "reference")
 

@@ -19,7 +19,7 @@ from sfs_cli.jobs.scoring import Scored, run_method
 from sfs_cli.jobs.work import Work, put_together
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
-from sfs_cli.methods.catalog import Method
+from sfs_cli.methods.entry import Method
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.store.transforms import parse as parse_transform
 

@@ -39,6 +39,7 @@ def run(config: RankConfig, messages: Messages, *, as_json: bool = False) -> byt
         _refuse_existing(config)
         result = rank(config, messages)
         _write_h5ad(config, result)
+        _write_weights(config, result)
         _summarise(config, result, messages)
         return ranking_bytes(result.ranking, config.format, config.digits)
     described = outputs.describe_inputs(config)
@@ -50,6 +51,7 @@ def run(config: RankConfig, messages: Messages, *, as_json: bool = False) -> byt
     result = rank(config, messages)
     record = outputs.write_outputs(config, result, described, ["sfs", *sys.argv[1:]])
     _write_h5ad(config, result)
+    _write_weights(config, result)
     _summarise(config, result, messages)
     return _json_of(record, as_json)
 
@@ -98,6 +100,13 @@ def _write_h5ad(config: RankConfig, result: RankResult) -> None:
         write_scores(
             Path(config.matrix), Path(config.write_h5ad), result.ranking, provenance.dumps(facts)
         )
+
+
+def _write_weights(config: RankConfig, result: RankResult) -> None:
+    if config.weights_out is not None and result.coefficients is not None:
+        from sfs_cli.io.coefficients import write_coefficients
+
+        write_coefficients(Path(config.weights_out), *result.coefficients)
 
 
 def _summarise(config: RankConfig, result: RankResult, messages: Messages) -> None:

@@ -85,6 +85,7 @@ def _solve(work: Work, graph: Graph | None, messages: Messages) -> Solution:
         dtype=work.plan.dtype,
         similarity=graph.similarity if graph is not None else None,
         codes=work.codes,
+        class_names=work.labels.classes if work.labels is not None else (),
         options=work.options,
         engine=work.engine,
         memory=work.memory,

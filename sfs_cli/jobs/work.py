@@ -15,7 +15,8 @@ from sfs_cli.jobs.graph import default_graph
 from sfs_cli.jobs.plan import Plan, make_plan
 from sfs_cli.jobs.threads import thread_count
 from sfs_cli.logs import Messages
-from sfs_cli.methods.catalog import METHODS, Method
+from sfs_cli.methods.catalog import METHODS
+from sfs_cli.methods.entry import Method
 from sfs_cli.store.prepared import PreparedMatrix
 
 SPARSE_GRAPHS = ("knn", "relieff", "label")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol
@@ -50,7 +50,10 @@ class Context:
     similarity : Similarity, optional
         The sample graph, for methods that need ``graph``.
     codes : ndarray of int, shape (n,), optional
-        Class of each sample, 0..c-1, for methods that need ``labels``.
+        Class of each sample, 0..c-1, for methods that need ``labels``; -1 where a sample has none,
+        for methods that need some.
+    class_names : sequence of str, length c
+        What the classes are called.
     options : dict
         The method's own options, defaults filled in.
     engine : Engine, optional
@@ -67,6 +70,7 @@ class Context:
     dtype: np.dtype[Any]
     similarity: Similarity | None = None
     codes: np.ndarray | None = None
+    class_names: Sequence[str] = ()
     options: dict[str, Any] = field(default_factory=dict)
     engine: Engine | None = None
     memory: int = 1 << 30

@@ -10,6 +10,10 @@ from sfs_cli.methods.l21_active import Point
 from sfs_cli.methods.l21_newton import solve_at
 from sfs_cli.methods.l21_screen import VIOLATION, Screen
 
+SHRINK = 0.5
+"""A penalty is approached from above in steps to this share, each from the last solution."""
+BUDGET_TOLERANCE = 1e-10
+"""Relative difference between ``|W|_{2,1}`` and the budget."""
 _ROUNDS = 1000
 
 
@@ -39,7 +43,7 @@ def settle(screen: Screen, d: np.ndarray, lam: float, at_once: int = 10) -> Poin
         if len(zero):
             screen.candidates.remove(zero)
             point = active.at(np.delete(point.d, zero))
-        screen.certify(active.residual(point.W), lam)
+        screen.certify(active.residual(point.W), point, lam)
         wrong = _wrong(screen, point, lam, at_once)
         if not len(wrong):
             return point
@@ -62,3 +66,101 @@ def _wrong(screen: Screen, point: Point, lam: float, limit: int) -> list[int]:
         if not (np.abs(cosines) > 0.999).any():  # a neighbour has its turn after the next solution
             chosen.append(int(candidates.index[i]))
     return chosen
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A solution at one penalty.
+
+    Attributes
+    ----------
+    lam : float
+        The penalty.
+    point : Point
+        The solution on the active set of the screen.
+    history : list of (float, float)
+        Penalties that were solved for on the way, and ``|W|_{2,1}`` at each.
+    """
+
+    lam: float
+    point: Point
+    history: list[tuple[float, float]]
+
+    @property
+    def total(self) -> float:
+        """``|W|_{2,1}``."""
+        return self.lam * float(self.point.d.sum())
+
+
+def fit_penalty(screen: Screen, lam: float, start: Fit | None = None) -> Fit:
+    """Solve at a penalty, through a few larger ones.
+
+    Parameters
+    ----------
+    screen : Screen
+        With nothing active, or with the active set of `start`.
+    lam : float
+        The penalty.
+    start : Fit, optional
+        A solution to start from.
+    """
+    fit = start or _nothing(screen)
+    while fit.lam != lam:
+        following = max(lam, fit.lam * SHRINK)
+        ahead = 1 / following - 1 / fit.lam
+        d = fit.point.d
+        if len(d):
+            d = np.maximum(d + ahead * fit.point.tangent(), 0)
+        point = settle(screen, d, following, at_once=max(10, len(d) // 4))
+        total = following * float(point.d.sum())
+        fit = Fit(following, point, [*fit.history, (following, total)])
+    return fit
+
+
+def fit_budget(screen: Screen, budget: float, floor: float) -> Fit:
+    """Solve for ``|W|_{2,1} = budget``, by Newton's method in lambda within a bracket.
+
+    Parameters
+    ----------
+    screen : Screen
+        With nothing active.
+    budget : float
+        Positive.
+    floor : float
+        The smallest penalty to go to; where its solution does not use the budget up, it is the
+        one that is returned.
+    """
+    fit = _nothing(screen)
+    low, high = floor, fit.lam
+    for _ in range(_ROUNDS):
+        following = _next_penalty(fit, budget, low, high)
+        fit = fit_penalty(screen, following, fit)
+        if abs(fit.total - budget) <= BUDGET_TOLERANCE * budget:
+            return fit
+        if fit.total < budget:
+            high = fit.lam
+            if fit.lam <= floor:
+                return fit
+        else:
+            low = fit.lam
+        if high - low <= 1e-15 * high:
+            return fit
+    return fit
+
+
+def _next_penalty(fit: Fit, budget: float, low: float, high: float) -> float:
+    """Return where the budget would be met if ``|W|_{2,1}`` were linear in lambda."""
+    if not len(fit.point.d):
+        return max(low, fit.lam * SHRINK)
+    per_t = fit.lam * (float(fit.point.tangent().sum()) - fit.total)
+    per_lam = -per_t / fit.lam**2
+    guess = fit.lam + (budget - fit.total) / per_lam if per_lam < 0 else np.nan
+    lowest = max(low, fit.lam * SHRINK)
+    if guess < lowest:
+        return lowest if fit.lam * SHRINK >= low else (low + high) / 2
+    return float(guess) if guess < high else (low + high) / 2
+
+
+def _nothing(screen: Screen) -> Fit:
+    lam = float(screen.correlation.max())
+    return Fit(lam, screen.active.at(np.zeros(0)), [(lam, 0.0)])

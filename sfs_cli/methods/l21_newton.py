@@ -88,9 +88,7 @@ def _meet(active: ActiveSet, d: np.ndarray, t: float, place: int) -> Meeting | N
     return None
 
 
-def _meeting_step(
-    point: Point, t: float, place: int, free: np.ndarray
-) -> tuple[np.ndarray, float]:
+def _meeting_step(point: Point, t: float, place: int, free: np.ndarray) -> tuple[np.ndarray, float]:
     norms, H = point.norms, point.hessian
     e = norms[free]
     both = solve_scaled(H[np.ix_(free, free)], np.column_stack([e**2 * (e * t - 1), e**3]))

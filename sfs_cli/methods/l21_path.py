@@ -13,14 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfs_cli.methods.l21_active import Point
+from sfs_cli.methods.l21_candidates import Candidates
+from sfs_cli.methods.l21_events import TIED, Guess, first_crossing, first_of
+from sfs_cli.methods.l21_fixed import settle
 from sfs_cli.methods.l21_gap import Optimality, optimality
 from sfs_cli.methods.l21_newton import Meeting, meet, solve_at
 from sfs_cli.methods.l21_screen import VIOLATION, Screen
 
-FLOOR = 1e-6
-"""The path ends at this share of its first lambda: there, the response is reproduced."""
-_TIED = 1e-9
-"""Relative difference of lambda within which events are one."""
 _LONGEST = 0.5
 """A step goes at most to this share of lambda, so that the prediction can be trusted."""
 _ATTEMPTS = 12
@@ -50,9 +49,13 @@ class Event:
 
 
 @dataclass(frozen=True)
-class _Guess:
-    lam: float
-    feature: int
+class _View:
+    """What the candidates look like from a point: ``f_j' R`` in the basis V and its norm."""
+
+    candidates: Candidates
+    residual: np.ndarray
+    p: np.ndarray
+    norms: np.ndarray
 
 
 class Path:
@@ -62,6 +65,8 @@ class Path:
     ----------
     screen : Screen
         With nothing active yet.
+    floor : float
+        The lambda at which the path ends at the latest.
 
     Attributes
     ----------
@@ -69,24 +74,29 @@ class Path:
         Where the path has got to.
     point : Point
         The solution there.
-    residual : ndarray, shape (n, r)
-        Its residual.
     events : list of Event
         All so far; the first is the entry at lambda_max.
     """
 
-    def __init__(self, screen: Screen) -> None:
-        self.screen = screen
+    def __init__(self, screen: Screen, floor: float) -> None:
+        self.screen, self.floor = screen, floor
         self.active = screen.active
-        largest = float(screen.c.max())
-        first = int(np.flatnonzero(screen.c >= largest * (1 - 1e-12))[0])
-        self.floor = FLOOR * largest
+        largest = float(screen.correlation.max())
+        first = int(np.flatnonzero(screen.correlation >= largest * (1 - 1e-12))[0])
         screen.candidates.add(first)
         self.events: list[Event] = []
         self.point = self.active.at(np.zeros(1))
-        self.residual = self.active.Y
         self.lam = float(self.point.norms[0])
+        self._view = self._see(self.point, self.active.Y)
         self._note(first, enters=True)
+
+    def entries(self) -> dict[int, float]:
+        """Return the features that have entered, in the order of their first entry, and lambda."""
+        found: dict[int, float] = {}
+        for event in self.events:
+            if event.enters:
+                found.setdefault(event.feature, event.lam)
+        return found
 
     def advance(self) -> bool:
         """Go on to the next event; tell whether there is one above the floor."""
@@ -109,18 +119,19 @@ class Path:
             if meeting is None:
                 limit = guess.lam
                 break
-            earlier = self._overtaken(meeting)
+            view = self._inspect(meeting.point, meeting.lam)
+            earlier = self._overtaken(meeting, view)
             if earlier is None:
-                self._accept(guess.feature, meeting)
+                self._accept(guess.feature, meeting, view)
                 return
             self._undo(guess.feature)
             guess, limit = earlier, meeting.lam
         self._approach(max(min(limit, self.lam * (1 - 1e-8)), self.floor), tangent)
 
-    def _predict(self, tangent: np.ndarray) -> _Guess | None:
+    def _predict(self, tangent: np.ndarray) -> Guess | None:
         """Predict the first event: entries by W linear in lambda, exits by d linear in 1/lambda."""
         candidates, lam = self.screen.candidates, self.lam
-        p, norms = candidates.correlations(self.point.W)
+        p, norms = self._view.p, self._view.norms
         moving = candidates.moving(self.point.slope(tangent, lam))
         steps = first_crossing(
             norms**2 - lam**2,
@@ -129,14 +140,14 @@ class Path:
             lam,
         )
         steps[~candidates.outside()] = np.inf
-        guesses = [_first(lam - steps, candidates.index)]
+        guesses = [first_of(lam - steps, candidates.index)]
         with np.errstate(divide="ignore", invalid="ignore"):
             t = 1 / lam - self.point.d / tangent
         t[~(tangent < 0)] = np.inf
-        guesses.append(_first(1 / t, np.array(self.active.index)))
+        guesses.append(first_of(1 / t, np.array(self.active.index)))
         return max((g for g in guesses if g), key=lambda g: g.lam, default=None)
 
-    def _try(self, guess: _Guess, tangent: np.ndarray) -> Meeting | None:
+    def _try(self, guess: Guess, tangent: np.ndarray) -> Meeting | None:
         """Solve for an event; a feature that enters is active afterwards."""
         ahead = 1 / guess.lam - 1 / self.lam
         d = self.point.d + ahead * tangent
@@ -144,16 +155,15 @@ class Path:
             self.screen.candidates.add(guess.feature)
             d = np.append(d, 0.0)
         meeting = meet(self.active, d, guess.lam, self.active.index.index(guess.feature))
-        if meeting is not None and meeting.lam <= self.lam * (1 + _TIED):
-            if not self._repeats(guess.feature, meeting.lam):
-                return meeting
-        self._undo(guess.feature)
-        return None
+        if meeting is None or self._impossible(guess.feature, meeting.lam):
+            self._undo(guess.feature)
+            return None
+        return meeting
 
-    def _repeats(self, feature: int, lam: float) -> bool:
-        """Tell whether a feature would enter and leave at one point, which rounding can cause."""
-        return any(
-            event.feature == feature and event.lam <= lam * (1 + _TIED)
+    def _impossible(self, feature: int, lam: float) -> bool:
+        """Tell whether an event lies behind, or undoes one here, which rounding can cause."""
+        return lam > self.lam * (1 + TIED) or any(
+            event.feature == feature and event.lam <= lam * (1 + TIED)
             for event in self.events[-len(self.active) :]
         )
 
@@ -161,17 +171,26 @@ class Path:
         if len(self.active) > len(self.point.d):
             self.screen.candidates.remove(np.array([self.active.index.index(feature)]))
 
-    def _overtaken(self, meeting: Meeting) -> _Guess | None:
-        """Return an event that comes before a meeting, if any; looks at all features."""
-        point, lam = meeting.point, meeting.lam
-        self.screen.certify(self.active.residual(point.W), lam)
+    def _inspect(self, point: Point, lam: float) -> _View:
+        """Look at all features from a point; the candidates may be others afterwards."""
+        residual = self.active.residual(point.W)
+        self.screen.certify(residual, point, lam)
+        if self._view.candidates is not self.screen.candidates:
+            self._view = self._see(self.point, self._view.residual)
+        return self._see(point, residual)
+
+    def _see(self, point: Point, residual: np.ndarray) -> _View:
         candidates = self.screen.candidates
-        left = candidates.correlations(self.point.W)[1] / self.lam - 1
-        right = candidates.correlations(point.W)[1] / lam - 1
+        return _View(candidates, residual, *candidates.correlations(point.W))
+
+    def _overtaken(self, meeting: Meeting, view: _View) -> Guess | None:
+        """Return an event that comes before a meeting, if any."""
+        point, lam, candidates = meeting.point, meeting.lam, view.candidates
+        left, right = self._view.norms / self.lam - 1, view.norms / lam - 1
         wrong = candidates.outside() & (right > VIOLATION)
         guesses = [self._secant(left, right, wrong, lam, candidates.index)]
         d = point.d[: len(self.point.d)]  # without the feature that enters
-        wrong = d < -_TIED * np.abs(d).max()
+        wrong = d < -TIED * np.abs(d).max()
         guesses.append(self._secant(-self.point.d, -d, wrong, lam, np.array(self.active.index)))
         return max((g for g in guesses if g), key=lambda g: g.lam, default=None)
 
@@ -182,30 +201,29 @@ class Path:
         wrong: np.ndarray,
         lam: float,
         index: np.ndarray,
-    ) -> _Guess | None:
+    ) -> Guess | None:
         """Return the first zero between the last point and lam, of those that are wrong there."""
         share = np.full(len(left), np.inf)
         before = np.minimum(left[wrong], 0)
         share[wrong] = before / (before - right[wrong])
-        return _first(self.lam + (lam - self.lam) * share, index)
+        return first_of(self.lam + (lam - self.lam) * share, index)
 
-    def _accept(self, feature: int, meeting: Meeting) -> None:
+    def _accept(self, feature: int, meeting: Meeting, view: _View) -> None:
         enters = len(self.active) > len(self.point.d)
         point = meeting.point
         if not enters:
             place = self.active.index.index(feature)
             self.screen.candidates.remove(np.array([place]))
             point = self.active.at(np.delete(point.d, place))
-        self._move(point, meeting.lam)
+        self._move(point, meeting.lam, view)
         self._note(feature, enters)
 
-    def _move(self, point: Point, lam: float) -> None:
-        self.point, self.lam = point, min(lam, self.lam)
-        self.residual = self.active.residual(point.W)
+    def _move(self, point: Point, lam: float, view: _View) -> None:
+        self.point, self.lam, self._view = point, min(lam, self.lam), view
 
     def _note(self, feature: int, enters: bool) -> None:
-        norms = self.screen.candidates.correlations(self.point.W)[1]
-        found = optimality(self.residual, self.point, self.lam, float(norms.max()))
+        view = self._view
+        found = optimality(view.residual, self.point, self.lam, float(view.norms.max()))
         self.events.append(Event(self.lam, feature, enters, found))
 
     def _approach(self, lam: float, tangent: np.ndarray) -> None:
@@ -213,7 +231,7 @@ class Path:
         for _ in range(_STRIDES):
             if self._stride(lam, tangent):
                 return
-            if self.lam - lam <= _TIED * self.lam:
+            if self.lam - lam <= TIED * self.lam:
                 break
             lam = (lam + self.lam) / 2
         self._settle(lam)
@@ -221,65 +239,21 @@ class Path:
     def _stride(self, lam: float, tangent: np.ndarray) -> bool:
         """Move to lam if the active set is the same there."""
         point = solve_at(self.active, self.point.d + (1 / lam - 1 / self.lam) * tangent, lam)
-        self.screen.certify(self.active.residual(point.W), lam)
-        norms = self.screen.candidates.correlations(point.W)[1]
-        over = norms > lam * (1 + VIOLATION)
-        if (point.d <= 0).any() or (self.screen.candidates.outside() & over).any():
+        view = self._inspect(point, lam)
+        over = view.norms > lam * (1 + VIOLATION)
+        if (point.d <= 0).any() or (view.candidates.outside() & over).any():
             return False
-        self._move(point, lam)
+        self._move(point, lam, view)
         return True
 
     def _settle(self, lam: float) -> None:
         """Solve at lam whatever enters or leaves; the order of entry is that of the need for it."""
-        from sfs_cli.methods.l21_fixed import settle
-
         before = list(self.active.index)
-        self.lam = lam
-        self._move(settle(self.screen, self.point.d, lam, at_once=1), lam)
+        point = settle(self.screen, self.point.d, lam, at_once=1)
+        self._move(point, lam, self._see(point, self.active.residual(point.W)))
         for feature in before:
             if feature not in self.active.index:
                 self._note(feature, enters=False)
         for feature in self.active.index:
             if feature not in before:
                 self._note(feature, enters=True)
-
-
-def _first(lam: np.ndarray, index: np.ndarray) -> _Guess | None:
-    """Return the largest lambda; of those that are one, that of the first feature."""
-    if not len(lam):
-        return None
-    best = float(lam.max())
-    if not best > 0:
-        return None
-    tied = np.flatnonzero(lam >= best * (1 - _TIED))
-    place = tied[np.argmin(index[tied])]
-    return _Guess(float(lam[place]), int(index[place]))
-
-
-def first_crossing(c: np.ndarray, b: np.ndarray, a: np.ndarray, lam: float) -> np.ndarray:
-    """Return the first ``s`` in [0, lam] at which ``c + b s + a s^2`` rises to zero.
-
-    Parameters
-    ----------
-    c, b, a : ndarray, shape (q,)
-        Coefficients; c is at most zero but for rounding.
-    lam : float
-        The scale of s; c within `_TIED` of zero is zero.
-
-    Returns
-    -------
-    ndarray, shape (q,)
-        Infinity where there is none. Where c is zero, the start counts as a crossing if the
-        function rises there.
-    """
-    tied = c >= -_TIED * lam**2
-    c = np.minimum(c, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root = np.sqrt(b * b - 4 * a * c)
-        # the smaller root in a form that does not cancel; c <= 0 and a rising crossing
-        s = np.where(b >= 0, -2 * c / (b + root), (-b + root) / (2 * a))
-        again = -b / a
-    rising = b > 1e-7 * lam
-    s = np.where(tied, np.where(rising, 0.0, np.where((a > 0) & (b < 0), again, np.inf)), s)
-    s[~(np.isfinite(s) & (s >= 0) & (s <= lam))] = np.inf
-    return s

@@ -98,11 +98,13 @@ def prepare(context: Context) -> Scorer:
     InputError
         When the labelled samples are not of two classes or more.
     UsageError
-        When ``mix`` is not from 0 to 1.
+        When ``lambda`` is not from 0 to 1.
     """
-    mix = context.options["mix"]
+    mix = context.options["lambda_"]
     if mix is not None and not 0 <= mix <= 1:
-        raise UsageError(f"--mix {mix} is not a number from 0 to 1", hint="give one, such as 0.5")
+        raise UsageError(
+            f"--lambda {mix:g} is not a number from 0 to 1", hint="give one, such as 0.5"
+        )
     scorer = SSelectScorer(context, mix if mix is not None else 0.5)
     if mix is None:
         found = choose_mix(_all_terms(scorer, context), context)

@@ -23,8 +23,8 @@ from tests.methods.contexts import make_context, score_all
 
 METHODS: dict[str, tuple[ModuleType, dict[str, Any]]] = {
     "relieff": (relieff, {"neighbors": 5}),
-    "sselect": (sselect, {"mix": 0.5, "select": 10}),
-    "sselect, mix chosen": (sselect, {"mix": None, "select": 10}),
+    "sselect": (sselect, {"lambda_": 0.5, "select": 10}),
+    "sselect, mix chosen": (sselect, {"lambda_": None, "select": 10}),
     "f-test": (f_test, {}),
     "t-test": (t_test, {}),
     "mutual-info": (mutual_info, {}),

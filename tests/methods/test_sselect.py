@@ -39,7 +39,7 @@ def make_data(classes: int, unlabelled: int = 20, seed: int = 0) -> Data:
 def scores(
     X: np.ndarray, S: np.ndarray, y: np.ndarray, mix: float | None = 0.5, **given: int
 ) -> np.ndarray:
-    context = make_context(X, S=S, codes=y, **({"mix": mix, "select": 8} | given))
+    context = make_context(X, S=S, codes=y, **({"lambda_": mix, "select": 8} | given))
     return score_all(sselect.prepare(context), context)[0]
 
 
