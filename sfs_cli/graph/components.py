@@ -35,7 +35,8 @@ def components(similarity: Similarity) -> np.ndarray:
         return _dense_components(similarity.matrix)
     pattern: Any
     if isinstance(similarity, FactoredSimilarity):
-        factor = csr_array(np.abs(similarity.factor)) != 0
+        factor: Any = csr_array(similarity.factor)
+        factor = factor != 0
         pattern = block_array([[None, factor], [factor.T, None]], format="csr")
     else:
         assert isinstance(similarity, SparseSimilarity)

@@ -117,7 +117,7 @@ def greedy_path(
     features = covariance.features
     select = min(select, int(features.usable.sum()))
     n, m = features.n, features.m
-    working = int(np.clip(memory // (64 * n), 16, WORKING))
+    working = min(WORKING, max(16, memory // (64 * n)))
     selected = _Selected(np.empty((select, n)), np.empty((select, select)))
     bounds = Bounds(covariance.diagonal, covariance.weights, features, working, memory // 8)
     path = Path()

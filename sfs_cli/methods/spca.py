@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfs_cli.compute.spans import Span
 from sfs_cli.methods.base import Context, Solution
 from sfs_cli.methods.features import centred_features
 from sfs_cli.methods.greedy_spca import Covariance, solution
@@ -24,7 +25,12 @@ def solve(context: Context) -> Solution:
     assert context.engine is not None
     features = centred_features(context.engine, "none", context.memory)
     diagonal = np.empty(features.m)
-    for span, square in features.map(lambda block, _: np.vecdot(block, block)):
-        diagonal[span.lo : span.hi] = square / (features.n - 1)
+
+    def variances(block: np.ndarray, span: Span) -> None:
+        with np.errstate(over="ignore"):  # refused below
+            diagonal[span.lo : span.hi] = np.vecdot(block, block) / (features.n - 1)
+
+    for _ in features.map(variances):
+        pass  # each writes its own part
     weights = np.where(features.usable, (features.n - 1) ** -0.5, 0.0)
     return solution(Covariance(features, weights, diagonal, lambda rows: rows), context, {})

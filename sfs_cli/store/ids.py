@@ -19,7 +19,8 @@ def check_samples(ids: Sequence[str], where: str) -> None:
     if len(set(ids)) < len(ids):
         repeated = [i for i, count in Counter(ids).items() if count > 1]
         raise InputError(
-            f"{counted(len(repeated), 'sample id')} more than once: {listed(repeated)}",
+            f"{counted(len(repeated), 'sample id')} {'occurs' if len(repeated) == 1 else 'occur'} "
+            f"more than once: {listed(repeated)}",
             where=where,
             hint="give every sample an id of its own; if the samples are in rows and the features "
             "in columns, say --rows samples",

@@ -45,10 +45,10 @@ def make_context(
         np.dtype(np.float64),
         similarity,
         codes,
-        options,
-        engine,
-        memory,
-        seed,
+        options=options,
+        engine=engine,
+        memory=memory,
+        seed=seed,
     )
 
 

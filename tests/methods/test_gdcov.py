@@ -14,8 +14,8 @@ from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, Sparse
 from sfs_cli.graph.spectral_functions import parse_gamma
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.gdcov import prepare
-from tests.methods.contexts import make_context, score_all
 from sfs_cli.store.prepared import Block
+from tests.methods.contexts import make_context, score_all
 from tests.oracles import covariance, similarities, spec
 
 GAMMAS: dict[str, covariance.Gamma] = {

@@ -40,18 +40,20 @@ def gdcov_3(X: np.ndarray, S: np.ndarray, gamma: Gamma) -> np.ndarray:
 
 
 def greedy_path(C: np.ndarray, select: int) -> tuple[list[int], list[float]]:
-    """The path through the rows of a root of C, which is m x m: features and variances."""
+    """The path on a covariance, m x m: features and variances."""
     values, U = np.linalg.eigh(C)
-    B = U * np.sqrt(np.maximum(values, 0))
-    chosen = [int(np.argmax(np.diag(C)))]
+    return greedy_path_of_rows(U * np.sqrt(np.maximum(values, 0)), select)
+
+
+def greedy_path_of_rows(B: np.ndarray, select: int) -> tuple[list[int], list[float]]:
+    """The path on C = B B'."""
+    chosen, variances = [int(np.argmax((B * B).sum(axis=1)))], []
     while True:
-        variances = [np.linalg.eigvalsh(C[np.ix_(chosen[:s], chosen[:s])])[-1]
-                     for s in range(1, len(chosen) + 1)]
+        values, vectors = np.linalg.eigh(B[chosen].T @ B[chosen])
+        variances.append(float(values[-1]))
         if len(chosen) == select:
             return chosen, variances
-        _, vectors = np.linalg.eigh(sum(np.outer(B[i], B[i]) for i in chosen))
-        x = vectors[:, -1]
-        value = (B @ x) ** 2
+        value = (B @ vectors[:, -1]) ** 2
         value[chosen] = -1
         chosen.append(int(np.argmax(value)))
 
@@ -88,4 +90,5 @@ def graph_scatters(X: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 def best_ratio(b: np.ndarray, w: np.ndarray, select: int) -> float:
     """The largest sum(b) / sum(w) over all sets of that size."""
-    return max(b[list(I)].sum() / w[list(I)].sum() for I in combinations(range(len(b)), select))
+    sets = combinations(range(len(b)), select)
+    return max(b[list(chosen)].sum() / w[list(chosen)].sum() for chosen in sets)
