@@ -232,7 +232,9 @@ class RankConfig:
                 hint=f"it goes with --method {', '.join(WITH_COEFFICIENTS)}",
             )
         if self.power is not None and self.variant != "power":
-            raise UsageError("--power goes with --variant power")
+            raise UsageError(
+                "--power has no effect on this --variant", hint="it goes with --variant power"
+            )
         if self.method == "spec" and self.clusters is not None and self.ranking != "phi3":
             raise UsageError(
                 f"--clusters has no effect on --ranking {self.ranking or 'phi2'}",
@@ -307,7 +309,7 @@ def _is_positive(text: str) -> bool:
 
 def _positive(flag: str, value: float | None) -> None:
     if value is not None and not 0 < value < float("inf"):
-        raise UsageError(f"{flag} {value:g} is not a positive number")
+        raise UsageError(f"{flag} {value:g} is not a positive number", hint="give one, such as 1")
 
 
 def _at_least(flag: str, value: int | None, least: int) -> None:

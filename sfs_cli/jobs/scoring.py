@@ -142,7 +142,12 @@ def _check(work: Work, solution: Solution, messages: Messages) -> None:
         return
     text = f"--method {work.method.name} has not converged: {solution.stop}"
     if work.config.on_no_convergence == "error":
-        raise NotConvergedError(text, where=work.config.matrix)
+        raise NotConvergedError(
+            text,
+            where=work.config.matrix,
+            hint="--on-no-convergence warn keeps the ranking as it is; centring and scaling "
+            "(--transform zscore) often helps",
+        )
     messages.warn(text)
 
 

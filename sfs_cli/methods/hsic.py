@@ -24,6 +24,9 @@ from sfs_cli.methods.centering import center
 from sfs_cli.methods.precision import WEAK_BELOW, Scored, refined
 from sfs_cli.methods.probe import vanishes
 
+WEAK_PART = 0.25
+"""Estimates of unrelated features scatter around 0; so few of them are found again in float64."""
+
 
 class HsicScorer:
     """The unbiased estimate of HSIC with the linear kernel on a feature; larger is better.
@@ -85,7 +88,7 @@ class HsicScorer:
         with np.errstate(over="ignore"):
             score = self.factor * form * centred.scale**2
         score[status != Status.OK] = np.nan
-        weak = np.abs(form) < WEAK_BELOW * self.typical * square
+        weak = np.abs(form) < WEAK_PART * WEAK_BELOW * self.typical * square
         return Scored(score, status, weak & (status == Status.OK))
 
     def _apply(self, F: np.ndarray) -> np.ndarray:
