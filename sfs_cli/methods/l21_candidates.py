@@ -6,8 +6,14 @@ import numpy as np
 
 from sfs_cli.methods.l21_active import ActiveSet
 
-COPY_DISTANCE = 3e-8
-"""Unit vectors nearer than this (up to sign) are the same feature."""
+COPY_DISTANCE = 1e-7
+"""Unit vectors nearer than this (up to sign) are the same feature: it never enters twice."""
+TWIN_DISTANCE = 1e-4
+"""Nearer than this, rounding tells features apart with a few digits only."""
+VIOLATION = 1e-9
+"""A feature off the active set may exceed the penalty by this relative amount: rounding."""
+TWIN_VIOLATION = 1e-7
+"""The same for a twin of an active feature."""
 
 
 class Candidates:
@@ -33,9 +39,9 @@ class Candidates:
         self._square = np.vecdot(Z, Z)
         self._along = _Rows(along.T)
         self._cross = _Rows(active.F @ F.T)
-        self.copies: dict[int, set[int]] = {}
+        self._near: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for j, cross in zip(active.index, self._cross.rows):
-            self._note_copies(j, cross)
+            self._note_twins(j, cross)
 
     def add(self, feature: int) -> None:
         """Add a candidate to the active set."""
@@ -47,21 +53,22 @@ class Candidates:
             self._along.append(column)
         cross = self.F @ f
         self._cross.append(cross)
-        self._note_copies(feature, cross)
+        self._note_twins(feature, cross)
 
     def remove(self, places: np.ndarray) -> None:
         """Remove the features at some places of the active set."""
         for place in places:
-            self.copies.pop(self.active.index[place], None)
+            self._near.pop(self.active.index[place], None)
         self.active.remove(places)
         self._cross.remove(places)
 
-    def _note_copies(self, feature: int, cross: np.ndarray) -> None:
-        f = self.F[self.place[feature]]
-        near = np.flatnonzero(np.abs(cross) > 1 - 1e-9)
-        distances = np.linalg.norm(self.F[near] - np.sign(cross[near])[:, None] * f, axis=1)
-        same = {int(i) for i in near[distances <= COPY_DISTANCE]}
-        self.copies[feature] = same - {self.place[feature]}
+    def _note_twins(self, feature: int, cross: np.ndarray) -> None:
+        own = self.place[feature]
+        near = np.flatnonzero(np.abs(cross) > 1 - TWIN_DISTANCE**2)
+        near = near[near != own]
+        if len(near):
+            gaps = self.F[near] - np.sign(cross[near])[:, None] * self.F[own]
+            self._near[feature] = near, np.linalg.norm(gaps, axis=1)
 
     def correlations(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return ``f_j' R`` in the basis V (k, q), and its norm in all columns (q,).
@@ -80,13 +87,36 @@ class Candidates:
         """Return the derivative of ``f_j' R``, (k, q), for one of W, (a, k)."""
         return -(slope.T @ self._cross.rows)
 
-    def outside(self) -> np.ndarray:
-        """Return which candidates are neither active nor copies of active ones, shape (q,)."""
-        free = np.ones(len(self.index), bool)
+    def _distance(self) -> np.ndarray:
+        """Return how near the nearest active feature is, shape (q,); infinity if none is a twin."""
+        nearest = np.full(len(self.index), np.inf)
+        for places, distances in self._near.values():
+            nearest[places] = np.minimum(nearest[places], distances)
+        return nearest
+
+    def foreseeable(self) -> np.ndarray:
+        """Return which candidates may enter at a point that can be predicted, shape (q,)."""
+        free = self._distance() > TWIN_DISTANCE
         free[[self.place[j] for j in self.active.index]] = False
-        for same in self.copies.values():
-            free[list(same)] = False
         return free
+
+    def violating(self, norms: np.ndarray, lam: float) -> np.ndarray:
+        """Return which candidates have to enter, shape (q,).
+
+        Copies of active features add nothing and never have to.
+
+        Parameters
+        ----------
+        norms : ndarray, shape (q,)
+            ``|f_j' R|``.
+        lam : float
+            The penalty.
+        """
+        distance = self._distance()
+        allowed = np.where(distance > TWIN_DISTANCE, VIOLATION, TWIN_VIOLATION)
+        wrong = (norms > lam * (1 + allowed)) & (distance > COPY_DISTANCE)
+        wrong[[self.place[j] for j in self.active.index]] = False
+        return wrong
 
 
 class _Rows:

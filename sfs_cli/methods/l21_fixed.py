@@ -8,7 +8,7 @@ import numpy as np
 
 from sfs_cli.methods.l21_active import Point
 from sfs_cli.methods.l21_newton import solve_at
-from sfs_cli.methods.l21_screen import VIOLATION, Screen
+from sfs_cli.methods.l21_screen import Screen
 
 SHRINK = 0.5
 """A penalty is approached from above in steps to this share, each from the last solution."""
@@ -57,7 +57,7 @@ def _wrong(screen: Screen, point: Point, lam: float, limit: int) -> list[int]:
     """Return the features that exceed the penalty most, the first of copies alone."""
     candidates = screen.candidates
     norms = candidates.correlations(point.W)[1]
-    over = np.flatnonzero(candidates.outside() & (norms > lam * (1 + VIOLATION)))
+    over = np.flatnonzero(candidates.violating(norms, lam))
     chosen: list[int] = []
     for i in over[np.argsort(-norms[over].round(12), kind="stable")]:
         if len(chosen) == limit:

@@ -18,7 +18,7 @@ from sfs_cli.methods.l21_events import TIED, Guess, first_crossing, first_of
 from sfs_cli.methods.l21_fixed import settle
 from sfs_cli.methods.l21_gap import Optimality, optimality
 from sfs_cli.methods.l21_newton import Meeting, meet, solve_at
-from sfs_cli.methods.l21_screen import VIOLATION, Screen
+from sfs_cli.methods.l21_screen import Screen
 
 _LONGEST = 0.5
 """A step goes at most to this share of lambda, so that the prediction can be trusted."""
@@ -139,7 +139,7 @@ class Path:
             np.einsum("ij,ij->j", moving, moving) - 1,
             lam,
         )
-        steps[~candidates.outside()] = np.inf
+        steps[~candidates.foreseeable()] = np.inf
         guesses = [first_of(lam - steps, candidates.index)]
         with np.errstate(divide="ignore", invalid="ignore"):
             t = 1 / lam - self.point.d / tangent
@@ -187,7 +187,7 @@ class Path:
         """Return an event that comes before a meeting, if any."""
         point, lam, candidates = meeting.point, meeting.lam, view.candidates
         left, right = self._view.norms / self.lam - 1, view.norms / lam - 1
-        wrong = candidates.outside() & (right > VIOLATION)
+        wrong = candidates.violating(view.norms, lam)
         guesses = [self._secant(left, right, wrong, lam, candidates.index)]
         d = point.d[: len(self.point.d)]  # without the feature that enters
         wrong = d < -TIED * np.abs(d).max()
@@ -240,8 +240,7 @@ class Path:
         """Move to lam if the active set is the same there."""
         point = solve_at(self.active, self.point.d + (1 / lam - 1 / self.lam) * tangent, lam)
         view = self._inspect(point, lam)
-        over = view.norms > lam * (1 + VIOLATION)
-        if (point.d <= 0).any() or (view.candidates.outside() & over).any():
+        if (point.d <= 0).any() or view.candidates.violating(view.norms, lam).any():
             return False
         self._move(point, lam, view)
         return True

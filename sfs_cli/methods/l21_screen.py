@@ -16,8 +16,6 @@ from sfs_cli.methods.features import Features
 from sfs_cli.methods.l21_active import ActiveSet, Point
 from sfs_cli.methods.l21_candidates import Candidates
 
-VIOLATION = 1e-9
-"""A feature off the active set may exceed the penalty by this relative amount: rounding."""
 AHEAD = 0.9
 """Candidates are chosen for the path down to this share of lambda."""
 _SURE = 1 - 1e-10
