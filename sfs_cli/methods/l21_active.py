@@ -21,6 +21,7 @@ import numpy as np
 
 NOTHING_NEW = 1e-13
 """A feature whose responses are this near the span of those before adds no direction."""
+_SMALLEST = 1e-150
 _RIDGE = 4 * float(np.finfo(np.float64).eps)
 
 
@@ -187,10 +188,13 @@ def solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray, of the shape of `right`
-        A ridge of rounding size keeps it finite where features are almost copies.
+        Of least size where features are so near each other that H is singular to rounding.
     """
-    scale = 1 / np.sqrt(np.maximum(H.diagonal(), np.finfo(np.float64).tiny))
+    scale = 1 / np.sqrt(np.maximum(H.diagonal(), _SMALLEST))
     scaled = H * scale[:, None] * scale
     scaled.flat[:: len(H) + 1] += _RIDGE
     columns = scale if right.ndim == 1 else scale[:, None]
-    return columns * np.linalg.solve(scaled, columns * right)
+    try:
+        return columns * np.linalg.solve(scaled, columns * right)
+    except np.linalg.LinAlgError:
+        return columns * np.linalg.lstsq(scaled, columns * right)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,9 @@ SHRINK = 0.5
 """A penalty is approached from above in steps to this share, each from the last solution."""
 BUDGET_TOLERANCE = 1e-10
 """Relative difference between ``|W|_{2,1}`` and the budget."""
-_ROUNDS = 1000
+_TURNS = 5
+"""How often a feature may enter before one penalty is solved; more is rounding."""
+_SOLUTIONS = 200
 
 
 def settle(screen: Screen, d: np.ndarray, lam: float, at_once: int = 10) -> Point:
@@ -37,20 +40,21 @@ def settle(screen: Screen, d: np.ndarray, lam: float, at_once: int = 10) -> Poin
         With every d positive.
     """
     active = screen.active
-    for _ in range(_ROUNDS):
+    turns: Counter[int] = Counter()
+    while True:
         point = solve_at(active, d, lam)
         zero = np.flatnonzero(point.d <= 0)
         if len(zero):
             screen.candidates.remove(zero)
             point = active.at(np.delete(point.d, zero))
         screen.certify(active.residual(point.W), point, lam)
-        wrong = _wrong(screen, point, lam, at_once)
-        if not len(wrong):
+        wrong = [j for j in _wrong(screen, point, lam, at_once) if turns[j] < _TURNS]
+        if not wrong:
             return point
+        turns.update(wrong)
         for feature in wrong:
             screen.candidates.add(feature)
         d = np.append(point.d, np.zeros(len(wrong)))
-    return point
 
 
 def _wrong(screen: Screen, point: Point, lam: float, limit: int) -> list[int]:
@@ -132,7 +136,7 @@ def fit_budget(screen: Screen, budget: float, floor: float) -> Fit:
     """
     fit = _nothing(screen)
     low, high = floor, fit.lam
-    for _ in range(_ROUNDS):
+    for _ in range(_SOLUTIONS):
         following = _next_penalty(fit, budget, low, high)
         fit = fit_penalty(screen, following, fit)
         if abs(fit.total - budget) <= BUDGET_TOLERANCE * budget:

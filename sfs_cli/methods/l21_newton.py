@@ -119,7 +119,7 @@ def solve_at(active: ActiveSet, d: np.ndarray, lam: float) -> Point:
     Point
         Features that are at zero have exactly ``d = 0``.
     """
-    point = active.at(np.maximum(d, 0))
+    point = _at(active, np.maximum(d, 0)) or active.at(np.zeros(len(d)))
     for _ in range(_STEPS):
         excess = point.norms / lam - 1
         free = np.flatnonzero((point.d > 0) | (excess > 0))
@@ -131,6 +131,14 @@ def solve_at(active: ActiveSet, d: np.ndarray, lam: float) -> Point:
             break  # rounding: no step makes the objective smaller
         point = following
     return point
+
+
+def _at(active: ActiveSet, d: np.ndarray) -> Point | None:
+    """Return the point at d, or None where d is so large that it has no digits left."""
+    try:
+        return active.at(d)
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _descend(active: ActiveSet, point: Point, lam: float, free: np.ndarray) -> Point | None:
@@ -163,7 +171,10 @@ def _search(
         d = point.d.copy()
         d[free] = np.maximum(d[free] + size * direction, 0)
         promised = gradient @ (d[free] - point.d[free])
-        trial = active.at(d)
+        trial = _at(active, d)
+        if trial is None:
+            size /= 2
+            continue
         if promised < 0 and trial.objective(lam) <= start + 1e-4 * promised:
             if trial.objective(lam) < start or _error(trial, lam) < error:
                 return trial

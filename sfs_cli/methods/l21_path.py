@@ -24,6 +24,8 @@ _LONGEST = 0.5
 """A step goes at most to this share of lambda, so that the prediction can be trusted."""
 _ATTEMPTS = 12
 _STRIDES = 64
+_SLOWEST, _QUICKER = 1e-9, 8.0
+"""Where events cannot be told apart, lambda falls by this share, then by ever more."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,8 @@ class Path:
                 return
             self._undo(guess.feature)
             guess, limit = earlier, meeting.lam
-        self._approach(max(min(limit, self.lam * (1 - 1e-8)), self.floor), tangent)
+        self._pace *= _QUICKER
+        self._approach(max(min(limit, self.lam * (1 - self._pace)), self.floor), tangent)
 
     def _predict(self, tangent: np.ndarray) -> Guess | None:
         """Predict the first event: entries by W linear in lambda, exits by d linear in 1/lambda."""
@@ -191,7 +194,8 @@ class Path:
         guesses = [self._secant(left, right, wrong, lam, candidates.index)]
         d = point.d[: len(self.point.d)]  # without the feature that enters
         wrong = d < -TIED * np.abs(d).max()
-        guesses.append(self._secant(-self.point.d, -d, wrong, lam, np.array(self.active.index)))
+        index = np.array(self.active.index[: len(d)])
+        guesses.append(self._secant(-self.point.d, -d, wrong, lam, index))
         return max((g for g in guesses if g), key=lambda g: g.lam, default=None)
 
     def _secant(
@@ -203,10 +207,9 @@ class Path:
         index: np.ndarray,
     ) -> Guess | None:
         """Return the first zero between the last point and lam, of those that are wrong there."""
-        share = np.full(len(left), np.inf)
         before = np.minimum(left[wrong], 0)
-        share[wrong] = before / (before - right[wrong])
-        return first_of(self.lam + (lam - self.lam) * share, index)
+        share = before / (before - right[wrong])
+        return first_of(self.lam + (lam - self.lam) * share, index[wrong])
 
     def _accept(self, feature: int, meeting: Meeting, view: _View) -> None:
         enters = len(self.active) > len(self.point.d)
@@ -222,6 +225,7 @@ class Path:
         self.point, self.lam, self._view = point, min(lam, self.lam), view
 
     def _note(self, feature: int, enters: bool) -> None:
+        self._pace = _SLOWEST
         view = self._view
         found = optimality(view.residual, self.point, self.lam, float(view.norms.max()))
         self.events.append(Event(self.lam, feature, enters, found))

@@ -62,8 +62,8 @@ def _solution(
     warnings = []
     stop = f"{len(entries)} features have entered"
     if len(entries) < select:
-        stop = f"no more than {len(entries)} features can enter: no other adds anything to them"
-        warnings.append(f"{select} features were asked for, but {stop}")
+        stop = f"only {len(entries)} of {select} features can enter: no other adds to them"
+        warnings.append(stop)
     if gap > GAP:
         warnings.append(f"the relative duality gap is {gap:.1e} at one of the breakpoints")
     half = float(np.vdot(path.active.Y, path.active.Y)) / 2

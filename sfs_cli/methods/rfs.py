@@ -19,8 +19,7 @@ every feature is looked at again by its ``|x_i'Z|``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
@@ -29,62 +28,16 @@ from sfs_cli.compute.memory import MINIMUM, format_size
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.methods.base import Context, Solution
 from sfs_cli.methods.classes import class_counts
-from sfs_cli.methods.features import Features, centred_features
+from sfs_cli.methods.features import centred_features
+from sfs_cli.methods.rfs_problem import Problem, reweighted
 from sfs_cli.methods.row_norms import Found, minimise
 
 TOLERANCE = 1e-8
 """Of the relative duality gap over all features."""
-REWEIGHTINGS = 12
 MAX_ROUNDS = 30
 _ROUNDING = 1e-11
 _LOOSE = (3e-2, 1e-3)
 """Gaps that end the first rounds over a few features, as long as others are found missing."""
-
-
-@dataclass
-class _Problem:
-    """The data of ``min sum |U_i|``, ``U = [gamma W; gamma bias; E]``, and the best point so far.
-
-    Attributes
-    ----------
-    features : Features
-        Rows ``x_i``, z-scored.
-    Y : ndarray, shape (n, c)
-        One-hot.
-    gamma : float
-        Weight of the penalty.
-    lower : float
-        The largest dual value so far.
-    objective : list of float
-        The smallest value of Eq. 10 so far, after each iteration.
-    """
-
-    features: Features
-    Y: np.ndarray
-    gamma: float
-    lower: float = -np.inf
-    objective: list[float] = field(default_factory=list)
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap over all features."""
-        return max(self.objective[-1] - self.lower, 0.0) / self.objective[-1]
-
-    def tail(self) -> np.ndarray:
-        """Return the rows of C of the bias and of the residuals, shape (1 + n, n)."""
-        n = self.features.n
-        return np.vstack([np.full((1, n), 1 / self.gamma), np.eye(n)])
-
-    def record(self, values: list[float]) -> None:
-        """Add values of the objective, none above the last."""
-        for value in values:
-            self.objective.append(min([value, *self.objective[-1:]]))
-
-    def bound(self, Z: np.ndarray, sizes: np.ndarray) -> None:
-        """Take note of a dual point, given ``|x_i'Z| / gamma`` of all features."""
-        rest = np.linalg.norm(self.tail() @ Z, axis=1)
-        largest = max(1.0, float(sizes.max()), float(rest.max()))
-        self.lower = max(self.lower, float(np.vdot(Z, self.Y)) / largest)
 
 
 @dataclass
@@ -137,8 +90,8 @@ def solve(context: Context) -> Solution:
         raise InputError(
             "no feature varies, so none can be weighed", hint="is the matrix the right one?"
         )
-    problem = _Problem(features, Y, gamma)
-    t, sizes = _reweighted(problem)
+    problem = Problem(features, Y, gamma)
+    t, sizes = reweighted(problem)
     chosen = _first(problem, t, sizes)
     found, sizes, stop = _rounds(problem, chosen, sizes, context)
     W = _cleaned(problem, chosen, found)
@@ -154,53 +107,7 @@ def _one_hot(context: Context, gamma: float) -> np.ndarray:
     return np.eye(len(counts))[codes][:, counts > 0]
 
 
-def _reweighted(problem: _Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Run the paper's Algorithm 1 for a while, from D = I.
-
-    Returns
-    -------
-    t : ndarray, shape (m + 1 + n,)
-        Norms of the rows of U.
-    sizes : ndarray, shape (m,)
-        ``|x_i'Z| / gamma`` of the last Z.
-    """
-    features, gamma, tail = problem.features, problem.gamma, problem.tail()
-    m = features.m
-    t = np.ones(m + len(tail))
-    moment = features.gram() / gamma**2
-    sizes = np.zeros(m)
-    for _ in range(REWEIGHTINGS):
-        K = moment + (tail.T * t[m:]) @ tail
-        Z = linalg.solve(K, problem.Y, assume_a="pos")
-        moment = _next_moment(features, Z, gamma, t, sizes)
-        problem.bound(Z, sizes)
-        t[m:] *= np.linalg.norm(tail @ Z, axis=1)
-        problem.record([float(t.sum())])
-        # samples that are fitted exactly would leave K singular
-        np.maximum(t[m:], 1e-9 * problem.objective[-1], out=t[m:])
-    return t, sizes
-
-
-def _next_moment(
-    features: Features, Z: np.ndarray, gamma: float, t: np.ndarray, sizes: np.ndarray
-) -> np.ndarray:
-    """Replace t by the new norms and return ``X diag(t) X' / gamma^2``, in one pass."""
-
-    def part(block: np.ndarray, span: Any) -> np.ndarray:
-        size = np.linalg.norm(block @ Z, axis=1) / gamma
-        inside = slice(span.lo, span.hi)
-        sizes[inside] = size
-        t[inside] *= size
-        scaled = block * (np.sqrt(t[inside]) / gamma)[:, None]
-        return scaled.T @ scaled
-
-    total = np.zeros((features.n, features.n))
-    for _, piece in features.map(part):
-        total += piece
-    return total
-
-
-def _first(problem: _Problem, t: np.ndarray, sizes: np.ndarray) -> _Chosen:
+def _first(problem: Problem, t: np.ndarray, sizes: np.ndarray) -> _Chosen:
     features = problem.features
     indices = np.sort(_largest(sizes, np.flatnonzero(features.usable), _batch(problem)))
     rows = features.take(indices) / problem.gamma
@@ -208,7 +115,7 @@ def _first(problem: _Problem, t: np.ndarray, sizes: np.ndarray) -> _Chosen:
     return _Chosen(indices, rows, _lifted(known))
 
 
-def _batch(problem: _Problem) -> int:
+def _batch(problem: Problem) -> int:
     """Return how many features to look at together: a few for each row of the equations."""
     n, c = problem.Y.shape
     return max(100, n * min(max(c, 2), 4))
@@ -224,7 +131,7 @@ def _lifted(t: np.ndarray) -> np.ndarray:
 
 
 def _rounds(
-    problem: _Problem, chosen: _Chosen, sizes: np.ndarray, context: Context
+    problem: Problem, chosen: _Chosen, sizes: np.ndarray, context: Context
 ) -> tuple[Found, np.ndarray, str]:
     """Solve over the chosen features and add those that are missing, until none is."""
     tolerance = _LOOSE[0]
@@ -260,7 +167,7 @@ def _check_memory(size: int, memory: int) -> None:
         )
 
 
-def _change(problem: _Problem, chosen: _Chosen, sizes: np.ndarray, new: np.ndarray) -> None:
+def _change(problem: Problem, chosen: _Chosen, sizes: np.ndarray, new: np.ndarray) -> None:
     """Add features, and leave out those that are far from having weight."""
     if not len(new):
         return
@@ -275,7 +182,7 @@ def _change(problem: _Problem, chosen: _Chosen, sizes: np.ndarray, new: np.ndarr
     chosen.s = None  # the new features have none, and a start off the path is slower
 
 
-def _cleaned(problem: _Problem, chosen: _Chosen, found: Found) -> np.ndarray:
+def _cleaned(problem: Problem, chosen: _Chosen, found: Found) -> np.ndarray:
     """Return the rows of W, shape (p, c), those that vanish set to zero if that is as good.
 
     Rows with weight are those whose t outweighs its multiplier; W over them alone, weighted as in
@@ -298,7 +205,7 @@ def _cleaned(problem: _Problem, chosen: _Chosen, found: Found) -> np.ndarray:
 
 
 def _solution(
-    problem: _Problem, chosen: _Chosen, W: np.ndarray, sizes: np.ndarray, stop: str
+    problem: Problem, chosen: _Chosen, W: np.ndarray, sizes: np.ndarray, stop: str
 ) -> Solution:
     features = problem.features
     score = np.zeros(features.m)

@@ -80,9 +80,7 @@ def main() -> None:
 
     def context(gamma: str, **more: Any) -> Context:
         options = OPTIONS | {"gamma": gamma} | more
-        return Context(
-            given.samples, engine.dtype, similarity, options=options, engine=engine
-        )
+        return Context(given.samples, engine.dtype, similarity, options=options, engine=engine)
 
     cases: dict[str, Callable[[], float]] = {
         "GDCOV one-minus": lambda: one_pass(gdcov.prepare, context("one-minus")),
@@ -97,9 +95,7 @@ def main() -> None:
     print(f"{given.samples} samples x {given.features:,} features, float32, one thread\n")
     print("| pass | time | SPEC phi2 | ratio |\n|---|---|---|---|")
     for name, case in cases.items():
-        pairs = [
-            (case(), one_pass(spec.prepare, context("power"))) for _ in range(given.repeat)
-        ]
+        pairs = [(case(), one_pass(spec.prepare, context("power"))) for _ in range(given.repeat)]
         ours, spec_time = (statistics.median(pair[i] for pair in pairs) for i in (0, 1))
         ratio = statistics.median(a / b for a, b in pairs)
         print(f"| {name} | {ours:.2f} s | {spec_time:.2f} s | {ratio:.2f} |", flush=True)

@@ -51,9 +51,17 @@ def make_scorer(
     dtype: str = "float64",
     **options: Any,
 ) -> Scorer:
-    defaults = {"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None}
-    context = Context(n, np.dtype(dtype), S, codes, defaults | options)
-    return METHODS[method].load("prepare")(context)
+    listed = METHODS[method]
+    context = Context(
+        n_samples=n,
+        dtype=np.dtype(dtype),
+        similarity=S,
+        codes=codes,
+        options=dict(listed.options) | options,
+    )
+    prepare = listed.load("prepare")
+    assert prepare is not None
+    return prepare(context)
 
 
 def score(method: str, X: np.ndarray, S: Similarity | None = None, **options: Any) -> np.ndarray:
@@ -81,7 +89,7 @@ def write_labels(path: Path, codes: np.ndarray) -> str:
 
 def run(matrix: str, **options: Any) -> RankResult:
     """A whole run, by default with float64 storage."""
-    given = {"dtype": "float64", "threads": 2} | options
+    given: dict[str, Any] = {"dtype": "float64", "threads": 2} | options
     return rank(RankConfig(matrix=matrix, **given))
 
 

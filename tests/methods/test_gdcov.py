@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -268,3 +269,12 @@ def test_two_samples() -> None:
             expected = np.diag(twin(values, S, function))
             found = score_all(prepare(context), context)[0]
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+def test_a_scorer_can_be_sent_to_another_process(gamma: str) -> None:
+    for form in (RBF, SparseSimilarity(sparse.csr_array(RBF))):
+        made = scorer(form, gamma=gamma)
+        block = np.array(X.T, order="C")
+        sent = pickle.loads(pickle.dumps(made)).score_block(Block(block.copy()))
+        np.testing.assert_array_equal(sent[0], made.score_block(Block(block))[0])

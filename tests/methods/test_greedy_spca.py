@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
@@ -175,3 +177,15 @@ def test_variances_that_cannot_be_represented_are_refused() -> None:
             plain(X * scale)
         scaled = in_geometry(X * scale, RBF)
         np.testing.assert_array_equal(scaled.order, in_geometry(X, RBF).order)
+
+
+def test_real_data_take_few_passes_and_the_explicit_path(shared_data: Path) -> None:
+    table = pq.read_table(shared_data / "tox171" / "expression.parquet")
+    values = np.array([c.to_numpy() for c in table.drop_columns(["feature_id"]).columns], float)
+    rows = (values - values.mean(axis=0)).T / np.sqrt(len(values) - 1)
+    order, variances = covariance.greedy_path_of_rows(rows, 85)
+    found = plain(values, select=85, memory=8 * rows.size)  # read in every pass
+    assert found.order is not None
+    assert found.order[:85].tolist() == order
+    np.testing.assert_allclose(found.objective, variances, rtol=1e-8)
+    assert found.facts["passes"] <= 12

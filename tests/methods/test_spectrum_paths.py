@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from sfs_cli.graph.similarity import (
 from tests.methods.helpers import GAMMAS, gamma_options, make_scorer, score
 from tests.oracles import similarities, spec
 
-N = 120
+N = 80
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(N, 8)) + 3 * RNG.normal(size=8)
 
@@ -92,7 +93,7 @@ def test_the_first_eigenvector_is_exact_on_a_graph_in_pieces(form: type) -> None
 
 
 def test_a_cut_between_equal_eigenvalues_is_warned_of() -> None:
-    options = {"ranking": "phi3", "clusters": 2}
+    options: dict[str, Any] = {"ranking": "phi3", "clusters": 2}
     scorer = make_scorer("spec", N, sparsely(pieces(N, 4)), **options)
     assert any("eigenvalues 2 and 3" in text for text in scorer.warnings)
     scorer = make_scorer("spec", N, sparsely(pieces(N, 2)), **options)

@@ -1,0 +1,187 @@
+"""Weight vectors of features as symmetric n x n matrices, so that no m x m matrix is needed.
+
+With rows ``m_i`` of M centred and of unit norm, every weight vector that Q-alpha meets is
+``alpha_i = m_i' B m_i`` for a symmetric n x n matrix B, and its affinity matrix is
+``A = sum_i alpha_i m_i m_i'``. One pass over the matrix leads from B to A, and from there on inner
+products of weight vectors are those of small matrices, ``alpha . beta = <B_alpha, A_beta>``.
+
+The matrix G of the eigenproblem is ``m_i' T(A_alpha) m_i`` for a linear, self-adjoint map T of
+n x n matrices (``A -> (A QQ' + QQ' A) / 2`` in the basic case), and T alone depends on Q. So what
+was learnt for one Q serves the next: the leading eigenvector of every G is looked for in the span
+of all vectors so far (Rayleigh-Ritz), and a pass is made only for a residual that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from sfs_cli.compute.spans import Span
+from sfs_cli.methods.features import Features
+
+Form = Callable[[np.ndarray], np.ndarray]
+"""The map T of symmetric matrices, shape (..., n, n)."""
+
+LARGEST = 30
+_KEPT = 10
+_NOTHING = 1e-13
+"""A residual below this share of the eigenvalue is rounding."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A unit weight vector, with ``sum(alpha) > 0``.
+
+    Attributes
+    ----------
+    B, A : ndarray, shape (n, n)
+        ``alpha_i = m_i' B m_i`` and ``A = sum_i alpha_i m_i m_i'``.
+    value : float
+        The Ritz value ``alpha' G alpha``.
+    """
+
+    B: np.ndarray
+    A: np.ndarray
+    value: float
+
+    def distance(self, other: Weights) -> float:
+        """Return the Euclidean distance between the weight vectors."""
+        square = np.vdot(self.B - other.B, self.A - other.A)
+        return float(np.sqrt(max(square, 0.0)))
+
+
+class WeightSpace:
+    """The span of the weight vectors so far, started with equal weights for all features.
+
+    Parameters
+    ----------
+    features : Features
+        Rows ``m_i``, centred, of unit norm.
+    memory : int
+        Bytes that may be used; the span is kept small enough for a quarter of that.
+    """
+
+    def __init__(self, features: Features, memory: int) -> None:
+        self.features = features
+        n = features.n
+        most = memory // 4 // (3 * 8 * n * n)
+        self.limit = int(min(LARGEST, max(most, 4)))
+        self._size = 0
+        self._B = np.empty((self.limit, n, n))
+        self._A = np.empty((self.limit, n, n))
+        self.expand(np.eye(n))
+
+    def start(self) -> Weights:
+        """Return the weight vector of equal weights."""
+        return Weights(self._B[0].copy(), self._A[0].copy(), float("nan"))
+
+    def expand(self, B: np.ndarray, above: float = 0.0) -> float:
+        """Add the weight vector of B, in one pass, and return its norm.
+
+        Parameters
+        ----------
+        B : ndarray, shape (n, n)
+            Symmetric.
+        above : float
+            A shorter vector is not added (nor any when the span is full, which `leading` ends).
+        """
+        A, norm = moments(self.features, B)
+        if norm > above and self._size < self.limit:
+            self._B[self._size] = B / norm
+            self._A[self._size] = A / norm
+            self._size += 1
+        return norm
+
+    def leading(self, form: Form) -> Weights:
+        """Return the Ritz vector of the largest eigenvalue of G in the span."""
+        values, vectors = self._ritz(form)
+        if self._size == self.limit:
+            self._restart(vectors[:, ::-1][:, : max(1, min(_KEPT, self.limit // 2))])
+            values, vectors = self._ritz(form)
+        B, A = self._combined(vectors[:, -1])
+        sign = 1.0 if np.trace(A) >= 0 else -1.0  # the trace of A is the sum of alpha
+        return Weights(sign * B, sign * A, float(values[-1]))
+
+    def residual(self, form: Form, weights: Weights) -> tuple[np.ndarray, float]:
+        """Return the residual of an eigenvector, as a matrix, and an estimate of its norm.
+
+        Returns
+        -------
+        R : ndarray, shape (n, n)
+            ``G alpha - (alpha' G alpha) alpha`` is ``m_i' R m_i``.
+        size : float
+            About its norm, relative to the eigenvalue. The norm itself would cost a pass.
+        """
+        image = form(weights.A)
+        value = float(np.vdot(image, weights.A))
+        R = image - value * weights.B
+        size = np.linalg.norm(R) * np.linalg.norm(weights.A) / abs(value)
+        return R, float(size)
+
+    def improve(self, form: Form, tolerance: float) -> Weights:
+        """Return the leading eigenvector of G to a relative residual, about."""
+        for _ in range(2 * LARGEST):
+            found = self.leading(form)
+            R, size = self.residual(form, found)
+            if size <= tolerance or self.expand(R, _NOTHING * found.value) == 0:
+                break
+        return found
+
+    def _ritz(self, form: Form) -> tuple[np.ndarray, np.ndarray]:
+        q = self._size
+        A = self._A[:q].reshape(q, -1)
+        projected = form(self._A[:q]).reshape(q, -1) @ A.T
+        gram = self._B[:q].reshape(q, -1) @ A.T
+        values, vectors = linalg.eigh((projected + projected.T) / 2, (gram + gram.T) / 2)
+        return values, vectors
+
+    def _combined(self, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        q = self._size
+        return np.tensordot(c, self._B[:q], 1), np.tensordot(c, self._A[:q], 1)
+
+    def _restart(self, vectors: np.ndarray) -> None:
+        """Keep the span of some Ritz vectors."""
+        pairs = [self._combined(c) for c in vectors.T]
+        self._size = len(pairs)
+        for i, (B, A) in enumerate(pairs):
+            self._B[i], self._A[i] = B, A
+
+
+def moments(features: Features, B: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return ``sum_i alpha_i m_i m_i'`` for ``alpha_i = m_i' B m_i``, in one pass.
+
+    Parameters
+    ----------
+    features : Features
+        Rows ``m_i``.
+    B : ndarray, shape (n, n)
+        Symmetric.
+
+    Returns
+    -------
+    A : ndarray, shape (n, n)
+        Symmetric.
+    norm : float
+        Of alpha.
+    """
+
+    def part(block: np.ndarray, _: Span) -> tuple[np.ndarray, float]:
+        alpha = np.vecdot(block @ B, block)
+        return (block * alpha[:, None]).T @ block, float(alpha @ alpha)
+
+    total, square = np.zeros_like(B), 0.0
+    for _, (piece, own) in features.map(part):
+        total += piece
+        square += own
+    return (total + total.T) / 2, float(np.sqrt(square))
+
+
+def weights_of(features: Features, B: np.ndarray) -> np.ndarray:
+    """Return ``m_i' B m_i``, shape (m,), in one pass."""
+    alpha = np.empty(features.m)
+    for span, part in features.map(lambda block, _: np.vecdot(block @ B, block)):
+        alpha[span.lo : span.hi] = part
+    return alpha
