@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -16,7 +16,7 @@ from sfs_cli.io.orientation import decide
 from sfs_cli.io.registry import open_matrix
 from sfs_cli.io.table import read_labels
 from sfs_cli.logs import Messages
-from sfs_cli.store.build import BuildOptions, build
+from sfs_cli.store.build import BuildOptions, Built, build
 from sfs_cli.store.disk import open_store
 from sfs_cli.store.manifest import is_store, read_manifest
 from sfs_cli.store.matrix import Ids, Matrix
@@ -131,21 +131,27 @@ def load(
     try:
         rows, why = decide(reader, _rows(config), known_samples)
         messages.note(f"{path.name} ({reader.format}): {why}")
-        for note in getattr(reader, "notes", []):
-            messages.note(note)
-        with messages.progress("reading", reader.n_rows) as advance:
-            options = BuildOptions(
-                rows=rows,
-                dtype=storage_dtype(config),
-                folder=folder,
-                limit=memory // HELD_PART,
-                keep=keep,
-                source=(source or {}) | {"format": reader.format, "rows": rows},
-                progress=_advancing(advance),
-            )
-            built = build(reader, options)
+        options = BuildOptions(
+            rows=rows,
+            dtype=storage_dtype(config),
+            folder=folder,
+            limit=memory // HELD_PART,
+            keep=keep,
+            source=(source or {}) | {"format": reader.format, "rows": rows},
+        )
+        built = _build(reader, options, messages)
     finally:
         reader.close()
+    facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
+    return Opened(built.matrix, facts, reader.annotations.graphs)
+
+
+def _build(reader: MatrixReader, options: BuildOptions, messages: Messages) -> Built:
+    """Build the matrix, showing progress, and tell what a user should know of it."""
+    for note in getattr(reader, "notes", []):
+        messages.note(note)
+    with messages.progress("reading", reader.n_rows) as advance:
+        built = build(reader, replace(options, progress=_advancing(advance)))
     if built.renamed:
         messages.warn(
             f"{built.renamed:,} feature ids occur more than once; the repeated ones were given "
@@ -157,8 +163,7 @@ def load(
             f"({listed(built.coarse, 3)}): float32 keeps two digits of that or less; use "
             "--dtype float64"
         )
-    facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
-    return Opened(built.matrix, facts, reader.annotations.graphs)
+    return built
 
 
 def _rows(config: RankConfig) -> Literal["features", "samples", "auto"]:

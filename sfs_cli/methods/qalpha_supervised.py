@@ -27,6 +27,7 @@ from sfs_cli.methods.qalpha_space import Weights, WeightSpace
 from sfs_cli.methods.qalpha_variants import leading_eigenvectors, symmetric
 
 GAMMA = 0.5
+_TOLERANCE = 1e-10
 _MAX_STEPS = 500
 _MAX_HALVINGS = 40
 
@@ -78,8 +79,10 @@ class Supervised:
         """Return alpha of the saddle point between alpha and the P between classes.
 
         The largest eigenvalue of G is lowered along its gradient ``-gamma A^gh' A^gh``, projected,
-        with the steps of Barzilai and Borwein.
+        with the steps of Barzilai and Borwein. That is done to the end in every cycle, since only
+        saddle points have objectives that do not fall.
         """
+        tolerance = min(tolerance, _TOLERANCE)
         found = space.improve(self.form, tolerance)
         for _ in range(_MAX_STEPS):
             slopes = {pair: self._moment(found.A, pair) for pair in self.pairs}
