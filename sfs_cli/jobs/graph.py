@@ -21,6 +21,7 @@ from sfs_cli.graph.similarity import (
 )
 from sfs_cli.jobs.neighbours import find_neighbours
 from sfs_cli.jobs.request import GraphRequest, bandwidth_of, distances
+from sfs_cli.methods.catalog import METHODS
 
 
 @dataclass
@@ -58,7 +59,8 @@ def make_graph(request: GraphRequest) -> Graph:
     Raises
     ------
     InputError
-        When it has a sample of zero or negative degree, or does not fit the matrix.
+        When it does not fit the matrix, or has a sample of zero or negative degree and the
+        method takes it for a graph and not for a kernel.
     OutOfMemoryError
         When a dense graph does not fit the memory allowed.
     """
@@ -69,7 +71,8 @@ def make_graph(request: GraphRequest) -> Graph:
         _check_options(request.config, name)
         graph = _MAKERS[name](request)
     graph.facts = {"similarity": name} | graph.facts
-    check_degrees(graph.similarity, request.source.ids.samples, _origin(request.config, name))
+    if not METHODS[request.config.method].kernel:
+        check_degrees(graph.similarity, request.source.ids.samples, _origin(request.config, name))
     return graph
 
 

@@ -44,7 +44,9 @@ def run(config: RankConfig, messages: Messages, *, as_json: bool = False) -> byt
         return ranking_bytes(result.ranking, config.format, config.digits)
     described = outputs.describe_inputs(config)
     wanted = provenance.fingerprint(config.result_options(), described)
-    if outputs.check_folder(Path(config.out), config, wanted) and _h5ad_is_there(config):
+    if outputs.check_folder(Path(config.out), config, wanted) and all(
+        path.exists() for path in _copies(config).values()
+    ):
         messages.note(f"{config.out}: up to date")
         return _json_of(provenance.read_run(Path(config.out)), as_json)
     _refuse_existing(config)
@@ -79,17 +81,16 @@ def _check_h5ad(config: RankConfig) -> None:
 
 def _refuse_existing(config: RankConfig) -> None:
     """Refuse to write over what is there, or where nothing can be, before anything is computed."""
-    if config.write_h5ad is None:
-        return
-    if Path(config.write_h5ad).exists() and not config.force:
-        raise OutputExistsError(
-            f"--write-h5ad {config.write_h5ad} exists", hint="give another name, or --force"
-        )
-    check_writable(Path(config.write_h5ad), "--write-h5ad")
+    for name, path in _copies(config).items():
+        if path.exists() and not config.force:
+            raise OutputExistsError(f"{name} {path} exists", hint="give another name, or --force")
+        check_writable(path, name)
 
 
-def _h5ad_is_there(config: RankConfig) -> bool:
-    return config.write_h5ad is None or Path(config.write_h5ad).exists()
+def _copies(config: RankConfig) -> dict[str, Path]:
+    """Return the files that are asked for beside the output folder, by their flags."""
+    asked = {"--write-h5ad": config.write_h5ad, "--weights-out": config.weights_out}
+    return {name: Path(path) for name, path in asked.items() if path is not None}
 
 
 def _write_h5ad(config: RankConfig, result: RankResult) -> None:

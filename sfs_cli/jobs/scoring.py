@@ -157,6 +157,6 @@ def _spectrum(similarity: Similarity) -> np.ndarray | None:
     from sfs_cli.graph.spectrum import leading
 
     n = similarity.n
-    if n > SPECTRUM_SAMPLES:
+    if n > SPECTRUM_SAMPLES or not (similarity.degrees > 0).all():
         return None
     return leading(NormalizedLaplacian(similarity), min(SPECTRUM_SIZE, n)).values

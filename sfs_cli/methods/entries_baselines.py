@@ -124,7 +124,7 @@ ENTRIES = (
         meaning={"": "The score is the variance that the features selected so far explain."},
         options={"select": 50},
         cost="n^2 m + n m l",
-        passes="up to l",
+        passes="few: most features are excluded by bounds",
         when="a baseline without labels: features of large common variance",
         reference="d'Aspremont, Bach and El Ghaoui, JMLR 9, 2008",
     ),

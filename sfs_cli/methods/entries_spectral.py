@@ -83,7 +83,7 @@ ENTRIES = (
         options={"definition": 3, "gamma": "one-minus", "select": 50},
         choices={"gamma": _GDCOV_GAMMAS},
         cost="n^2 m + n m l",
-        passes="up to l",
+        passes="few: most features are excluded by bounds",
         when="a short list of features that vary together along the sample graph",
         reference=_GDCOV_REFERENCE + "; d'Aspremont, Bach and El Ghaoui, JMLR 9, 2008",
     ),
@@ -96,6 +96,7 @@ ENTRIES = (
         cost="n^2 m",
         passes="1",
         when="dependence on labels (the graph is theirs when they are given) or on any kernel",
+        kernel=True,
         reference="Song, Smola, Gretton, Borgwardt and Bedo, ICML 2007",
     ),
     Method(

@@ -43,6 +43,8 @@ class Method:
         Where it comes from.
     extra : str
         Optional dependencies that it needs.
+    kernel : bool
+        Whether it takes the similarity for a kernel, so that degrees may be zero or negative.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Method:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reference: str = ""
     extra: str = ""
+    kernel: bool = False
 
     def how(self, options: Mapping[str, Any]) -> str:
         """Return how to read a score under the given options, as one sentence."""

@@ -155,8 +155,8 @@ def _cycles(space: WeightSpace, variant: Variant, context: Context) -> _Run:
 def _settled(run: _Run, space: WeightSpace, variant: Variant) -> bool:
     """Tell by one pass whether alpha is the eigenvector of the G that it leads to."""
     R, _ = space.residual(variant.form, run.weights)
-    value = float(np.vdot(variant.form(run.weights.A), run.weights.A))
-    run.residual = space.expand(R, 1e-12 * abs(value)) / abs(value)
+    space.expand(R, 1e-12 * abs(run.weights.value))
+    run.residual = space.last_norm / abs(run.weights.value)
     return run.residual <= 10 * TOLERANCE
 
 

@@ -70,6 +70,7 @@ class WeightSpace:
         most = memory // 4 // (3 * 8 * n * n)
         self.limit = int(min(LARGEST, max(most, 4)))
         self._size = 0
+        self.last_norm = 0.0
         self._B = np.empty((self.limit, n, n))
         self._A = np.empty((self.limit, n, n))
         self.expand(np.eye(n))
@@ -78,22 +79,28 @@ class WeightSpace:
         """Return the weight vector of equal weights."""
         return Weights(self._B[0].copy(), self._A[0].copy(), float("nan"))
 
-    def expand(self, B: np.ndarray, above: float = 0.0) -> float:
-        """Add the weight vector of B, in one pass, and return its norm.
+    def expand(self, B: np.ndarray, above: float = 0.0) -> bool:
+        """Add the weight vector of B, in one pass.
 
         Parameters
         ----------
         B : ndarray, shape (n, n)
             Symmetric.
         above : float
-            A shorter vector is not added (nor any when the span is full, which `leading` ends).
+            A vector that is not longer is rounding, and is not added.
+
+        Returns
+        -------
+        bool
+            Whether it was added.
         """
-        A, norm = moments(self.features, B)
-        if norm > above and self._size < self.limit:
-            self._B[self._size] = B / norm
-            self._A[self._size] = A / norm
-            self._size += 1
-        return norm
+        A, self.last_norm = moments(self.features, B)
+        if self.last_norm <= above or self._size == self.limit:
+            return False
+        self._B[self._size] = B / self.last_norm
+        self._A[self._size] = A / self.last_norm
+        self._size += 1
+        return True
 
     def leading(self, form: Form) -> Weights:
         """Return the Ritz vector of the largest eigenvalue of G in the span."""
@@ -121,13 +128,16 @@ class WeightSpace:
         size = np.linalg.norm(R) * np.linalg.norm(weights.A) / abs(value)
         return R, float(size)
 
+    def grow(self, form: Form, weights: Weights, tolerance: float) -> bool:
+        """Add the residual of an eigenvector, and tell whether it was more than the tolerance."""
+        R, size = self.residual(form, weights)
+        return size > tolerance and self.expand(R, _NOTHING * abs(weights.value))
+
     def improve(self, form: Form, tolerance: float) -> Weights:
         """Return the leading eigenvector of G to a relative residual, about."""
-        for _ in range(2 * LARGEST):
+        found = self.leading(form)
+        while self.grow(form, found, tolerance):
             found = self.leading(form)
-            R, size = self.residual(form, found)
-            if size <= tolerance or self.expand(R, _NOTHING * found.value) == 0:
-                break
         return found
 
     def _ritz(self, form: Form) -> tuple[np.ndarray, np.ndarray]:

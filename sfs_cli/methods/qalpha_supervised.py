@@ -78,21 +78,29 @@ class Supervised:
     def weigh(self, space: WeightSpace, tolerance: float) -> Weights:
         """Return alpha of the saddle point between alpha and the P between classes.
 
-        The largest eigenvalue of G is lowered along its gradient ``-gamma A^gh' A^gh``, projected,
-        with the steps of Barzilai and Borwein. That is done to the end in every cycle, since only
-        saddle points have objectives that do not fall.
+        It is found within the span of the weight vectors so far, to the end, and the span grows
+        by a residual that matters. The span holds the last alpha, so the objective cannot fall.
         """
-        tolerance = min(tolerance, _TOLERANCE)
-        found = space.improve(self.form, tolerance)
+        found = self._saddle(space)
+        while space.grow(self.form, found, tolerance):
+            found = self._saddle(space)
+        self._value = found.value
+        return found
+
+    def _saddle(self, space: WeightSpace) -> Weights:
+        """Lower the largest eigenvalue of G in the span, over the P between classes.
+
+        By its gradient ``-gamma A^gh' A^gh``, projected, with steps of Barzilai and Borwein.
+        """
+        found = space.leading(self.form)
         for _ in range(_MAX_STEPS):
             slopes = {pair: self._moment(found.A, pair) for pair in self.pairs}
-            if self._excess(slopes) <= tolerance * abs(found.value):
+            if self._excess(slopes) <= _TOLERANCE * abs(found.value):
                 break
-            after = self._descend(space, found, slopes, tolerance)
+            after = self._descend(space, found, slopes)
             if after is None:
                 break
             found = after
-        self._value = found.value
         return found
 
     def update(self, A: np.ndarray) -> float:
@@ -117,9 +125,7 @@ class Supervised:
             float(linalg.norm(M, 2)) - float(np.vdot(self.P[pair], M)) for pair, M in slopes.items()
         )
 
-    def _descend(
-        self, space: WeightSpace, found: Weights, slopes: Blocks, tolerance: float
-    ) -> Weights | None:
+    def _descend(self, space: WeightSpace, found: Weights, slopes: Blocks) -> Weights | None:
         """Move the P between classes so that the eigenvalue of G falls; None where it cannot."""
         old = {pair: self.P[pair] for pair in self.pairs}
         steepest = max(float(linalg.norm(M, 2)) for M in slopes.values())
@@ -127,7 +133,7 @@ class Supervised:
         for _ in range(_MAX_HALVINGS):
             for pair, M in slopes.items():
                 self.P[pair] = spectral_simplex(old[pair] + step * M)
-            after = space.improve(self.form, tolerance)
+            after = space.leading(self.form)
             if after.value <= found.value:
                 self._step = self._next_step(old, slopes, after.A, step)
                 return after

@@ -73,7 +73,12 @@ def test_no_other_option_does(config):
 
 def test_an_option_either_changes_the_result_or_is_known_not_to():
     names = {f.name for f in fields(RankConfig)}
-    assert set(RankConfig("x").result_options()) == names - set(NO_EFFECT)
+    assert set(RankConfig("x").result_options()) == names - {*NO_EFFECT, "weights_out"}
+
+
+def test_where_coefficients_go_does_not_matter(config):
+    plain = replace(config, method="mrsf")
+    assert print_of(replace(plain, weights_out="w.parquet")) == print_of(plain)
 
 
 def test_where_the_inputs_lie_does_not_matter_but_what_they_hold_does(config, tmp_path):
