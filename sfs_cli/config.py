@@ -8,6 +8,7 @@ from typing import Any
 
 from sfs_cli.errors import UsageError, nearest
 from sfs_cli.methods import catalog
+from sfs_cli.methods.entry import Method
 
 METHODS = tuple(catalog.METHODS)
 SIMILARITIES = (
@@ -216,8 +217,15 @@ class RankConfig:
                         f"{flag(option)} has no effect: --method {self.method} uses no graph",
                         hint="leave it out, or take a method that ranks on a graph, such as spec",
                     )
-        if "labels" in needs and self.labels is None:
-            raise UsageError(f"--method {self.method} needs --labels", hint=_LABELS_HINT)
+        if needs & {"labels", "some-labels"} and self.labels is None:
+            raise UsageError(f"{self._asking_for_labels(method)} needs --labels", hint=_LABELS_HINT)
+
+    def _asking_for_labels(self, method: Method) -> str:
+        """Return the options that need labels, for a message."""
+        words = [f"--method {self.method}"]
+        for option in method.needs_by:
+            words.append(f"{flag(option)} {self.method_options()[option]}")
+        return " ".join(words)
 
     def _check_combinations(self) -> None:
         """Check options of methods that decide about each other."""
@@ -297,7 +305,8 @@ def _matches(flag: str, value: str | None, known: tuple[str, ...]) -> None:
         number = value.removeprefix(word + ":") if colon else value
         if (pattern == "NUMBER" or (colon and number != value)) and _is_positive(number):
             return
-    raise UsageError(f"{flag} {value!r} is not known", hint=nearest(value, known))
+    words = tuple("a positive number" if pattern == "NUMBER" else pattern for pattern in known)
+    raise UsageError(f"{flag} {value!r} is not known", hint=nearest(value, words))
 
 
 def _is_positive(text: str) -> bool:

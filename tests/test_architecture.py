@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "__main__": ("cli",),
     "errors": (),
     "logs": ("errors",),
-    "config": ("errors", "methods.catalog"),
+    "config": ("errors", "methods.catalog", "methods.entry"),
     "provenance": ("io.digest", "store.manifest"),
     "graph": ("errors",),
     "methods": ("errors", "graph", "compute"),

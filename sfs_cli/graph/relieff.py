@@ -112,7 +112,7 @@ def class_members(
         )
     for code, inside in members.items():
         if inside.size <= k:
-            name = class_names[code] if class_names is not None else str(code)
+            name = repr(class_names[code]) if class_names is not None else str(code)
             raise InputError(
                 f"class {name} has {inside.size} samples, too few for {k} nearest hits of each",
                 where=f"ReliefF with {k} neighbours",

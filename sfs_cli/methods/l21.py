@@ -61,7 +61,7 @@ def solve(context: Context) -> Solution:
 
 
 def _given(options: dict[str, Any]) -> tuple[float | None, float | None]:
-    penalty, budget = options["penalty"], options["budget"]
+    penalty, budget = options["lambda_"], options["budget"]
     if (penalty is None) == (budget is None):
         raise UsageError(
             "exactly one of a penalty and a budget is needed", hint="give --lambda or --budget"

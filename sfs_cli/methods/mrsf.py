@@ -62,7 +62,7 @@ def _solution(
     warnings = []
     stop = f"{len(entries)} features have entered"
     if len(entries) < select:
-        stop = f"only {len(entries)} of {select} features can enter: no other adds to them"
+        stop = f"only {len(entries)} features can enter where {select} were asked for"
         warnings.append(stop)
     if gap > GAP:
         warnings.append(f"the relative duality gap is {gap:.1e} at one of the breakpoints")

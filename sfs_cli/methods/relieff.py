@@ -62,9 +62,10 @@ def solve(context: Context) -> Solution:
     engine, codes, k = context.engine, context.codes, int(context.options["neighbors"])
     assert engine is not None
     assert codes is not None
-    class_members(codes, k)  # before the passes are made
+    names = context.class_names or None
+    class_members(codes, k, names)  # before the passes are made
     distances = manhattan_distances(engine, context.memory)
-    pairs = weighted_pairs(nearest_by_class(distances, codes, k), codes, k)
+    pairs = weighted_pairs(nearest_by_class(distances, codes, k, names), codes, k)
     m = engine.source.n_features
     score, status = np.empty(m), np.empty(m, np.int8)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.cli.bad_files import FILES
 from tests.cli.bad_knowledge import GRAPHS, LABELS
+from tests.cli.bad_methods import METHODS
 from tests.cli.bad_options import CHOICES, NUMBERS, VERBS, WITHOUT_EFFECT
 from tests.cli.bad_outputs import OUTPUTS
 from tests.cli.bad_stores import PREPARED
@@ -22,6 +23,7 @@ CASES = [
     *WITHOUT_EFFECT,
     *NUMBERS,
     *VERBS,
+    *METHODS,
     *PREPARED,
     *OUTPUTS,
 ]

@@ -1,0 +1,77 @@
+"""What methods refuse: labels, neighbours and options that do not do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.making import AB, SAMPLES, bad, good, labels, option
+
+
+def supervised(folder: Path, method: str, classes: list[str], *more: str) -> list[str]:
+    given = labels(folder, classes, SAMPLES)
+    return ["rank", good(folder), "--method", method, "--labels", given, *more]
+
+
+NEED_LABELS = (
+    "relieff",
+    "rfs",
+    "f-test",
+    "t-test",
+    "mutual-info",
+    "mrmr",
+    "arom-svm",
+    "trace-ratio",
+    "sselect",
+)
+
+METHODS = [
+    *(
+        option(f"{method}: no labels", "needs --labels", "--method", method)
+        for method in NEED_LABELS
+    ),
+    *(
+        bad(
+            f"{method}: all of one class",
+            lambda f, method=method: supervised(f, method, ["a"] * 6),
+            "labels.tsv",
+            "one class; 'a'",
+        )
+        for method in NEED_LABELS
+    ),
+    bad(
+        "relieff: a class smaller than its neighbours",
+        lambda f: supervised(f, "relieff", AB, "--neighbors", "3"),
+        "--neighbors",
+        "class 'a' has 3 samples",
+    ),
+    bad(
+        "t-test: three classes",
+        lambda f: supervised(f, "t-test", [*"aabbcc"]),
+        "good.csv",
+        "two classes; 3",
+    ),
+    option("mrsf: lda without labels", "needs --labels", "--method", "mrsf", "--response", "lda"),
+    option("l21: neither penalty nor budget", "--lambda; --budget", "--method", "l21"),
+    option(
+        "l21: both penalty and budget",
+        "--lambda; --budget",
+        *("--method", "l21", "--lambda", "1", "--budget", "1"),
+    ),
+    option("l21: a negative penalty", "--lambda; positive", "--method", "l21", "--lambda", "-1"),
+    option(
+        "rfs: gamma is no number", "--gamma", "--method", "rfs", "--gamma", "x", "--labels", "L"
+    ),
+    option("gdcov: unknown gamma", "--gamma; one-minus", "--method", "gdcov", "--gamma", "onemin"),
+    option("gdcov: unknown definition", "1 or 3", "--method", "gdcov", "--definition", "2"),
+    option(
+        "qalpha: unknown variant", "--variant; basic", "--method", "qalpha", "--variant", "basi"
+    ),
+    option("select: none", "--select; 1 or more", "--method", "mrsf", "--select", "0"),
+    option("select without effect", "--select; mrsf", "--method", "variance", "--select", "3"),
+    option("weights without effect", "--weights-out; mrsf, l21", "--weights-out", "w.parquet"),
+    option(
+        "sselect: lambda above 1",
+        "--lambda; 0 to 1",
+        *("--method", "sselect", "--labels", "LABELS", "--lambda", "2"),
+    ),
+]
