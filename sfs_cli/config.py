@@ -222,10 +222,9 @@ class RankConfig:
 
     def _asking_for_labels(self, method: Method) -> str:
         """Return the options that need labels, for a message."""
-        words = [f"--method {self.method}"]
-        for option in method.needs_by:
-            words.append(f"{flag(option)} {self.method_options()[option]}")
-        return " ".join(words)
+        options = self.method_options()
+        deciding = [f"{flag(option)} {options[option]}" for option in method.needs_by]
+        return " ".join([f"--method {self.method}", *deciding])
 
     def _check_combinations(self) -> None:
         """Check options of methods that decide about each other."""

@@ -29,19 +29,23 @@ METHODS = {
 }
 
 
-def select(folder: Path, X: pd.DataFrame, y: pd.Series, options: list[str], l: int) -> list[str]:
-    """Rank genes by `sfs rank` as a process; return the first l."""
+def select(
+    folder: Path, X: pd.DataFrame, y: pd.Series, options: list[str], count: int
+) -> list[str]:
+    """Rank genes by `sfs rank` as a process; return the first."""
     X.to_parquet(folder / "half.parquet")
     y.to_csv(folder / "half.tsv", sep="\t", index_label="sample")
-    extra = ["--select", str(l)] if "mrsf" in options else []
+    extra = ["--select", str(count)] if "mrsf" in options else []
     done = subprocess.run(
-        [sys.executable, "-m", "sfs_cli", "rank", str(folder / "half.parquet"), *options, *extra]
-        + ["--labels", str(folder / "half.tsv"), "-q"],
+        [
+            *(sys.executable, "-m", "sfs_cli", "rank", str(folder / "half.parquet")),
+            *(*options, *extra, "--labels", str(folder / "half.tsv"), "-q"),
+        ],
         check=True,
         capture_output=True,
         text=True,
     )
-    return [line.split("\t")[1] for line in done.stdout.splitlines()[1 : l + 1]]
+    return [line.split("\t")[1] for line in done.stdout.splitlines()[1 : count + 1]]
 
 
 def redundancy(X: np.ndarray) -> float:

@@ -59,7 +59,9 @@ METHODS = [
     ),
     option("l21: a negative penalty", "--lambda; positive", "--method", "l21", "--lambda", "-1"),
     option(
-        "rfs: gamma is no number", "--gamma", "--method", "rfs", "--gamma", "x", "--labels", "L"
+        "rfs: gamma is no number",
+        "a positive number",
+        *("--method", "rfs", "--labels", "LABELS", "--gamma", "x"),
     ),
     option("gdcov: unknown gamma", "--gamma; one-minus", "--method", "gdcov", "--gamma", "onemin"),
     option("gdcov: unknown definition", "1 or 3", "--method", "gdcov", "--definition", "2"),
