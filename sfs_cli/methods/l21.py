@@ -68,7 +68,9 @@ def _given(options: dict[str, Any]) -> tuple[float | None, float | None]:
         )
     for name, value in (("--lambda", penalty), ("--budget", budget)):
         if value is not None and not (np.isfinite(value) and value > 0):
-            raise InputError(f"{name} {value:g} is not a positive number")
+            raise UsageError(
+                f"{name} {value:g} is not a positive number", hint="give one above zero"
+            )
     return penalty, budget
 
 

@@ -24,6 +24,7 @@ _LONGEST = 0.5
 """A step goes at most to this share of lambda, so that the prediction can be trusted."""
 _ATTEMPTS = 12
 _STRIDES = 64
+_SETTLINGS = 16
 _SLOWEST, _QUICKER = 1e-9, 8.0
 """Where events cannot be told apart, lambda falls by this share, then by ever more."""
 
@@ -104,7 +105,7 @@ class Path:
         """Go on to the next event; tell whether there is one above the floor."""
         before = len(self.events)
         while len(self.events) == before:
-            if self.lam <= self.floor:
+            if self.lam <= self.floor or self.lost:
                 return False
             self._step()
         return True
@@ -224,8 +225,13 @@ class Path:
     def _move(self, point: Point, lam: float, view: _View) -> None:
         self.point, self.lam, self._view = point, min(lam, self.lam), view
 
+    @property
+    def lost(self) -> bool:
+        """Whether rounding hides what enters next."""
+        return self._settled > _SETTLINGS
+
     def _note(self, feature: int, enters: bool) -> None:
-        self._pace = _SLOWEST
+        self._pace, self._settled = _SLOWEST, 0
         view = self._view
         found = optimality(view.residual, self.point, self.lam, float(view.norms.max()))
         self.events.append(Event(self.lam, feature, enters, found))
@@ -252,6 +258,7 @@ class Path:
     def _settle(self, lam: float) -> None:
         """Solve at lam whatever enters or leaves; the order of entry is that of the need for it."""
         before = list(self.active.index)
+        self._settled += 1
         point = settle(self.screen, self.point.d, lam, at_once=1)
         self._move(point, lam, self._see(point, self.active.residual(point.W)))
         for feature in before:
