@@ -129,7 +129,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     for name in BLAS_VARIABLES:  # blocks run beside each other, each on one thread
         os.environ[name] = "1"
     interrupter = _Interrupter()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, interrupter)
     said: dict[str, Messages] = {}
     try:
@@ -165,7 +165,7 @@ class _Interrupter:
 
 
 def _ignore_signals() -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 
 

@@ -135,9 +135,9 @@ def fit_budget(screen: Screen, budget: float, floor: float) -> Fit:
         one that is returned.
     """
     fit = _nothing(screen)
-    low, high = floor, fit.lam
+    low, high = 0.0, fit.lam
     for _ in range(_SOLUTIONS):
-        following = _next_penalty(fit, budget, low, high)
+        following = _next_penalty(fit, budget, (low, high), floor)
         fit = fit_penalty(screen, following, fit)
         if abs(fit.total - budget) <= BUDGET_TOLERANCE * budget:
             return fit
@@ -152,17 +152,17 @@ def fit_budget(screen: Screen, budget: float, floor: float) -> Fit:
     return fit
 
 
-def _next_penalty(fit: Fit, budget: float, low: float, high: float) -> float:
+def _next_penalty(fit: Fit, budget: float, bracket: tuple[float, float], floor: float) -> float:
     """Return where the budget would be met if ``|W|_{2,1}`` were linear in lambda."""
+    low, high = bracket
+    lowest = max(low, floor, fit.lam * SHRINK)
     if not len(fit.point.d):
-        return max(low, fit.lam * SHRINK)
-    per_t = fit.lam * (float(fit.point.tangent().sum()) - fit.total)
-    per_lam = -per_t / fit.lam**2
+        return lowest
+    per_lam = (fit.total - float(fit.point.tangent().sum())) / fit.lam
     guess = fit.lam + (budget - fit.total) / per_lam if per_lam < 0 else np.nan
-    lowest = max(low, fit.lam * SHRINK)
-    if guess < lowest:
-        return lowest if fit.lam * SHRINK >= low else (low + high) / 2
-    return float(guess) if guess < high else (low + high) / 2
+    if guess <= lowest and lowest > low:
+        return lowest
+    return float(guess) if low < guess < high else (low + high) / 2
 
 
 def _nothing(screen: Screen) -> Fit:

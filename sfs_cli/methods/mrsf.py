@@ -63,6 +63,8 @@ def _solution(
     stop = f"{len(entries)} features have entered"
     if len(entries) < select:
         stop = f"only {len(entries)} features can enter where {select} were asked for"
+        if path.lost:
+            stop += ": beyond them, rounding hides what enters next"
         warnings.append(stop)
     if gap > GAP:
         warnings.append(f"the relative duality gap is {gap:.1e} at one of the breakpoints")

@@ -67,7 +67,7 @@ def test_relieff_does_not_depend_on_the_order_of_samples(random: Data) -> None:
 
 def test_relieff_names_a_class_that_is_too_small() -> None:
     codes = np.array([0] * 9 + [1] * 5)
-    with pytest.raises(InputError, match="class tumor has 5 samples, too few for 5") as caught:
+    with pytest.raises(InputError, match="class 'tumor' has 5 samples, too few for 5") as caught:
         relieff_similarity(np.zeros((14, 14)), codes, 5, ["normal", "tumor"])
     assert "at most 4 neighbours" in str(caught.value)
     with pytest.raises(InputError, match="class 1 has 5"):
