@@ -22,6 +22,7 @@ from sfs_cli.methods.base import Context, Solution
 from sfs_cli.methods.classes import class_counts
 from sfs_cli.methods.features import Features, centred_features
 from sfs_cli.methods.qalpha_kernel import solve_kernel
+from sfs_cli.methods.qalpha_mixing import Extrapolation
 from sfs_cli.methods.qalpha_space import Weights, WeightSpace, weights_of
 from sfs_cli.methods.qalpha_supervised import Supervised
 from sfs_cli.methods.qalpha_variants import Basic, Laplacian, PowerEmbedded, Variant
@@ -31,6 +32,9 @@ CLUSTERS = 6
 """The paper's choice for expression data, "to allow for more complex structures"."""
 TOLERANCE = 1e-10
 MAX_CYCLES = 2000
+_NEAR = 1e-2
+"""Steps shorter than this are extrapolated: until then the paper's iteration chooses the optimum
+that it goes to."""
 _SHARE = 0.1
 """The eigenproblem of a cycle is solved to this share of the last change."""
 
@@ -137,11 +141,13 @@ def _cycles(space: WeightSpace, variant: Variant, context: Context) -> _Run:
     """Alternate between alpha and Q until neither changes."""
     run = _Run(space.start())
     change = 1.0
+    extrapolation = Extrapolation()
     for _ in range(MAX_CYCLES):
         last = run.weights
-        run.weights = variant.weigh(space, max(TOLERANCE, _SHARE * change))
-        run.objective.append(variant.update(run.weights.A))
-        change = run.weights.distance(last)
+        found = variant.weigh(space, max(TOLERANCE, _SHARE * change))
+        change = found.distance(last)
+        extrapolation.add(last, found)
+        _advance(run, variant, found, extrapolation if TOLERANCE < change < _NEAR else None)
         context.tell(
             f"cycle {len(run.objective)}: objective {run.objective[-1]:.10g}, change {change:.1e}, "
             f"{space.features.passes} passes"
@@ -150,6 +156,23 @@ def _cycles(space: WeightSpace, variant: Variant, context: Context) -> _Run:
             run.converged = True
             break
     return run
+
+
+def _advance(
+    run: _Run, variant: Variant, found: Weights, extrapolation: Extrapolation | None
+) -> None:
+    """Take the new weights and their Q, or those they lead to where that is at least as good."""
+    value = variant.update(found.A)
+    run.weights = found
+    further = extrapolation.point() if extrapolation and variant.memoryless else None
+    if extrapolation and further:
+        reached = variant.update(further.A)
+        if reached >= value:
+            run.weights, value = further, reached
+        else:
+            extrapolation.clear()
+            variant.update(found.A)
+    run.objective.append(value)
 
 
 def _settled(run: _Run, space: WeightSpace, variant: Variant) -> bool:

@@ -54,6 +54,8 @@ class Supervised:
         between them.
     """
 
+    memoryless = False
+
     def __init__(self, A: np.ndarray, codes: np.ndarray, k: int) -> None:
         self.members = [np.flatnonzero(codes == c) for c in np.unique(codes)]
         self.k = k

@@ -18,7 +18,15 @@ DIRECT_LIMIT = 1000
 
 
 class Variant(Protocol):
-    """A choice of G and of the update of Q."""
+    """A choice of G and of the update of Q.
+
+    Attributes
+    ----------
+    memoryless : bool
+        Whether Q and the objective follow from the affinity matrix alone.
+    """
+
+    memoryless: bool
 
     def form(self, A: np.ndarray) -> np.ndarray:
         """Return T(A) for symmetric matrices, shape (..., n, n), under the present Q."""
@@ -48,6 +56,8 @@ class Basic:
 
     They lead by magnitude, which maximises ``tr(Q' A^2 Q)`` also where weights are negative.
     """
+
+    memoryless = True
 
     def __init__(self, A: np.ndarray, k: int) -> None:
         self.k = k
@@ -84,6 +94,8 @@ class PowerEmbedded(Basic):
     mistake.)
     """
 
+    memoryless = False
+
     def __init__(self, A: np.ndarray, k: int, steps: int = 1, ritz: bool = False) -> None:
         super().__init__(A, k)
         self.steps = steps
@@ -107,6 +119,8 @@ class Laplacian(Basic):
     the start is that of equal weights. Since d follows alpha, outside of what the eigenproblem
     maximises, the objective ``tr(Q' L^2 Q)`` may fall.
     """
+
+    memoryless = False
 
     def __init__(self, A: np.ndarray, k: int) -> None:
         super().__init__(A, k)
