@@ -111,5 +111,5 @@ def _check_memory(n: int, memory: int) -> None:
     if 6 * 8 * n * n > memory:
         raise OutOfMemoryError(
             f"choosing the mix takes graphs of all {n:,} samples, too large for the memory allowed",
-            hint="give --mix, or allow more with --memory",
+            hint="give --lambda, or allow more with --memory",
         )

@@ -106,7 +106,7 @@ def test_a_feature_that_is_constant_where_labels_are_known_says_nothing_of_them(
 def test_features_that_do_not_vary_have_no_score() -> None:
     X, S, y = make_data(2)
     X[:, 0], X[:, 4] = 0, 7
-    context = make_context(X, S=S, codes=y, mix=0.5, select=5)
+    context = make_context(X, S=S, codes=y, lambda_=0.5, select=5)
     found, status = score_all(sselect.prepare(context), context)
     assert (status[0], status[4]) == (Status.ALL_ZERO, Status.CONSTANT)
     assert np.isnan(found[[0, 4]]).all()
@@ -126,7 +126,7 @@ def test_labels_of_two_classes_and_a_mix_from_0_to_1_are_needed() -> None:
 
 def test_the_mix_is_that_of_the_smallest_cut_value() -> None:
     X, S, y = make_data(2)
-    context = make_context(X, S=S, codes=y, mix=None, select=8)
+    context = make_context(X, S=S, codes=y, lambda_=None, select=8)
     scorer = sselect.prepare(context)
     cuts = {}
     for mix in np.arange(11) / 10:
@@ -143,7 +143,7 @@ def test_choosing_the_mix_is_refused_where_it_cannot_be_done() -> None:
     X, S, y = make_data(2)
     with pytest.raises(OutOfMemoryError, match="graphs of all 36 samples") as caught:
         scores(X, S, y, None, memory=1000)
-    assert "--mix" in str(caught.value)
+    assert "--lambda" in str(caught.value)
     with pytest.raises(InputError, match="no feature can be scored"):
         scores(np.zeros_like(X), S, y, None)
 
