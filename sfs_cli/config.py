@@ -45,6 +45,8 @@ GRAPH_OPTIONS: dict[str, tuple[str, ...]] = {
     "file": (),
 }
 """Which options each similarity takes."""
+WITH_POWER = ("power", "ritz", "kernel")
+"""Variants of Q-alpha that take a power."""
 WITH_COEFFICIENTS = ("mrsf", "l21")
 """Methods with coefficients to write."""
 LABEL_GRAPHS = ("label", "relieff")
@@ -238,9 +240,10 @@ class RankConfig:
                 f"--weights-out has no effect: --method {self.method} has no coefficients",
                 hint=f"it goes with --method {', '.join(WITH_COEFFICIENTS)}",
             )
-        if self.power is not None and self.variant != "power":
+        if self.power is not None and self.variant not in WITH_POWER:
             raise UsageError(
-                "--power has no effect on this --variant", hint="it goes with --variant power"
+                "--power has no effect on this --variant",
+                hint=f"it goes with --variant {', '.join(WITH_POWER)}",
             )
         if self.method == "spec" and self.clusters is not None and self.ranking != "phi3":
             raise UsageError(

@@ -58,7 +58,12 @@ _method = section(
     option("--select", type=int, metavar="N", help="Features to select.  [default: 50]"),
     option("--variant", metavar="NAME", help="Of trace-ratio, qalpha and mrmr: see `sfs methods`."),
     option("--definition", type=int, metavar="[1|3]", help="gdcov: of paper.  [default: 3]"),
-    option("--power", type=int, metavar="P", help="qalpha --variant power: embedded products."),
+    option(
+        "--power",
+        type=int,
+        metavar="P",
+        help="qalpha: orthogonal iterations of power and ritz, degree of kernel.",
+    ),
     option(
         "--response",
         metavar="[similarity|lda|svm|pca]",

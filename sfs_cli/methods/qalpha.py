@@ -33,10 +33,10 @@ CLUSTERS = 6
 TOLERANCE = 1e-10
 MAX_CYCLES = 2000
 _NEAR = 1e-2
-"""Steps shorter than this are extrapolated: until then the paper's iteration chooses the optimum
-that it goes to."""
-_SHARE = 0.1
-"""The eigenproblem of a cycle is solved to this share of the last change."""
+"""Until steps are shorter than this, the paper's iteration is followed closely, as it chooses the
+optimum; after that they are extrapolated, and the span grows when they have come to its limits."""
+_FAR_SHARE, _NEAR_SHARE = 0.1, 2.0
+"""The residual allowed to a cycle's eigenvector, in steps."""
 
 
 @dataclass
@@ -144,7 +144,8 @@ def _cycles(space: WeightSpace, variant: Variant, context: Context) -> _Run:
     extrapolation = Extrapolation()
     for _ in range(MAX_CYCLES):
         last = run.weights
-        found = variant.weigh(space, max(TOLERANCE, _SHARE * change))
+        share = _NEAR_SHARE if change < _NEAR else _FAR_SHARE
+        found = variant.weigh(space, max(TOLERANCE, share * change))
         change = found.distance(last)
         extrapolation.add(last, found)
         _advance(run, variant, found, extrapolation if TOLERANCE < change < _NEAR else None)

@@ -25,8 +25,8 @@ from sfs_cli.methods.features import Features
 Form = Callable[[np.ndarray], np.ndarray]
 """The map T of symmetric matrices, shape (..., n, n)."""
 
-LARGEST = 30
-_KEPT = 10
+LARGEST = 60
+_KEPT = 20
 _NOTHING = 1e-13
 """A residual below this share of the eigenvalue is rounding."""
 

@@ -94,8 +94,8 @@ def solve(context: Context) -> Solution:
     t, sizes = reweighted(problem)
     chosen = _first(problem, t, sizes)
     found, sizes, stop = _rounds(problem, chosen, sizes, context)
-    W = _cleaned(problem, chosen, found)
-    return _solution(problem, chosen, W, sizes, stop)
+    rows = _cleaned(problem, chosen, found)
+    return _solution(problem, chosen, rows, sizes, stop)
 
 
 def _one_hot(context: Context, gamma: float) -> np.ndarray:
@@ -183,7 +183,7 @@ def _change(problem: Problem, chosen: _Chosen, sizes: np.ndarray, new: np.ndarra
 
 
 def _cleaned(problem: Problem, chosen: _Chosen, found: Found) -> np.ndarray:
-    """Return the rows of W, shape (p, c), those that vanish set to zero if that is as good.
+    """Return W and the bias, shape (p + 1, c), rows that vanish set to zero if that is as good.
 
     Rows with weight are those whose t outweighs its multiplier; W over them alone, weighted as in
     Algorithm 1, is taken if the objective does not grow by more than rounding.
@@ -200,14 +200,14 @@ def _cleaned(problem: Problem, chosen: _Chosen, found: Found) -> np.ndarray:
     value = float(rows + np.linalg.norm(residual, axis=1).sum())
     if value <= problem.objective[-1] * (1 + _ROUNDING):
         problem.record([value])
-        return U[:p] / problem.gamma
-    return found.U[:p] / problem.gamma
+        return U[: p + 1] / problem.gamma
+    return found.U[: p + 1] / problem.gamma
 
 
 def _solution(
-    problem: Problem, chosen: _Chosen, W: np.ndarray, sizes: np.ndarray, stop: str
+    problem: Problem, chosen: _Chosen, rows: np.ndarray, sizes: np.ndarray, stop: str
 ) -> Solution:
-    features = problem.features
+    features, W = problem.features, rows[:-1]
     score = np.zeros(features.m)
     score[chosen.indices] = np.linalg.norm(W, axis=1)
     pull = np.minimum(sizes, 1.0)
@@ -232,6 +232,7 @@ def _solution(
         coefficients=(chosen.indices[weighty], W[weighty]),
         facts={
             "gamma": problem.gamma,
+            "bias": rows[-1],
             "relative_gap": problem.gap,
             "features_with_weight": len(weighty),
             "features_looked_at_closely": len(chosen.indices),
