@@ -186,7 +186,7 @@ def write_tenx_folder(folder: Path, matrix, features, samples) -> Path:
     genes = "".join(f"ID{i}\t{name}\tGene Expression\n" for i, name in enumerate(features))
     members = {"features": genes, "barcodes": "".join(f"{name}\n" for name in samples)}
     for name, text in members.items():
-        (folder / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode()))
+        (folder / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
     (folder / "matrix.mtx.gz").write_bytes(gzip.compress(coordinates(matrix).encode()))
     return folder
 

@@ -32,7 +32,7 @@ def write(tmp_path):
         "label\ns1\ttumour\ns2\tnormal\n",
         "\ufeffid\tlabel\ns1\ttumour\ns2\tnormal\ns3\tNA\ns4\t\n",
         "# note\nid\tlabel\ns1\ttumour\ns1\ttumour\ns2\tnormal\n\n",
-        gzip.compress(b"id\tlabel\ns1\ttumour\ns2\tnormal\n"),
+        gzip.compress(b"id\tlabel\ns1\ttumour\ns2\tnormal\n", mtime=0),
     ],
 )
 def test_labels_of_many_dialects(write, text):
