@@ -23,7 +23,7 @@ from sfs_cli.methods.classes import class_counts
 from sfs_cli.methods.features import Features, centred_features
 from sfs_cli.methods.qalpha_kernel import solve_kernel
 from sfs_cli.methods.qalpha_mixing import Extrapolation
-from sfs_cli.methods.qalpha_space import Weights, WeightSpace, weights_of
+from sfs_cli.methods.qalpha_space import NOTHING, Weights, WeightSpace, weights_of
 from sfs_cli.methods.qalpha_supervised import Supervised
 from sfs_cli.methods.qalpha_variants import Basic, Laplacian, PowerEmbedded, Variant
 
@@ -32,10 +32,11 @@ CLUSTERS = 6
 """The paper's choice for expression data, "to allow for more complex structures"."""
 TOLERANCE = 1e-10
 MAX_CYCLES = 2000
+_ROUNDING = 1e-13
 _NEAR = 1e-2
 """Until steps are shorter than this, the paper's iteration is followed closely, as it chooses the
 optimum; after that they are extrapolated, and the span grows when they have come to its limits."""
-_FAR_SHARE, _NEAR_SHARE = 0.1, 2.0
+_FAR_SHARE, _NEAR_SHARE = 0.1, 10.0
 """The residual allowed to a cycle's eigenvector, in steps."""
 
 
@@ -168,7 +169,7 @@ def _advance(
     further = extrapolation.point() if extrapolation and variant.memoryless else None
     if extrapolation and further:
         reached = variant.update(further.A)
-        if reached >= value:
+        if reached >= value - _ROUNDING * abs(value):
             run.weights, value = further, reached
         else:
             extrapolation.clear()
@@ -178,8 +179,8 @@ def _advance(
 
 def _settled(run: _Run, space: WeightSpace, variant: Variant) -> bool:
     """Tell by one pass whether alpha is the eigenvector of the G that it leads to."""
-    R, _ = space.residual(variant.form, run.weights)
-    space.expand(R, 1e-12 * abs(run.weights.value))
+    R, _ = space.residual(variant, run.weights)
+    space.expand(R, NOTHING * abs(run.weights.value))
     run.residual = space.last_norm / abs(run.weights.value)
     return run.residual <= 10 * TOLERANCE
 

@@ -13,8 +13,8 @@ of all vectors so far (Rayleigh-Ritz), and a pass is made only for a residual th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg
@@ -22,13 +22,22 @@ from scipy import linalg
 from sfs_cli.compute.spans import Span
 from sfs_cli.methods.features import Features
 
-Form = Callable[[np.ndarray], np.ndarray]
-"""The map T of symmetric matrices, shape (..., n, n)."""
-
 LARGEST = 60
 _KEPT = 20
-_NOTHING = 1e-13
-"""A residual below this share of the eigenvalue is rounding."""
+NOTHING = 1e-11
+"""A residual below this share of the eigenvalue may be rounding, and is not added."""
+
+
+class Form(Protocol):
+    """What G is made of."""
+
+    def form(self, A: np.ndarray) -> np.ndarray:
+        """Return T(A) for symmetric matrices, shape (..., n, n)."""
+        ...
+
+    def energies(self, A: np.ndarray) -> np.ndarray:
+        """Return ``<T(A_i), A_j>`` of symmetric matrices, shape (q, n, n), as (q, q)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,8 @@ class WeightSpace:
         self.last_norm = 0.0
         self._B = np.empty((self.limit, n, n))
         self._A = np.empty((self.limit, n, n))
-        self.expand(np.eye(n))
+        self._gram = np.empty((self.limit, self.limit))
+        self.expand(np.eye(n) - 1 / n)
 
     def start(self) -> Weights:
         """Return the weight vector of equal weights."""
@@ -100,6 +110,7 @@ class WeightSpace:
         self._B[self._size] = B / self.last_norm
         self._A[self._size] = A / self.last_norm
         self._size += 1
+        self._compare(self._size - 1)
         return True
 
     def leading(self, form: Form) -> Weights:
@@ -122,7 +133,7 @@ class WeightSpace:
         size : float
             About its norm, relative to the eigenvalue. The norm itself would cost a pass.
         """
-        image = form(weights.A)
+        image = form.form(weights.A)
         value = float(np.vdot(image, weights.A))
         R = image - value * weights.B
         size = np.linalg.norm(R) * np.linalg.norm(weights.A) / abs(value)
@@ -131,7 +142,9 @@ class WeightSpace:
     def grow(self, form: Form, weights: Weights, tolerance: float) -> bool:
         """Add the residual of an eigenvector, and tell whether it was more than the tolerance."""
         R, size = self.residual(form, weights)
-        return size > tolerance and self.expand(R, _NOTHING * abs(weights.value))
+        if size <= tolerance or not self.expand(R, NOTHING * abs(weights.value)):
+            return False
+        return self.last_norm > tolerance * abs(weights.value)
 
     def improve(self, form: Form, tolerance: float) -> Weights:
         """Return the leading eigenvector of G to a relative residual, about."""
@@ -142,11 +155,8 @@ class WeightSpace:
 
     def _ritz(self, form: Form) -> tuple[np.ndarray, np.ndarray]:
         q = self._size
-        A = self._A[:q].reshape(q, -1)
-        projected = form(self._A[:q]).reshape(q, -1) @ A.T
-        gram = self._B[:q].reshape(q, -1) @ A.T
-        values, vectors = linalg.eigh((projected + projected.T) / 2, (gram + gram.T) / 2)
-        return values, vectors
+        projected = form.energies(self._A[:q])
+        return linalg.eigh((projected + projected.T) / 2, self._gram[:q, :q])
 
     def _combined(self, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         q = self._size
@@ -158,6 +168,15 @@ class WeightSpace:
         self._size = len(pairs)
         for i, (B, A) in enumerate(pairs):
             self._B[i], self._A[i] = B, A
+        for i in range(self._size):
+            self._compare(i)
+
+    def _compare(self, i: int) -> None:
+        """Take the inner products of a weight vector with all."""
+        q = self._size
+        own = self._B[:q].reshape(q, -1) @ self._A[i].ravel()
+        own += self._A[:q].reshape(q, -1) @ self._B[i].ravel()
+        self._gram[i, :q] = self._gram[:q, i] = own / 2
 
 
 def moments(features: Features, B: np.ndarray) -> tuple[np.ndarray, float]:

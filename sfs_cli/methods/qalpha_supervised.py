@@ -7,15 +7,15 @@ L. Wolf and A. Shashua, JMLR 6, 2005, Def. 6. The affinity matrix of classes g a
 
 with one singular value between classes and gamma 0.5, the paper's typical choices.
 
-Turning between alpha and all ``Q^gh`` as in the paper need not converge: within a class both
-maximise, but between two, alpha lowers what ``Q^gh`` raises, and on the leukaemia data the two go
-back and forth for ever. Between classes they are therefore solved together, as the saddle point
-they make: ``sigma_1^2(A^gh)`` is the largest ``tr(A^gh P A^gh')`` over matrices P without negative
-eigenvalues and with trace 1, which replaces ``Q^gh Q^gh'``. By duality alpha is the leading
-eigenvector of G for the P that make its eigenvalue smallest, a smooth convex problem. Where the
-leading singular value is simple, P is ``Q^gh Q^gh'`` of its vector and this is a point where the
-paper's iteration stands still; where alpha has pressed the two leading ones down to the same
-height, P is a mixture. The objective cannot fall from one cycle to the next.
+Turning between alpha and all ``Q^gh`` as in the paper need not settle: within a class both
+maximise, but between two, alpha lowers what ``Q^gh`` raises, and on the leukaemia data of the
+tests the two go back and forth for ever. Between classes they are therefore solved together, as
+the saddle point they make: ``sigma_1^2(A^gh)`` is the largest ``tr(A^gh P A^gh')`` over matrices P
+without negative eigenvalues and with trace 1, which stand for ``Q^gh Q^gh'``. By duality alpha is
+the leading eigenvector of G for the P that make its eigenvalue smallest, a smooth convex problem.
+Where the leading singular value is simple, P comes out as ``Q^gh Q^gh'`` and alpha as a point
+where the paper's iteration stands still; where alpha has pressed the two leading ones down to the
+same value, P is a mixture. The objective cannot fall from one cycle to the next.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from sfs_cli.methods.qalpha_space import Weights, WeightSpace
 from sfs_cli.methods.qalpha_variants import leading_eigenvectors, symmetric
 
 GAMMA = 0.5
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-11
+_ROUNDING = 1e-14
 _MAX_STEPS = 500
 _MAX_HALVINGS = 40
 
@@ -77,6 +78,11 @@ class Supervised:
             out[place] = (1.0 if g == h else -GAMMA) * (A[place] @ P)
         return symmetric(out)
 
+    def energies(self, A: np.ndarray) -> np.ndarray:
+        """Return ``<T(A_i), A_j>``."""
+        q = len(A)
+        return self.form(A).reshape(q, -1) @ A.reshape(q, -1).T
+
     def weigh(self, space: WeightSpace, tolerance: float) -> Weights:
         """Return alpha of the saddle point between alpha and the P between classes.
 
@@ -84,7 +90,7 @@ class Supervised:
         by a residual that matters. The span holds the last alpha, so the objective cannot fall.
         """
         found = self._saddle(space)
-        while space.grow(self.form, found, tolerance):
+        while space.grow(self, found, tolerance):
             found = self._saddle(space)
         self._value = found.value
         return found
@@ -94,15 +100,16 @@ class Supervised:
 
         By its gradient ``-gamma A^gh' A^gh``, projected, with steps of Barzilai and Borwein.
         """
-        found = space.leading(self.form)
+        found = space.leading(self)
         for _ in range(_MAX_STEPS):
             slopes = {pair: self._moment(found.A, pair) for pair in self.pairs}
-            if self._excess(slopes) <= _TOLERANCE * abs(found.value):
-                break
+            old = {pair: self.P[pair] for pair in self.pairs}
             after = self._descend(space, found, slopes)
             if after is None:
                 break
             found = after
+            if max(float(np.linalg.norm(self.P[q] - old[q])) for q in self.pairs) <= _TOLERANCE:
+                break
         return found
 
     def update(self, A: np.ndarray) -> float:
@@ -121,12 +128,6 @@ class Supervised:
         block = A[np.ix_(self.members[pair[0]], self.members[pair[1]])]
         return block.T @ block
 
-    def _excess(self, slopes: Blocks) -> float:
-        """Return a bound of how far the eigenvalue is above that of the saddle point."""
-        return GAMMA * sum(
-            float(linalg.norm(M, 2)) - float(np.vdot(self.P[pair], M)) for pair, M in slopes.items()
-        )
-
     def _descend(self, space: WeightSpace, found: Weights, slopes: Blocks) -> Weights | None:
         """Move the P between classes so that the eigenvalue of G falls; None where it cannot."""
         old = {pair: self.P[pair] for pair in self.pairs}
@@ -135,8 +136,8 @@ class Supervised:
         for _ in range(_MAX_HALVINGS):
             for pair, M in slopes.items():
                 self.P[pair] = spectral_simplex(old[pair] + step * M)
-            after = space.leading(self.form)
-            if after.value <= found.value:
+            after = space.leading(self)
+            if after.value <= found.value + _ROUNDING * abs(found.value):
                 self._step = self._next_step(old, slopes, after.A, step)
                 return after
             step /= 4

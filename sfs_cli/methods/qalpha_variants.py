@@ -32,6 +32,10 @@ class Variant(Protocol):
         """Return T(A) for symmetric matrices, shape (..., n, n), under the present Q."""
         ...
 
+    def energies(self, A: np.ndarray) -> np.ndarray:
+        """Return ``<T(A_i), A_j>`` of symmetric matrices, shape (q, n, n), as (q, q)."""
+        ...
+
     def weigh(self, space: WeightSpace, tolerance: float) -> Weights:
         """Return the weights under the present Q, to a relative residual."""
         ...
@@ -67,9 +71,14 @@ class Basic:
         """Return ``(A QQ' + QQ' A) / 2``."""
         return symmetric((A @ self.Q) @ self.Q.T)
 
+    def energies(self, A: np.ndarray) -> np.ndarray:
+        """Return ``<A_i Q, A_j Q>``."""
+        images = (A @ self.Q).reshape(len(A), -1)
+        return images @ images.T
+
     def weigh(self, space: WeightSpace, tolerance: float) -> Weights:
         """Return the leading eigenvector of G."""
-        return space.improve(self.form, tolerance)
+        return space.improve(self, tolerance)
 
     def update(self, A: np.ndarray) -> float:
         """Take the leading eigenvectors; return the sum of squares of their eigenvalues."""
@@ -130,6 +139,10 @@ class Laplacian(Basic):
         """Return ``T(A)`` as above."""
         B = symmetric((self._shifted(A) @ self.Q) @ self.Q.T)
         return self._shifted(B)
+
+    def energies(self, A: np.ndarray) -> np.ndarray:
+        """Return ``<L_i Q, L_j Q>``."""
+        return super().energies(self._shifted(A))
 
     def update(self, A: np.ndarray) -> float:
         """Take d from A, multiply Q by L and make it orthonormal; return ``tr(Q' L^2 Q)``."""

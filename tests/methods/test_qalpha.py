@@ -84,23 +84,35 @@ def test_supervised_equals_its_twin_on_real_data_where_turning_settles(
     np.testing.assert_allclose(found.score, alphas[-1], atol=1e-8)
 
 
-def test_supervised_finds_the_saddle_point_where_turning_goes_back_and_forth(
+def test_supervised_stands_still_where_the_papers_turning_goes_back_and_forth(
     shared_data: Path,
 ) -> None:
     X, y = real(shared_data, "allaml", 1500)
     parts = oracle.classes(X, y)
     values = [oracle.supervised_value(parts, a, 2) for a in oracle.supervised(X, y, 2, 12)[1:]]
-    assert min(np.diff(values)) < -1  # the paper's own iteration falls
+    assert min(np.diff(values)) < -1
     found = solve(X, "supervised", None, codes=y)
     assert found.converged
-    value = oracle.supervised_value(parts, found.score, 2)
-    assert value > max(values)
-    assert value == pytest.approx(found.objective[-1], rel=1e-8)
-    residual, spread, G = oracle.saddle(X, y, found.score, 2)
-    assert residual < 1e-7
-    assert spread < 1e-7  # the two leading singular values between the classes are equal
-    np.testing.assert_allclose(oracle.largest(G), found.score, atol=1e-8)
     assert found.score.min() >= -1e-10
+    G = oracle.supervised_g(parts, oracle.projections(parts, found.score, 2))
+    np.testing.assert_allclose(oracle.largest(G), found.score, atol=1e-8)
+    value = oracle.supervised_value(parts, found.score, 2)
+    assert value == pytest.approx(found.objective[-1], rel=1e-10)
+    assert value > max(values)
+
+
+@pytest.mark.parametrize("seed", [2, 4])
+def test_supervised_mixes_vectors_between_classes_whose_singular_values_are_equal(
+    seed: int,
+) -> None:
+    X, _ = case(seed)
+    y = np.random.default_rng(seed).integers(0, 2, len(X))
+    found = solve(X, "supervised", None, codes=y)
+    assert found.converged
+    residual, spread, G = oracle.saddle(X, y, found.score, 2)
+    assert spread < 1e-8
+    assert residual < 1e-8
+    np.testing.assert_allclose(oracle.largest(G), found.score, atol=1e-7)
 
 
 @pytest.mark.parametrize("variant", ["basic", "power", "ritz", "supervised", "kernel"])
