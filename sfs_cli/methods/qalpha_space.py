@@ -26,6 +26,8 @@ LARGEST = 60
 _KEPT = 20
 NOTHING = 1e-11
 """A residual below this share of the eigenvalue may be rounding, and is not added."""
+DEPENDENT = 1e-8
+"""A vector of which no more than this (of its square) is new lies in the span."""
 
 
 class Form(Protocol):
@@ -111,7 +113,22 @@ class WeightSpace:
         self._A[self._size] = A / self.last_norm
         self._size += 1
         self._compare(self._size - 1)
+        if self._is_dependent():
+            self._size -= 1
+            return False
         return True
+
+    def _is_dependent(self) -> bool:
+        """Tell whether the newest vector lies in the span of the others, as few features make it.
+
+        A residual is orthogonal to the span but for rounding, so that nothing else is close to it.
+        """
+        q = self._size - 1
+        if q == 0:
+            return False
+        products = self._gram[:q, q]
+        rest = 1 - products @ np.linalg.lstsq(self._gram[:q, :q], products, rcond=None)[0]
+        return bool(rest <= DEPENDENT)
 
     def leading(self, form: Form) -> Weights:
         """Return the Ritz vector of the largest eigenvalue of G in the span."""

@@ -267,3 +267,15 @@ def test_the_projection_on_matrices_of_trace_one_is_the_nearest() -> None:
         v = rng.normal(size=5)
         other = np.outer(v, v) / (v @ v)
         assert np.vdot(A + A.T - P, other - P) <= 1e-9  # the angle at a nearest point
+
+
+@pytest.mark.parametrize("variant", ["basic", "power", "ritz", "laplacian"])
+def test_collinear_and_equal_features_are_no_obstacle(variant: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 3))
+    X = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 1] - X[:, 2], 2 * X[:, 0]])
+    context = make_context(X, variant=variant, clusters=6, power=None)
+    found = qalpha.solve(context)
+    assert np.isfinite(found.score).all()
+    assert found.converged
+    assert found.score[5] == pytest.approx(found.score[0], abs=1e-8)
