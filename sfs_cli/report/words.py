@@ -17,8 +17,12 @@ def summary(data: ReportData) -> list[str]:
         sentences.append(f"{leaders}.")
     if data.elbow:
         sentences.append(_bend(data.elbow, scored))
-    if data.n_unscored:
-        sentences.append(f"{counted(data.n_unscored, 'feature')} could not be scored.")
+    passed_over = data.reasons.get("not selected", 0)
+    if passed_over:
+        sentences.append(f"{counted(passed_over, 'feature')} were not selected.")
+    if data.n_unscored > passed_over:
+        failed = counted(data.n_unscored - passed_over, "feature")
+        sentences.append(f"{failed} could not be scored.")
     return sentences
 
 

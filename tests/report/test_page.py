@@ -176,3 +176,8 @@ def test_scores_beyond_any_axis_are_left_out_of_the_charts(usual: ReportData) ->
 def test_a_doi_becomes_a_link(reference: str, target: str) -> None:
     assert f'<a href="https://doi.org/{target}">' in linked(reference)
     assert "<a" not in linked("Chapter 10.1 of the book")
+
+
+def test_features_that_were_not_selected_are_not_said_to_have_failed(usual: ReportData) -> None:
+    html = render(replace(usual, n_unscored=10, reasons={"not selected": 8, "constant": 2}))
+    assert "8 features were not selected. 2 features could not be scored." in html
