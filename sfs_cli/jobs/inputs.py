@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from sfs_cli.compute.memory import format_size
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import InputError, UsageError, listed
 from sfs_cli.io.base import MatrixReader, ReadOptions
@@ -24,6 +25,8 @@ from sfs_cli.store.spread import COARSE
 
 BLOCK_PART = 32
 """A reader's block is at most this part of the memory that is allowed."""
+PARQUET_COLUMN = 512 << 10
+"""What a page of each column of a Parquet file, and its dictionary, take while it is decoded."""
 HELD_PART = 4
 """A matrix is held in memory up to this part of what is allowed."""
 _STORE_HINT = "leave it out, or give it to `sfs convert` when the store is built"
@@ -131,6 +134,7 @@ def load(
     try:
         rows, why = decide(reader, _rows(config), known_samples)
         messages.note(f"{path.name} ({reader.format}): {why}")
+        _tell_of_columns(reader, memory, messages)
         options = BuildOptions(
             rows=rows,
             dtype=storage_dtype(config),
@@ -144,6 +148,16 @@ def load(
         reader.close()
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
     return Opened(built.matrix, facts, reader.annotations.graphs)
+
+
+def _tell_of_columns(reader: MatrixReader, memory: int, messages: Messages) -> None:
+    """Say so where decoding the columns of a Parquet file side by side takes more than is allowed."""
+    needed = PARQUET_COLUMN * len(reader.column_ids)
+    if reader.format == "parquet" and needed > memory:
+        messages.note(
+            f"decoding {len(reader.column_ids):,} Parquet columns takes about "
+            f"{format_size(needed)}, whatever --memory says; text and h5ad take less"
+        )
 
 
 def _build(reader: MatrixReader, options: BuildOptions, messages: Messages) -> Built:
