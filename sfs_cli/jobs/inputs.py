@@ -151,11 +151,11 @@ def load(
 
 
 def _tell_of_columns(reader: MatrixReader, memory: int, messages: Messages) -> None:
-    """Say so where decoding the columns of a Parquet file side by side takes more than is allowed."""
+    """Say so where decoding Parquet columns side by side may take more than is allowed."""
     needed = PARQUET_COLUMN * len(reader.column_ids)
     if reader.format == "parquet" and needed > memory:
         messages.note(
-            f"decoding {len(reader.column_ids):,} Parquet columns takes about "
+            f"decoding {len(reader.column_ids):,} Parquet columns may take up to "
             f"{format_size(needed)}, whatever --memory says; text and h5ad take less"
         )
 
