@@ -85,6 +85,10 @@ class OutputExistsError(SfsError):
     exit_code = ExitCode.OUTPUT_EXISTS
 
 
+class OutputBusyError(OutputExistsError):
+    """Another run is writing the output."""
+
+
 class NotConvergedError(SfsError):
     """A solver stopped before it had converged, and the user asked for that to be an error."""
 
@@ -95,6 +99,12 @@ class MissingExtraError(SfsError):
     """An optional dependency is not installed."""
 
     exit_code = ExitCode.MISSING_EXTRA
+
+
+class TimeLimitError(SfsError):
+    """The time that was allowed is up."""
+
+    exit_code = ExitCode.TERMINATED
 
 
 class OutOfMemoryError(SfsError):

@@ -36,6 +36,8 @@ class Messages:
     def __init__(self, verbosity: int = NORMAL, log_file: Path | None = None) -> None:
         self.verbosity = verbosity
         self.warnings: list[str] = []
+        self._stage: tuple[str, int | None] = ("", None)
+        self._done = 0
         self._console: Console | None = None
         self._log_file = log_file
         if log_file is not None:
@@ -85,15 +87,33 @@ class Messages:
     @contextmanager
     def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
         """Show a bar on a terminal; give what advances it."""
+        self._stage, self._done = (title, total), 0
         if self.verbosity < NORMAL or not sys.stderr.isatty():
-            yield lambda _count: None
+            yield self._count
             return
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
         with Progress(*columns, console=self.console, transient=True) as bar:
             task = bar.add_task(title, total=total)
-            yield lambda count: bar.advance(task, count)
+
+            def advance(count: int) -> None:
+                self._count(count)
+                bar.advance(task, count)
+
+            yield advance
+
+    def reached(self) -> str:
+        """Return how far the work has come, for a message."""
+        title, total = self._stage
+        if not title or not self._done:
+            return title or "nothing was read yet"
+        if total and self._done <= total:
+            return f"{title}: {100 * self._done // total}%"
+        return f"{title}: {self._done:,}"
+
+    def _count(self, count: int) -> None:
+        self._done += count
 
     def _write(self, kind: str, text: str) -> None:
         if self._log_file is None:

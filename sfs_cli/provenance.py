@@ -13,14 +13,15 @@ NAME = "run.json"
 def versions() -> dict[str, str]:
     """Return the versions of this package and of what its numbers depend on."""
     import platform
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    names = ("numpy", "scipy", "pyarrow")
-    return {
-        "sfs": version("sfs-cli"),
-        "python": platform.python_version(),
-        **{name: version(name) for name in names},
-    }
+    found = {"sfs": version("sfs-cli"), "python": platform.python_version()}
+    for name in ("numpy", "scipy", "pyarrow", "numba"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue  # an extra that is not installed
+    return found
 
 
 def describe_input(path: Path) -> dict[str, Any]:
@@ -45,23 +46,33 @@ def fingerprint(options: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
     options : dict
         Every option that changes the result.
     inputs : list of dict
-        ``role`` (the option that named it) and ``sha256`` of each input, and ``column`` where only
-        one of a table is read.
+        ``role`` (the option that named it) and ``sha256`` of each input, and ``column`` or
+        ``part`` where not all of it is read.
     """
     # where a file lies does not matter, what it holds and which part of it is read does
     paths = {i["role"] for i in inputs}
+    kept = ("role", "sha256", "column", "part")
+    sources = [
+        [name, {k: v for k, v in source.items() if f"source.{name}.{k}" not in paths}]
+        for name, source in options.get("source", {}).items()
+    ]
     known = {
         "sfs": versions()["sfs"],
-        "options": {k: v for k, v in options.items() if k not in paths},
-        "inputs": [{k: i[k] for k in ("role", "sha256", "column") if k in i} for i in inputs],
+        "options": {k: v for k, v in options.items() if k not in paths} | {"source": sources},
+        "inputs": [{k: i[k] for k in kept if k in i} for i in inputs],
     }
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
 def read_run(folder: Path) -> dict[str, Any] | None:
     """Return the ``run.json`` of an earlier run, or None where there is none that can be read."""
+    return read_record(folder / NAME)
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """Return a record of provenance, or None where there is none that can be read."""
     try:
-        content = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) else None

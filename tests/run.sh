@@ -19,6 +19,13 @@ if [ "${CHECKS:-all}" = all ]; then
     "$venv/bin/ruff" check .
     "$venv/bin/ruff" format --check .
     "$venv/bin/mypy"
+    # Snakemake and nf-core pin much of their own: an environment apart, which tests/workflows find
+    tools=$venv-workflows
+    [ -x "$tools/bin/snakemake" ] || {
+        "$python" -m venv "$tools"
+        "$tools/bin/python" -m pip install --quiet "snakemake>=9" "nf-core>=4.2"
+    }
+    export SFS_SNAKEMAKE=$tools/bin/snakemake SFS_NF_CORE=$tools/bin/nf-core
 fi
 "$venv/bin/python" -m pytest -n 2 --dist loadgroup "$@"
 

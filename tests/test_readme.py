@@ -16,7 +16,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def console_blocks() -> list[list[str]]:
     blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
-    commands = [re.findall(r"^\$ (.*)$", block, re.MULTILINE) for block in blocks]
+    joined = [re.sub(r"\\\n\s*", "", block) for block in blocks]
+    commands = [re.findall(r"^\$ (.*)$", block, re.MULTILINE) for block in joined]
     return [c for c in commands if not c[0].startswith(("pip install", "tests/"))]
 
 
@@ -39,11 +40,12 @@ def test_commands_of_a_block_succeed_in_order(commands: list[str], folder: Path)
         done = run(command, folder)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         if match := re.search(r"--out (\S+)", command):
-            assert (folder / match[1] / "run.json").is_file()
+            out = folder / match[1]
+            assert (out if out.suffix else out / "run.json").is_file()
 
 
 def test_second_run_is_up_to_date(folder: Path) -> None:
-    command = "sfs rank sample_data/expression.csv --out results"
+    command = "sfs rank --config sample_data/run.yaml --out results"
     assert "up to date" not in run(command, folder).stderr
     assert "up to date" in run(command, folder).stderr
 
@@ -59,7 +61,8 @@ def test_python_example_runs(folder: Path) -> None:
 
 
 def test_every_method_and_similarity_is_in_the_readme() -> None:
-    from sfs_cli.config import METHODS, SIMILARITIES
+    from sfs_cli.config import METHODS
+    from sfs_cli.graph.options import SIMILARITIES
 
     for name in (*METHODS, *SIMILARITIES):
         assert f"`{name}" in README, name

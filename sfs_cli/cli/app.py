@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 
 VERBS = {
     "rank": "Rank the features of a matrix (the main job).",
+    "plan": "Tell what a ranking will take: passes, memory and time.",
+    "shard": "Rank in shares, which many machines compute.",
+    "aggregate": "Make one ranking of several.",
+    "fuse": "Fuse knowledge sources to one similarity between samples.",
     "inspect": "Tell what a matrix file holds and how it would be read.",
     "convert": "Build a store, which is read faster and by blocks.",
+    "config": "Check a configuration file, or print what it may hold.",
     "methods": "List the methods: what each needs, costs and cites.",
 }
 """The verbs in the order of the help, each a module of this package with a `command`."""
@@ -136,9 +141,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
         return int(app(arguments, prog_name="sfs", standalone_mode=False, obj=said) or 0)
     except Interrupted as stop:
-        _ignore_signals()
-        click.echo("interrupted; nothing half-written was left", err=True)
-        return stop.exit_code
+        return _say_interrupted(stop)
     except click.ClickException as error:
         return _explain(_usage_error(error), said)
     except click.exceptions.Exit as stop:
@@ -147,6 +150,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _close_stdout()
         return int(ExitCode.OK)
     except Exception as error:
+        if interrupter.raised is not None:  # a library that was being imported made another of it
+            return _say_interrupted(interrupter.raised)
         return _explain(error, said)
 
 
@@ -155,13 +160,22 @@ class _Interrupter:
 
     def __init__(self) -> None:
         self._since = float("-inf")
+        self.raised: Interrupted | None = None
 
     def __call__(self, number: int, _frame: FrameType | None) -> None:
         now = time.monotonic()
         if now - self._since < TIDYING_SECONDS:
             return
         self._since = now
-        raise Interrupted(number)
+        signal.setitimer(signal.ITIMER_REAL, 0)  # no time limit interrupts the tidying up
+        self.raised = Interrupted(number)
+        raise self.raised
+
+
+def _say_interrupted(stop: Interrupted) -> int:
+    _ignore_signals()
+    click.echo("interrupted; nothing half-written was left", err=True)
+    return stop.exit_code
 
 
 def _ignore_signals() -> None:
@@ -193,7 +207,10 @@ def _usage_error(error: click.ClickException) -> UsageError:
     if isinstance(error, click.NoSuchOption):
         what = f"there is no option {error.option_name}"
         if error.possibilities:
-            hint = f"did you mean {' or '.join(sorted(error.possibilities)[:3])}? {hint}"
+            from difflib import get_close_matches
+
+            close = get_close_matches(error.option_name, sorted(error.possibilities), 3, 0)
+            hint = f"did you mean {' or '.join(close)}? {hint}"
     return UsageError(what[:1].lower() + what[1:], where=command, hint=hint)
 
 

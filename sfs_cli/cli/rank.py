@@ -8,30 +8,12 @@ import click
 
 from sfs_cli.cli import options
 from sfs_cli.cli.sections import SectionCommand, option, section
-from sfs_cli.config import FORMATS, METHODS, SIMILARITIES
+from sfs_cli.config import FORMATS, METHODS
+from sfs_cli.graph.options import SIMILARITIES
 
-_input = section(
-    "Input",
-    *options.READING,
-    option("--transform", metavar="STEPS", help="Steps in order, such as cpm,log1p,zscore."),
-    option(
-        "--missing",
-        default="error",
-        show_default=True,
-        metavar="[error|drop|mean]",
-        help="Refuse missing values, leave such features out, or fill by their mean.",
-    ),
-    option("--labels", metavar="FILE[:COLUMN] or obs:KEY", help="Class of each sample."),
-    option(
-        "--samples",
-        default="error",
-        show_default=True,
-        metavar="[error|intersect]",
-        help="Refuse samples without a label, or leave them out.",
-    ),
-)
+INPUT = section("Input", options.CONFIG, *options.READING, *options.PREPARING)
 
-_method = section(
+METHOD = section(
     "Method",
     option(
         "--method",
@@ -77,6 +59,18 @@ _method = section(
         metavar="L",
         help="l21: the penalty. sselect: weight of the graph, 0 to 1.",
     ),
+    option("--then", metavar="[spec|gdcov|mrsf]", help="msfs, kogs: what scores.  [default: spec]"),
+    option(
+        "--members",
+        metavar="METHODS",
+        callback=options.split_words,
+        help="kogs: methods such as spec,fisher whose rankings are aggregated.",
+    ),
+    option(
+        "--how",
+        metavar="[borda|median|geometric|rra|mc4]",
+        help="kogs: how rankings are aggregated.  [default: borda]",
+    ),
     option("--budget", type=float, metavar="T", help="l21: sum of the norms of coefficients."),
     option(
         "--on-no-convergence",
@@ -88,7 +82,7 @@ _method = section(
     option("--seed", type=int, default=0, show_default=True, help="Of what is random."),
 )
 
-_graph = section(
+GRAPH = section(
     "Sample graph",
     option(
         "--similarity",
@@ -107,11 +101,27 @@ _graph = section(
     option("--beta", type=float, metavar="B", help="Time of the diffusion.  [default: 1]"),
 )
 
+SOURCES = section(
+    "Knowledge sources",
+    *options.SOURCES,
+    option(
+        "--leave-one-out/--no-leave-one-out",
+        default=True,
+        show_default=True,
+        help="Rank without each source too, to tell what it changed.",
+    ),
+)
+
 _output = section(
     "Output",
     option("--out", metavar="DIR", help="Write ranking, report and provenance into this folder."),
     option(
-        "--format", "format", default="tsv", show_default=True, metavar=f"[{'|'.join(FORMATS)}]"
+        "--format",
+        "format",
+        default="tsv",
+        show_default=True,
+        metavar=f"[{'|'.join(FORMATS)}]",
+        help="Of the ranking.",
     ),
     option("--digits", type=int, default=10, show_default=True, help="Significant digits."),
     option("--write-h5ad", metavar="FILE", help="Copy the h5ad input with the scores in var."),
@@ -121,22 +131,45 @@ _output = section(
 
 _running = section(
     "Running",
-    option("--threads", type=int, metavar="N", help="Threads.  [default: all that are allowed]"),
+    option(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="Threads, or processes of --executor dask.  [default: all that are allowed]",
+    ),
     *options.RUNNING,
+    option(
+        "--executor",
+        default="local",
+        show_default=True,
+        metavar="[local|dask|dask:ADDRESS]",
+        help="Threads, processes of Dask on this machine, or a Dask cluster that runs already: "
+        "dask:tcp://HOST:PORT.",
+    ),
     option("--block-size", type=int, metavar="N", help="Features per block.  [default: by shape]"),
+    option(
+        "--resume",
+        is_flag=True,
+        help="Keep what is done beside --out until all is, and go on where a run was stopped.",
+    ),
+    options.TIME_LIMIT,
     option("--dry-run", is_flag=True, help="Print the plan and stop."),
     *options.TALKING,
 )
 
 
 @click.command(cls=SectionCommand, short_help="Rank the features of a matrix.")
-@click.argument("matrix", metavar="MATRIX")
-@_input
-@_method
-@_graph
+@click.argument("matrix", metavar="[MATRIX]", required=False)
+@INPUT
+@METHOD
+@GRAPH
+@SOURCES
 @_output
 @_running
+@click.pass_context
 def command(
+    ctx: click.Context,
+    config_file: str | None,
     as_json: bool,
     dry_run: bool,
     quiet: bool,
@@ -147,23 +180,24 @@ def command(
     """Rank the features of MATRIX by their consistency with a sample graph.
 
     MATRIX is CSV, TSV or TXT (also .gz, .zst), Parquet, Feather, GCT, h5ad, AnnData zarr, a 10x
-    folder or .h5, or a store. Without --out the table goes to stdout.
+    folder or .h5, or a store; a file of --config can name it. Without --out the table goes to
+    stdout.
 
     \b
     sfs rank expression.csv --out results
     sfs rank cells.h5ad --similarity obsp:connectivities --out results
     sfs rank expression.csv --method fisher --labels labels.tsv:tissue > fisher.tsv
+    sfs rank --config run.yaml
     """
-    from sfs_cli.config import RankConfig
     from sfs_cli.errors import UsageError
-    from sfs_cli.jobs import rank_run
+    from sfs_cli.jobs import plan_run, rank_run
 
     messages = options.messages(quiet, verbose, log_file)
-    config = RankConfig(**given)
+    config = options.configured(ctx, given, config_file)
     if dry_run and as_json:
         raise UsageError("--json has no effect on --dry-run", hint="leave one of them out")
     if dry_run:
-        click.echo(rank_run.describe_plan(config, messages), nl=False)
+        click.echo(plan_run.plan(config, messages, None, as_json=False), nl=False)
         return
     content = rank_run.run(config, messages, as_json=as_json)
     if content:

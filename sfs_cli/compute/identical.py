@@ -23,14 +23,12 @@ def first_identical(engine: Engine) -> np.ndarray:
     """
     weights = np.random.default_rng(SEED).normal(size=engine.source.n_features)
 
-    def part(span: Span) -> np.ndarray:
+    def part(span: Span) -> tuple[np.ndarray]:
         values = engine.source.read(span, np.dtype(np.float64)).values
         values *= weights[span.lo : span.hi, None]
-        return values.sum(axis=0)
+        return (values.sum(axis=0),)
 
-    signature = np.zeros(engine.source.n_samples)
-    for piece in engine.executor.map(part, engine.spans()):
-        signature += piece
+    signature = engine.total_over(part)[0]
     _, where, inverse = np.unique(signature, return_index=True, return_inverse=True)
     first = where[inverse]
     copies = np.flatnonzero(first != np.arange(len(first)))

@@ -5,13 +5,21 @@ Each is a task over spans, and a sum of its parts in span order in float64.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from sfs_cli.compute.executor import Executor
+from sfs_cli.compute.executor import Executor, ThreadExecutor
+from sfs_cli.compute.parts import (
+    Chunk,
+    Part,
+    PartFolder,
+    PartsMissingError,
+    RunningFolder,
+    chunks_of,
+)
 from sfs_cli.compute.spans import Span, block_features, cut
 
 T = TypeVar("T")
@@ -63,6 +71,8 @@ class Engine:
         Features per block; by default set by the shape of the matrix.
     tick : callable, optional
         Told of the features of each finished span.
+    keeper : PartFolder, optional
+        Keeps the parts of passes that are sums, or a number for each feature.
     """
 
     source: Source
@@ -70,6 +80,12 @@ class Engine:
     dtype: np.dtype[Any]
     block_size: int | None = None
     tick: Callable[[int], None] | None = None
+    keeper: PartFolder | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # what a task in another process reads, it reads there, and tells nobody
+        kept = (self.source, ThreadExecutor(), self.dtype, self.block_size)
+        return Engine, kept
 
     def spans(self) -> list[Span]:
         """Cut the features as every pass does."""
@@ -80,19 +96,156 @@ class Engine:
         self, task: Callable[[Any], T], dtype: np.dtype[Any] | None = None
     ) -> Iterator[tuple[Span, T]]:
         """Read each span, run `task` on its block, and yield the results in span order."""
+        return self._run(self.spans(), self._reading(task, dtype or self.dtype))
+
+    def total(
+        self, task: Callable[[Any], Sequence[np.ndarray]], dtype: np.dtype[Any] | None = None
+    ) -> Part:
+        """Read every span, and add up in float64 what `task` makes of the blocks.
+
+        Parameters
+        ----------
+        task : callable
+            Returns arrays, of the same shapes for every block.
+        dtype : dtype, optional
+            Type in which blocks are wanted.
+        """
+        return self.total_over(self._reading(task, dtype or self.dtype))
+
+    def total_over(self, task: Callable[[Span], Sequence[np.ndarray]]) -> Part:
+        """Add up in float64 what `task` makes of the spans; it reads them itself."""
+        keeper = self.keeper
+        if isinstance(keeper, RunningFolder):
+            return self._running_total(task, keeper)
+        total: Part = []
+        for part in self._parts(task, self.spans(), _added):
+            total = _added([total, part]) if total else part
+        return total
+
+    def columns(
+        self, task: Callable[[Any], Sequence[np.ndarray]], dtype: np.dtype[Any] | None = None
+    ) -> Part:
+        """Read every span, and join what `task` makes of the blocks, feature after feature.
+
+        Parameters
+        ----------
+        task : callable
+            Returns arrays whose first axis is the features of the block.
+        dtype : dtype, optional
+            Type in which blocks are wanted.
+        """
+        return self.joined(self._reading(task, dtype or self.dtype), self.spans())
+
+    def joined(self, task: Callable[[Span], Sequence[np.ndarray]], spans: Sequence[Span]) -> Part:
+        """Join what `task` makes of spans of whatever it is about, along the first axes."""
+        return _joined(list(self._parts(task, spans, _joined)))
+
+    def _parts(
+        self,
+        task: Callable[[Span], Sequence[np.ndarray]],
+        spans: Sequence[Span],
+        fold: Callable[[list], Part],
+    ) -> Iterator[Part]:
+        """Yield the part of each chunk, made here or kept from before."""
+        chunks, keeper = chunks_of(spans), self.keeper
+        if keeper is None or not keeper.open:
+            yield from (part for _, part in self._make(chunks, task, fold))
+            return
+        total = len(chunks)
+        number = keeper.begin(total)
+        absent = keeper.missing(number, chunks)
+        mine = [c for c in chunks if c.index in absent and keeper.makes(number, c.index, total)]
+        self._tell_of_kept([c for c in chunks if c.index not in absent])
+        for chunk, part in self._make(mine, task, fold):
+            keeper.save(number, chunk.index, part)
+        keeper.end(number)
+        absent = keeper.missing(number, chunks)
+        if absent:
+            raise PartsMissingError(number, absent, total)
+        for chunk in chunks:
+            yield self._kept(keeper, number, chunk, total, task, fold)
+
+    def _kept(
+        self,
+        keeper: PartFolder,
+        number: int,
+        chunk: Chunk,
+        total: int,
+        task: Callable[[Span], Sequence[np.ndarray]],
+        fold: Callable[[list], Part],
+    ) -> Part:
+        """Return a part that is there; one that is damaged is made again by who makes it."""
+        part = keeper.load(number, chunk.index)
+        if part is None:
+            if not keeper.makes(number, chunk.index, total):
+                raise PartsMissingError(number, [chunk.index], total)
+            [(_, part)] = self._make([chunk], task, fold)
+            keeper.save(number, chunk.index, part)
+        return part
+
+    def _running_total(
+        self, task: Callable[[Span], Sequence[np.ndarray]], keeper: RunningFolder
+    ) -> Part:
+        """Add up from where an earlier run has come to."""
+        chunks = chunks_of(self.spans())
+        number = keeper.begin(len(chunks))
+        done, total = keeper.latest(number)
+        self._tell_of_kept(chunks[:done])
+        for chunk, part in self._make(chunks[done:], task, _added):
+            total = _added([total, part]) if total else part
+            last = chunk.index == len(chunks) - 1
+            keeper.save_sum(number, chunk.index + 1, total, last=last)
+        return total
+
+    def _make(
+        self,
+        chunks: Sequence[Chunk],
+        task: Callable[[Span], Sequence[np.ndarray]],
+        fold: Callable[[list], Part],
+    ) -> Iterator[tuple[Chunk, Part]]:
+        """Yield each chunk with its part; spans run ahead across chunks."""
+        results = self._run([span for chunk in chunks for span in chunk.spans], task)
+        for chunk in chunks:
+            part: Part = []
+            for _ in chunk.spans:
+                part = fold([part, next(results)[1]]) if part else fold([next(results)[1]])
+            yield chunk, part
+
+    def _reading(self, task: Callable[[Any], T], dtype: np.dtype[Any]) -> Callable[[Span], T]:
         spans = self.spans()
-        wanted = dtype or self.dtype
         ahead = self.executor.workers * (spans[0].size if spans else 0)
 
         def one(span: Span) -> T:
             if span.hi + ahead <= self.source.n_features:
                 self.source.prefetch(Span(span.lo + ahead, span.hi + ahead))
-            return task(self.source.read(span, wanted))
+            return task(self.source.read(span, dtype))
 
-        for span, result in zip(spans, self.executor.map(one, spans)):
+        return one
+
+    def _run(self, spans: Sequence[Span], task: Callable[[Span], T]) -> Iterator[tuple[Span, T]]:
+        for span, result in zip(spans, self.executor.map(task, spans)):
             if self.tick is not None:
                 self.tick(span.size)
             yield span, result
+
+    def _tell_of_kept(self, chunks: Sequence[Chunk]) -> None:
+        if self.tick is not None:
+            for chunk in chunks:
+                self.tick(sum(span.size for span in chunk.spans))
+
+
+def _added(parts: list) -> Part:
+    """Add up arrays in float64; the sums of the first are gone on with where they are float64."""
+    first, *rest = parts
+    total = [np.asarray(a, np.float64) for a in first]
+    for part in rest:
+        for sums, piece in zip(total, part):
+            sums += piece
+    return total
+
+
+def _joined(parts: list) -> Part:
+    return [np.concatenate(arrays) for arrays in zip(*parts)]
 
 
 def center(values: np.ndarray) -> None:
@@ -117,17 +270,13 @@ def gram(engine: Engine) -> np.ndarray:
         ``X X'`` with X (n x m) centred about, feature by feature. Distances do not depend on what
         is subtracted.
     """
-    n = engine.source.n_samples
 
-    def part(block: BlockLike) -> np.ndarray:
+    def part(block: BlockLike) -> tuple[np.ndarray]:
         center(block.values)
         with np.errstate(over="ignore", invalid="ignore"):
-            return block.values.T @ block.values  # one symmetric rank-k update
+            return (block.values.T @ block.values,)  # one symmetric rank-k update
 
-    total = np.zeros((n, n))
-    for _, piece in engine.run(part):
-        total += piece
-    return total
+    return engine.total(part)[0]
 
 
 def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
@@ -145,19 +294,14 @@ def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
     used : int
         Number of features that took part.
     """
-    n = engine.source.n_samples
 
-    def part(block: BlockLike) -> tuple[np.ndarray, np.ndarray, int]:
+    def part(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         left_out = 0 if block.missing is None else int(block.missing.sum())
         used = len(block.values) - left_out
-        return block.values.T @ block.values, block.values.sum(axis=0), used
+        return block.values.T @ block.values, block.values.sum(axis=0), np.array(used)
 
-    total, sums, count = np.zeros((n, n)), np.zeros(n), 0
-    for _, (piece, piece_sums, used) in engine.run(part, np.dtype(np.float64)):
-        total += piece
-        sums += piece_sums
-        count += used
-    return total, sums, count
+    total, sums, count = engine.total(part, np.dtype(np.float64))
+    return total, sums, int(count)
 
 
 def pair_distances(engine: Engine, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -175,17 +319,14 @@ def pair_distances(engine: Engine, first: np.ndarray, second: np.ndarray) -> np.
     ndarray, shape (p,), float64
     """
 
-    def part(block: BlockLike) -> np.ndarray:
+    def part(block: BlockLike) -> tuple[np.ndarray]:
         total = np.zeros(len(first))
         for row in block.values:
             gap = row[first] - row[second]
             total += gap * gap
-        return total
+        return (total,)
 
-    total = np.zeros(len(first))
-    for _, piece in engine.run(part, np.dtype(np.float64)):
-        total += piece
-    return total
+    return engine.total(part, np.dtype(np.float64))[0]
 
 
 def distance_panel(engine: Engine, lo: int, hi: int) -> np.ndarray:

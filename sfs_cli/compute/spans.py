@@ -6,10 +6,14 @@ that sums over spans round the same way on every machine.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 TARGET_BYTES = 8 << 20
 MAX_FEATURES = 16_384
+FLOAT64_BELOW = 2e10
+"""Dense arithmetic (n^2 m) below this is done in float64: it takes well under a second."""
 
 
 class Span(NamedTuple):
@@ -32,3 +36,8 @@ def block_features(n_samples: int, itemsize: int) -> int:
 def cut(n_features: int, size: int) -> list[Span]:
     """Cut ``n_features`` features into consecutive spans of at most `size`."""
     return [Span(lo, min(lo + size, n_features)) for lo in range(0, n_features, size)]
+
+
+def arithmetic_dtype(n: int, m: int, stored: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of the dense arithmetic: float64 where that costs nothing to speak of."""
+    return np.dtype(np.float64) if n * n * m <= FLOAT64_BELOW else stored

@@ -26,5 +26,12 @@ class Workspace:
             buffer = held[name] = np.empty(rows * columns, dtype)
         return buffer[: rows * columns].reshape(rows, columns)
 
+    def zeros(self, name: str, size: int, dtype: Any = np.float64) -> np.ndarray:
+        """Return a vector of zeros, which whoever writes into it must leave as zeros."""
+        held: dict[str, np.ndarray] = self._local.__dict__.setdefault("zeros", {})
+        if name not in held or len(held[name]) != size:
+            held[name] = np.zeros(size, dtype)
+        return held[name]
+
     def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
         return Workspace, ()

@@ -21,15 +21,11 @@ from sfs_cli.io.casting import cast_values
 _TILE_ROWS = 128
 
 
-class ArrowSource(Protocol):
-    """Where the record batches of a table come from."""
+class ArrowTable(Protocol):
+    """A table in a file: what is known of it before its values are read."""
 
     schema: pa.Schema
     n_rows: int
-
-    def batches(self, n_rows: int) -> Iterator[pa.RecordBatch]:
-        """Yield the whole table, at most about `n_rows` rows at a time."""
-        ...
 
     def first_ids(self, position: int) -> pa.Array:
         """Return the first values of one column."""
@@ -40,7 +36,15 @@ class ArrowSource(Protocol):
         ...
 
 
-class ArrowReader:
+class ArrowSource(ArrowTable, Protocol):
+    """A table whose columns are all decoded side by side."""
+
+    def batches(self, n_rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield the whole table, at most about `n_rows` rows at a time."""
+        ...
+
+
+class TableReader:
     """A table with one row per line of the matrix and one numeric column per column of it.
 
     Parameters
@@ -49,8 +53,8 @@ class ArrowReader:
         The file.
     name : str
         Name of the format.
-    source : ArrowSource
-        Gives the record batches.
+    table : ArrowTable
+        The table, opened.
     options : ReadOptions
         Type and size of the blocks.
 
@@ -63,44 +67,74 @@ class ArrowReader:
     fixed_rows: Axis | None = None
     sparse = False
 
-    def __init__(self, path: Path, name: str, source: ArrowSource, options: ReadOptions) -> None:
+    def __init__(self, path: Path, name: str, table: ArrowTable, options: ReadOptions) -> None:
         self.path = path
         self.format = name
-        self.n_rows: int | None = source.n_rows
+        self.n_rows: int | None = table.n_rows
         self.annotations = Annotations()
-        self._source = source
-        self._options = options
-        self._columns = choose_columns(source.schema, path)
-        names = source.schema.names
-        self.column_ids: Sequence[str] = [names[i] for i in self._columns.values]
-        self.notes: list[str] = list(self._columns.notes)
+        self.options = options
+        self.columns = choose_columns(table.schema, path)
+        names = table.schema.names
+        self.column_ids: Sequence[str] = [names[i] for i in self.columns.values]
+        self.notes: list[str] = list(self.columns.notes)
+        self._table = table
 
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first rows; only the id column is read."""
         with arrow_errors(self.path, self.format):
-            return _id_strings(self._source.first_ids(self._columns.ids), self.path)
-
-    def blocks(self) -> Iterator[RowBlock]:
-        """Yield the rows in order."""
-        width = len(self._columns.values) * np.dtype(self._options.dtype).itemsize
-        # a block and its transposed twin are held together
-        n_rows = max(1, self._options.block_bytes // (2 * width))
-        with arrow_errors(self.path, self.format):
-            for batch in self._source.batches(n_rows):
-                ids = _id_strings(batch.column(self._columns.ids), self.path)
-                yield RowBlock(ids, self._values(batch))
+            return id_strings(self._table.first_ids(self.columns.ids), self.path)
 
     def close(self) -> None:
         """Release the file."""
-        self._source.close()
+        self._table.close()
 
-    def _values(self, batch: pa.RecordBatch) -> np.ndarray:
-        columns = np.empty((len(self._columns.values), batch.num_rows), self._options.dtype)
-        for row, position in enumerate(self._columns.values):
-            values = column_values(batch.column(position))
-            where = f"{self.path}, column {self.column_ids[row]!r}"
-            columns[row] = cast_values(values, self._options.dtype, where)
+    def block_rows(self, n_columns: int) -> int:
+        """Return the rows of so many columns that make a block."""
+        width = n_columns * np.dtype(self.options.dtype).itemsize
+        # a block and its transposed twin are held together
+        return max(1, self.options.block_bytes // (2 * width))
+
+    def values(
+        self, batch: pa.RecordBatch, positions: Sequence[int], names: Sequence[str]
+    ) -> np.ndarray:
+        """Return some columns of a batch as rows of the matrix.
+
+        Parameters
+        ----------
+        batch : RecordBatch
+            The columns.
+        positions : sequence of int
+            Which of them.
+        names : sequence of str
+            Their names, for messages.
+
+        Returns
+        -------
+        ndarray, shape (batch.num_rows, len(positions))
+            C-ordered.
+        """
+        columns = np.empty((len(positions), batch.num_rows), self.options.dtype)
+        for row, (position, name) in enumerate(zip(positions, names, strict=True)):
+            column = column_values(batch.column(position))
+            where = f"{self.path}, column {name!r}"
+            columns[row] = cast_values(column, self.options.dtype, where)
         return _transposed(columns)
+
+
+class ArrowReader(TableReader):
+    """A table that is read as it lies, all columns side by side; see `TableReader`."""
+
+    def __init__(self, path: Path, name: str, source: ArrowSource, options: ReadOptions) -> None:
+        super().__init__(path, name, source, options)
+        self._source = source
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Yield the rows in order."""
+        n_rows = self.block_rows(len(self.columns.values))
+        with arrow_errors(self.path, self.format):
+            for batch in self._source.batches(n_rows):
+                ids = id_strings(batch.column(self.columns.ids), self.path)
+                yield RowBlock(ids, self.values(batch, self.columns.values, self.column_ids))
 
 
 def column_values(column: pa.Array) -> np.ndarray:
@@ -136,7 +170,7 @@ def arrow_errors(path: Path, name: str) -> Iterator[None]:
         yield
     except MemoryError:
         raise
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, EOFError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise InputError(
             f"cannot be read as {name}: {reason}",
@@ -145,7 +179,8 @@ def arrow_errors(path: Path, name: str) -> Iterator[None]:
         ) from error
 
 
-def _id_strings(column: pa.Array, path: Path) -> list[str]:
+def id_strings(column: pa.Array, path: Path) -> list[str]:
+    """Return the names of rows, refusing rows without one."""
     if column.null_count:
         raise InputError(
             f"at least {column.null_count:,} rows have no name",

@@ -51,12 +51,18 @@ class ReadOptions:
         Layer of an AnnData file to read in place of ``X``.
     use_raw : bool
         Read ``raw/X`` of an AnnData file.
+    decode_bytes : int, optional
+        What columns that are decoded side by side may take; more of them are read in groups.
+    scratch : Path, optional
+        Folder for what such groups leave on the disk; the system's where it is not given.
     """
 
     dtype: str = "float32"
     block_bytes: int = 8 << 20
     layer: str | None = None
     use_raw: bool = False
+    decode_bytes: int | None = None
+    scratch: Path | None = None
 
 
 @dataclass

@@ -6,6 +6,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from sfs_cli.io.modality import split_modality
+
 
 def sha256_file(path: Path) -> str:
     """Return the sha256 of a file's content."""
@@ -14,7 +16,16 @@ def sha256_file(path: Path) -> str:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """Return path, size in bytes and sha256 of a file, or of a folder's files taken together."""
+    """Return path, size in bytes and sha256 of a file, or of a folder's files taken together.
+
+    The digest of ``FILE.h5mu:MODALITY`` is of the file's and the modality's name: two modalities of
+    a file are two matrices. That of the file alone is ``file_sha256``.
+    """
+    file, modality = split_modality(path)
+    if modality is not None:
+        facts = describe(file)
+        part = hashlib.sha256(f"{modality}\0{facts['sha256']}\n".encode()).hexdigest()
+        return facts | {"path": str(path), "sha256": part, "file_sha256": facts["sha256"]}
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.is_file())
         total = hashlib.sha256()

@@ -11,6 +11,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.io.anndata_frames import read_frame, read_graph
 from sfs_cli.io.anndata_groups import check_anndata, open_anndata
 from sfs_cli.io.base import MatrixReader, ReadOptions
+from sfs_cli.io.modality import SUFFIX, find_modality, split_modality
 from sfs_cli.io.stored_arrays import storage_errors
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
     Parameters
     ----------
     path : Path
-        An ``.h5ad`` file or a ``.zarr`` folder.
+        An ``.h5ad`` file, ``FILE.h5mu:MODALITY``, or a ``.zarr`` folder.
     key : str
         Name of the graph under ``obsp``.
 
@@ -110,5 +111,9 @@ def _root(path: Path) -> Iterator[Any]:
 
         yield open_zarr_group(path)
         return
-    with open_hdf5(path) as file:
-        yield file
+    file_path, _ = split_modality(path)
+    with open_hdf5(file_path) as file:
+        if file_path.suffix.lower() == SUFFIX:
+            yield find_modality(file, path)
+        else:
+            yield file

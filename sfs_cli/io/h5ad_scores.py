@@ -41,7 +41,7 @@ def write_scores(source: Path, target: Path, ranking: Ranking, about: str) -> No
     columns = {
         "sfs_rank": place + 1,
         "sfs_score": ranking.score[place],
-        "sfs_status": np.array([ranking.status[i] for i in place], dtype=object),
+        "sfs_status": np.array(list(ranking.status), dtype=object)[place],
     }
     with replacing(target) as partial:
         shutil.copyfile(source, partial)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sfs_cli.errors import COPY_AGAIN, InputError, UsageError
 from sfs_cli.io.base import MatrixReader, ReadOptions
+from sfs_cli.io.modality import split_modality
 from sfs_cli.io.sniff import Content, Kind, recognise, refuse_absent
 
 _COMPRESSED = ("", ".gz", ".zst")
@@ -89,6 +90,14 @@ FORMATS: tuple[Format, ...] = (
         layers=True,
     ),
     Format(
+        "h5mu",
+        "MuData in HDF5",
+        (".h5mu",),
+        (Kind.HDF5,),
+        "sfs_cli.io.h5mu:open_h5mu",
+        layers=True,
+    ),
+    Format(
         "zarr",
         "AnnData in Zarr",
         (".zarr",),
@@ -120,7 +129,8 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
     Parameters
     ----------
     path : str or Path
-        A file whose name ends in one of the known suffixes, or a 10x or Zarr folder.
+        A file whose name ends in one of the known suffixes, a 10x or Zarr folder, or
+        ``FILE.h5mu:MODALITY``.
     options : ReadOptions
         How it is to be read.
 
@@ -143,7 +153,7 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
     if (options.layer is not None or options.use_raw) and not found.layers:
         asked = "--use-raw" if options.use_raw else "--layer"
         raise UsageError(
-            f"{asked} needs AnnData (.h5ad or .zarr), and this is {found.title}",
+            f"{asked} needs AnnData (.h5ad, .h5mu or .zarr), and this is {found.title}",
             where=str(path),
             hint=f"leave {asked} out, or give the AnnData file",
         )
@@ -174,7 +184,7 @@ def format_of(path: Path, content: Content) -> Format:
     """
     if content.kind is Kind.TENX_FOLDER:
         return _holding(content.kind)[0]  # such folders have any name
-    named = _format_named(path.name)
+    named = _format_named(split_modality(path)[0].name)
     if named is None:
         raise _unknown_suffix(path, content)
     if content.kind not in named.kinds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,58 @@ if TYPE_CHECKING:
     Similarity = np.ndarray | csr_array
 
 
-def read_similarity(spec: str, sample_ids: Sequence[str]) -> Similarity:
+@dataclass(frozen=True)
+class SimilarityFile:
+    """A similarity as a file has it.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    matrix : ndarray or csr_array of float64
+        Its values; symmetry, NaN and degrees are not looked at.
+    rows, columns : sequence of str, optional
+        Sample ids; None where the file has none.
+    """
+
+    path: Path
+    matrix: Similarity
+    rows: Sequence[str] | None = None
+    columns: Sequence[str] | None = None
+
+    @property
+    def samples(self) -> list[str] | None:
+        """The samples that have a row and a column; None where the file has no ids."""
+        if self.rows is None or self.columns is None:
+            return None
+        both = set(self.columns)
+        return [sample for sample in self.rows if sample in both]
+
+    def aligned(self, sample_ids: Sequence[str]) -> Similarity:
+        """Return the similarity of the samples wanted, in their order.
+
+        Parameters
+        ----------
+        sample_ids : sequence of str, length n
+            The order wanted.
+
+        Returns
+        -------
+        ndarray or csr_array of float64, shape (n, n)
+            Other samples of the file are left out.
+
+        Raises
+        ------
+        InputError
+            It is not square, samples are missing from it or repeated, or, where it has no ids,
+            its size is another.
+        """
+        if self.rows is None or self.columns is None:
+            return _in_given_order(self.matrix, sample_ids, self.path)
+        return _aligned(self.matrix, self.rows, self.columns, sample_ids, self.path)
+
+
+def open_similarity(spec: str) -> SimilarityFile:
     """Read an n x n similarity between samples.
 
     Parameters
@@ -28,31 +80,26 @@ def read_similarity(spec: str, sample_ids: Sequence[str]) -> Similarity:
     spec : str
         A table with the ids in its first column and its header (any matrix format that is read),
         ``.npy`` (no ids), or ``.npz`` as `scipy.sparse.save_npz` writes it, to which an array
-        ``samples`` of ids may have been added.
-    sample_ids : sequence of str, length n
-        The order wanted.
-
-    Returns
-    -------
-    ndarray or csr_array of float64, shape (n, n)
-        Rows and columns in the order of `sample_ids`; other samples of the file are left out.
-        Symmetry, NaN and degrees are not looked at.
+        ``samples`` of ids may have been added; an array ``dense`` in place of the sparse ones is
+        a full matrix.
 
     Raises
     ------
     InputError
-        The file cannot be read or is not square, samples are missing from it or repeated, or,
-        where it has no ids, its size is another.
+        The file cannot be read.
     """
     path = Path(spec)
     if path.suffix.lower() == ".npy":
-        return _in_given_order(_read_npy(path), sample_ids, path)
+        return SimilarityFile(path, _read_npy(path))
     if path.suffix.lower() == ".npz":
         matrix, ids = _read_npz(path)
-        if ids is None:
-            return _in_given_order(matrix, sample_ids, path)
-        return _aligned(matrix, ids, ids, sample_ids, path)
-    return _aligned(*_read_table(path), sample_ids, path)
+        return SimilarityFile(path, matrix, ids, ids)
+    return SimilarityFile(path, *_read_table(path))
+
+
+def read_similarity(spec: str, sample_ids: Sequence[str]) -> Similarity:
+    """Read the similarity of some samples; see `open_similarity` and `SimilarityFile.aligned`."""
+    return open_similarity(spec).aligned(sample_ids)
 
 
 def _read_table(path: Path) -> tuple[np.ndarray, Sequence[str], Sequence[str]]:
@@ -79,15 +126,18 @@ def _read_npy(path: Path) -> np.ndarray:
     return cast_values(stored, "float64", str(path))
 
 
-def _read_npz(path: Path) -> tuple[csr_array, list[str] | None]:
+def _read_npz(path: Path) -> tuple[Similarity, list[str] | None]:
     from scipy.sparse import csr_array, load_npz
 
     with _numpy_errors(path):
-        stored: Any = load_npz(path)
-        matrix = csr_array(stored.tocsr())
-        matrix.data = cast_values(matrix.data, "float64", str(path))
         with np.load(path, allow_pickle=False) as arrays:
-            ids = arrays.get("samples")
+            ids, dense = arrays.get("samples"), arrays.get("dense")
+        if dense is not None:
+            matrix: Similarity = cast_values(dense, "float64", str(path))
+        else:
+            stored: Any = load_npz(path)
+            matrix = csr_array(stored.tocsr())
+            matrix.data = cast_values(matrix.data, "float64", str(path))
     if ids is None:
         return matrix, None
     return matrix, [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, COPY_AGAIN, InputError
 from sfs_cli.io.compression import Compression, open_binary
+from sfs_cli.io.modality import split_modality
 
 _HEAD_BYTES = 4096
 
@@ -80,7 +81,7 @@ def recognise(path: str | Path) -> Content:
     Parameters
     ----------
     path : str or Path
-        Anything; it need not exist.
+        Anything; it need not exist. ``FILE.h5mu:MODALITY`` is looked at as the file.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def recognise(path: str | Path) -> Content:
     InputError
         If the file is compressed and damaged at its very beginning.
     """
-    path = Path(path)
+    path, _ = split_modality(Path(path))
     try:
         if path.is_dir():
             return Content(_folder_kind(path))

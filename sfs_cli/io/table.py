@@ -51,11 +51,32 @@ def read_table(path: str | Path) -> dict[str, list[str]]:
 
 
 def _read_text(path: Path) -> dict[str, list[str]]:
+    names, _, rows = read_text_rows(path)
+    return {name: list(column) for name, column in zip(names, zip(*rows), strict=True)}
+
+
+def read_text_rows(path: Path) -> tuple[list[str], list[int], list[list[str]]]:
+    """Read delimited text with a line of column names.
+
+    Returns
+    -------
+    names : list of str
+        Of the columns; the first may be "".
+    lines : list of int
+        The line of the file that each row stands in, from 1.
+    rows : list of list of str
+        The fields of each row, as many as there are names.
+
+    Raises
+    ------
+    InputError
+        As `read_table`.
+    """
     stream = LineStream(path)
     try:
         header = read_header(stream, text_suffix(path))
         _refuse_repeated(header.names, path)
-        rows = []
+        lines, rows = [], []
         while (raw := stream.read_line()) is not None:
             line = stream.line - 1
             if not raw.strip():
@@ -68,10 +89,11 @@ def _read_text(path: Path) -> dict[str, list[str]]:
                     where=f"{path}, line {line}",
                     hint="every row needs a value for each column; write missing ones as NA",
                 )
+            lines.append(line)
             rows.append(fields)
     finally:
         stream.close()
-    return {name: list(column) for name, column in zip(header.names, zip(*rows), strict=True)}
+    return header.names, lines, rows
 
 
 def _refuse_repeated(names: list[str], path: Path) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 CHUNK = 65_536
 """Rows that are turned to text at a time."""
+ROW_GROUP = 1 << 20
+"""Rows of a row group of Parquet."""
 
 
 def number(value: float, digits: int) -> str:
@@ -32,12 +35,16 @@ def _texts(column: Sequence[object] | np.ndarray, digits: int) -> list[str]:
     return [str(v) for v in column]
 
 
+def _chunks(ranking: Ranking, rows: int) -> Iterator[dict[str, Sequence[object] | np.ndarray]]:
+    """Yield the columns of so many rows at a time."""
+    for lo in range(0, len(ranking), rows):
+        yield ranking.columns(lo, lo + rows)
+
+
 def _delimited(ranking: Ranking, delimiter: str, digits: int) -> Iterator[str]:
-    columns = ranking.columns()
     quote = _quoter(delimiter)
-    yield delimiter.join(columns) + "\n"
-    for lo in range(0, len(ranking), CHUNK):
-        part = {k: v[lo : lo + CHUNK] for k, v in columns.items()}
+    yield delimiter.join(map(quote, ranking.columns(0, 0))) + "\n"
+    for part in _chunks(ranking, CHUNK):
         texts = [_texts(v, digits) for v in part.values()]
         texts[1] = [quote(t) for t in texts[1]]
         yield "".join([delimiter.join(row) + "\n" for row in zip(*texts)])
@@ -71,7 +78,6 @@ def write_csv(ranking: Ranking, file: IO[bytes], digits: int) -> None:
 
 def write_json(ranking: Ranking, file: IO[bytes], digits: int) -> None:
     """Write a list of records; numbers that JSON lacks (NaN, infinity) are null and strings."""
-    columns = ranking.columns()
 
     def plain(value: object) -> object:
         if isinstance(value, float):
@@ -80,13 +86,15 @@ def write_json(ranking: Ranking, file: IO[bytes], digits: int) -> None:
             return float(f"{value:.{digits}g}") if math.isfinite(value) else str(value)
         return value
 
-    lists = [c.tolist() if isinstance(c, np.ndarray) else list(c) for c in columns.values()]
-    file.write(b"[")
-    for i, row in enumerate(zip(*lists)):
-        record = dict(zip(columns, map(plain, row)))
-        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
-        file.write(((",\n " if i else "\n ") + text).encode("utf-8"))
-    file.write(b"\n]\n")
+    lead = "[\n "
+    for part in _chunks(ranking, CHUNK):
+        lists = [c.tolist() if isinstance(c, np.ndarray) else list(c) for c in part.values()]
+        for row in zip(*lists):
+            record = dict(zip(part, map(plain, row)))
+            text = json.dumps(record, ensure_ascii=False, allow_nan=False)
+            file.write((lead + text).encode("utf-8"))
+            lead = ",\n "
+    file.write(b"\n]\n" if len(ranking) else b"[\n]\n")
 
 
 def write_parquet(ranking: Ranking, file: IO[bytes], digits: int) -> None:
@@ -94,7 +102,15 @@ def write_parquet(ranking: Ranking, file: IO[bytes], digits: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table({k: pa.array(v) for k, v in ranking.columns().items()}), file)
+    def table(columns: dict[str, Sequence[object] | np.ndarray]) -> pa.Table:
+        texts = ("feature", "status")
+        return pa.table(
+            {k: pa.array(v, pa.string() if k in texts else None) for k, v in columns.items()}
+        )
+
+    with pq.ParquetWriter(file, table(ranking.columns(0, 0)).schema) as writer:
+        for part in _chunks(ranking, ROW_GROUP):
+            writer.write_table(table(part))
 
 
 def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
@@ -108,17 +124,20 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
         For an id with a tab or a line break, which the format cannot quote.
     """
     sign = 1 if ranking.larger_is_better else -1
-    scored = list(zip(ranking.feature, ranking.score.tolist()))[: ranking.n_scored]
-    unfit = [repr(name) for name, _ in scored if any(c in name for c in "\t\r\n")]
+    scored = ranking.n_scored
+    names = islice(ranking.feature, scored)
+    unfit = [repr(name) for name in names if any(c in name for c in "\t\r\n")]
     if unfit:
         raise InputError(
             f"{len(unfit):,} feature ids hold a tab or a line break, which rnk has no place for",
             where=listed(unfit),
             hint="rename these features, or take --format tsv",
         )
-    for name, score in scored:
-        # a score of 0 is not to become -0
-        file.write(f"{name}\t{number(sign * score + 0.0, digits)}\n".encode())
+    for lo in range(0, scored, CHUNK):
+        hi = min(lo + CHUNK, scored)
+        for name, score in zip(ranking.feature[lo:hi], ranking.score[lo:hi].tolist()):
+            # a score of 0 is not to become -0
+            file.write(f"{name}\t{number(sign * score + 0.0, digits)}\n".encode())
 
 
 WRITERS: dict[str, Callable[[Ranking, IO[bytes], int], None]] = {

@@ -7,10 +7,11 @@ from pathlib import Path
 from sfs_cli.compute.memory import format_size
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import OutputExistsError, UsageError
-from sfs_cli.io.atomic import check_writable, replacing
+from sfs_cli.io.atomic import replacing
 from sfs_cli.io.sniff import recognise, refuse_absent
 from sfs_cli.jobs import inputs
-from sfs_cli.jobs.rank import memory_budget
+from sfs_cli.jobs.claim import claimed
+from sfs_cli.jobs.opening import memory_budget
 from sfs_cli.logs import Messages
 from sfs_cli.provenance import describe_input
 from sfs_cli.store.manifest import is_store, read_manifest
@@ -31,17 +32,17 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
         raise UsageError(f"{path} is a store already", hint="give it to the other verbs as it is")
     refuse_absent(path, recognise(path))
     source = describe_input(path) | {"layer": config.layer, "use_raw": config.use_raw}
-    if _check_target(store, source, config):
-        messages.note(f"{store}: up to date")
-        return
-    check_writable(store, "STORE")
-    table = inputs.read_label_table(config)
-    memory = memory_budget(config)
-    with replacing(store) as partial:
-        partial.mkdir()
-        opened = inputs.load(
-            config, list(table or ()), memory, partial, messages, keep=True, source=source
-        )
+    with claimed(store, messages, option="STORE"):
+        if _check_target(store, source, config):
+            messages.note(f"{store}: up to date")
+            return
+        table = inputs.read_label_table(config)
+        memory = memory_budget(config)
+        with replacing(store) as partial:
+            partial.mkdir()
+            opened = inputs.load(
+                config, list(table or ()), memory, partial, messages, keep=True, source=source
+            )
     matrix = opened.matrix
     size = sum(f["bytes"] for f in read_manifest(store).files.values())
     messages.note(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
 
-from sfs_cli.compute.memory import format_size
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.io.annotations import read_annotation
 from sfs_cli.io.base import MatrixReader, ReadOptions
 from sfs_cli.io.orientation import decide
 from sfs_cli.io.registry import open_matrix
 from sfs_cli.io.table import read_labels
+from sfs_cli.jobs.threads import thread_count
 from sfs_cli.logs import Messages
 from sfs_cli.store.build import BuildOptions, Built, build
 from sfs_cli.store.disk import open_store
@@ -25,8 +26,8 @@ from sfs_cli.store.spread import COARSE
 
 BLOCK_PART = 32
 """A reader's block is at most this part of the memory that is allowed."""
-PARQUET_COLUMN = 512 << 10
-"""What a page of each column of a Parquet file, and its dictionary, take while it is decoded."""
+DECODE_PART = 4
+"""Columns that are decoded side by side take at most this part of the memory."""
 HELD_PART = 4
 """A matrix is held in memory up to this part of what is allowed."""
 _STORE_HINT = "leave it out, or give it to `sfs convert` when the store is built"
@@ -71,6 +72,10 @@ class Labels:
         sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
         return dict(zip(self.classes, sizes.tolist()))
 
+    def of(self, samples: Sequence[str]) -> dict[str, str]:
+        """Return the class of each sample that has one, by its id."""
+        return {s: self.classes[c] for s, c in zip(samples, self.codes.tolist()) if c >= 0}
+
 
 def read_label_table(config: RankConfig) -> dict[str, str] | None:
     """Return the labels by sample id, where they come from a file."""
@@ -84,13 +89,21 @@ def storage_dtype(config: RankConfig) -> np.dtype[Any]:
     return np.dtype(config.dtype or "float32")
 
 
-def read_options(config: RankConfig, memory: int) -> ReadOptions:
-    """Return how readers are to read."""
+def held_limit(config: RankConfig, memory: int) -> int:
+    """Return up to how many bytes a matrix is held in memory, which each local process copies."""
+    copies = thread_count(config.threads) + 1 if config.executor == "dask" else 1
+    return memory // HELD_PART // copies
+
+
+def read_options(config: RankConfig, memory: int, scratch: Path | None = None) -> ReadOptions:
+    """Return how readers are to read, and where they leave what does not fit in memory."""
     return ReadOptions(
         dtype=storage_dtype(config).name,
         block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
         layer=config.layer,
         use_raw=config.use_raw,
+        decode_bytes=memory // DECODE_PART,
+        scratch=scratch,
     )
 
 
@@ -130,16 +143,15 @@ def load(
     path = Path(config.matrix)
     if is_store(path):
         return _open_store(config, path)
-    reader = open_matrix(path, read_options(config, memory))
+    reader = open_matrix(path, read_options(config, memory, folder))
     try:
         rows, why = decide(reader, _rows(config), known_samples)
         messages.note(f"{path.name} ({reader.format}): {why}")
-        _tell_of_columns(reader, memory, messages)
         options = BuildOptions(
             rows=rows,
             dtype=storage_dtype(config),
             folder=folder,
-            limit=memory // HELD_PART,
+            limit=held_limit(config, memory),
             keep=keep,
             source=(source or {}) | {"format": reader.format, "rows": rows},
         )
@@ -148,16 +160,6 @@ def load(
         reader.close()
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
     return Opened(built.matrix, facts, reader.annotations.graphs)
-
-
-def _tell_of_columns(reader: MatrixReader, memory: int, messages: Messages) -> None:
-    """Say so where decoding Parquet columns side by side may take more than is allowed."""
-    needed = PARQUET_COLUMN * len(reader.column_ids)
-    if reader.format == "parquet" and needed > memory:
-        messages.note(
-            f"decoding {len(reader.column_ids):,} Parquet columns may take up to "
-            f"{format_size(needed)}, whatever --memory says; text and h5ad take less"
-        )
 
 
 def _build(reader: MatrixReader, options: BuildOptions, messages: Messages) -> Built:
@@ -232,7 +234,8 @@ def align_labels(
     if config.labels is None:
         return None
     if table is None:
-        table = _annotation(config.labels.removeprefix("obs:"), ids, config.matrix)
+        key = config.labels.removeprefix("obs:")
+        table = read_annotation(key, list(ids.samples), ids.obs, config.matrix)
     known = [table.get(sample) for sample in ids.samples]
     if not any(label is not None for label in known):
         raise InputError(
@@ -247,46 +250,6 @@ def align_labels(
     classes = sorted({label for label in known if label is not None})
     code = {name: i for i, name in enumerate(classes)}
     return Labels(np.array([-1 if k is None else code[k] for k in known]), classes)
-
-
-def _annotation(key: str, ids: Ids, matrix: str) -> dict[str, str]:
-    if ids.obs is None:
-        raise InputError(
-            f"--labels obs:{key} needs annotations of the samples, and the matrix has none",
-            where=matrix,
-            hint="give --labels FILE[:COLUMN]; annotations are found in h5ad, zarr and GCT",
-        )
-    names = ids.obs.column_names
-    if key not in names:
-        raise InputError(
-            f"the samples have no annotation {key!r}",
-            where=f"{matrix}: obs has {listed(names, 20)}",
-            hint="choose one of those, or give --labels FILE[:COLUMN]",
-        )
-    values = ids.obs[key].to_pylist()
-    return {s: str(v) for s, v in zip(ids.samples, values) if v is not None}
-
-
-def choose_samples(
-    config: RankConfig, labels: Labels | None, needed: bool, ids: Ids
-) -> np.ndarray | None:
-    """Return which samples to use, None for all.
-
-    Raises
-    ------
-    InputError
-        When labels are needed and some samples have none, under ``--samples error``.
-    """
-    if labels is None or not needed or (labels.codes >= 0).all():
-        return None
-    without = np.flatnonzero(labels.codes < 0)
-    if config.samples == "intersect":
-        return np.flatnonzero(labels.codes >= 0)
-    raise InputError(
-        f"{len(without):,} of {len(ids.samples):,} samples have no label",
-        where=f"{config.labels}: {listed([ids.samples[int(i)] for i in without])}",
-        hint="label them, or leave them out with --samples intersect",
-    )
 
 
 def check_classes(labels: Labels, chosen: np.ndarray | None, where: str) -> np.ndarray:

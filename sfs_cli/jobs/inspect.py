@@ -13,7 +13,7 @@ from sfs_cli.config import RankConfig
 from sfs_cli.errors import listed
 from sfs_cli.io.scratch import scratch_folder
 from sfs_cli.jobs import inputs
-from sfs_cli.jobs.rank import memory_budget
+from sfs_cli.jobs.opening import memory_budget
 from sfs_cli.jobs.threads import thread_count
 from sfs_cli.logs import Messages
 from sfs_cli.provenance import dumps

@@ -6,10 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sfs_cli.config import GRAPH_OPTIONS, SIMILARITIES, flag
+from sfs_cli.config import flag
 from sfs_cli.errors import UsageError, nearest
+from sfs_cli.fusion.catalog import WEIGHTINGS
+from sfs_cli.graph.options import GRAPH_OPTIONS, SIMILARITIES
 from sfs_cli.methods.catalog import METHODS
 from sfs_cli.methods.entry import Method
+from sfs_cli.sources.spec import KINDS
 
 FIELDS = ("needs", "options", "cost", "passes", "meaning", "when", "reference")
 
@@ -29,7 +32,7 @@ def describe_methods(name: str | None, as_json: bool) -> str:
         return json.dumps([_record(m) for m in methods], indent=2) + "\n"
     parts = [_text(m) for m in methods]
     if name is None:
-        parts.append(_similarities())
+        parts += [_similarities(), _kinds(), _weightings()]
     return "\n".join(parts)
 
 
@@ -72,4 +75,21 @@ def _similarities() -> str:
     for name in SIMILARITIES:
         options = ", ".join(flag(o) for o in GRAPH_OPTIONS[name])
         lines.append(f"  {name:<12}{options}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _kinds() -> str:
+    lines = ["kinds of sources (--source NAME=KIND:PATH), with the options that each takes:"]
+    for kind, takes in KINDS.items():
+        options = ", ".join(option.replace("_", "-") for option in takes)
+        lines.append(f"  {kind:<20}{options}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _weightings() -> str:
+    lines = ["weights of sources (--weights):"]
+    for name, entry in WEIGHTINGS.items():
+        needs = " (needs labels)" if entry.needs_labels else ""
+        cited = f". {entry.reference}" if entry.reference else ""
+        lines.append(f"  {name:<13}{entry.title}{needs}: {entry.when}{cited}")
     return "\n".join(lines) + "\n"

@@ -2,85 +2,44 @@
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sfs_cli import provenance
 from sfs_cli.config import RankConfig
-from sfs_cli.errors import InputError, OutputExistsError
-from sfs_cli.io.atomic import OutputFolder, check_writable
-from sfs_cli.io.digest import sha256_file
-from sfs_cli.io.writers import write_ranking
+from sfs_cli.config.places import resolved
+from sfs_cli.io.table import split_label_spec
 from sfs_cli.jobs.page import report_data
 from sfs_cli.jobs.rank import RankResult
-from sfs_cli.ranking.elbow import elbow
-
-REPORT = "report.html"
-MULTIQC = "sfs_mqc.json"
-
-
-def table_name(config: RankConfig) -> str:
-    """Return the name of the ranking's file."""
-    return f"ranking.{config.format}"
+from sfs_cli.jobs.result_folder import (
+    asked_for,
+    describe_files,
+    how_it_went,
+    ranking_facts,
+    write_folder,
+)
+from sfs_cli.jobs.source_files import source_files
 
 
 def describe_inputs(config: RankConfig) -> list[dict[str, Any]]:
     """Return role (the option), path, size and sha256 of every file that a run reads.
+
+    Where only a column or a part of a file is read, it is named.
 
     Raises
     ------
     InputError
         When one cannot be read.
     """
-    paths = {"matrix": Path(config.matrix)}
-    parts: dict[str, dict[str, Any]] = {}
+    files: list[tuple[str, Path, dict[str, Any]]] = [("matrix", Path(config.matrix), {})]
     if config.labels is not None and not config.labels.startswith("obs:"):
-        from sfs_cli.io.table import split_label_spec
-
-        paths["labels"], column = split_label_spec(config.labels)
-        parts["labels"] = {"column": column}
+        path, column = split_label_spec(config.labels)
+        files.append(("labels", path, {"column": column}))
     if config.similarity_file is not None:
-        paths["similarity_file"] = Path(config.similarity_file)
-    try:
-        return [
-            {"role": role} | provenance.describe_input(path) | parts.get(role, {})
-            for role, path in paths.items()
-        ]
-    except OSError as error:
-        raise InputError(
-            f"cannot read {error.filename}: {(error.strerror or str(error)).lower()}",
-            hint="check the path and its permissions",
-        ) from None
-
-
-def check_folder(folder: Path, config: RankConfig, fingerprint: str) -> bool:
-    """Tell whether a folder holds this very result already.
-
-    Raises
-    ------
-    OutputExistsError
-        When it holds another one, and `force` is off.
-    InputError
-        When it is no folder, or cannot be written.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
-    check_writable(folder, "--out")
-    if config.force:
-        return False
-    if provenance.is_up_to_date(folder, fingerprint):
-        return True
-    names = (table_name(config), provenance.NAME, REPORT, MULTIQC)
-    there = [name for name in names if (folder / name).exists()]
-    if there:
-        raise OutputExistsError(
-            f"{folder} holds the result of another run",
-            where=", ".join(there),
-            hint="give another --out, or replace it with --force",
-        )
-    return False
+        files.append(("similarity_file", Path(config.similarity_file), {}))
+    for role, path, part in source_files(config):
+        files.append((role, path, {} if part is None else {"part": part}))
+    described = describe_files([(role, path) for role, path, _ in files])
+    return [facts | part for facts, (_, _, part) in zip(described, files)]
 
 
 def write_outputs(
@@ -96,27 +55,9 @@ def write_outputs(
     dict
         The content of ``run.json``.
     """
-    from sfs_cli.report.multiqc import multiqc
-    from sfs_cli.report.page import render
-
-    folder = Path(str(config.out))
-    with OutputFolder(folder) as out:
-        write_ranking(result.ranking, out.file(table_name(config)), config.format, config.digits)
-        data = report_data(config, result)
-        out.file(REPORT).write_text(render(data), encoding="utf-8")
-        sample = Path(config.matrix).name
-        content = json.dumps(provenance.plain(multiqc(data, sample)), indent=1, allow_nan=False)
-        out.file(MULTIQC).write_text(content + "\n", encoding="utf-8")
-        names = (table_name(config), REPORT, MULTIQC)
-        outputs = {name: _describe_output(out.file(name)) for name in names}
-        run = run_record(config, result, inputs, command) | {"outputs": outputs}
-        out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
-        out.commit(last=provenance.NAME)
-    return run
-
-
-def _describe_output(path: Path) -> dict[str, Any]:
-    return {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
+    data = report_data(config, result)
+    record = run_record(config, result, inputs, command)
+    return write_folder(config, result.ranking, data, Path(config.matrix).name, record)
 
 
 def run_record(
@@ -127,24 +68,11 @@ def run_record(
 ) -> dict[str, Any]:
     """Return what ``run.json`` says of a run, its outputs left out."""
     ranking = result.ranking
+    asked = asked_for(config.result_options(), inputs, command)
     return {
-        "command": command,
-        "config": config.result_options(),
-        "fingerprint": provenance.fingerprint(config.result_options(), inputs),
-        "inputs": inputs,
+        **asked,
+        "config": resolved(config, str(config.out)),
         **result.facts,
-        "result": {
-            "n_features": len(ranking),
-            "n_scored": ranking.n_scored,
-            "unscored": ranking.unscored(),
-            "larger_is_better": ranking.larger_is_better,
-            "elbow": elbow(ranking.score[: ranking.n_scored]),
-            "eigenvalues": result.eigenvalues,
-            "top": ranking.feature[: min(10, ranking.n_scored)],
-        },
-        "warnings": result.warnings,
-        "versions": provenance.versions(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(result.seconds, 3),
-        "peak_memory_bytes": result.peak_memory,
+        "result": ranking_facts(ranking) | {"eigenvalues": result.eigenvalues},
+        **how_it_went(result.warnings, result.seconds, result.peak_memory),
     }

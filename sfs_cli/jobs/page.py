@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.config import RankConfig
+from sfs_cli.jobs.knowledge_page import knowledge_tables, weighing
 from sfs_cli.jobs.rank import RankResult
+from sfs_cli.methods.catalog import METHODS
 from sfs_cli.provenance import versions
 from sfs_cli.ranking.elbow import elbow
+from sfs_cli.ranking.hows import HOWS
 from sfs_cli.report.model import ReportData
 
 TOP = 50
@@ -25,12 +28,12 @@ def report_data(config: RankConfig, result: RankResult) -> ReportData:
     """
     ranking = result.ranking
     scores = ranking.score[: ranking.n_scored]
-    columns = {k: v[:TOP] for k, v in ranking.columns().items()}
+    columns = ranking.columns(0, TOP)
     rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
     return ReportData(
         title=Path(config.matrix).name,
         method=_title(result),
-        how=result.method.how(result.facts["method"]),
+        how=_how(result),
         larger_is_better=ranking.larger_is_better,
         scores=scores,
         n_features=len(ranking),
@@ -40,6 +43,7 @@ def report_data(config: RankConfig, result: RankResult) -> ReportData:
         eigenvalues=result.eigenvalues,
         clusters=result.facts["method"].get("clusters"),
         top=rows[: ranking.n_scored],
+        tables=knowledge_tables(result.facts["knowledge"]),
         facts=_facts(result),
         warnings=result.warnings,
         command=shlex.join([*config.command(), "--out", "results"]),
@@ -53,14 +57,29 @@ def report_data(config: RankConfig, result: RankResult) -> ReportData:
 
 
 def _title(result: RankResult) -> str:
-    ranking = result.facts["method"].get("ranking")
-    return f"{result.method.title} {ranking}" if ranking else result.method.title
+    facts = result.facts["method"]
+    title, ranking = result.method.title, facts.get("ranking")
+    if "then" in facts:
+        then = METHODS[facts["then"]].title
+        return f"{title} ({then} {ranking})" if ranking else f"{title} ({then})"
+    return f"{title} {ranking}" if ranking else title
+
+
+def _how(result: RankResult) -> str:
+    """Return how to read the scores: of what scores on the sources, too."""
+    facts = result.facts["method"]
+    if "how" in facts or "members" in facts:
+        return f"{result.method.how(facts)} {HOWS[facts['how']].meaning}"
+    if "then" in facts:
+        return f"{result.method.how({})} {METHODS[facts['then']].how(facts)}"
+    return result.method.how(facts)
 
 
 def _facts(result: RankResult) -> list[tuple[str, Pairs]]:
     sections = [
         ("What was read", _input_pairs(result)),
         ("The sample graph", _pairs(result.facts["graph"])),
+        ("How the sources were put together", _pairs(weighing(result.facts["knowledge"]))),
         ("The method", _pairs(result.facts["method"])),
     ]
     return [(title, pairs) for title, pairs in sections if pairs]

@@ -1,22 +1,26 @@
-"""Planning a run before it reads anything: passes, memory and time."""
+"""Fitting a run into memory before it starts."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.spans import block_features
+from sfs_cli.compute.spans import arithmetic_dtype, block_features
 from sfs_cli.errors import OutOfMemoryError
 
-FLOAT64_BELOW = 2e10
-"""Dense arithmetic (n^2 m) below this is done in float64: it takes well under a second."""
 BUFFERS = 5
 """Blocks of one worker: as read, prepared, centred and their products."""
-BYTES_PER_FEATURE = 120
-"""An id, a score, a status and its place in the table."""
+SERIES_BUFFERS = 12
+"""Those where a series or an iteration takes the place of a matrix: its terms, and transposes."""
+SQUARES = 4
+"""Arrays of the shape of a dense sample graph: products, distances, weights, operator."""
+ID_BYTES = 40
+"""An id, where ids are not read yet."""
+FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240}
+"""Beside its id: a score, a status and a place in the table; what a solver knows of each feature;
+several rankings that are compared."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,8 @@ class Plan:
         Reads of the matrix.
     needed : int
         Bytes of anonymous memory, the matrix itself left out.
-    flops : float
-        Dense arithmetic.
+    parts : dict
+        What `needed` is made of: ``features``, ``graph``, and ``threads`` (their blocks and sums).
     """
 
     n_samples: int
@@ -48,12 +52,7 @@ class Plan:
     workers: int
     passes: int
     needed: int
-    flops: float
-
-
-def arithmetic_dtype(n: int, m: int, stored: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type of the dense arithmetic: float64 where that costs nothing to speak of."""
-    return np.dtype(np.float64) if n * n * m <= FLOAT64_BELOW else stored
+    parts: dict[str, int]
 
 
 def make_plan(
@@ -66,6 +65,10 @@ def make_plan(
     threads: int,
     memory: int,
     block_size: int | None = None,
+    squares: int = SQUARES,
+    buffers: int = BUFFERS,
+    panel: int = 0,
+    feature_bytes: int = ID_BYTES + FEATURE_BYTES["score"],
 ) -> Plan:
     """Fit a run into memory, with fewer workers where it must.
 
@@ -83,6 +86,14 @@ def make_plan(
         What may be used.
     block_size : int, optional
         Features in a block, where the user says so.
+    squares : int
+        n x n arrays that are held beside each other, where the graph is one.
+    buffers : int
+        Blocks of a worker.
+    panel : int
+        Bytes of distances that a worker holds, where neighbours are searched in panels.
+    feature_bytes : int
+        Bytes for every feature, its id included.
 
     Raises
     ------
@@ -91,45 +102,25 @@ def make_plan(
     """
     dtype = arithmetic_dtype(n, m, stored)
     size = min(m, block_size or block_features(n, dtype.itemsize))
-    block = BUFFERS * size * n * 8
+    block = buffers * size * n * 8
     square = n * n * 8 if dense_graph else 0
-    fixed = 4 * square + BYTES_PER_FEATURE * m
-    each = block + (square if distances else 0)
+    fixed = squares * square + feature_bytes * m
+    each = block + panel + (square if distances else 0)
     workers = min(threads, max(1, -(-m // size)))
     while workers > 1 and fixed + each * workers > memory:
         workers -= 1
     needed = fixed + each * workers
     if needed > memory:
+        dense = squares * square > memory
         raise OutOfMemoryError(
             f"{n:,} samples x {m:,} features need {needed / 2**20:,.0f} MiB beside the matrix",
             where=f"--memory allows {memory / 2**20:,.0f} MiB",
             hint="raise --memory"
-            + (", or take --similarity knn, which stays sparse" if 4 * square > memory else ""),
+            + (", or take --similarity knn, which stays sparse" if dense else ""),
         )
-    flops = float(n) * n * m * (2 * dense_graph + distances)
-    return Plan(n, m, dtype, size, workers, 1 + int(distances), needed, flops)
-
-
-def estimate_seconds(plan: Plan, read_rate: float = 1e9) -> float:
-    """Estimate the time of the passes from a product of the plan's own shape, timed now.
-
-    Parameters
-    ----------
-    plan : Plan
-        What will be done.
-    read_rate : float
-        Bytes per second of reading.
-    """
-    rows = min(plan.block_size, 1024)
-    columns = min(plan.n_samples, 1024)
-    A = np.ones((rows, columns), plan.dtype)
-    B = np.ones((columns, columns), plan.dtype)
-    best = float("inf")
-    for _ in range(3):
-        start = time.perf_counter()
-        A @ B
-        best = min(best, time.perf_counter() - start)
-    rate = plan.workers * 2 * rows * columns * columns / best
-    values = float(plan.n_samples) * plan.n_features
-    reading = plan.passes * values * plan.dtype.itemsize / read_rate
-    return plan.flops / rate + reading
+    parts = {
+        "features": feature_bytes * m,
+        "graph": squares * square,
+        "threads": each * workers,
+    }
+    return Plan(n, m, dtype, size, workers, 1 + int(distances), needed, parts)

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.config import RankConfig
-from sfs_cli.errors import located
-from sfs_cli.io.scratch import scratch_folder
-from sfs_cli.jobs import inputs
+from sfs_cli.jobs.fused_rank import rank_on_sources
+from sfs_cli.jobs.kogs import DEFAULT_HOW, run_kogs
+from sfs_cli.jobs.opening import NOTHING, Kept, opened_work
 from sfs_cli.jobs.scoring import Scored, run_method
-from sfs_cli.jobs.work import Work, put_together
+from sfs_cli.jobs.work import Work
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
+from sfs_cli.methods.catalog import METHODS
 from sfs_cli.methods.entry import Method
 from sfs_cli.ranking.table import Ranking, rank_features
-from sfs_cli.store.transforms import parse as parse_transform
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 @dataclass
@@ -35,7 +36,8 @@ class RankResult:
     method : Method
         What was asked for.
     facts : dict
-        ``input``, ``graph``, ``method``, ``solver``, ``plan`` and ``labels``, each a dict.
+        ``input``, ``graph``, ``method``, ``knowledge``, ``solver``, ``plan`` and ``labels``, each
+        a dict.
     eigenvalues : ndarray, optional
         Leading eigenvalues of the sample graph.
     coefficients : (list of str, ndarray), optional
@@ -58,7 +60,13 @@ class RankResult:
     peak_memory: int = 0
 
 
-def rank(config: RankConfig, messages: Messages | None = None) -> RankResult:
+def rank(
+    config: RankConfig,
+    messages: Messages | None = None,
+    *,
+    client: Client | None = None,
+    kept: Kept = NOTHING,
+) -> RankResult:
     """Rank the features of a matrix.
 
     Parameters
@@ -67,6 +75,10 @@ def rank(config: RankConfig, messages: Messages | None = None) -> RankResult:
         What to rank and how.
     messages : Messages, optional
         Told of decisions and progress; silent by default.
+    client : distributed.Client, optional
+        Of a Dask cluster to run on; it stays open.
+    kept : Kept
+        What outlives the run.
 
     Raises
     ------
@@ -75,25 +87,29 @@ def rank(config: RankConfig, messages: Messages | None = None) -> RankResult:
     """
     started = time.perf_counter()
     messages = messages or Messages(verbosity=-1)
-    memory = memory_budget(config)
-    steps = parse_transform(config.transform)
-    table = inputs.read_label_table(config)
-    with ExitStack() as stack:
-        scratch = Path(config.scratch) if config.scratch else None
-        folder = stack.enter_context(scratch_folder(scratch))
-        opened = inputs.load(config, list(table or ()), memory, folder, messages)
-        stack.enter_context(located(config.matrix))
-        work = put_together(config, opened, table, steps, memory, messages)
-        result = _result(work, run_method(work, messages), opened.facts)
+    with opened_work(config, messages, kept, client) as (work, read):
+        result = _result(work, score(work, messages), read)
     result.warnings = list(messages.warnings)
     result.seconds = time.perf_counter() - started
     result.peak_memory = memory_of.peak_resident()
     return result
 
 
-def memory_budget(config: RankConfig) -> int:
-    """Return the bytes a run may use."""
-    return memory_of.parse_size(config.memory) if config.memory else memory_of.default_memory()
+def score(work: Work, messages: Messages) -> Scored:
+    """Score the features as the configuration asks.
+
+    Raises
+    ------
+    SfsError
+        For anything the user can mend.
+    """
+    on_sources = work.config.method == "kogs" or work.sources
+    passes = None if on_sources else work.source.n_features * work.plan.passes
+    with messages.progress("ranking", passes) as advance:
+        work.engine = replace(work.engine, tick=advance)
+        if work.config.method == "kogs":
+            return run_kogs(work, messages)
+        return rank_on_sources(work, messages) if work.sources else run_method(work, messages)
 
 
 def _result(work: Work, scored: Scored, read: dict[str, Any]) -> RankResult:
@@ -110,7 +126,8 @@ def _result(work: Work, scored: Scored, read: dict[str, Any]) -> RankResult:
     facts = {
         "input": _input_facts(work, read),
         "graph": scored.graph,
-        "method": {"name": work.method.name} | work.options | solution.facts,
+        "method": _method_facts(work) | solution.facts,
+        "knowledge": scored.sources,
         "solver": _solver_facts(work, scored),
         "plan": _plan_facts(work),
         "labels": _label_facts(work),
@@ -119,7 +136,19 @@ def _result(work: Work, scored: Scored, read: dict[str, Any]) -> RankResult:
     if solution.coefficients is not None:
         indices, rows = solution.coefficients
         coefficients = ([features[int(i)] for i in indices], rows)
-    return RankResult(ranking, work.method, facts, scored.eigenvalues, coefficients)
+    method = METHODS[work.config.method]
+    return RankResult(ranking, method, facts, scored.eigenvalues, coefficients)
+
+
+def _method_facts(work: Work) -> dict[str, Any]:
+    config = work.config
+    facts: dict[str, Any] = {"name": config.method}
+    if config.method == "kogs":
+        facts["how"] = config.how or DEFAULT_HOW
+    if config.members:
+        return facts | {"members": list(config.members)}
+    then = {} if config.method == config.scorer else {"then": config.scorer}
+    return facts | then | work.options
 
 
 def _input_facts(work: Work, read: dict[str, Any]) -> dict[str, Any]:
@@ -153,6 +182,7 @@ def _plan_facts(work: Work) -> dict[str, Any]:
     return {
         "arithmetic": plan.dtype.name,
         "block_size": plan.block_size,
+        "executor": work.config.executor,
         "threads": plan.workers,
         "passes": plan.passes,
     }

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from sfs_cli import provenance
 from sfs_cli.compute.memory import format_size
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.atomic import check_writable
-from sfs_cli.io.lines import count_lines
+from sfs_cli.io.lock import Lock
 from sfs_cli.io.writers import ranking_bytes
-from sfs_cli.jobs import inputs, outputs
-from sfs_cli.jobs.plan import estimate_seconds
-from sfs_cli.jobs.rank import RankResult, memory_budget, rank
-from sfs_cli.jobs.work import plan_shape
+from sfs_cli.jobs import outputs, result_folder
+from sfs_cli.jobs.claim import claimed
+from sfs_cli.jobs.opening import Kept
+from sfs_cli.jobs.rank import RankResult, rank
+from sfs_cli.jobs.resume import forget, kept_beside
+from sfs_cli.jobs.time_limit import time_limit
 from sfs_cli.logs import Messages
-from sfs_cli.store.disk import open_store
-from sfs_cli.store.manifest import is_store
+
+Keeping = Callable[[str, Lock], AbstractContextManager[Kept]]
 
 
 def run(config: RankConfig, messages: Messages, *, as_json: bool = False) -> bytes:
@@ -29,37 +34,97 @@ def run(config: RankConfig, messages: Messages, *, as_json: bool = False) -> byt
     SfsError
         For anything the user can mend.
     """
-    if config.write_h5ad is not None:
-        _check_h5ad(config)
+    check(config, as_json)
     if config.out is None:
-        if as_json:
-            raise UsageError(
-                "--json has no effect without --out", hint="give --out, or --format json"
-            )
         _refuse_existing(config)
-        result = rank(config, messages)
-        _write_h5ad(config, result)
-        _write_weights(config, result)
+        with time_limit(config.time_limit, messages, kept=None):
+            result = rank(config, messages)
+            _write_copies(config, result)
         _summarise(config, result, messages)
         return ranking_bytes(result.ranking, config.format, config.digits)
-    described = outputs.describe_inputs(config)
-    wanted = provenance.fingerprint(config.result_options(), described)
-    if outputs.check_folder(Path(config.out), config, wanted) and all(
-        path.exists() for path in _copies(config).values()
+    hint = "allow more time with the same --resume, and it goes on from there"
+    out = Path(config.out)
+
+    @contextmanager
+    def keeping(wanted: str, lock: Lock) -> Iterator[Kept]:
+        with kept_beside(out, wanted, lock, messages, resume=config.resume) as kept:
+            yield kept
+
+    return into_folder(
+        config,
+        lambda: outputs.describe_inputs(config),
+        keeping,
+        messages,
+        as_json=as_json,
+        hint=hint if config.resume else None,
+    )
+
+
+def check(config: RankConfig, as_json: bool) -> None:
+    """Refuse outputs that cannot be meant.
+
+    Raises
+    ------
+    UsageError
+        Which says why.
+    """
+    if config.write_h5ad is not None:
+        _check_h5ad(config)
+    result_folder.check_json(config.out, as_json)
+
+
+def into_folder(
+    config: RankConfig,
+    describe: Callable[[], list[dict[str, Any]]],
+    keeping: Keeping,
+    messages: Messages,
+    *,
+    as_json: bool,
+    hint: str | None = None,
+) -> bytes:
+    """Rank into the output folder of a configuration, unless the very result is there.
+
+    Parameters
+    ----------
+    config : RankConfig
+        What to rank, how, and where to.
+    describe : callable
+        Returns the inputs, as ``run.json`` has them.
+    keeping : callable
+        Given the fingerprint of the work and the lock of the output; gives what outlives the run.
+    messages : Messages
+        Told of decisions and progress.
+    as_json : bool
+        Whether ``run.json`` belongs on stdout.
+    hint : str, optional
+        How a run can be gone on with that was stopped by its time limit.
+
+    Returns
+    -------
+    bytes
+        What belongs on stdout.
+    """
+    out, copies = Path(str(config.out)), copies_of(config)
+    check_writable(out, "--out")
+    with (
+        claimed(out, messages, beside=list(copies.values())) as lock,
+        time_limit(config.time_limit, messages, kept=hint),
     ):
-        messages.note(f"{config.out}: up to date")
-        return _json_of(provenance.read_run(Path(config.out)), as_json)
-    _refuse_existing(config)
-    result = rank(config, messages)
-    record = outputs.write_outputs(config, result, described, ["sfs", *sys.argv[1:]])
-    _write_h5ad(config, result)
-    _write_weights(config, result)
+        described = describe()
+        wanted = provenance.fingerprint(config.result_options(), described)
+        if result_folder.check_folder(out, config, wanted) and all(
+            path.exists() for path in copies.values()
+        ):
+            forget(out)
+            messages.note(f"{out}: up to date")
+            return result_folder.json_of(provenance.read_run(out), as_json)
+        _refuse_existing(config, lock)
+        with keeping(wanted, lock) as kept:
+            result = rank(config, messages, kept=kept)
+            record = outputs.write_outputs(config, result, described, ["sfs", *sys.argv[1:]])
+            _write_copies(config, result)
     _summarise(config, result, messages)
-    return _json_of(record, as_json)
-
-
-def _json_of(record: dict | None, wanted: bool) -> bytes:
-    return provenance.dumps(record or {}).encode() if wanted else b""
+    return result_folder.json_of(record, as_json)
 
 
 def _check_h5ad(config: RankConfig) -> None:
@@ -79,18 +144,26 @@ def _check_h5ad(config: RankConfig) -> None:
         )
 
 
-def _refuse_existing(config: RankConfig) -> None:
+def _refuse_existing(config: RankConfig, lock: Lock | None = None) -> None:
     """Refuse to write over what is there, or where nothing can be, before anything is computed."""
-    for name, path in _copies(config).items():
-        if path.exists() and not config.force:
+    for name, path in copies_of(config).items():
+        ours = lock is not None and str(path.absolute()) in lock.left  # of a run that was killed
+        if path.exists() and not config.force and not ours:
             raise OutputExistsError(f"{name} {path} exists", hint="give another name, or --force")
         check_writable(path, name)
+        if lock is not None:
+            lock.leaves(path.absolute())
 
 
-def _copies(config: RankConfig) -> dict[str, Path]:
+def copies_of(config: RankConfig) -> dict[str, Path]:
     """Return the files that are asked for beside the output folder, by their flags."""
     asked = {"--write-h5ad": config.write_h5ad, "--weights-out": config.weights_out}
     return {name: Path(path) for name, path in asked.items() if path is not None}
+
+
+def _write_copies(config: RankConfig, result: RankResult) -> None:
+    _write_h5ad(config, result)
+    _write_weights(config, result)
 
 
 def _write_h5ad(config: RankConfig, result: RankResult) -> None:
@@ -118,51 +191,4 @@ def _summarise(config: RankConfig, result: RankResult, messages: Messages) -> No
         f"samples by {result.method.title} in {result.seconds:.2f} s "
         f"(peak memory {format_size(result.peak_memory)})"
     )
-    unscored = ranking.unscored()
-    if unscored:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in unscored.items())
-        messages.note(f"without a score: {reasons}")
-    messages.note(f"best: {', '.join(ranking.feature[: min(5, ranking.n_scored)])}")
-    if config.out is not None:
-        messages.note(f"wrote {config.out}/{outputs.table_name(config)} and {outputs.REPORT}")
-
-
-def describe_plan(config: RankConfig, messages: Messages) -> str:
-    """Return the plan of a run, for ``--dry-run``, from what can be known without reading it all.
-
-    Raises
-    ------
-    SfsError
-        For what `rank` would refuse before reading.
-    """
-    memory = memory_budget(config)
-    path = Path(config.matrix)
-    table = inputs.read_label_table(config)
-    graphs: tuple[str, ...] = ()
-    if is_store(path):
-        matrix = open_store(path)
-        n, m, exact = matrix.n_samples, matrix.n_features, True
-        where, stored = "the store is read in place", matrix.dtype
-    else:
-        reader, rows, why = inputs.peek(config, list(table or ()), memory)
-        count, exact = (
-            (reader.n_rows, True) if reader.n_rows else (max(2, count_lines(path) - 1), False)
-        )
-        columns = len(reader.column_ids)
-        n, m = (columns, count) if rows == "features" else (count, columns)
-        stored, graphs = inputs.storage_dtype(config), reader.annotations.graphs
-        held = n * m * stored.itemsize <= memory // inputs.HELD_PART
-        where = "held in memory" if held else "a temporary store in the scratch folder"
-        messages.note(f"{path.name} ({reader.format}): {why}")
-        reader.close()
-    plan = plan_shape(config, n, m, stored, graphs, memory)
-    about = "" if exact else "about "
-    lines = [
-        ("shape", f"{about}{n:,} samples x {m:,} features"),
-        ("matrix", f"{format_size(n * m * stored.itemsize)} as {stored.name}; {where}"),
-        ("passes", f"{plan.passes} over the matrix, blocks of {plan.block_size:,} features"),
-        ("arithmetic", f"{plan.dtype.name}, {plan.workers} threads"),
-        ("memory", f"{format_size(plan.needed)} beside the matrix, of {format_size(memory)}"),
-        ("time", f"about {estimate_seconds(plan):.1f} s once the matrix is read"),
-    ]
-    return "".join(f"{name:<11}{text}\n" for name, text in lines)
+    result_folder.tell(config, ranking, messages)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,14 @@ import numpy as np
 from sfs_cli.compute.passes import Engine
 from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.graph.similarity import Similarity
-from sfs_cli.jobs.graph import Graph, make_graph
-from sfs_cli.jobs.request import GraphRequest
+from sfs_cli.jobs.graph import graph_options, make_graph
+from sfs_cli.jobs.nonzeros import without_zeros
 from sfs_cli.jobs.work import Work
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Context, Scorer, Solution, Status
+from sfs_cli.methods.nonzero_scorers import NonZeroScorer
+from sfs_cli.sources.request import GraphRequest
+from sfs_cli.sources.sample_graph import Graph
 
 SPECTRUM_SAMPLES = 5000
 """The spectrum is shown in the report up to this many samples."""
@@ -33,11 +36,14 @@ class Scored:
         Facts of the sample graph.
     eigenvalues : ndarray, optional
         Leading eigenvalues of the sample graph.
+    sources : dict
+        What became of the knowledge sources.
     """
 
     solution: Solution
     graph: dict[str, Any] = field(default_factory=dict)
     eigenvalues: np.ndarray | None = None
+    sources: dict[str, Any] = field(default_factory=dict)
 
 
 def run_method(work: Work, messages: Messages) -> Scored:
@@ -50,40 +56,50 @@ def run_method(work: Work, messages: Messages) -> Scored:
     NotConvergedError
         When a solver has not converged, under ``--on-no-convergence error``.
     """
-    m = work.source.n_features
-    with messages.progress("ranking", m * work.plan.passes) as advance:
-        work.engine = replace(work.engine, tick=advance)
-        graph = _graph(work, messages)
-        solution = _solve(work, graph, messages)
+    graph = make_work_graph(work, messages)
+    solution = solve(work, graph.similarity if graph else None, messages)
     for warning in solution.warnings:
         messages.warn(warning)
-    _check(work, solution, messages)
+    check_solution(work, solution, messages)
     eigenvalues = solution.facts.pop("eigenvalues", None)
     if eigenvalues is None and graph is not None:
-        eigenvalues = _spectrum(graph.similarity)
+        eigenvalues = spectrum_of(graph.similarity)
     return Scored(solution, graph.facts if graph is not None else {}, eigenvalues)
 
 
-def _graph(work: Work, messages: Messages) -> Graph | None:
+def make_work_graph(work: Work, messages: Messages) -> Graph | None:
+    """Return the sample graph, where one is needed."""
     if "graph" not in work.needs:
         return None
     request = GraphRequest(
-        work.config,
+        graph_options(work.config),
         work.engine,
         work.codes,
-        work.graphs,
         work.memory,
         messages,
         work.labels.classes if work.labels is not None else None,
+        where=work.config.matrix,
+        seed=work.config.seed,
     )
-    return make_graph(request)
+    return make_graph(work.config, request, work.graphs, work.method.kernel)
 
 
-def _solve(work: Work, graph: Graph | None, messages: Messages) -> Solution:
+def solve(work: Work, similarity: Similarity | None, messages: Messages) -> Solution:
+    """Score every feature on a sample graph.
+
+    Parameters
+    ----------
+    work : Work
+        The matrix, the method and its options.
+    similarity : Similarity, optional
+        The sample graph, where one is needed.
+    messages : Messages
+        Told of progress.
+    """
     context = Context(
         n_samples=work.source.n_samples,
         dtype=work.plan.dtype,
-        similarity=graph.similarity if graph is not None else None,
+        similarity=similarity,
         codes=work.codes,
         class_names=work.labels.classes if work.labels is not None else (),
         options=work.options,
@@ -92,13 +108,15 @@ def _solve(work: Work, graph: Graph | None, messages: Messages) -> Solution:
         seed=work.config.seed,
         tell=messages.detail,
     )
-    solve = work.method.load("solve")
-    if solve is not None:
-        return solve(context)
+    run = work.method.load("solve")
+    if run is not None:
+        if work.engine.keeper is not None:
+            work.engine.keeper.leave()
+        return run(context)
     prepare = work.method.load("prepare")
     assert prepare is not None
     scorer: Scorer = prepare(context)
-    score, status = score_features(work.engine, scorer)
+    score, status = score_features(*without_zeros(work.engine, scorer, messages))
     return Solution(
         score,
         status,
@@ -109,7 +127,7 @@ def _solve(work: Work, graph: Graph | None, messages: Messages) -> Solution:
     )
 
 
-def score_features(engine: Engine, scorer: Scorer) -> tuple[np.ndarray, np.ndarray]:
+def score_features(engine: Engine, scorer: Scorer | NonZeroScorer) -> tuple[np.ndarray, np.ndarray]:
     """Score every feature by one pass.
 
     Returns
@@ -119,15 +137,12 @@ def score_features(engine: Engine, scorer: Scorer) -> tuple[np.ndarray, np.ndarr
     status : ndarray of int8, shape (m,)
         Values of `Status`.
     """
-    m = engine.source.n_features
-    score, status = np.empty(m), np.empty(m, np.int8)
-    for span, (values, states) in engine.run(scorer.score_block, scorer.dtype):
-        score[span.lo : span.hi] = values
-        status[span.lo : span.hi] = states
-    return score, status
+    score, status = engine.columns(scorer.score_block, scorer.dtype)
+    return score.astype(np.float64, copy=False), status.astype(np.int8, copy=False)
 
 
-def _check(work: Work, solution: Solution, messages: Messages) -> None:
+def check_solution(work: Work, solution: Solution, messages: Messages) -> None:
+    """Refuse a solution without any score, and say where a solver has not converged."""
     if np.isnan(solution.score).all():
         counts = {
             Status(s).text: int((solution.status == s).sum()) for s in np.unique(solution.status)
@@ -151,7 +166,7 @@ def _check(work: Work, solution: Solution, messages: Messages) -> None:
     messages.warn(text)
 
 
-def _spectrum(similarity: Similarity) -> np.ndarray | None:
+def spectrum_of(similarity: Similarity) -> np.ndarray | None:
     """Return a few eigenvalues for the report, where they cost little."""
     from sfs_cli.graph.laplacian import NormalizedLaplacian
     from sfs_cli.graph.spectrum import leading

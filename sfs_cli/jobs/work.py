@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.executor import ThreadExecutor
+from sfs_cli.compute.parts import PartFolder
 from sfs_cli.compute.passes import Engine
-from sfs_cli.config import LABEL_GRAPHS, RankConfig
-from sfs_cli.jobs import inputs
+from sfs_cli.config import RankConfig
+from sfs_cli.graph.options import DENSE_SAMPLES
+from sfs_cli.jobs import inputs, samples
+from sfs_cli.jobs.executors import Start
 from sfs_cli.jobs.graph import default_graph
-from sfs_cli.jobs.plan import Plan, make_plan
+from sfs_cli.jobs.plan import (
+    BUFFERS,
+    FEATURE_BYTES,
+    ID_BYTES,
+    SERIES_BUFFERS,
+    SQUARES,
+    Plan,
+    make_plan,
+)
 from sfs_cli.jobs.threads import thread_count
 from sfs_cli.logs import Messages
 from sfs_cli.methods.catalog import METHODS
 from sfs_cli.methods.entry import Method
+from sfs_cli.sources.base import Source
+from sfs_cli.sources.neighbours import DENSE_DISTANCES, PANEL, PANEL_COPIES
+from sfs_cli.store.feature_ids import FeatureIds
 from sfs_cli.store.prepared import PreparedMatrix
 
+MEASURED = ("profile", "target", "genes", "interactions")
+"""Kinds of sources that are made of measurements of the samples."""
+PANELLED = ("knn", "geodesic", "diffusion")
+"""Similarities made from nearest neighbours."""
 SPARSE_GRAPHS = ("knn", "relieff", "label")
 """Similarities that are no n x n arrays."""
 
@@ -32,7 +50,7 @@ class Work:
     config : RankConfig
         What was asked for.
     method : Method
-        Its entry in the catalogue.
+        The entry of what scores in the catalogue.
     options : dict
         The method's own options, defaults filled in.
     needs : set of str
@@ -51,6 +69,8 @@ class Work:
         Names of the sample graphs that the file holds.
     memory : int
         Bytes that may be used.
+    sources : list of Source
+        The knowledge sources, opened.
     """
 
     config: RankConfig
@@ -64,17 +84,21 @@ class Work:
     labels: inputs.Labels | None
     graphs: tuple[str, ...]
     memory: int
+    sources: list[Source]
 
 
 def put_together(
     config: RankConfig,
     opened: inputs.Opened,
-    table: dict[str, str] | None,
+    labels: inputs.Labels | None,
+    sources: list[Source],
     steps: tuple[str, ...],
     memory: int,
     messages: Messages,
+    start: Start,
+    keeper: PartFolder | None = None,
 ) -> Work:
-    """Align labels, choose samples, plan, and prepare the matrix.
+    """Choose samples, plan, and prepare the matrix.
 
     Parameters
     ----------
@@ -82,14 +106,20 @@ def put_together(
         What is asked for.
     opened : Opened
         The matrix.
-    table : dict, optional
-        Labels by sample id, where they come from a file.
+    labels : Labels, optional
+        Classes of the samples.
+    sources : list of Source
+        The knowledge sources, opened.
     steps : tuple of str
         Transformations.
     memory : int
         Bytes that may be used.
     messages : Messages
         Told of decisions.
+    start : callable
+        Starts the executor.
+    keeper : PartFolder, optional
+        Keeps the parts of passes.
 
     Raises
     ------
@@ -100,53 +130,81 @@ def put_together(
     """
     matrix = opened.matrix
     options = config.method_options()
-    needs: set[str] = {*METHODS[config.method].needed(options)}
-    if config.graph in LABEL_GRAPHS:
-        needs.add("labels")
-    labels = inputs.align_labels(config, matrix.ids, table, messages)
-    chosen, codes = _samples(config, labels, needs, matrix.ids, messages)
+    needs = needed(config)
+    chosen, codes = _samples(config, labels, needs, sources, matrix.ids, messages)
     policy: Any = config.missing
     source = PreparedMatrix(
         matrix, samples=chosen, missing=policy, steps=steps, where=config.matrix
     )
     plan = plan_shape(
-        config, source.n_samples, matrix.n_features, matrix.dtype, opened.graphs, memory
+        config,
+        source.n_samples,
+        matrix.n_features,
+        matrix.dtype,
+        opened.graphs,
+        memory,
+        matrix.ids.features,
     )
-    executor = ThreadExecutor(plan.workers)
-    source.fit(executor, plan.block_size)
+    engine = Engine(source, start(plan.workers), plan.dtype, plan.block_size, keeper=keeper)
+    source.fit(engine.total_over)
     return Work(
         config,
-        METHODS[config.method],
+        METHODS[config.scorer],
         options,
         needs,
         source,
-        Engine(source, executor, plan.dtype, plan.block_size),
+        engine,
         plan,
         codes,
         labels,
         opened.graphs,
         memory,
+        sources,
     )
+
+
+def needed(config: RankConfig) -> set[str]:
+    """Return what a run needs: ``graph``, ``labels``, ``some-labels``."""
+    configs = config.member_configs() or [config]
+    needs: set[str] = set()
+    for asked in configs:
+        needs.update(METHODS[asked.scorer].needed(asked.method_options()))
+    if any(asked.uses_classes for asked in configs):
+        needs.add("labels")
+    return needs
 
 
 def _samples(
     config: RankConfig,
     labels: inputs.Labels | None,
     needs: set[str],
+    sources: list[Source],
     ids: Any,
     messages: Messages,
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Return which samples are used (None: all), and their classes where those are needed."""
+    coverages = [samples.of_source(source, ids.samples) for source in sources]
+    if labels is not None and "labels" in needs:
+        coverages.append(samples.of_labels(config, labels))
+    if config.graph == "file" and config.samples == "intersect":
+        coverages += samples.of_file(str(config.similarity_file), ids.samples)
+    chosen = samples.choose_samples(config, ids.samples, coverages)
     if labels is None:
-        return None, None
+        return chosen, None
     if "labels" in needs:
-        chosen = inputs.choose_samples(config, labels, True, ids)
         return chosen, inputs.check_classes(labels, chosen, str(config.labels))
+    codes = labels.codes if chosen is None else labels.codes[chosen]
     if "some-labels" in needs:
-        inputs.check_classes(labels, np.flatnonzero(labels.codes >= 0), str(config.labels))
-        return None, labels.codes
+        inputs.check_classes(labels, _labelled(labels, chosen), str(config.labels))
+        return chosen, codes
     messages.note(f"the labels are not used by --method {config.method}")
-    return None, None
+    return chosen, None
+
+
+def _labelled(labels: inputs.Labels, chosen: np.ndarray | None) -> np.ndarray:
+    """Return the samples in use that have a label."""
+    known = np.flatnonzero(labels.codes >= 0)
+    return known if chosen is None else np.intersect1d(known, chosen)
 
 
 def plan_shape(
@@ -156,6 +214,7 @@ def plan_shape(
     stored: np.dtype[Any],
     graphs: tuple[str, ...],
     memory: int,
+    ids: Sequence[str] = (),
 ) -> Plan:
     """Return the plan of a run on a matrix of a given shape.
 
@@ -171,17 +230,54 @@ def plan_shape(
         Names of the sample graphs that the input holds.
     memory : int
         Bytes that may be used.
+    ids : sequence of str, optional
+        Those of the features, where they are known.
     """
-    needs = METHODS[config.method].needed(config.method_options())
+    needs = needed(config)
+    id_bytes = -(-ids.nbytes // m) if isinstance(ids, FeatureIds) else ID_BYTES
     name = default_graph(config, n, graphs) if "graph" in needs else None
     given = name is not None and (name == "file" or name.startswith("obsp:"))
+    sparse = name in SPARSE_GRAPHS or (name == "sources" and _sparse_sources(config, n))
+    dense = name is not None and not sparse and not given
+    searched = name in ("knn", "relieff") and (name == "relieff" or n <= DENSE_DISTANCES)
     return make_plan(
         n,
         m,
         stored,
-        dense_graph=name is not None and name not in SPARSE_GRAPHS and not given,
-        distances=name is not None and name != "label" and not given,
+        dense_graph=dense or searched,  # of all distances, for a while
+        distances=name is not None and name not in ("label", "sources") and not given,
         threads=thread_count(config.threads),
         memory=memory,
         block_size=config.block_size,
+        squares=SQUARES + _kept_squares(config),
+        buffers=SERIES_BUFFERS if _takes_series(config, dense) else BUFFERS,
+        panel=0 if searched or name not in PANELLED else PANEL_COPIES * 8 * PANEL * n,
+        feature_bytes=id_bytes + FEATURE_BYTES[_kind(config)],
+    )
+
+
+def _kept_squares(config: RankConfig) -> int:
+    """Return how many similarities of sources are held beside the fused one."""
+    return len(config.source) * (2 if config.weights == "snf" else 1)
+
+
+def _takes_series(config: RankConfig, dense: bool) -> bool:
+    """Tell whether a function of a sparse graph is applied term by term."""
+    options = config.method_options()
+    gamma = str(options.get("gamma", ""))
+    return not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))
+
+
+def _kind(config: RankConfig) -> str:
+    """Return what is kept of every feature, as `FEATURE_BYTES` has it."""
+    if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
+        return "compare"
+    return "score" if METHODS[config.scorer].load("solve") is None else "solve"
+
+
+def _sparse_sources(config: RankConfig, n: int) -> bool:
+    """Tell whether no source of many samples is an n x n array; given ones are taken for sparse."""
+    return n > DENSE_SAMPLES and all(
+        spec.kind == "similarity" or (spec.kind in MEASURED and spec.similarity in (None, "knn"))
+        for spec in config.source
     )

@@ -6,10 +6,20 @@ Adding a method is adding its file and its entry; options that no other method h
 
 from __future__ import annotations
 
-from sfs_cli.methods import entries_baselines, entries_sparse, entries_spectral
+from sfs_cli.methods import (
+    entries_baselines,
+    entries_knowledge,
+    entries_sparse,
+    entries_spectral,
+)
 from sfs_cli.methods.entry import Method
 
-_ENTRIES = (*entries_spectral.ENTRIES, *entries_sparse.ENTRIES, *entries_baselines.ENTRIES)
+_ENTRIES = (
+    *entries_spectral.ENTRIES,
+    *entries_knowledge.ENTRIES,
+    *entries_sparse.ENTRIES,
+    *entries_baselines.ENTRIES,
+)
 
 METHODS: dict[str, Method] = {method.name: method for method in _ENTRIES}
 """The methods by name, in the order they are listed."""

@@ -72,8 +72,8 @@ class Features:
         """
         self.passes += 1
         spans = self.engine.spans()
-        results = self.engine.executor.map(lambda span: task(self._block(span), span), spans)
-        return zip(spans, results)
+        executor = self.engine.executor if self._held is None else self.engine.executor.nearby
+        return zip(spans, executor.map(lambda span: task(self._block(span), span), spans))
 
     def project(self, B: np.ndarray) -> np.ndarray:
         """Return ``X' B``: the inner products of every feature with the columns of B.
@@ -166,19 +166,21 @@ def centred_features(engine: Engine, scaling: Scaling, memory: int) -> Features:
 
     ones = np.ones(n)
 
-    def measure(span: Span) -> None:
+    def measure(span: Span) -> tuple[np.ndarray, np.ndarray]:
         centred = center(engine.source.read(span, np.dtype(np.float64)), ones)
         square = np.vecdot(centred.values, centred.values)
         status = centred.status(square, float(n))
         factor = _factor(scaling, square, centred.scale, n)
         factor[status != Status.OK] = 0
+        if held is not None:
+            np.multiply(centred.values, factor[:, None], out=held[span.lo : span.hi])
+        return factor, status
+
+    executor = engine.executor if held is None else engine.executor.nearby
+    spans = engine.spans()
+    for span, (factor, status) in zip(spans, executor.map(measure, spans)):
         part = slice(span.lo, span.hi)
         found.factor[part], found.status[part] = factor, status
-        if held is not None:
-            np.multiply(centred.values, factor[:, None], out=held[part])
-
-    for _ in engine.executor.map(measure, engine.spans()):
-        pass  # each writes its own part
     return found
 
 

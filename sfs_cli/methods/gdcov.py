@@ -9,8 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from sfs_cli.compute.workspace import Workspace
+from sfs_cli.graph.spectral_functions import Smoothing
 from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.geometry import Geometry
+from sfs_cli.methods.nonzero_scorers import NonZeroGdcov, NonZeroScorer
+from sfs_cli.methods.nonzeros import can_measure
 from sfs_cli.methods.precision import WEAK_BELOW, Scored, refined
 
 
@@ -36,6 +39,12 @@ class GdcovScorer:
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; may overwrite it."""
         return refined(block, self._score)
+
+    def on_nonzeros(self) -> NonZeroScorer | None:
+        """Return what scores blocks of non-zero values, where gamma and the graph allow."""
+        smoothing = isinstance(self.geometry.function, Smoothing)
+        able = smoothing and can_measure(self.geometry.laplacian.similarity)
+        return NonZeroGdcov(self) if able else None
 
     def _score(self, block: BlockLike) -> Scored:
         keep = block.values.dtype == np.float32

@@ -103,10 +103,10 @@ class Bounds:
             The reference vectors as combinations of the ``b_i`` that are selected.
         """
         self._products = np.empty((len(directions), self._features.m))
-        operand = np.ascontiguousarray(directions.T)
+        operand, weights = np.ascontiguousarray(directions.T), self._weights
 
         def part(block: np.ndarray, span: Span) -> np.ndarray:
-            return (block @ operand).T * self._weights[span.lo : span.hi]
+            return (block @ operand).T * weights[span.lo : span.hi]
 
         for span, products in self._features.map(part):
             self._products[:, span.lo : span.hi] = products

@@ -15,6 +15,8 @@ from sfs_cli.compute.workspace import Workspace
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.centering import center
+from sfs_cli.methods.nonzero_scorers import NonZeroLaplacian, NonZeroScorer
+from sfs_cli.methods.nonzeros import can_measure
 from sfs_cli.methods.precision import WEAK_BELOW, Scored, refined
 
 
@@ -35,6 +37,10 @@ class LaplacianScorer:
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; may overwrite it."""
         return refined(block, self._score)
+
+    def on_nonzeros(self) -> NonZeroScorer | None:
+        """Return what scores blocks of non-zero values, where the graph allows."""
+        return NonZeroLaplacian(self) if can_measure(self.similarity) else None
 
     def _score(self, block: BlockLike) -> Scored:
         degrees = self.similarity.degrees

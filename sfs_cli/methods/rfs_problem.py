@@ -97,15 +97,15 @@ def _next_moment(
 ) -> np.ndarray:
     """Replace t by the new norms and return ``X diag(t) X' / gamma^2``, in one pass."""
 
-    def part(block: np.ndarray, span: Span) -> np.ndarray:
+    def part(block: np.ndarray, span: Span) -> tuple[np.ndarray, np.ndarray]:
         size = np.linalg.norm(block @ Z, axis=1) / gamma
+        scaled = block * (np.sqrt(t[span.lo : span.hi] * size) / gamma)[:, None]
+        return size, scaled.T @ scaled
+
+    total = np.zeros((features.n, features.n))
+    for span, (size, piece) in features.map(part):
         inside = slice(span.lo, span.hi)
         sizes[inside] = size
         t[inside] *= size
-        scaled = block * (np.sqrt(t[inside]) / gamma)[:, None]
-        return scaled.T @ scaled
-
-    total = np.zeros((features.n, features.n))
-    for _, piece in features.map(part):
         total += piece
     return total

@@ -14,6 +14,7 @@ import numpy as np
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian
+from sfs_cli.graph.similarity import SparseSimilarity
 from sfs_cli.graph.spectrum import (
     MAX_CLUSTERS,
     Spectrum,
@@ -26,6 +27,8 @@ from sfs_cli.graph.spectrum import (
 )
 from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.centering import Centred, center
+from sfs_cli.methods.nonzero_scorers import NonZeroScorer, NonZeroSpec
+from sfs_cli.methods.nonzeros import can_measure
 from sfs_cli.methods.precision import WEAK_BELOW, Scored, refined
 
 Form = Callable[[np.ndarray], np.ndarray]
@@ -57,13 +60,21 @@ class SpecScorer:
         self.dtype = context.dtype if single else np.dtype(np.float64)
         if self.ranking == "phi3":
             self.spectrum = self._choose(context.options["clusters"])
-            self._weights = self._phi3_weights()
+            self.phi3_weights = self._phi3_weights()
         else:
             self.form = self._form()
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; may overwrite it."""
         return refined(block, self._score_once)
+
+    def on_nonzeros(self) -> NonZeroScorer | None:
+        """Return what scores blocks of non-zero values, where the formula and the graph allow."""
+        similarity = self.laplacian.similarity
+        highest = 2 if isinstance(similarity, SparseSimilarity) else 1
+        forms = self.gamma == "power" and self.power <= highest
+        able = can_measure(similarity) and (self.ranking == "phi3" or forms)
+        return NonZeroSpec(self) if able else None
 
     def _score_once(self, block: BlockLike) -> Scored:
         keep = block.values.dtype == np.float32
@@ -84,7 +95,7 @@ class SpecScorer:
         trivial = self.laplacian.volume * centred.offset**2
         if self.ranking == "phi3":
             alpha = G @ self.spectrum.vectors[:, 1:]
-            return (alpha * alpha) @ self._weights / (square + trivial), np.zeros(len(G), bool)
+            return (alpha * alpha) @ self.phi3_weights / (square + trivial), np.zeros(len(G), bool)
         form = self.form(G)
         weak = form < WEAK_BELOW * square
         if self.ranking == "phi2":

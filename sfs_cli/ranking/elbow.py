@@ -6,6 +6,7 @@ import numpy as np
 
 # A curve whose distance to its chord is below this share of its height counts as straight.
 STRAIGHT = 1e-9
+CHUNK = 1 << 20
 
 
 def elbow(scores: np.ndarray) -> int | None:
@@ -36,10 +37,25 @@ def elbow(scores: np.ndarray) -> int | None:
         return None
     largest = max(abs(scores[0]), abs(scores[-1]))  # taken out first: a difference may overflow
     first, last = scores[0] / largest, scores[-1] / largest
-    goodness = (scores / largest - last) / (first - last)
-    below = np.linspace(1.0, 0.0, len(scores)) - goodness
-    corner = int(np.argmax(np.abs(below)))
+    corner, height = _farthest(scores, largest, first, last)
     rounding = 8 * np.finfo(np.float64).eps / abs(first - last)
-    if abs(below[corner]) <= max(STRAIGHT, rounding):
+    if abs(height) <= max(STRAIGHT, rounding):
         return None
-    return corner if below[corner] > 0 else corner + 1
+    return corner if height > 0 else corner + 1
+
+
+def _farthest(scores: np.ndarray, largest: float, first: float, last: float) -> tuple[int, float]:
+    """Return the first point farthest from the chord, and how far it lies below it.
+
+    A part of the curve at a time: of ten million scores no copy is made.
+    """
+    found = (0, 0.0)
+    step = -1.0 / (len(scores) - 1)
+    for lo in range(0, len(scores), CHUNK):
+        part = scores[lo : lo + CHUNK]
+        below = np.arange(lo, lo + len(part)) * step + 1.0
+        below -= (part / largest - last) / (first - last)
+        at = int(np.argmax(np.abs(below)))
+        if abs(below[at]) > abs(found[1]):
+            found = (lo + at, float(below[at]))
+    return found

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sfs_cli.ranking.picked import Picked
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -14,11 +16,11 @@ class Ranking:
 
     Attributes
     ----------
-    feature : list of str, length m
+    feature : sequence of str, length m
         Ids, best first.
     score : ndarray, shape (m,)
         The method's own number, NaN where there is none.
-    status : list of str, length m
+    status : sequence of str, length m
         ``ok``, or why there is no score.
     larger_is_better : bool
         Direction of the scores.
@@ -28,9 +30,9 @@ class Ranking:
         The method's own columns, in the same order.
     """
 
-    feature: list[str]
+    feature: Picked
     score: np.ndarray
-    status: list[str]
+    status: Picked
     larger_is_better: bool
     order: np.ndarray
     extra: dict[str, np.ndarray] = field(default_factory=dict)
@@ -43,22 +45,26 @@ class Ranking:
         """How many features have a score."""
         return int(np.count_nonzero(~np.isnan(self.score)))
 
-    def columns(self) -> dict[str, Sequence[object] | np.ndarray]:
-        """Return the columns of the table in the order they are written."""
+    def columns(
+        self, lo: int = 0, hi: int | None = None
+    ) -> dict[str, Sequence[object] | np.ndarray]:
+        """Return the columns of the table, or of rows `lo` to `hi`, in the order of writing."""
+        rows = slice(*slice(lo, hi).indices(len(self)))
         return {
-            "rank": np.arange(1, len(self) + 1),
-            "feature": self.feature,
-            "score": self.score,
-            "status": self.status,
-            **self.extra,
+            "rank": np.arange(rows.start + 1, rows.stop + 1),
+            "feature": self.feature[rows],
+            "score": self.score[rows],
+            "status": self.status[rows],
+            **{name: column[rows] for name, column in self.extra.items()},
         }
 
     def unscored(self) -> dict[str, int]:
         """Count the features without a score by the reason."""
-        counts: dict[str, int] = {}
-        for status in self.status[self.n_scored :]:
-            counts[status] = counts.get(status, 0) + 1
-        return counts
+        codes = self.status.places[self.n_scored :]
+        values, first, counts = np.unique(codes, return_index=True, return_counts=True)
+        by_place = np.argsort(first)
+        names = self.status.names
+        return {names[int(values[i])]: int(counts[i]) for i in by_place}
 
 
 def rank_features(
@@ -98,10 +104,12 @@ def rank_features(
         order = np.argsort(-score if larger_is_better else score, kind="stable")
     else:
         order = _completed(order, score)
+    if len(order) <= np.iinfo(np.int32).max:
+        order = order.astype(np.int32)  # half the memory of what stays
     return Ranking(
-        feature=[features[i] for i in order],
+        feature=Picked(features, order),
         score=score[order],
-        status=[status_names[i] for i in status[order]],
+        status=Picked(status_names, status[order]),
         larger_is_better=larger_is_better,
         order=order,
         extra={name: column[order] for name, column in (extra or {}).items()},

@@ -9,6 +9,34 @@ import numpy as np
 
 
 @dataclass(frozen=True, kw_only=True)
+class Table:
+    """A small table on what went into a ranking.
+
+    Attributes
+    ----------
+    heading : str
+        What it is about.
+    columns : sequence of str
+        Names of the columns; the first names the rows.
+    rows : sequence of sequences
+        The values of each row: text, numbers, and NaN or None for what is missing.
+    note : str
+        What a reader must know to read it.
+    digits : int
+        Significant digits of numbers that are no integers.
+    shade : float, optional
+        Numbers are shaded by their size, fully at this one; negative ones in another colour.
+    """
+
+    heading: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    note: str = ""
+    digits: int = 6
+    shade: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportData:
     """The contents of a report, ready to be shown.
 
@@ -36,6 +64,8 @@ class ReportData:
         The number of clusters that was used; the gap after this eigenvalue is marked.
     top : sequence of mappings
         The best features, one mapping of column -> value each, columns in order.
+    tables : sequence of Table
+        What went into the ranking, such as the lists of an aggregate.
     facts : sequence of (heading, pairs)
         Sections of name and value pairs on what was read and how.
     warnings : sequence of str
@@ -64,6 +94,7 @@ class ReportData:
     eigenvalues: np.ndarray | None = None
     clusters: int | None = None
     top: Sequence[Mapping[str, object]] = ()
+    tables: Sequence[Table] = ()
     facts: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()
     warnings: Sequence[str] = ()
     reference: str = ""

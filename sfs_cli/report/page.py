@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -11,7 +12,7 @@ from markupsafe import Markup
 
 from sfs_cli.report import svg, words
 from sfs_cli.report.formatting import counted, is_number, significant
-from sfs_cli.report.model import ReportData
+from sfs_cli.report.model import ReportData, Table
 
 DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/[^\s\"<>]*\w)", re.I)
 
@@ -27,14 +28,18 @@ class Figure:
 
 @dataclass(frozen=True)
 class Cell:
-    """A table cell: what is shown, and the number to sort by."""
+    """A table cell: what is shown, the number to sort by, and how it is shaded.
+
+    `shade` is the share of the full shade, negative for the colour of negative numbers.
+    """
 
     shown: str
     key: str
+    shade: float | None = None
 
 
 @dataclass(frozen=True)
-class Table:
+class Grid:
     """A table, ready to be shown.
 
     Attributes
@@ -75,7 +80,11 @@ def render(data: ReportData) -> str:
     environment.globals["counted"] = counted
     template = environment.get_template("report.html.j2")
     return template.render(
-        data=data, summary=words.summary(data), figures=figures(data), table=table(data)
+        data=data,
+        summary=words.summary(data),
+        figures=figures(data),
+        table=best(data),
+        tables=[(table, grid(table)) for table in data.tables],
     )
 
 
@@ -95,12 +104,37 @@ def figures(data: ReportData) -> list[Figure]:
     return drawn
 
 
-def table(data: ReportData) -> Table:
-    """Arrange the top features: a column of numbers is one where nothing else occurs."""
+def best(data: ReportData) -> Grid:
+    """Arrange the top features."""
     names = list(data.top[0]) if data.top else []
-    columns = [(name, _numeric([row[name] for row in data.top])) for name in names]
-    rows = [[_cell(row[name], numeric) for name, numeric in columns] for row in data.top]
-    return Table(columns, rows)
+    return _arranged(names, [[row[name] for name in names] for row in data.top])
+
+
+def grid(table: Table) -> Grid:
+    """Arrange a table, shaded where it asks for it."""
+    arranged = _arranged(table.columns, table.rows, table.digits)
+    if table.shade is None:
+        return arranged
+    shaded = [
+        [_shaded(cell, value, table.shade) for cell, value in zip(cells, row)]
+        for cells, row in zip(arranged.rows, table.rows)
+    ]
+    return Grid(arranged.columns, shaded)
+
+
+def _arranged(names: Sequence[str], rows: Sequence[Sequence[object]], digits: int = 6) -> Grid:
+    """Arrange values; a column of numbers is one where nothing else occurs."""
+    columns = [(name, _numeric([row[i] for row in rows])) for i, name in enumerate(names)]
+    cells = [[_cell(v, numeric, digits) for v, (_, numeric) in zip(row, columns)] for row in rows]
+    return Grid(columns, cells)
+
+
+def _shaded(cell: Cell, value: object, full: float) -> Cell:
+    """Shade a number by its size."""
+    if not is_number(value) or value != value:
+        return cell
+    share = max(-1.0, min(1.0, float(str(value)) / full))
+    return replace(cell, shade=round(share, 3))
 
 
 def linked(reference: str) -> Markup:
@@ -120,6 +154,6 @@ def _numeric(values: list[object]) -> bool:
     return bool(present) and all(map(is_number, present))
 
 
-def _cell(value: object, numeric: bool) -> Cell:
-    shown = significant(value)
+def _cell(value: object, numeric: bool, digits: int) -> Cell:
+    shown = significant(value, digits)
     return Cell(shown, repr(float(str(value))) if numeric and value is not None else "")

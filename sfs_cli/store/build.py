@@ -14,6 +14,7 @@ from sfs_cli.io.base import Axis, MatrixReader
 from sfs_cli.io.digest import sha256_file
 from sfs_cli.store.checks import FiniteCheck
 from sfs_cli.store.disk import open_store
+from sfs_cli.store.feature_ids import FeatureIdsBuilder, write_ids
 from sfs_cli.store.ids import check_samples, unique_features
 from sfs_cli.store.manifest import DENSE, FEATURES, SAMPLES, SPARSE, Manifest
 from sfs_cli.store.matrix import DenseMatrix, Ids, Matrix, Missing, SparseMatrix
@@ -135,11 +136,13 @@ def _sink(reader: MatrixReader, options: BuildOptions) -> Sink[Any, Any]:
 
 def _drain(
     reader: MatrixReader, sink: Sink[Any, Any], options: BuildOptions
-) -> tuple[list[str], Missing, list[str]]:
+) -> tuple[Sequence[str], Missing, list[str]]:
     """Pass every block from the reader to the sink, looking at its values."""
     check = FiniteCheck(str(reader.path), options.rows == "features", reader.column_ids)
     spread = _spread_check(reader, options)
-    row_ids: list[str] = []
+    row_ids: list[str] | FeatureIdsBuilder = (
+        FeatureIdsBuilder() if options.rows == "features" else []
+    )
     for block in reader.blocks():
         check.see(block.ids, block.values)
         if spread is not None:
@@ -148,14 +151,15 @@ def _drain(
         row_ids.extend(block.ids)
         if options.progress is not None:
             options.progress(len(row_ids), reader.n_rows)
-    if not row_ids:
+    if not len(row_ids):
         raise InputError(
             "the matrix has no rows",
             where=str(reader.path),
             hint="check the step that wrote it: a filter may have removed everything",
         )
     coarse = [] if spread is None else spread.result(reader.column_ids)
-    return row_ids, check.result(), coarse
+    ids = row_ids if isinstance(row_ids, list) else row_ids.finish()
+    return ids, check.result(), coarse
 
 
 def _spread_check(reader: MatrixReader, options: BuildOptions) -> SpreadCheck | None:
@@ -181,7 +185,7 @@ def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bo
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table({"feature": pa.array(ids.features, pa.string())}), folder / FEATURES)
+    write_ids(folder / FEATURES, "feature", ids.features)
     samples = pa.table({"sample": pa.array(ids.samples, pa.string())})
     if ids.obs is not None:
         for name in ids.obs.column_names:

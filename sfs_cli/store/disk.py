@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.executor import Shared
 from sfs_cli.compute.spans import Span
 from sfs_cli.errors import InputError
-from sfs_cli.store.manifest import FEATURES, SAMPLES, Manifest, read_manifest
-from sfs_cli.store.matrix import Ids, Matrix, Missing, _Shaped, scatter
+from sfs_cli.store.feature_ids import read_ids
+from sfs_cli.store.manifest import FEATURES, NAME, SAMPLES, Manifest, read_manifest
+from sfs_cli.store.matrix import Ids, Matrix, Missing, Stored, _Shaped, scatter
 
 
 class _File:
@@ -48,7 +50,21 @@ class _File:
             os.close(self.handle)
 
 
-class DenseStore(_Shaped):
+class _Store(_Shaped, Shared):
+    """A store, which workers in other processes open for themselves."""
+
+    directory: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The manifest, which knows the digests of the other files."""
+        return (self.directory / NAME,)
+
+    def __reduce__(self) -> tuple[Any, tuple[Path]]:
+        return open_store, (self.directory.absolute(),)
+
+
+class DenseStore(_Store):
     """A dense store: ``values.bin`` holds the features one after the other."""
 
     sparse = False
@@ -70,7 +86,7 @@ class DenseStore(_Shaped):
         self._file.expect(span.lo * self._row, span.size * self._row)
 
 
-class SparseStore(_Shaped):
+class SparseStore(_Store):
     """A sparse store: non-zero values feature by feature."""
 
     sparse = True
@@ -86,11 +102,15 @@ class SparseStore(_Shaped):
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Read a block of features into `out`, zeros included."""
+        scatter(*self.read_stored(span), out)
+
+    def read_stored(self, span: Span) -> Stored:
+        """Return the stored values of a block of features."""
         lo, hi = int(self.indptr[span.lo]), int(self.indptr[span.hi])
         indices, data = np.empty(hi - lo, np.int32), np.empty(hi - lo, self.dtype)
         self._indices.read_into(4 * lo, indices)
         self._data.read_into(self.dtype.itemsize * lo, data)
-        scatter(np.diff(self.indptr[span.lo : span.hi + 1]), indices, data, out)
+        return Stored(np.diff(self.indptr[span.lo : span.hi + 1]), indices, data)
 
     def prefetch(self, span: Span) -> None:
         """Have the kernel read `span` ahead."""
@@ -119,10 +139,10 @@ def open_store(directory: Path) -> Matrix:
 
     manifest = read_manifest(directory)
     try:
-        features = pq.read_table(directory / FEATURES)["feature"].to_pylist()
+        features = read_ids(directory / FEATURES, "feature")
         obs = pq.read_table(directory / SAMPLES)
         samples = obs["sample"].to_pylist()
-    except (OSError, KeyError, pa.ArrowException) as error:
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
         raise _damaged_ids(directory, str(error)) from None
     if (len(features), len(samples)) != (manifest.n_features, manifest.n_samples):
         raise _damaged_ids(directory, "their number is not that of the manifest")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from sfs_cli.compute.executor import Shared
 from sfs_cli.compute.spans import Span
 
 if TYPE_CHECKING:
@@ -78,6 +79,32 @@ class Matrix(Protocol):
         ...
 
 
+class Stored(NamedTuple):
+    """The stored values of consecutive features of a sparse matrix; some may be zero.
+
+    Attributes
+    ----------
+    counts : ndarray of int, shape (b,)
+        How many each feature has.
+    indices : ndarray of int, shape (sum(counts),)
+        Their samples, each once for a feature.
+    data : ndarray, shape (sum(counts),)
+        Their values; may belong to the matrix.
+    """
+
+    counts: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+
+
+class SparseReading(Protocol):
+    """What sparse matrices have besides `Matrix.read`."""
+
+    def read_stored(self, span: Span) -> Stored:
+        """Return the stored values of a block of features; not to be written to."""
+        ...
+
+
 class _Shaped:
     """The shape of a matrix, from its ids."""
 
@@ -94,7 +121,7 @@ class _Shaped:
         return len(self.ids.samples)
 
 
-class DenseMatrix(_Shaped):
+class DenseMatrix(_Shaped, Shared):
     """A dense matrix in memory.
 
     Parameters
@@ -123,7 +150,7 @@ class DenseMatrix(_Shaped):
         """Nothing to do: the values are here."""
 
 
-class SparseMatrix(_Shaped):
+class SparseMatrix(_Shaped, Shared):
     """A sparse matrix in memory, feature by feature.
 
     Parameters
@@ -146,14 +173,13 @@ class SparseMatrix(_Shaped):
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Write a block of features into `out`, zeros included."""
-        indptr = self.values.indptr
-        lo, hi = int(indptr[span.lo]), int(indptr[span.hi])
-        scatter(
-            np.diff(indptr[span.lo : span.hi + 1]),
-            self.values.indices[lo:hi],
-            self.values.data[lo:hi],
-            out,
-        )
+        scatter(*self.read_stored(span), out)
+
+    def read_stored(self, span: Span) -> Stored:
+        """Return the stored values of a block of features; not to be written to."""
+        indptr = self.values.indptr[span.lo : span.hi + 1]
+        part = slice(int(indptr[0]), int(indptr[-1]))
+        return Stored(np.diff(indptr), self.values.indices[part], self.values.data[part])
 
     def prefetch(self, span: Span) -> None:
         """Nothing to do: the values are here."""

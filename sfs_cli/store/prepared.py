@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from sfs_cli.compute.executor import Executor
-from sfs_cli.compute.spans import Span, cut
+from sfs_cli.compute.spans import Span
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError
 from sfs_cli.store.matrix import Ids, Matrix
-from sfs_cli.store.transforms import FEATURE_STEPS, SAMPLE_STEPS, RefusedError
+from sfs_cli.store.nonzeros import sample_sums
+from sfs_cli.store.transforms import FEATURE_STEPS, KEEP_ZEROS, SAMPLE_STEPS, RefusedError
+from sfs_cli.store.view import FeatureView
 
 MissingPolicy = Literal["error", "drop", "mean"]
+TotalOver = Callable[[Callable[[Span], Sequence[np.ndarray]]], list[np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,18 @@ class PreparedMatrix:
         """Whether blocks are the stored values as they are."""
         return self.samples is None and not self.steps and not self.matrix.missing.values
 
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether the matrix is sparse, and still is after the steps."""
+        return self._keeps_zeros(len(self.steps))
+
+    def _keeps_zeros(self, n_steps: int) -> bool:
+        return self.matrix.sparse and all(name in KEEP_ZEROS for name in self.steps[:n_steps])
+
+    def numbers(self, at: int) -> np.ndarray:
+        """Return the numbers per sample of step `at`, shape (n,), which `fit` has found."""
+        return self._numbers[at]
+
     def prefetch(self, span: Span) -> None:
         """Tell that `span` will be read soon."""
         self.matrix.prefetch(span)
@@ -115,26 +131,47 @@ class PreparedMatrix:
         """Read and prepare a block; its values stay valid until this thread's next read."""
         return self._prepare(span, dtype, len(self.steps))
 
-    def fit(self, executor: Executor, size: int) -> None:
-        """Find the numbers per sample that the steps need, by one pass for each such step."""
-        for at, name in enumerate(self.steps):
-            if name not in SAMPLE_STEPS:
+    def selecting(self, features: np.ndarray) -> PreparedMatrix:
+        """Return a view of some features, prepared as they are among all.
+
+        Samples, steps and what becomes of missing values stay, and so do the numbers per sample
+        that `fit` found on all features: counts per million stay those of the whole library.
+
+        Parameters
+        ----------
+        features : ndarray of int, shape (l,)
+            Indices, ascending.
+        """
+        view = PreparedMatrix(
+            FeatureView(self.matrix, features),
+            samples=self.samples,
+            missing=self.policy,
+            steps=self.steps,
+            where=self.where,
+        )
+        assert all(at in self._numbers for at in self._sample_steps()), "fit comes first"
+        view._numbers = self._numbers
+        return view
+
+    def _sample_steps(self) -> list[int]:
+        return [at for at, name in enumerate(self.steps) if name in SAMPLE_STEPS]
+
+    def fit(self, total_over: TotalOver) -> None:
+        """Find the numbers per sample that the steps need, by one pass for each such step.
+
+        Those that are known already stay.
+
+        Parameters
+        ----------
+        total_over : callable
+            Adds up what a task makes of all spans (``sfs_cli.compute.passes.Engine.total_over``).
+        """
+        for at in self._sample_steps():
+            if at in self._numbers:
                 continue
-            step = SAMPLE_STEPS[name]
-
-            def part(
-                span: Span, at: int = at, collect: Any = step.collect
-            ) -> tuple[np.ndarray, int]:
-                block = self._prepare(span, np.dtype(np.float64), at)
-                left_out = 0 if block.missing is None else int(block.missing.sum())
-                # features that are left out are zero, and add nothing
-                return self._located(collect, block.values, span), span.size - left_out
-
-            total, used = np.zeros(self.n_samples), 0
-            for sums, count in executor.map(part, cut(self.n_features, size)):
-                total += sums
-                used += count
-            numbers = step.finish(total, used)
+            name = self.steps[at]
+            total, used = total_over(partial(self._sample_sums, at))
+            numbers = SAMPLE_STEPS[name].finish(total, int(used))
             if not np.isfinite(numbers).all():
                 first = int(np.argmin(np.isfinite(numbers)))
                 raise InputError(
@@ -143,6 +180,16 @@ class PreparedMatrix:
                     hint="remove samples without counts",
                 )
             self._numbers[at] = numbers
+
+    def _sample_sums(self, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
+        """Return each sample's part of the sum of step `at`, and how many features took part."""
+        if self._keeps_zeros(at):
+            return sample_sums(self, span, at)
+        block = self._prepare(span, np.dtype(np.float64), at)
+        left_out = 0 if block.missing is None else int(block.missing.sum())
+        # features that are left out are zero, and add nothing
+        terms = self._located(SAMPLE_STEPS[self.steps[at]].terms, block.values, span)
+        return terms.sum(axis=0), np.array(span.size - left_out)
 
     def _prepare(self, span: Span, dtype: np.dtype[Any], n_steps: int) -> Block:
         values = self._chosen(span)
@@ -205,10 +252,13 @@ class PreparedMatrix:
         try:
             return step(block)
         except RefusedError as error:
-            feature = self.ids.features[span.lo + error.row]
-            sample = self.ids.samples[error.column]
-            where = f"{self.where}: feature {feature}, sample {sample}"
-            raise InputError(error.what, where=where, hint=error.hint) from None
+            raise self.refusal(error, span.lo + error.row, error.column) from None
+
+    def refusal(self, error: RefusedError, feature: int, sample: int) -> InputError:
+        """Return the refusal of a value, with the names of its feature and its sample."""
+        ids = self.ids
+        where = f"{self.where}: feature {ids.features[feature]}, sample {ids.samples[sample]}"
+        return InputError(error.what, where=where, hint=error.hint)
 
 
 def _missing_error(matrix: Matrix, where: str) -> InputError:

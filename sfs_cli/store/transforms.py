@@ -89,8 +89,9 @@ class SampleStep:
 
     Attributes
     ----------
-    collect : callable
-        From a block (b, n) to each sample's part of a sum over features, shape (n,).
+    terms : callable
+        From a block (b, n) to the terms of a sum over features, value by value, 0 for 0; may
+        work in place.
     finish : callable
         From the sums and the number of features to the numbers that `apply` takes, shape (n,);
         not finite where a sample cannot be transformed.
@@ -98,14 +99,14 @@ class SampleStep:
         From a block and the numbers to the transformed block.
     """
 
-    collect: Callable[[np.ndarray], np.ndarray]
+    terms: Step
     finish: Callable[[np.ndarray, int], np.ndarray]
     apply: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _cpm_sum(block: np.ndarray) -> np.ndarray:
+def _cpm_terms(block: np.ndarray) -> np.ndarray:
     _refuse(block < 0, block, "cpm", "needs counts", "give raw counts: negative values are none")
-    return block.sum(axis=0)
+    return block
 
 
 def _cpm_finish(total: np.ndarray, _n_features: int) -> np.ndarray:
@@ -118,9 +119,9 @@ def _cpm_apply(block: np.ndarray, factor: np.ndarray) -> np.ndarray:
     return block
 
 
-def _clr_sum(block: np.ndarray) -> np.ndarray:
+def _clr_terms(block: np.ndarray) -> np.ndarray:
     _refuse(block < 0, block, "clr", "needs values of 0 or more", "give counts or abundances")
-    return np.log1p(block).sum(axis=0)
+    return np.log1p(block, out=block)
 
 
 def _clr_finish(total: np.ndarray, n_features: int) -> np.ndarray:
@@ -134,11 +135,13 @@ def _clr_apply(block: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 SAMPLE_STEPS = {
-    "cpm": SampleStep(_cpm_sum, _cpm_finish, _cpm_apply),
-    "clr": SampleStep(_clr_sum, _clr_finish, _clr_apply),
+    "cpm": SampleStep(_cpm_terms, _cpm_finish, _cpm_apply),
+    "clr": SampleStep(_clr_terms, _clr_finish, _clr_apply),
 }
 """Counts per million; centred log-ratio of x + 1 (counts hold zeros)."""
 
+KEEP_ZEROS = ("log1p", "cpm", "unit")
+"""Steps after which a zero is still a zero."""
 NAMES = (*FEATURE_STEPS, *SAMPLE_STEPS)
 
 

@@ -6,11 +6,17 @@ exit code and which words the user must be given.
 
 from __future__ import annotations
 
+from tests.cli.bad_configs import CONFIGS
 from tests.cli.bad_files import FILES
+from tests.cli.bad_genes import GENES, HIERARCHIES
 from tests.cli.bad_knowledge import GRAPHS, LABELS
 from tests.cli.bad_methods import METHODS
 from tests.cli.bad_options import CHOICES, NUMBERS, VERBS, WITHOUT_EFFECT
 from tests.cli.bad_outputs import OUTPUTS
+from tests.cli.bad_rankings import RANKINGS
+from tests.cli.bad_shards import SHARDS
+from tests.cli.bad_source_options import ASKED, FUSE
+from tests.cli.bad_sources import SOURCES
 from tests.cli.bad_stores import PREPARED
 from tests.cli.bad_values import VALUES
 
@@ -26,4 +32,12 @@ CASES = [
     *METHODS,
     *PREPARED,
     *OUTPUTS,
+    *RANKINGS,
+    *SOURCES,
+    *GENES,
+    *HIERARCHIES,
+    *ASKED,
+    *FUSE,
+    *CONFIGS,
+    *SHARDS,
 ]

@@ -21,7 +21,7 @@ def complete(case: Bad, folder: Path) -> list[str]:
     (folder / "files").mkdir()
     verb, *rest = case.make(folder / "files")
     flags = {"rank": ["--out", "--scratch"], "convert": ["--scratch"]}.get(verb, [])
-    if "--json" in rest:
+    if "--json" in rest and verb == "rank":
         flags.remove("--out")
     added = [(flag, str(folder / flag[2:])) for flag in flags if flag not in rest]
     return [verb, *(word for pair in added for word in pair), *rest]

@@ -31,10 +31,13 @@ class Table:
 
 def sfs(*arguments: str | Path) -> None:
     """Run the command line, quietly, and insist on success."""
-    words = [str(a) for a in arguments]
+    assert code_of(*arguments) == 0, arguments
+
+
+def code_of(*arguments: str | Path) -> int:
+    """Run the command line, quietly, and return its exit code."""
     with patch("signal.signal"):  # the handlers of the test runner are to stay
-        code = run([*words, "-q"])
-    assert code == 0, words
+        return run([*map(str, arguments), "-q"])
 
 
 def rank_to(out: Path, matrix: str | Path, *options: str | Path) -> Path:

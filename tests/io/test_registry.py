@@ -44,7 +44,7 @@ def test_no_two_formats_claim_a_suffix():
         ("x.tab", TEXT, ["delimited text", "*.csv"]),
         ("x", PARQUET, ["a Parquet table", "*.parquet"]),
         ("x.h5ad", TEXT, ["holds delimited text, not AnnData in HDF5"]),
-        ("x.hdf5", b"\x89HDF\r\n\x1a\n", ["*.h5ad", "*.h5 "]),
+        ("x.hdf5", b"\x89HDF\r\n\x1a\n", ["*.h5ad", "*.h5mu", "*.h5 "]),
         ("x.bin", b"\0\1\2", ["unknown kind", ".csv .gct .parquet"]),
         ("x.parquet", gzip.compress(PARQUET, mtime=0), ["compressed with gzip", "decompress"]),
         ("x.dat", gzip.compress(TEXT, mtime=0), ["*.csv.gz"]),
@@ -89,5 +89,5 @@ def test_layers_are_asked_of_anndata_only(tmp_path, options):
     with pytest.raises(UsageError, match="AnnData"):
         open_matrix(path, options)
     layered = {f.name for f in FORMATS if f.layers}
-    assert layered == {"h5ad", "zarr"}
+    assert layered == {"h5ad", "h5mu", "zarr"}
     assert format_of(tmp_path / "x.h5ad", Content(Kind.HDF5)).layers

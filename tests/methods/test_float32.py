@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from sfs_cli.compute import spans
 from sfs_cli.graph.similarity import DenseSimilarity
-from sfs_cli.jobs import plan
 from sfs_cli.methods import precision
 from tests.methods.helpers import (
     Block,
@@ -50,7 +50,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
 @pytest.fixture
 def forced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the plan choose float32 arithmetic for small matrices too."""
-    monkeypatch.setattr(plan, "FLOAT64_BELOW", 0)
+    monkeypatch.setattr(spans, "FLOAT64_BELOW", 0)
 
 
 GRAPHS: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from sfs_cli.report.model import ReportData
+from sfs_cli.report.model import ReportData, Table
 from sfs_cli.report.page import linked, render
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -181,3 +181,46 @@ def test_a_doi_becomes_a_link(reference: str, target: str) -> None:
 def test_features_that_were_not_selected_are_not_said_to_have_failed(usual: ReportData) -> None:
     html = render(replace(usual, n_unscored=10, reasons={"not selected": 8, "constant": 2}))
     assert "8 features were not selected. 2 features could not be scored." in html
+
+
+def matrix(**changes: object) -> Table:
+    given = {
+        "heading": "How far the lists agree",
+        "columns": ["", "one", "two"],
+        "rows": [["one", 1.0, -0.25], ["two", None, float("nan")]],
+        "digits": 3,
+    }
+    return Table(**(given | changes))  # type: ignore[arg-type]
+
+
+def test_tables_are_shown_with_their_digits(usual: ReportData) -> None:
+    page = Page(render(replace(usual, tables=[matrix(note="Between -1 and 1.")])))
+    assert "How far the lists agree" in page.words("h2")
+    assert "Between -1 and 1." in page.words("p")
+    assert {"one", "two"} <= set(page.words("bdi"))
+    shown = page.words("td")
+    assert {"1.00", "-0.250"} <= set(shown)
+    assert shown.count("–") == 2
+    assert not [a for a in page.all("td") if "style" in a]
+
+
+def test_shading_is_the_share_of_the_full_value_and_tells_the_sign(usual: ReportData) -> None:
+    page = Page(render(replace(usual, tables=[matrix(shade=0.5)])))
+    shaded = [(a["class"], a["style"]) for a in page.all("td") if "style" in a]
+    assert shaded == [
+        ("number shade", "--share: 1.0"),  # no more than the full shade
+        ("number shade against", "--share: 0.5"),
+    ]
+
+
+def test_a_hostile_table_adds_no_element_and_keeps_ids_apart(
+    usual: ReportData, hostile: ReportData
+) -> None:
+    evil = hostile.title
+    table = matrix(heading=evil, note=evil, columns=[evil] * 3, rows=[[evil] * 3], shade=1.0)
+    page = Page(render(replace(usual, tables=[table, table])))
+    assert page.open == []
+    assert len(page.all("script")) == 1
+    assert evil in page.words("bdi")
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))

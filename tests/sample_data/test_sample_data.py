@@ -45,7 +45,7 @@ def test_script_reproduces_the_committed_bytes(sample_data: Path, tmp_path: Path
 
 def test_folder_is_small_and_holds_nothing_unaccounted_for(sample_data: Path) -> None:
     files = [p for p in sample_data.iterdir() if p.is_file()]
-    assert {p.name for p in files} == {*DATA_FILES, *SCRIPTS, "README.md"}
+    assert {p.name for p in files} == {*DATA_FILES, *SCRIPTS, "README.md", "run.yaml"}
     assert sum(p.stat().st_size for p in files) < 2_000_000
     readme = (sample_data / "README.md").read_text()
     assert all(f"`{name}`" in readme for name in DATA_FILES)

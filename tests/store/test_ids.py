@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
+from anndata.utils import make_index_unique
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,9 +28,6 @@ def test_unique_ids_stay():
 @pytest.mark.filterwarnings("ignore:Suffix used")
 @given(st.lists(st.sampled_from(["a", "b", "a-1", "a-1-1", "b-2", "a-2"]), max_size=12))
 def test_the_convention_is_that_of_anndata(ids):
-    import pandas as pd
-    from anndata.utils import make_index_unique
-
     mine, renamed = unique_features(ids)
     theirs = make_index_unique(pd.Index(ids, dtype=object)).tolist()
     assert mine == theirs

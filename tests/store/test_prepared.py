@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfs_cli.compute.executor import ThreadExecutor
+from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.spans import cut
 from sfs_cli.errors import InputError
 from sfs_cli.store.prepared import PreparedMatrix
@@ -14,9 +15,15 @@ from sfs_cli.store.prepared import PreparedMatrix
 DOUBLE = np.dtype(np.float64)
 
 
+def total_over(source, threads, size):
+    """Return what adds up a task over all spans of `size` features."""
+    engine = Engine(source, ThreadExecutor(threads), np.dtype(np.float64), block_size=size)
+    return engine.total_over
+
+
 def prepared(source, size=7, threads=1, dtype=DOUBLE):
     """Return all values (m x n), which features are left out and which were zero."""
-    source.fit(ThreadExecutor(threads), size)
+    source.fit(total_over(source, threads, size))
     values, missing, zero = [], [], []
     for span in cut(source.n_features, size):
         block = source.read(span, dtype)

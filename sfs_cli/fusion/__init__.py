@@ -1,0 +1,1 @@
+"""Weighing and combining sample similarities of several knowledge sources."""

@@ -1,0 +1,137 @@
+"""``sfs fuse``: knowledge sources to one similarity between samples, in a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from sfs_cli import provenance
+from sfs_cli.config import RankConfig
+from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, nearest
+from sfs_cli.graph.similarity import SparseSimilarity
+from sfs_cli.io.atomic import replacing
+from sfs_cli.io.digest import sha256_file
+from sfs_cli.io.similarity_writers import FORMATS, write_obsp, write_similarity
+from sfs_cli.jobs.claim import claimed
+from sfs_cli.jobs.fused_rank import Fused, fuse
+from sfs_cli.jobs.opening import Kept, opened_work
+from sfs_cli.jobs.outputs import describe_inputs
+from sfs_cli.logs import Messages
+
+RECORD = ".run.json"
+"""What is added to the name of the output for the file that tells how it was made."""
+
+
+def run(
+    config: RankConfig, target: str, key: str, messages: Messages, *, as_json: bool = False
+) -> bytes:
+    """Fuse the sources of a configuration and write the similarity.
+
+    Parameters
+    ----------
+    config : RankConfig
+        The matrix and the sources.
+    target : str
+        The output; its suffix tells the format.
+    key : str
+        Name of the graph under ``obsp`` of an h5ad.
+    messages : Messages
+        Told of decisions.
+    as_json : bool
+        Whether what was done belongs on stdout.
+
+    Returns
+    -------
+    bytes
+        What belongs on stdout.
+
+    Raises
+    ------
+    SfsError
+        For anything the user can mend.
+    """
+    if not config.source:
+        raise UsageError(
+            "no source of knowledge is given",
+            hint="give some, such as --source mirna=profile:mirna.csv --source all=target:",
+        )
+    path = Path(target)
+    record = path.with_name(path.name + RECORD)
+    _check_target(config, path)
+    with claimed(path, messages, beside=[record]) as lock:
+        described = describe_inputs(config)
+        wanted = provenance.fingerprint(config.result_options() | {"key": key}, described)
+        known = _up_to_date(path, record, wanted)
+        if known is not None and not config.force:
+            messages.note(f"{path}: up to date")
+            return _json_of(known, as_json)
+        if path.exists() and not config.force:
+            raise OutputExistsError(f"{path} exists", hint="give another name, or --force")
+        with opened_work(config, messages, Kept(announce=lock.leaves)) as (work, _):
+            fused = fuse(work, messages)
+            samples = list(work.source.ids.samples)
+            in_file = work.source.matrix.n_samples
+        _write(config, path, key, fused, samples, in_file)
+        made = {
+            "command": ["sfs", *sys.argv[1:]],
+            "fingerprint": wanted,
+            "inputs": described,
+            "samples": len(samples),
+            **fused.facts(),
+            "warnings": list(messages.warnings),
+            "versions": provenance.versions(),
+            "outputs": {path.name: {"bytes": path.stat().st_size, "sha256": sha256_file(path)}},
+        }
+        with replacing(record) as partial:
+            partial.write_text(provenance.dumps(made), encoding="utf-8")
+    messages.note(f"wrote {path}: {counted(len(samples), 'sample')}")
+    return _json_of(made, as_json)
+
+
+def _json_of(record: dict[str, Any], wanted: bool) -> bytes:
+    return provenance.dumps(record).encode() if wanted else b""
+
+
+def _check_target(config: RankConfig, path: Path) -> None:
+    if path.suffix not in FORMATS:
+        raise UsageError(
+            f"--out {path}: the format cannot be told from the suffix {path.suffix!r}",
+            hint=nearest(path.suffix, FORMATS),
+        )
+    if path.suffix != ".h5ad":
+        return
+    if Path(config.matrix).suffix != ".h5ad":
+        raise UsageError(
+            f"--out {path} copies an h5ad input; the matrix is not one",
+            hint="give an output with the suffix .npz, .parquet or .tsv",
+        )
+    if path.exists() and path.samefile(config.matrix):
+        raise UsageError(f"--out {path} would replace the input", hint="give another name")
+
+
+def _up_to_date(path: Path, record: Path, wanted: str) -> dict[str, Any] | None:
+    """Return what is known of an output that is there whole and unchanged."""
+    known = provenance.read_record(record)
+    if known is None or known.get("fingerprint") != wanted or not path.is_file():
+        return None
+    facts = known.get("outputs", {}).get(path.name, {})
+    return known if facts.get("sha256") == sha256_file(path) else None
+
+
+def _write(
+    config: RankConfig, path: Path, key: str, fused: Fused, samples: list[str], in_file: int
+) -> None:
+    similarity = fused.similarity
+    sparse = isinstance(similarity, SparseSimilarity)
+    S: Any = similarity.matrix if sparse else similarity.to_dense()  # type: ignore[attr-defined]
+    if path.suffix != ".h5ad":
+        write_similarity(path, S, samples)
+        return
+    if len(samples) != in_file:
+        raise InputError(
+            f"the similarity is between {len(samples):,} of the {in_file:,} samples of the h5ad",
+            where=str(path),
+            hint="give an output with the suffix .npz, .parquet or .tsv",
+        )
+    write_obsp(Path(config.matrix), path, key, S)

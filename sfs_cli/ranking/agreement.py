@@ -1,0 +1,133 @@
+"""How far rankings agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+TOPS = (10, 50, 100)
+"""Sizes of the short lists whose overlap is told."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far each list agrees with each other.
+
+    Attributes
+    ----------
+    kendall, spearman : ndarray, shape (L, L)
+        Kendall's tau-b and Spearman's rank correlation over the features that both lists rank;
+        NaN where those are fewer than two, or all tie in one of the lists.
+    common : ndarray of int, shape (L, L)
+        Features that both rank.
+    overlap : dict of int to ndarray, shape (L, L)
+        k -> share of the best k that two lists have in common; k only where both rank k and more,
+        else NaN.
+    """
+
+    kendall: np.ndarray
+    spearman: np.ndarray
+    common: np.ndarray
+    overlap: dict[int, np.ndarray]
+
+    def mean(self, matrix: np.ndarray) -> float:
+        """Return the mean over pairs of lists, NaN where no pair has a number."""
+        pairs = matrix[np.triu_indices(len(matrix), 1)]
+        known = pairs[~np.isnan(pairs)]
+        return float(known.mean()) if len(known) else float("nan")
+
+
+def agreement(ranks: np.ndarray, tops: Sequence[int] = TOPS) -> Agreement:
+    """Compare all pairs of lists.
+
+    Parameters
+    ----------
+    ranks : ndarray, shape (m, L)
+        1 is best, ties as midranks, NaN where a list does not rank the feature.
+    tops : sequence of int
+        Sizes of short lists.
+    """
+    n_lists = ranks.shape[1]
+    kendall, spearman = np.eye(n_lists), np.eye(n_lists)
+    common = np.zeros((n_lists, n_lists), np.int64)
+    overlap = {k: np.full((n_lists, n_lists), np.nan) for k in tops}
+    for i in range(n_lists):
+        for j in range(i + 1):
+            a, b = ranks[:, i], ranks[:, j]
+            both = ~(np.isnan(a) | np.isnan(b))
+            common[i, j] = common[j, i] = np.count_nonzero(both)
+            tau, rho = correlations(a[both], b[both])
+            kendall[i, j] = kendall[j, i] = tau
+            spearman[i, j] = spearman[j, i] = rho
+            for k in tops:
+                overlap[k][i, j] = overlap[k][j, i] = top_overlap(a, b, k)
+    return Agreement(kendall, spearman, common, overlap)
+
+
+def correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Return Kendall's tau-b and Spearman's rho of two lists of ranks without NaN.
+
+    NaN where there are fewer than two features, or all tie in one of the lists.
+    """
+    from scipy.stats import kendalltau
+
+    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan"), float("nan")
+    return float(kendalltau(a, b).statistic), _spearman(a, b)
+
+
+def top_overlap(a: np.ndarray, b: np.ndarray, k: int) -> float:
+    """Return the share of the best `k` features that two lists have in common.
+
+    Ties at the end of the short lists are cut by position. NaN where a list ranks fewer than `k`.
+
+    Parameters
+    ----------
+    a, b : ndarray, shape (m,)
+        Ranks, NaN where a list does not rank the feature.
+    k : int
+        Length of the short lists.
+    """
+    if min(np.count_nonzero(~np.isnan(a)), np.count_nonzero(~np.isnan(b))) < k:
+        return float("nan")
+    best_a, best_b = np.argsort(a, kind="stable")[:k], np.argsort(b, kind="stable")[:k]
+    return len(np.intersect1d(best_a, best_b)) / k
+
+
+def compare_rankings(a: np.ndarray, b: np.ndarray, top: int = 100) -> tuple[float, float]:
+    """Tell how much one ranking changed another.
+
+    Parameters
+    ----------
+    a, b : ndarray, shape (m,)
+        Rank of each feature, NaN where it has none.
+    top : int
+        Length of the short lists; all of the shorter ranking where that has fewer.
+
+    Returns
+    -------
+    spearman : float
+        Rank correlation over the features that both rank.
+    overlap : float
+        Share of the best `top` that both have.
+    """
+    both = ~(np.isnan(a) | np.isnan(b))
+    known = min(int(np.count_nonzero(~np.isnan(a))), int(np.count_nonzero(~np.isnan(b))), top)
+    overlap = top_overlap(a, b, known) if known else float("nan")
+    return _spearman(a[both], b[both]), overlap
+
+
+def _spearman(a: np.ndarray, b: np.ndarray) -> float:
+    # by hand: importing scipy.stats takes longer than ranking a usual matrix does
+    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan")
+    return float(np.corrcoef(_midranks(a), _midranks(b))[0, 1])
+
+
+def _midranks(values: np.ndarray) -> np.ndarray:
+    """Rank values; ties share the mean of their ranks."""
+    _, at, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2)[at]

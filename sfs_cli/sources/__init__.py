@@ -1,0 +1,1 @@
+"""Knowledge sources: one converter per kind, each to a sample similarity."""

@@ -1,0 +1,171 @@
+"""Time a scoring pass over single cells against Geary's C of scanpy, in one run.
+
+usage: python tests/benchmarks/bench_sparse.py --scanpy PYTHON [--cells N] [--genes M]
+           [--threads T] [--repeat R]
+
+PYTHON is that of an environment with scanpy. Both get the same matrix (genes x cells, CSR) and
+graph in memory, and as many threads. Ours is SPEC's phi2 and the Laplacian Score; Geary's C is
+
+    C = (n - 1) / (2 W) sum_ij w_ij (x_i - x_j)^2 / sum_i (x_i - mean)^2
+
+so it is found from our quadratic forms with weights of 1, and the largest relative difference is
+printed with the times. Prints a Markdown table of medians; processor time, that of all threads
+together, is what a machine that others use too measures best.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+from scipy import sparse
+from scipy.sparse import csr_array
+
+Times = tuple[float, float]
+"""Seconds by the clock and of the processor."""
+THEIRS = """
+import json, sys, time
+import numpy as np, numba, scanpy
+from scipy import sparse
+folder, repeat = sys.argv[1], int(sys.argv[2])
+X = sparse.csr_matrix(sparse.load_npz(folder + "/X.npz"))
+S = sparse.csr_matrix(sparse.load_npz(folder + "/S.npz"))
+scanpy.metrics.gearys_c(S, X[:20])  # compiles
+seconds = []
+for _ in range(repeat):
+    start = time.perf_counter(), time.process_time()
+    found = scanpy.metrics.gearys_c(S, X)
+    seconds.append((time.perf_counter() - start[0], time.process_time() - start[1]))
+np.save(folder + "/geary.npy", found)
+print(json.dumps({"seconds": seconds, "scanpy": scanpy.__version__, "numba": numba.__version__}))
+"""
+
+
+def make(folder: Path, n: int, m: int) -> tuple[Any, csr_array]:
+    """Simulate cells; return their features, in memory, and their graph."""
+    from sfs_cli.compute.memory import default_memory
+    from sfs_cli.config import RankConfig
+    from sfs_cli.io.h5ad import read_obsp
+    from sfs_cli.jobs.inputs import load
+    from sfs_cli.logs import Messages
+    from tests.benchmarks.make_cells import make_cells
+
+    path = folder / "cells.h5ad"
+    make_cells(path, n, m)
+    config = RankConfig(matrix=str(path))
+    opened = load(config, [], default_memory(), folder, Messages(verbosity=-1))
+    S = read_obsp(path, "connectivities")[0]
+    assert not isinstance(S, np.ndarray)
+    return opened.matrix, csr_array(S.astype(np.float64))
+
+
+def ours(matrix: Any, S: csr_array, threads: int, repeat: int) -> dict[str, list[Times]]:
+    """Time passes that score every gene."""
+    from sfs_cli.compute.executor import ThreadExecutor
+    from sfs_cli.compute.passes import Engine
+    from sfs_cli.graph.similarity import SparseSimilarity
+    from sfs_cli.methods import laplacian_score, spec
+    from sfs_cli.methods.base import Context
+    from sfs_cli.store.nonzeros import NonZeroSource
+    from sfs_cli.store.prepared import PreparedMatrix
+
+    double = np.dtype(np.float64)
+    engine = Engine(NonZeroSource(PreparedMatrix(matrix)), ThreadExecutor(threads), double)
+    phi2 = {"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None}
+    context = Context(matrix.n_samples, double, SparseSimilarity(S), options=phi2)
+    times: dict[str, list[Times]] = {}
+    for name, module in {"SPEC phi2": spec, "Laplacian Score": laplacian_score}.items():
+        scorer = module.prepare(context).on_nonzeros()
+        assert scorer is not None
+        times[name] = []
+        for at in range(repeat + 1):
+            start = time.perf_counter(), time.process_time()
+            engine.columns(scorer.score_block, double)
+            if at:  # the first one compiles
+                wall, processor = time.perf_counter() - start[0], time.process_time() - start[1]
+                times[name].append((wall, processor))
+    return times
+
+
+def geary(matrix: Any, S: csr_array) -> np.ndarray:
+    """Find Geary's C of every gene from our quadratic forms."""
+    from sfs_cli.compute.spans import Span
+    from sfs_cli.graph.similarity import SparseSimilarity
+    from sfs_cli.methods.nonzeros import NonZeroForms
+    from sfs_cli.store.nonzeros import NonZeroSource
+    from sfs_cli.store.prepared import PreparedMatrix
+
+    n = matrix.n_samples
+    forms = NonZeroForms(SparseSimilarity(S), np.ones(n))
+    source = NonZeroSource(PreparedMatrix(matrix))
+    block = source.read(Span(0, matrix.n_features), np.dtype(np.float64))
+    square = forms.spread(block).square
+    return (n - 1) / S.sum() * forms.laplacian(block) / square
+
+
+def theirs(python: str, folder: Path, matrix: Any, S: csr_array, given: argparse.Namespace) -> Any:
+    """Run scanpy in its own environment."""
+    sparse.save_npz(folder / "X.npz", matrix.values, compressed=False)
+    sparse.save_npz(folder / "S.npz", S, compressed=False)
+    command = [python, "-c", THEIRS, str(folder), str(given.repeat)]
+    environment = os.environ | {"NUMBA_NUM_THREADS": str(given.threads)}
+    run = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    found = json.loads(run.stdout.splitlines()[-1])
+    return found, np.load(folder / "geary.npy")
+
+
+def medians(seconds: list[Times]) -> Times:
+    """Return the median of each kind of time."""
+    wall, processor = zip(*seconds)
+    return statistics.median(wall), statistics.median(processor)
+
+
+def main() -> None:
+    """Measure and print the table."""
+    import numba
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scanpy", required=True, metavar="PYTHON")
+    parser.add_argument("--cells", type=int, default=100_000)
+    parser.add_argument("--genes", type=int, default=2000)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--repeat", type=int, default=3)
+    given = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    with tempfile.TemporaryDirectory() as name:
+        matrix, S = make(Path(name), given.cells, given.genes)
+        filled = matrix.values.nnz / (given.cells * given.genes)
+        times = ours(matrix, S, given.threads, given.repeat)
+        facts, expected = theirs(given.scanpy, Path(name), matrix, S, given)
+    apart = np.abs(geary(matrix, S) / expected - 1).max()
+    reference = medians(facts["seconds"])
+    print(
+        f"{platform.machine()}, {given.threads} threads, Python {platform.python_version()}, "
+        f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}; "
+        f"scanpy {facts['scanpy']} with numba {facts['numba']}\n"
+    )
+    print(
+        f"| {given.cells:,} cells x {given.genes:,} genes, {filled:.1%} filled, "
+        f"{S.nnz / given.cells:.0f} neighbours | time | ratio | processor | ratio |\n"
+        "|---|---|---|---|---|"
+    )
+    for method, seconds in {"scanpy.metrics.gearys_c": facts["seconds"], **times}.items():
+        mine = medians(seconds)
+        cells = [f"{t:.2f} s | {r / t:.1f}" for t, r in zip(mine, reference)]
+        print(f"| {method} | {' | '.join(cells)} |")
+    print(f"\nLargest relative difference of Geary's C: {apart:.1e}")
+
+
+if __name__ == "__main__":
+    main()

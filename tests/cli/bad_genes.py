@@ -1,0 +1,272 @@
+"""Sources about genes, and hierarchies, that cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tests.cli.making import (
+    FEATURES,
+    SAMPLES,
+    USAGE,
+    bad,
+    changed,
+    kernel,
+    table,
+    text,
+)
+from tests.cli.making_sources import file_of, on, square
+
+GAF = "\t".join(["DB", "ID1", "gene1", "", "GO:1", "PMID:1", "IDA", *[""] * 8])
+
+
+def gmt(genes: Sequence[str] = FEATURES[:4]) -> str:
+    return "SET1\tfirst\t" + "\t".join(genes) + "\n"
+
+
+def edges(pairs: Sequence[tuple[str, str]], score: str = "0.5") -> str:
+    return "gene_a\tgene_b\tscore\n" + "".join(f"{a}\t{b}\t{score}\n" for a, b in pairs)
+
+
+def not_symmetric(folder: Path) -> list[str]:
+    S = changed(kernel(4), (0, 2), 0.9, both=False)
+    return on(folder, f"x=feature-similarity:{square(folder, S, FEATURES[:4])}")
+
+
+def with_map(folder: Path, content: str) -> list[str]:
+    source = f"x=genes:{text(folder, 'P1' + chr(10) + 'P2' + chr(10), 'genes.txt')}"
+    return on(folder, source, more=["--id-map", text(folder, content, "map.tsv")])
+
+
+def few_found(folder: Path, *more: str) -> list[str]:
+    genes = "\n".join(["gene1", *(f"X{i}" for i in range(30))])
+    return on(folder, f"x=genes:{text(folder, genes, 'genes.txt')}", more=more)
+
+
+GENES = [
+    bad(
+        "genes: a set without genes",
+        file_of("genes", "SET1\tfirst\t\n", "s.gmt"),
+        "s.gmt",
+        "line 1; SET1; no genes",
+    ),
+    bad(
+        "genes: a short line of GMT",
+        file_of("genes", "SET1\tfirst\n", "s.gmt"),
+        "s.gmt",
+        "line 1; 2 fields",
+    ),
+    bad(
+        "genes: unknown set",
+        file_of("genes", gmt(), "s.gmt", part=":SET9"),
+        "s.gmt",
+        "'SET9'; SET1",
+    ),
+    bad(
+        "genes: a short line of GAF",
+        file_of("genes", f"!gaf-version: 2.2\n{GAF}\nDB\tID2\tgene2\n", "a.gaf"),
+        "a.gaf",
+        "line 3; 3 columns",
+    ),
+    bad(
+        "terms: a short line of GAF",
+        file_of("terms", f"{GAF}\nDB\tID2\n", "a.gaf"),
+        "a.gaf",
+        "line 2; 2 columns",
+    ),
+    bad(
+        "genes: no annotation of that evidence",
+        file_of("genes", GAF + "\n", "a.gaf", ",evidence=IMP"),
+        "a.gaf",
+        "IDA 1",
+    ),
+    bad(
+        "genes: unknown evidence",
+        file_of("genes", GAF + "\n", "a.gaf", ",evidence=XYZ"),
+        "XYZ",
+        "IDA|known",
+        USAGE,
+    ),
+    bad(
+        "genes: evidence of a GMT",
+        file_of("genes", gmt(), "s.gmt", ",evidence=IDA"),
+        "s.gmt",
+        "evidence has no effect; GAF",
+        USAGE,
+    ),
+    bad(
+        "genes: ids of a list",
+        file_of("genes", "gene1\n", "g.txt", ",ids=id"),
+        "g.txt",
+        "ids has no effect; GAF",
+        USAGE,
+    ),
+    bad(
+        "terms: evidence of a matrix",
+        file_of("terms", table(np.eye(4), samples=list("abcd")), "t.csv", ",evidence=IDA"),
+        "t.csv",
+        "evidence has no effect; GAF",
+        USAGE,
+    ),
+    bad(
+        "genes: none is a feature",
+        file_of("genes", "X1\nX2\n", "g.txt"),
+        "g.txt",
+        "none of the 2 ids of source x; X1; gene1; --id-map",
+    ),
+    bad(
+        "genes: another case",
+        file_of("genes", "GENE1\nGENE2\n", "g.txt"),
+        "g.txt",
+        "2 would be found; case",
+    ),
+    bad(
+        "genes: fewer than a tenth",
+        few_found,
+        "genes.txt",
+        "1 of the 31 ids; X0; --allow-unmatched",
+    ),
+    bad(
+        "genes: none is a feature, though allowed",
+        lambda f: [*file_of("genes", "X1\n", "g.txt")(f), "--allow-unmatched"],
+        "g.txt",
+        "none of the 1 id",
+    ),
+    bad(
+        "id-map: no feature in it",
+        lambda f: with_map(f, "a\tP1\nb\tP2\n"),
+        "map.tsv",
+        "none of the 2 pairs; a = P1; gene1",
+    ),
+    bad(
+        "id-map: no gene in it",
+        lambda f: with_map(f, "gene1\tQ1\ngene2\tQ2\n"),
+        "genes.txt",
+        "none of the 2 ids; with the map; P1",
+    ),
+    bad(
+        "id-map: three columns",
+        lambda f: with_map(f, "gene1\tQ1\tz\n"),
+        "map.tsv",
+        "line 1; 3 fields",
+    ),
+    bad(
+        "id-map: no such file",
+        lambda f: [*file_of("genes", "gene1\n", "g.txt")(f), "--id-map", str(f / "no.tsv")],
+        "no.tsv",
+        "no such file",
+    ),
+    bad(
+        "id-map of a source: no such file",
+        lambda f: file_of("genes", "gene1\n", "g.txt", f",id-map={f / 'no.tsv'}")(f),
+        "no.tsv",
+        "no such file",
+    ),
+    bad(
+        "interactions: all edges dropped",
+        file_of("interactions", edges([("gene1", "gene1"), ("gene2", "gene2")]), "e.tsv"),
+        "e.tsv",
+        "no edge joins two different ids; gene_a; gene_b",
+    ),
+    bad(
+        "interactions: all scores too low",
+        file_of("interactions", edges([("gene1", "gene2")]), "e.tsv", ",min-score=0.9"),
+        "e.tsv",
+        "none of 1 edge; 0.9; lower min-score",
+    ),
+    bad(
+        "interactions: min-score without scores",
+        file_of("interactions", "gene_a\tgene_b\ngene1\tgene2\n", "e.tsv", ",min-score=0.9"),
+        "e.tsv",
+        "no scores",
+    ),
+    bad(
+        "interactions: no seed interacts",
+        lambda f: file_of(
+            "interactions",
+            edges([("gene1", "gene2")]),
+            "e.tsv",
+            f",seeds={text(f, 'gene7' + chr(10), 'seeds.txt')}",
+        )(f),
+        "seeds.txt",
+        "none of the 1 seed; gene7; gene1",
+    ),
+    bad(
+        "interactions: no such seeds",
+        lambda f: file_of(
+            "interactions", edges([("gene1", "gene2")]), "e.tsv", f",seeds={f / 'no.txt'}"
+        )(f),
+        "no.txt",
+        "no such file",
+    ),
+    bad("feature-similarity: not symmetric", not_symmetric, "S.csv", "not symmetric; gene1; gene3"),
+    bad(
+        "feature-similarity: no two are alike",
+        lambda f: on(f, f"x=feature-similarity:{square(f, np.eye(4), FEATURES[:4])}"),
+        "S.csv",
+        "no two features are alike",
+    ),
+    bad(
+        "feature-similarity: no pair in the matrix",
+        file_of("feature-similarity", edges([("gene1", "X1"), ("gene2", "X2")]), "e.tsv"),
+        "e.tsv",
+        "source x; no feature of the matrix is similar to another",
+    ),
+    bad(
+        "feature-similarity: negative",
+        lambda f: on(
+            f, "x=feature-similarity:" + square(f, changed(kernel(4), (0, 1), -1.0), FEATURES[:4])
+        ),
+        "S.csv",
+        "negative; gene1; gene2",
+    ),
+    bad(
+        "terms: neither 0 nor 1",
+        lambda f: on(f, f"x=terms:{square(f, 2 * kernel(4), FEATURES[:4])}"),
+        "S.csv",
+        "gene1; 0|1",
+    ),
+    bad(
+        "terms: no shared term",
+        lambda f: on(
+            f, "x=terms:" + text(f, table(np.eye(4).astype(int), samples=list("abcd")), "t.csv")
+        ),
+        "t.csv",
+        "no feature; sharing a term",
+    ),
+]
+
+HIERARCHIES = [
+    bad(
+        "hierarchy: Newick that does not parse",
+        file_of("hierarchy", "((s1,s2),(s3,s4);\n", "t.nwk"),
+        "t.nwk, character 17",
+        "parentheses",
+    ),
+    bad(
+        "hierarchy: Newick after its end",
+        file_of("hierarchy", "((s1,s2),(s3,s4)); more\n", "t.nwk"),
+        "t.nwk, character 20",
+        "'more' follows the end",
+    ),
+    bad(
+        "hierarchy: depth 0",
+        file_of("hierarchy", "(" + ",".join(SAMPLES) + ");\n", "t.nwk"),
+        "t.nwk",
+        "no two samples; in common",
+    ),
+    bad(
+        "hierarchy: empty component",
+        file_of("hierarchy", "sample\tpath\n" + "".join(f"{s}\ta//b\n" for s in SAMPLES), "h.tsv"),
+        "h.tsv",
+        "line 2; empty component",
+    ),
+    bad(
+        "hierarchy: unknown column",
+        file_of("hierarchy", "sample\tpath\ns1\ta/b\ns2\ta/c\n", "h.tsv", part=":lineage"),
+        "h.tsv",
+        "'lineage'; path",
+    ),
+]

@@ -1,0 +1,90 @@
+"""A small study that is ranked in shares, and whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from sfs_cli.cli.app import run
+
+N, M = 24, 150
+RESULT = ("ranking.tsv", "report.html", "sfs_mqc.json")
+
+CASES: dict[str, tuple[str, ...]] = {
+    "spec rbf": ("m.csv",),
+    "phi3": ("m.csv", "--ranking", "phi3", "--clusters", "3"),
+    "knn": ("m.csv", "--similarity", "knn", "--neighbors", "4"),
+    "cpm": ("counts.h5ad", "--transform", "cpm,log1p"),
+    "sparse fisher": ("counts.h5ad", "--method", "fisher", "--labels", "obs:tissue"),
+    "label graph": ("m.csv", "--similarity", "label", "--labels", "labels.tsv:tissue"),
+    "gdcov": ("m.csv", "--method", "gdcov"),
+    "intersect": (
+        *("m.csv", "--method", "fisher", "--labels", "some.tsv:tissue"),
+        *("--samples", "intersect"),
+    ),
+    "msfs": (
+        *("m.csv", "--method", "msfs", "--source", "mirna=profile:mirna.csv"),
+        *("--source", "all=target:", "--source", "tissue=labels:labels.tsv:tissue"),
+        *("--weights", "2,1,1"),
+    ),
+    "kogs": (
+        *("m.csv", "--method", "kogs", "--members", "spec,fisher,laplacian"),
+        *("--labels", "labels.tsv:tissue"),
+    ),
+    "mrsf": ("m.csv", "--method", "mrsf", "--select", "5"),
+    "missing": ("gaps.csv", "--missing", "mean", "--transform", "clr"),
+}
+
+
+def make_study(folder: Path) -> Path:
+    """Write the files of all cases; features and samples have names that make warnings."""
+    rng = np.random.default_rng(11)
+    samples = [f"s{i}" for i in range(N)]
+    tissue = ["liver", "lung", "skin"] * (N // 3)
+    X = rng.normal(5, 2, (M, N)).round(3)
+    X[:30] += np.arange(N) % 3
+    X[40] = 1.5
+    genes = [f"g{i}" for i in range(M - 1)] + ["g3"]
+    write(folder / "m.csv", X, genes, samples)
+    write(
+        folder / "mirna.csv",
+        rng.normal(size=(20, N)).round(3),
+        [f"r{i}" for i in range(20)],
+        samples,
+    )
+    X[2, 3] = np.nan
+    X[70:73, 1] = np.nan
+    write(folder / "gaps.csv", np.abs(X), [*genes[:-1], "last"], samples)
+    rows = [f"{s}\t{t}" for s, t in zip(samples, tissue)]
+    (folder / "labels.tsv").write_text("\n".join(["sample\ttissue", *rows, "stranger\tlung\n"]))
+    (folder / "some.tsv").write_text("\n".join(["sample\ttissue", *rows[:-5]]) + "\n")
+    counts = sp.csr_matrix(rng.poisson(0.4, (N, M)).astype(np.float32))
+
+    data = ad.AnnData(
+        counts,
+        obs=pd.DataFrame({"tissue": pd.Categorical(tissue)}, index=samples),
+        var=pd.DataFrame(index=[f"g{i}" for i in range(M)]),
+    )
+    data.write_h5ad(folder / "counts.h5ad")
+    return folder
+
+
+def write(path: Path, X: np.ndarray, features: list[str], samples: list[str]) -> None:
+    lines = [",".join(["id", *samples])]
+    lines += [
+        ",".join([f, *("" if np.isnan(v) else str(v) for v in row)]) for f, row in zip(features, X)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def sfs(*words: object) -> None:
+    assert run([*map(str, words), "-q"]) == 0, words
+
+
+def result(folder: Path) -> dict[str, bytes]:
+    """Return what has to be the same to the byte."""
+    return {name: (folder / name).read_bytes() for name in RESULT}

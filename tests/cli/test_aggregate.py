@@ -1,0 +1,260 @@
+"""``sfs aggregate``: any tables of rankings through the real entry point."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.making import FEATURES, good, text, values
+from tests.cli.running import Finished, run_here, snapshot
+from tests.oracles import aggregate as twin
+
+GENES = [f"g{i}" for i in range(12)]
+
+
+def shuffled(seed: int, m: int = 12) -> np.ndarray:
+    return np.random.default_rng(seed).permutation(m) + 1
+
+
+def ranks_file(folder: Path, seed: int, name: str, header: str = "gene\trank\n") -> str:
+    rows = "".join(f"{g}\t{r}\n" for g, r in zip(GENES, shuffled(seed)))
+    return text(folder, header + rows, name)
+
+
+def rows_of(content: str, delimiter: str = "\t") -> list[dict[str, str]]:
+    return list(csv.DictReader(content.splitlines(), delimiter=delimiter))
+
+
+def rankings(folder: Path, capfd: pytest.CaptureFixture[str]) -> list[str]:
+    """Rank a matrix by two methods, one feature of which is constant."""
+    X = values()
+    X[4] = 1.0
+    matrix = good(folder)
+    lines = Path(matrix).read_text().splitlines()
+    lines[5] = ",".join(["gene5", *["1"] * X.shape[1]])
+    Path(matrix).write_text("\n".join(lines) + "\n")
+    for method in ("spec", "variance"):
+        done = run_here(["rank", matrix, "--method", method, "--out", str(folder / method)], capfd)
+        assert done.code == 0
+    return [str(folder / method / "ranking.tsv") for method in ("spec", "variance")]
+
+
+@pytest.mark.parametrize("how", ["borda", "median", "geometric"])
+def test_two_lists_of_ranks_give_the_mean_of_the_slow_twin(how, tmp_path, capfd):
+    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2)]
+    done = run_here(["aggregate", *paths, "--how", how, "--list-weights", "2,1"], capfd)
+    assert done.code == 0, done.err
+    ranks = np.column_stack([shuffled(1), shuffled(2)]).astype(float)
+    wanted = dict(zip(GENES, getattr(twin, how)(ranks, np.array([2.0, 1]), 12)))
+    rows = rows_of(done.out)
+    assert [row["rank"] for row in rows] == [str(i) for i in range(1, 13)]
+    scores = [float(row["score"]) for row in rows]
+    assert scores == sorted(scores)
+    for row, score in zip(rows, scores):
+        assert score == pytest.approx(wanted[row["feature"]])
+        i = GENES.index(row["feature"])
+        assert [float(row["rank_1"]), float(row["rank_2"])] == ranks[i].tolist()
+        assert (row["n_lists"], row["status"]) == ("2", "ok")
+
+
+def test_our_own_tables_leave_out_what_has_no_score(tmp_path, capfd):
+    done = run_here(["aggregate", *rankings(tmp_path, capfd)], capfd)
+    rows = rows_of(done.out)
+    assert list(rows[0])[-2:] == ["rank_spec", "rank_variance"]
+    assert (rows[-1]["feature"], rows[-1]["score"], rows[-1]["status"]) == (
+        *("gene5", "NaN", "not ranked"),
+    )
+    assert {row["feature"] for row in rows} == set(FEATURES)
+    assert "8 of 9 features ('feature') ranked by 'rank'" in done.err
+
+
+def test_equal_scores_of_our_own_tables_share_their_rank(tmp_path, capfd):
+    rows = "1\ta\t5\tok\n2\tb\t3\tok\n3\tc\t3\tok\n4\td\tNaN\tconstant\n5\te\t9\tall zero\n"
+    own = "rank\tfeature\tscore\tstatus\n" + rows
+    paths = [text(tmp_path, own, "one.tsv"), text(tmp_path, own, "two.tsv")]
+    found = rows_of(run_here(["aggregate", *paths], capfd).out)
+    assert [(r["feature"], r["score"]) for r in found] == [
+        *(("a", "1"), ("b", "2.5"), ("c", "2.5"), ("d", "NaN"), ("e", "NaN")),
+    ]
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "parquet", "json", "rnk"])
+def test_every_format_that_rank_writes_is_read(form, tmp_path, capfd):
+    tsv = rankings(tmp_path, capfd)[0]
+    out = str(tmp_path / form)
+    matrix = str(tmp_path / "good.csv")
+    assert run_here(["rank", matrix, "--out", out, "--format", form], capfd).code == 0
+    done = run_here(["aggregate", tsv, f"{out}/ranking.{form}"], capfd)
+    rows = rows_of(done.out)
+    assert done.code == 0, done.err
+    order = [row["feature"] for row in rows_of(Path(tsv).read_text())]
+    assert [row["feature"] for row in rows] == order
+    for at, row in enumerate(rows[:-1], 1):
+        assert float(row["score"]) == at
+
+
+def test_what_aggregate_writes_can_be_aggregated(tmp_path, capfd):
+    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2)]
+    first = run_here(["aggregate", *paths, "--how", "mc4"], capfd).out
+    again = text(tmp_path, first, "again.tsv")
+    rows = rows_of(run_here(["aggregate", again, again], capfd).out)
+    assert [r["feature"] for r in rows] == [r["feature"] for r in rows_of(first)]
+    assert list(rows[0])[-2:] == ["rank_again", "rank_again_2"]
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "largest", "said"),
+    [
+        ("gene\tscore", [], True, "'score', largest-first"),
+        ("Gene Symbol\tlog2FC", [], True, "'log2FC', largest-first"),
+        ("id\tpvalue", [], False, "'pvalue', smallest-first"),
+        ("gene\tadj.P.Val", [], False, "'adj.P.Val', smallest-first"),
+        ("gene\tscore", ["--order", "smallest-first"], False, "'score', smallest-first"),
+        ("gene\tpadj", ["--order", "largest-first"], True, "'padj', largest-first"),
+        ("gene\tt", ["--score-column", "t"], True, "'t', largest-first"),
+        ("gene\tplace", ["--rank-column", "place"], False, "ranked by 'place'"),
+        ("u\tv", ["--feature-column", "u"], True, "('u') ranked by 'v', largest-first"),
+    ],
+)
+def test_columns_are_told_by_name_and_said(header, options, largest, said, tmp_path, capfd):
+    path = ranks_file(tmp_path, 3, "x.tsv", header + "\n")
+    done = run_here(["aggregate", path, path, *options], capfd)
+    assert done.code == 0, done.err
+    assert said in done.err
+    best = GENES[int(np.argmax(shuffled(3)) if largest else np.argmin(shuffled(3)))]
+    assert rows_of(done.out)[0]["feature"] == best
+
+
+def test_row_names_of_r_and_pandas_name_the_features(tmp_path, capfd):
+    rows = "".join(f'"{g}",{r},x\n' for g, r in zip(GENES, shuffled(4)))
+    with_r = text(tmp_path, '"rank","note"\n' + rows, "r.csv")
+    with_pandas = text(tmp_path, ",rank,note\n" + rows, "pandas.csv")
+    done = run_here(["aggregate", with_r, with_pandas], capfd)
+    assert done.code == 0, done.err
+    assert rows_of(done.out)[0]["feature"] == GENES[int(np.argmin(shuffled(4)))]
+
+
+def test_compressed_text_is_read_and_named_without_its_suffixes(tmp_path, capfd):
+    path = tmp_path / "one.tsv.gz"
+    path.write_bytes(gzip.compress(Path(ranks_file(tmp_path, 1, "two.tsv")).read_bytes()))
+    rows = rows_of(run_here(["aggregate", str(path), str(tmp_path / "two.tsv")], capfd).out)
+    assert list(rows[0])[-2:] == ["rank_one", "rank_two"]
+    assert [row["rank_one"] for row in rows] == [str(i) for i in range(1, 13)]
+
+
+def test_partial_lists_and_top(tmp_path, capfd):
+    one = text(tmp_path, "gene\trank\na\t1\nb\t2\nc\t3\nd\t4\n", "one.tsv")
+    two = text(tmp_path, "gene\trank\nc\t1\ne\t2\n", "two.tsv")
+    rows = rows_of(run_here(["aggregate", one, two], capfd).out)
+    scores = {row["feature"]: float(row["score"]) for row in rows}
+    # five features: list two leaves ranks 3, 4 and 5 to a, b and d, list one rank 5 to e
+    assert scores == {"a": 2.5, "b": 3.0, "c": 2.0, "d": 4.0, "e": 3.5}
+    assert {row["feature"]: row["n_lists"] for row in rows} == dict(zip("abcde", "11211"))
+    done = run_here(["aggregate", one, two, "--top", "1"], capfd)
+    cut = rows_of(done.out)
+    assert {row["feature"] for row in cut[:2]} == {"a", "c"}
+    # each list leaves ranks 2 to 5 to the four others, though no list ranks three of them now
+    assert [float(row["score"]) for row in cut[:2]] == [(1 + 3.5) / 2] * 2
+    assert {row["status"] for row in cut[2:]} == {"below the top of every list"}
+    assert "3 below the top" in done.err
+
+
+def test_rra_writes_p_and_q_values(tmp_path, capfd):
+    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2, 3)]
+    rows = rows_of(run_here(["aggregate", *paths, "--how", "rra"], capfd).out)
+    assert list(rows[0])[4:7] == ["p_value", "q_value", "n_lists"]
+    for row in rows:
+        assert float(row["p_value"]) == pytest.approx(min(1, 3 * float(row["score"])))
+        assert float(row["q_value"]) >= float(row["p_value"])
+
+
+@pytest.fixture
+def into(tmp_path: Path) -> list[str]:
+    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2, 3)]
+    return ["aggregate", *paths, "--out", str(tmp_path / "out")]
+
+
+def test_folder_holds_ranking_report_and_provenance(into, tmp_path, capfd):
+    done = run_here([*into, "--json"], capfd)
+    files = snapshot(tmp_path / "out")
+    assert set(files) == {"ranking.tsv", "report.html", "run.json", "sfs_mqc.json"}
+    run = json.loads(done.out)
+    assert run == json.loads(files["run.json"])
+    assert [entry["name"] for entry in run["lists"]] == ["1", "2", "3"]
+    assert [entry["n_ranked"] for entry in run["lists"]] == [12] * 3
+    assert np.array(run["agreement"]["kendall"]).shape == (3, 3)
+    assert run["result"]["n_scored"] == 12
+    alone = run_here([word for word in into if word not in into[-2:]], capfd)
+    assert files["ranking.tsv"] == alone.out.encode()
+    page = files["report.html"].decode()
+    for words in ("The lists", "How far the lists agree", "Mean rank (Borda)", "3.tsv"):
+        assert words in page
+    assert "Mean rank (Borda)" in files["sfs_mqc.json"].decode()
+
+
+def test_second_run_is_up_to_date_and_other_options_are_not(into, tmp_path, capfd):
+    assert run_here(into, capfd).code == 0
+    before = snapshot(tmp_path / "out")
+    again = run_here(into, capfd)
+    assert (again.code, "up to date" in again.err) == (0, True)
+    assert snapshot(tmp_path / "out") == before
+    assert run_here([*into, "--top", "3"], capfd).code == 4
+    assert run_here([*into, "--top", "3", "--force"], capfd).code == 0
+    assert snapshot(tmp_path / "out")["ranking.tsv"] != before["ranking.tsv"]
+
+
+def test_swapped_lists_are_another_run(into, capfd):
+    """The columns of the table are in the order of the lists."""
+    assert run_here(into, capfd).code == 0
+    assert run_here([into[0], into[2], into[1], *into[3:]], capfd).code == 4
+
+
+def test_a_list_of_another_name_is_another_run(into, tmp_path, capfd):
+    """Its name is that of a column, and of a row of the report."""
+    assert run_here(into, capfd).code == 0
+    (tmp_path / "elsewhere").mkdir()
+    moved = (tmp_path / "1.tsv").rename(tmp_path / "elsewhere" / "1.tsv")
+    assert "up to date" in run_here([into[0], str(moved), *into[2:]], capfd).err
+    renamed = moved.rename(tmp_path / "renamed.tsv")
+    assert run_here([into[0], str(renamed), *into[2:]], capfd).code == 4
+
+
+def test_the_same_bytes_each_time(into, tmp_path, capfd):
+    assert run_here([*into, "--how", "mc4"], capfd).code == 0
+    first = snapshot(tmp_path / "out")
+    assert run_here([*into, "--how", "mc4", "--force"], capfd).code == 0
+    second = snapshot(tmp_path / "out")
+    for name in ("ranking.tsv", "report.html", "sfs_mqc.json"):
+        assert first[name] == second[name]
+
+
+def test_parquet_output_has_numbers(into, tmp_path, capfd):
+    assert run_here([*into, "--format", "parquet"], capfd).code == 0
+    table = pq.read_table(tmp_path / "out" / "ranking.parquet")
+    assert table.column_names[:5] == ["rank", "feature", "score", "status", "n_lists"]
+    assert str(table.schema.field("n_lists").type) == "int64"
+
+
+def test_quiet_says_nothing(into, capfd):
+    assert run_here([*into, "-q"], capfd) == Finished(0, "", "")
+
+
+def test_a_list_whose_name_holds_a_comma_keeps_the_columns_of_a_csv(tmp_path, capfd):
+    paths = [ranks_file(tmp_path, 1, "one, two.tsv"), ranks_file(tmp_path, 2, "three.tsv")]
+    done = run_here(["aggregate", *paths, "--format", "csv"], capfd)
+    rows = rows_of(done.out, ",")
+    assert list(rows[0])[-2:] == ["rank_one, two", "rank_three"]
+    assert None not in rows[0]
+
+
+def test_many_lists_are_aggregated_and_not_compared_in_pairs(tmp_path, capfd):
+    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in range(21)]
+    done = run_here(["aggregate", *paths, "--out", str(tmp_path / "out"), "--json"], capfd)
+    assert json.loads(done.out)["agreement"] is None
+    assert "20 of them at most" in done.err

@@ -1,0 +1,201 @@
+"""Configuration files through the command line: the same runs as by flags, from anywhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.making import AB, good, labels, text
+from tests.cli.running import run_here
+
+RUN = """
+matrix: good.csv
+labels: labels.tsv
+similarity: knn
+neighbors: 2
+out: results
+digits: 6
+"""
+SOURCES = """
+matrix: good.csv
+source:
+  all: {kind: target}
+  other: {kind: profile, path: other.csv, similarity: knn, neighbors: 2}
+out: results
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a matrix, labels and another profile, which is not the current one."""
+    where = tmp_path / "study"
+    where.mkdir()
+    good(where)
+    labels(where, AB)
+    shutil.copy(where / "good.csv", where / "other.csv")
+    return where
+
+
+@pytest.fixture
+def sfs(capfd, monkeypatch, tmp_path):
+    """What runs the command line in a folder and gives what it printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object, at: Path | None = None, code: int = 0):
+        if at is not None:
+            monkeypatch.chdir(at)
+        done = run_here([str(word) for word in words], capfd)
+        assert done.code == code, done.err
+        return done
+
+    return run
+
+
+def ranking(out: Path) -> bytes:
+    return (out / "ranking.tsv").read_bytes()
+
+
+@pytest.mark.parametrize("content", [RUN, SOURCES], ids=["labels", "sources"])
+def test_run_json_makes_the_same_ranking_from_any_folder(sfs, folder, content, tmp_path):
+    text(folder, content, "run.yaml")
+    sfs("rank", "--config", "study/run.yaml")
+    record = folder / "results" / "run.json"
+    for at in (tmp_path, folder, folder / "results", Path("/")):
+        out = tmp_path / "again" / str(len(at.parts))
+        sfs("rank", "--config", record, "--out", out, at=at)
+        assert ranking(out) == ranking(folder / "results")
+        first, again = (json.loads((f / "run.json").read_text()) for f in (folder / "results", out))
+        assert again["fingerprint"] == first["fingerprint"]
+    done = sfs("rank", "--config", "run.json", "--out", ".", at=folder / "results")
+    assert "up to date" in done.err
+
+
+def test_a_study_that_is_moved_runs_again(sfs, folder, tmp_path):
+    text(folder, SOURCES, "run.yaml")
+    sfs("rank", "--config", "study/run.yaml")
+    folder.rename(tmp_path / "moved")
+    sfs("rank", "--config", "moved/results/run.json", "--out", "again")
+    assert ranking(tmp_path / "again") == ranking(tmp_path / "moved" / "results")
+
+
+def test_a_file_ranks_as_its_flags_do(sfs, folder):
+    text(folder, SOURCES, "run.yaml")
+    sfs("rank", "--config", "run.yaml", at=folder)
+    sources = ("--source", "all=target:")
+    sources += ("--source", "other=profile:other.csv,similarity=knn,neighbors=2")
+    done = sfs("rank", "good.csv", *sources, "--out", "results")
+    assert "up to date" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("run.toml", 'matrix = "good.csv"\nout = "results"\n[source]\nall = "target:"\n'),
+        ("run.json", '{"matrix": "good.csv", "out": "results", "source": ["all=target:"]}'),
+        ("run.yml", "matrix: good.csv\nout: results\nsource:\n  all: 'target:'\n"),
+    ],
+)
+def test_every_format_ranks(sfs, folder, name, content):
+    text(folder, content, name)
+    sfs("rank", "--config", f"study/{name}")
+    config = json.loads((folder / "results" / "run.json").read_text())["config"]
+    assert config["source"] == {"all": {"kind": "target"}}
+    assert config["matrix"] == "../good.csv"
+
+
+def test_flags_and_the_matrix_of_the_command_line_win(sfs, folder):
+    text(folder, RUN + "format: csv\n", "run.yaml")
+    text(folder, (folder / "good.csv").read_text(), "mine.csv")
+    words = ("--neighbors", "3", "--format", "tsv", "--out", "mine")
+    sfs("rank", "mine.csv", "--config", "run.yaml", *words, at=folder)
+    config = json.loads((folder / "mine" / "run.json").read_text())["config"]
+    assert (config["matrix"], config["neighbors"], config["format"]) == ("../mine.csv", 3, "tsv")
+    assert (config["similarity"], config["digits"]) == ("knn", 6)
+    assert not (folder / "results").exists()
+
+
+def test_a_negated_flag_wins(sfs, folder):
+    text(folder, SOURCES, "run.yaml")
+    sfs("rank", "--config", "study/run.yaml", "--no-leave-one-out")
+    assert not json.loads((folder / "results" / "run.json").read_text())["config"]["leave-one-out"]
+
+
+def test_a_source_of_the_command_line_joins_those_of_the_file(sfs, folder):
+    text(folder, SOURCES, "run.yaml")
+    words = ("--source", "other=profile:study/good.csv", "--source", "new=target:")
+    sfs("rank", "--config", "study/run.yaml", *words)
+    found = json.loads((folder / "results" / "run.json").read_text())["config"]["source"]
+    assert list(found) == ["all", "other", "new"]
+    assert found["other"] == {"kind": "profile", "path": "../good.csv"}
+
+
+def test_the_files_of_sources_are_inputs_of_the_run(sfs, folder):
+    text(folder, SOURCES, "run.yaml")
+    sfs("rank", "--config", "study/run.yaml")
+    record = json.loads((folder / "results" / "run.json").read_text())
+    assert [i["role"] for i in record["inputs"]] == ["matrix", "source.other.path"]
+    assert "up to date" in sfs("rank", "--config", "study/run.yaml").err
+    path = folder / "other.csv"
+    path.write_text(path.read_text().replace("gene1,", "gene1,1"))
+    sfs("rank", "--config", "study/run.yaml", code=4)
+
+
+def test_the_plan_of_a_file_is_told(sfs, folder):
+    text(folder, RUN, "run.yaml")
+    assert "6 samples x 9 features" in sfs("rank", "--config", "study/run.yaml", "--dry-run").out
+
+
+def test_check_sums_a_file_up(sfs, sample_data):
+    done = sfs("config", "check", sample_data / "run.yaml")
+    lines = done.out.splitlines()
+    assert done.err == ""
+    assert lines[0].split() == ["matrix", f"{sample_data}/expression.csv"]
+    assert lines[1].split() == ["method", "msfs"]
+    kinds = {"expression": "target", "mirna": "profile", "go": "terms", "pathway": "genes"}
+    told = {line.split()[1]: line.split()[2] for line in lines if line.startswith("source ")}
+    assert told == kinds | {"tissue": "labels"}
+    assert "format" not in done.out
+
+
+def test_check_reads_the_record_of_a_run(sfs, folder):
+    text(folder, RUN, "run.yaml")
+    sfs("rank", "--config", "study/run.yaml")
+    told = sfs("config", "check", "study/results/run.json").out
+    assert "similarity  knn\n" in told
+    assert told.splitlines()[0].endswith("study/good.csv")
+
+
+def test_check_goes_without_a_matrix(sfs, tmp_path):
+    done = sfs("config", "check", text(tmp_path, "similarity: knn\nuse-raw: true\n", "run.yaml"))
+    assert done.out == (
+        "matrix      to be given\nmethod      spec\nuse-raw     true\nsimilarity  knn\n"
+    )
+
+
+def test_schema_is_json(sfs):
+    assert json.loads(sfs("config", "schema").out)["type"] == "object"
+
+
+def test_without_a_verb_the_help_is_shown(sfs):
+    done = sfs("config", code=2)
+    assert "check" in done.err
+    assert done.out == ""
+
+
+def test_the_sample_file_ranks_as_the_flags_of_its_sources(sfs, sample_data, tmp_path):
+    sfs("rank", "--config", sample_data / "run.yaml", "--out", "by-file")
+    words: list[object] = ["rank", sample_data / "expression.csv", "--method", "msfs"]
+    sets = "SIMPATH03,SIMPATH06,SIMPATH07,SIMPATH13,SIMPATH18"
+    for source in (
+        "expression=target:",
+        f"mirna=profile:{sample_data}/mirna.csv",
+        f"go=terms:{sample_data}/go_terms.csv",
+        f"pathway=genes:{sample_data}/pathways.gmt:{sets}",
+        f"tissue=labels:{sample_data}/labels.tsv:tissue",
+    ):
+        words += ["--source", source]
+    sfs(*words, "--out", "by-flags")
+    assert ranking(tmp_path / "by-file") == ranking(tmp_path / "by-flags")

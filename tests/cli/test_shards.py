@@ -1,0 +1,236 @@
+"""A ranking in shares: the bytes of one run, and errors that say which share is missing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import MODULE, Finished, run_here
+from tests.cli.shard_study import CASES, make_study, result, sfs
+
+BLOCK = ("--block-size", "9")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_study(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(autouse=True)
+def here(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(study)
+
+
+def planned(folder: Path, shards: int, case: str = "spec rbf") -> Path:
+    sfs("shard", "init", folder / "plan", *CASES[case], *BLOCK, "--shards", shards)
+    return folder / "plan"
+
+
+def whole(folder: Path, case: str = "spec rbf") -> dict[str, bytes]:
+    sfs("rank", *CASES[case], *BLOCK, "--out", folder / "whole")
+    return result(folder / "whole")
+
+
+def shares(plan: Path, shards: int, *options: object) -> None:
+    for i in range(shards, 0, -1):
+        sfs("shard", "run", plan, i, *options)
+
+
+def refused(capfd: pytest.CaptureFixture[str], code: int, *words: object) -> Finished:
+    done = run_here([*map(str, words)], capfd)
+    assert done.code == code, done.err
+    assert done.out == ""
+    assert "to do:" in done.err
+    return done
+
+
+@pytest.mark.parametrize("shards", [1, 2, 7, 16])
+def test_any_number_of_shards_gives_the_bytes_of_one_run(shards, tmp_path):
+    plan = planned(tmp_path, shards)
+    for number in (1, 2):
+        shares(plan, shards, "--pass", number)
+    sfs("shard", "merge", plan, "--out", tmp_path / "out")
+    assert result(tmp_path / "out") == whole(tmp_path)
+
+
+@pytest.mark.parametrize("case", [name for name in CASES if name != "spec rbf"])
+def test_every_kind_of_ranking_may_be_shared(case, tmp_path):
+    plan = planned(tmp_path, 3, case)
+    expected = json.loads((plan / "plan.json").read_text())["passes"]
+    for _ in range(expected or 6):
+        shares(plan, 3)
+    sfs("shard", "merge", plan, "--out", tmp_path / "out")
+    assert result(tmp_path / "out") == whole(tmp_path, case)
+
+
+def test_parts_that_are_missing_are_named_and_can_be_made_by_the_merge(tmp_path, capfd):
+    plan = planned(tmp_path, 4)
+    for i in (1, 3):
+        sfs("shard", "run", plan, i)
+    merge = ("shard", "merge", plan, "--out", tmp_path / "out")
+    done = refused(capfd, 3, *merge)
+    assert "shards 2, 4 of pass 1" in done.err
+    assert "all of pass 2" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["plan"]
+    sfs(*merge, "--finish")
+    assert result(tmp_path / "out") == whole(tmp_path)
+
+
+def test_a_shard_says_whom_it_waits_for(tmp_path, capfd):
+    plan = planned(tmp_path, 3)
+    done = run_here(["shard", "run", str(plan), "2-of-3"], capfd)
+    assert done.code == 0
+    assert "pass 1 waits for shards 1, 3" in done.err
+    sfs("shard", "run", plan, 1)
+    done = run_here(["shard", "run", str(plan), "3"], capfd)
+    assert "pass 2 waits for shards 1-2" in done.err
+    for i in (1, 2):
+        done = run_here(["shard", "run", str(plan), str(i)], capfd)
+    assert "its share is done" in done.err
+
+
+def test_a_pass_that_needs_another_one_is_refused(tmp_path, capfd):
+    plan = planned(tmp_path, 3)
+    sfs("shard", "run", plan, 1, "--pass", 1)
+    done = refused(capfd, 3, "shard", "run", plan, 1, "--pass", 2)
+    assert "shards 2-3 of pass 1" in done.err
+    shares(plan, 3)
+    shares(plan, 3)
+    done = refused(capfd, 2, "shard", "run", plan, 1, "--pass", 3)
+    assert "2 passes can be shared" in done.err
+
+
+def test_more_shards_than_parts_are_idle(tmp_path, capfd):
+    plan = planned(tmp_path, 30)
+    done = [run_here(["shard", "run", str(plan), str(i)], capfd) for i in range(1, 31)]
+    assert {one.code for one in done} == {0}
+    idle = [one for one in done if "nothing to do: there are more shards than parts" in one.err]
+    assert len(idle) == 30 - 17
+
+
+def test_status_tells_the_shards_that_are_done(tmp_path, capfd):
+    plan = planned(tmp_path, 2)
+    sfs("shard", "run", plan, 1)
+    done = run_here(["shard", "status", str(plan)], capfd)
+    assert [line.split() for line in done.out.splitlines()[1:]] == [
+        ["1", "1", "of", "2", "8/17", "shard", "2"],
+        ["2", "0", "of", "2", "-", "not", "begun"],
+    ]
+    facts = json.loads(run_here(["shard", "status", str(plan), "--json"], capfd).out)
+    assert facts["passes"] == [{"pass": 1, "done": [1], "missing": [2], "parts": 8, "total": 17}]
+
+
+def test_a_damaged_part_is_made_again_by_its_shard(tmp_path, capfd):
+    plan = planned(tmp_path, 2)
+    shares(plan, 2)
+    shares(plan, 2)
+    part = sorted(plan.rglob("pass-02-part-*.npz"))[-1]
+    part.write_bytes(part.read_bytes()[:40])
+    done = refused(capfd, 3, "shard", "merge", plan, "--out", tmp_path / "out")
+    assert "shard 2 of pass 2" in done.err
+    sfs("shard", "run", plan, 2)
+    sfs("shard", "merge", plan, "--out", tmp_path / "out")
+    assert result(tmp_path / "out") == whole(tmp_path)
+
+
+def test_the_same_shard_twice_at_once_does_no_harm(tmp_path):
+    plan = planned(tmp_path, 2)
+    command = [*MODULE, "shard", "run", str(plan), "-q"]
+    for _ in range(2):
+        both = [subprocess.Popen([*command, i]) for i in "1122"]
+        assert [process.wait(120) for process in both] == [0] * 4
+    sfs("shard", "merge", plan, "--finish", "--out", tmp_path / "out")
+    assert result(tmp_path / "out") == whole(tmp_path)
+    assert not list(plan.rglob("*.partial"))
+
+
+@pytest.mark.parametrize("name", ["mirna.csv", "labels.tsv"])
+def test_an_input_that_has_changed_is_refused(name, study, tmp_path, capfd, monkeypatch):
+    copy = tmp_path / "study"
+    shutil.copytree(study, copy)
+    monkeypatch.chdir(copy)
+    plan = planned(tmp_path, 2, "msfs")
+    with (copy / name).open("a") as file:
+        file.write("more,1\n")
+    for words in (("run", plan, 1), ("merge", plan, "--out", tmp_path / "out")):
+        done = refused(capfd, 3, "shard", *words)
+        assert name in done.err
+        assert "has changed" in done.err
+
+
+def test_the_matrix_is_not_needed_once_it_is_in_the_plan_but_a_store_may_not_change(
+    study, tmp_path, monkeypatch, capfd
+):
+    copy = tmp_path / "study"
+    shutil.copytree(study, copy)
+    monkeypatch.chdir(copy)
+    expected = whole(tmp_path)
+    plan = planned(tmp_path, 1)
+    sfs("convert", "m.csv", "m.store")
+    sfs("shard", "init", "of-store", "m.store", *BLOCK, "--shards", 1)
+    assert not (copy / "of-store" / "store").exists()
+    (copy / "m.csv").unlink()
+    monkeypatch.chdir(tmp_path)
+    sfs("shard", "run", plan, 1)
+    sfs("shard", "merge", plan, "--out", "out")
+    assert result(tmp_path / "out") == expected
+    manifest = copy / "m.store" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"rows"', '"Rows"'))
+    done = refused(capfd, 3, "shard", "run", copy / "of-store", 1)
+    assert "m.store has changed" in done.err
+
+
+def test_a_damaged_store_of_a_plan_is_not_made_again_by_a_shard(tmp_path, capfd):
+    plan = planned(tmp_path, 2)
+    (plan / "store" / "values.bin").write_bytes(b"")
+    done = refused(capfd, 3, "shard", "run", plan, 1)
+    assert "the matrix of the plan is damaged" in done.err
+
+
+def test_a_plan_is_made_once_and_replaced_by_force_alone(tmp_path, capfd):
+    plan = planned(tmp_path, 2)
+    words = ["shard", "init", str(plan), *CASES["spec rbf"], *BLOCK, "--shards"]
+    assert "up to date" in run_here([*words, "2"], capfd).err
+    assert "--force" in refused(capfd, 4, *words, 3).err
+    sfs(*words, 3, "--force")
+    assert json.loads((plan / "plan.json").read_text())["shards"] == 3
+
+
+def test_a_plan_of_other_versions_is_refused(tmp_path, capfd):
+    plan = planned(tmp_path, 2)
+    content = json.loads((plan / "plan.json").read_text())
+    content["versions"]["numpy"] = "1.0"
+    (plan / "plan.json").write_text(json.dumps(content))
+    done = refused(capfd, 3, "shard", "run", plan, 1)
+    assert "the plan was made with numpy 1.0" in done.err
+
+
+def test_the_ranking_of_shards_is_up_to_date_for_rank_and_the_other_way_round(tmp_path, capfd):
+    plan = planned(tmp_path, 1)
+    sfs("shard", "run", plan, 1)
+    sfs("shard", "merge", plan, "--out", tmp_path / "out")
+    words = ["rank", *CASES["spec rbf"], *BLOCK, "--out", str(tmp_path / "out")]
+    assert "up to date" in run_here(words, capfd).err
+    again = run_here(["shard", "merge", str(plan), "--out", str(tmp_path / "out")], capfd)
+    assert "up to date" in again.err
+
+
+def test_a_file_of_options_makes_a_plan(tmp_path):
+    (tmp_path / "run.json").write_text(
+        json.dumps({"matrix": str(Path("m.csv").absolute()), "method": "variance"})
+    )
+    sfs("shard", "init", tmp_path / "plan", "--config", tmp_path / "run.json", "--shards", 2)
+    shares(tmp_path / "plan", 2)
+    sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "out")
+    sfs("rank", "--config", tmp_path / "run.json", "--out", tmp_path / "whole")
+    assert result(tmp_path / "out") == result(tmp_path / "whole")
+
+
+def test_a_time_limit_ends_a_shard_with_143(tmp_path, capfd):
+    plan = planned(tmp_path, 1)
+    done = refused(capfd, 143, "shard", "run", plan, 1, "--time-limit", "0.001")
+    assert "run the same shard again" in done.err

@@ -1,0 +1,187 @@
+"""Knowledge sources as a user meets them: what is said, written and kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfs_cli.io.sample_matrix import read_similarity
+from sfs_cli.io.similarity_writers import write_similarity
+from tests.cli.making import AB, FEATURES, SAMPLES, good, h5ad, kernel, labels, table, text, values
+from tests.cli.running import Finished, run_here, snapshot
+
+EDGES = """gene_a\tgene_b\tscore
+gene1\tgene2\t0.9
+gene2\tgene1\t0.5
+gene3\tgene3\t0.9
+gene3\tgene4\t0.8
+gene5\tgene6\t0.1
+"""
+
+
+def source_words(folder: Path) -> list[str]:
+    """A profile of other samples too, interactions with loops, and a target."""
+    samples = [*SAMPLES[::-1], "s7", "s8"]
+    profile = text(folder, table(values(4, 8), samples=samples), "p.csv")
+    edges = text(folder, EDGES, "e.tsv")
+    return [
+        *("--source", f"mirna=profile:{profile}"),
+        *("--source", f"ppi=interactions:{edges},min-score=0.2"),
+        *("--source", "expression=target:"),
+    ]
+
+
+def msfs(folder: Path, *more: str) -> list[str]:
+    out = ["--out", str(folder / "out")]
+    return ["rank", good(folder), "--method", "msfs", *source_words(folder), *out, *more]
+
+
+def done(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> Finished:
+    ended = run_here(arguments, capfd)
+    assert ended.code == 0, ended.err
+    return ended
+
+
+def test_what_became_of_each_source_is_said(tmp_path, capfd):
+    said = done(msfs(tmp_path), capfd).err
+    assert "source mirna (profile): rbf on 4 features (2 other samples left out)" in said
+    assert "source ppi (interactions): rbf on 4 features, 4 of 4 genes found" in said
+    assert "left out: 1 self-loop, 1 repeated edge, 1 edge below min-score" in said
+    assert "weights (uniform): mirna 0.3333, ppi 0.3333, expression 0.3333" in said
+    assert "warning" not in said
+
+
+def test_samples_that_a_source_lacks_are_said(tmp_path, capfd):
+    some = labels(tmp_path, AB[:4], SAMPLES[:4])
+    words = [*msfs(tmp_path), "--source", f"t=labels:{some}"]
+    said = done([*words, "--samples", "union"], capfd).err
+    assert "source t (labels): label, 4 of 6 samples" in said
+    said = done([*words, "--samples", "intersect", "--force"], capfd).err
+    assert "ranked 9 of 9 features on 4 samples by MSFS" in said
+    assert "source t (labels): label\n" in said
+
+
+@pytest.mark.parametrize("verb", ["rank", "fuse", "kogs"])
+def test_quiet_says_nothing(tmp_path, capfd, verb):
+    words = msfs(tmp_path, "-q")
+    if verb == "fuse":
+        words = ["fuse", good(tmp_path), *source_words(tmp_path), "-q", "--out"]
+        words.append(str(tmp_path / "fused.npz"))
+    if verb == "kogs":
+        words[3] = "kogs"
+    ended = done(words, capfd)
+    assert (ended.out, ended.err) == ("", "")
+
+
+def test_the_record_of_a_run_is_complete(tmp_path, capfd):
+    words = msfs(tmp_path, "--weights", "statis", "--json")
+    record = json.loads(done(words, capfd).out)
+    assert record == json.loads((tmp_path / "out" / "run.json").read_text())
+    assert [entry["role"] for entry in record["inputs"]] == [
+        "matrix",
+        "source.mirna.path",
+        "source.ppi.path",
+    ]
+    knowledge = record["knowledge"]
+    assert [s["name"] for s in knowledge["sources"]] == ["mirna", "ppi", "expression"]
+    assert sum(s["weight"] for s in knowledge["sources"]) == pytest.approx(1)
+    assert (
+        knowledge["sources"][1] | {"self_loops": 1, "below_min_score": 1}
+        == (knowledge["sources"][1])
+    )
+    assert knowledge["fusion"]["weights"] == "statis"
+    assert knowledge["fusion"]["objective"] > 1
+    assert len(knowledge["leave_one_out"]) == 3
+    page = (tmp_path / "out" / "report.html").read_text()
+    for shown in ("mirna", "interactions", "The knowledge sources", "What each source changed"):
+        assert shown in page
+    assert "up to date" in done(words[:-1], capfd).err
+
+
+def test_a_dry_run_with_sources_writes_nothing(tmp_path, capfd):
+    words = msfs(tmp_path, "--dry-run")
+    before = snapshot(tmp_path)
+    assert "6 samples x 9 features" in done(words, capfd).out
+    assert snapshot(tmp_path) == before
+
+
+def test_a_profile_may_be_a_store(tmp_path, capfd):
+    words = msfs(tmp_path)
+    done(["convert", str(tmp_path / "p.csv"), str(tmp_path / "p.store"), "-q"], capfd)
+    done(words, capfd)
+    stored = [word.replace("p.csv", "p.store") for word in words]
+    stored[stored.index("--out") + 1] = str(tmp_path / "stored")
+    done(stored, capfd)
+    tables = [(tmp_path / out / "ranking.tsv").read_bytes() for out in ("out", "stored")]
+    assert tables[0] == tables[1]
+
+
+def fuse(folder: Path, out: str, *more: str) -> list[str]:
+    target = str(folder / out)
+    return ["fuse", good(folder), *source_words(folder), "--out", target, *more]
+
+
+def test_fuse_is_up_to_date_until_something_changes(tmp_path, capfd):
+    words = fuse(tmp_path, "new/fused.npz")
+    done(words, capfd)
+    first = snapshot(tmp_path)
+    assert "up to date" in done(words, capfd).err
+    assert snapshot(tmp_path) == first
+    assert json.loads(done([*words, "--json"], capfd).out)["samples"] == 6
+    changed = [*words, "--normalize", "frobenius"]
+    refused = run_here(changed, capfd)
+    assert refused.code == 4
+    assert snapshot(tmp_path) == first
+    done([*changed, "--force"], capfd)
+    assert snapshot(tmp_path) != first
+    (tmp_path / "new" / "fused.npz").write_bytes(b"damaged")
+    assert run_here(changed, capfd).code == 4
+    done([*words, "--force"], capfd)
+    assert snapshot(tmp_path)["new/fused.npz"] == first["new/fused.npz"]
+
+
+def test_fuse_names_the_graph_of_an_h5ad(tmp_path, capfd):
+    import anndata as ad
+
+    matrix = h5ad(tmp_path, obsp={"old": kernel(), "own": kernel()})
+    words = ["fuse", matrix, "--source", "x=target:", "--key", "own", "--out"]
+    done([*words, str(tmp_path / "new.h5ad")], capfd)
+    made = ad.read_h5ad(tmp_path / "new.h5ad").obsp
+    assert sorted(made) == ["old", "own"]
+    np.testing.assert_array_equal(made["old"], kernel())
+    assert np.diag(made["own"]).tolist() == [1.0] * 6
+    assert not np.allclose(made["own"], kernel())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_fuse_finds_out_early_that_a_folder_cannot_be_written(tmp_path, capfd):
+    words = fuse(tmp_path, "closed/fused.npz")
+    (tmp_path / "closed").mkdir(mode=0o500)
+    ended = run_here(words, capfd)
+    assert ended.code == 3
+    assert "cannot be written: permission denied" in ended.err
+    assert "weights" not in ended.err
+
+
+ODD = ["sample", "sample_id", "a,b", 'say "x"', " led", "É", "x" * 300]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".tsv", ".csv", ".v2.csv", ".csv.tsv"])
+def test_a_similarity_is_read_back_as_it_was_whatever_the_ids(tmp_path, suffix):
+    S = np.random.default_rng(1).normal(size=(len(ODD),) * 2) ** 9
+    path = tmp_path / f"S{suffix}"
+    ids = [name.strip() for name in ODD]
+    write_similarity(path, S + S.T, ids)
+    np.testing.assert_array_equal(read_similarity(str(path), ids), S + S.T)
+    turned = ids[::-1]
+    np.testing.assert_array_equal(read_similarity(str(path), turned), (S + S.T)[::-1, ::-1])
+
+
+def test_features_that_no_source_is_about_are_ranked_too(tmp_path, capfd):
+    done(msfs(tmp_path), capfd)
+    rows = (tmp_path / "out" / "ranking.tsv").read_text().splitlines()[1:]
+    assert sorted(row.split("\t")[1] for row in rows) == sorted(FEATURES)

@@ -1,0 +1,356 @@
+"""A Dask cluster gives the same bytes as threads, also when its workers are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli import RankConfig, rank
+from sfs_cli.compute.executor import ThreadExecutor
+from sfs_cli.compute.spans import Span, cut
+from sfs_cli.errors import InputError, OutOfMemoryError, UsageError
+from sfs_cli.io.writers import ranking_bytes
+from sfs_cli.logs import Messages
+from sfs_cli.store.disk import open_store
+from tests.benchmarks.make_store import make_store
+from tests.cli.running import MODULE, run_apart, run_here, snapshot
+
+distributed = pytest.importorskip(
+    "distributed", reason="Dask, the extra sfs-cli[dask], is not installed"
+)
+pytestmark = pytest.mark.xdist_group("dask")  # one cluster for all
+
+N, M = 40, 3000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """The command line sets this before NumPy is loaded, which is too late here."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    with threadpoolctl.threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A client of two worker processes of this machine."""
+    from sfs_cli.compute.dask_cluster import local_cluster
+
+    with local_cluster(2, tmp_path_factory.mktemp("cluster")) as client:
+        yield client
+
+
+@pytest.fixture
+def executor(client: Any) -> Any:
+    from sfs_cli.compute.dask_executor import DaskExecutor
+
+    client.wait_for_workers(2, timeout=20)
+    return DaskExecutor(client, ThreadExecutor(1))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("matrices") / "m.store"
+    make_store(path, N, M)
+    return path
+
+
+@pytest.fixture(scope="module")
+def csv(store: Path) -> Path:
+    """The same values as text."""
+    matrix, path = open_store(store), store.parent / "m.csv"
+    values = np.empty((M, N), np.float32)
+    matrix.read(Span(0, M), values)
+    lines = [",".join([name, *map(str, row)]) for name, row in zip(matrix.ids.features, values)]
+    path.write_text("\n".join([",".join(["id", *matrix.ids.samples]), *lines]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def labels(store: Path) -> Path:
+    path = store.parent / "labels.tsv"
+    ids = open_store(store).ids.samples
+    path.write_text("sample\tkind\n" + "".join(f"{s}\t{'abc'[i % 3]}\n" for i, s in enumerate(ids)))
+    return path
+
+
+CASES = {
+    "spec": [],
+    "fisher": ["--method", "fisher", "--labels", "LABELS"],
+    "gdcov": ["--method", "gdcov", "--transform", "cpm,log1p"],
+    "knn": ["--similarity", "knn"],
+    "mrsf": ["--method", "mrsf", "--select", "10"],
+    "relieff": ["--method", "relieff", "--labels", "LABELS"],
+}
+
+
+@pytest.mark.parametrize("form", ["store", "csv"])
+@pytest.mark.parametrize("name", CASES)
+def test_same_bytes_as_threads(
+    name: str,
+    form: str,
+    store: Path,
+    csv: Path,
+    labels: Path,
+    client: Any,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    matrix = store if form == "store" else csv
+    options = [str(labels) if word == "LABELS" else word for word in CASES[name]]
+    if name == "gdcov":  # negative values have no logarithm
+        options = options[:2]
+    words = ["rank", str(matrix), "-q", "--block-size", "200", *options, "--out"]
+    address = f"dask:{client.scheduler.address}"
+    assert run_here([*words, str(tmp_path / "threads"), "--threads", "2"], capfd).code == 0
+    assert run_here([*words, str(tmp_path / "dask"), "--executor", address], capfd).code == 0
+    ours = [(tmp_path / run / "ranking.tsv").read_bytes() for run in ("threads", "dask")]
+    assert ours[0] == ours[1]
+
+
+@pytest.mark.parametrize("method", ["mrsf", "rfs", "spca", "gdcov-spca", "qalpha", "mrmr"])
+def test_same_bytes_when_the_workers_make_every_pass(
+    method: str, store: Path, labels: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The matrix of an iterative method is too large to be held."""
+    monkeypatch.setattr("sfs_cli.methods.features.HOLD_BYTES", 0)
+    given: dict[str, Any] = {} if method in ("rfs", "qalpha") else {"select": 3}
+    if method in ("rfs", "mrmr"):
+        given["labels"] = str(labels)
+    config = RankConfig(str(store), method=method, block_size=1500, **given)
+    ours, theirs = rank(config), rank(config, client=client)
+    assert ranking_bytes(ours.ranking, "tsv", 17) == ranking_bytes(theirs.ranking, "tsv", 17)
+
+
+class AtFirstProgress(Messages):
+    """Does something when the first block of the ranking is done, and others are on their way."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        super().__init__(-1)
+        self._act: Callable[[], object] | None = act
+
+    @contextmanager
+    def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        def advance(_count: int) -> None:
+            if title == "ranking" and self._act is not None:
+                act, self._act = self._act, None
+                act()
+
+        yield advance
+
+
+@pytest.mark.parametrize("killed", [1, 2])
+@pytest.mark.parametrize("form", ["store", "csv"])
+def test_same_bytes_when_workers_are_killed(
+    killed: int, form: str, store: Path, csv: Path, client: Any
+) -> None:
+    client.wait_for_workers(2, timeout=20)
+    processes = list(client.run(os.getpid).values())
+    config = RankConfig(str(store if form == "store" else csv), block_size=50)
+
+    def kill() -> None:
+        for process in processes[:killed]:
+            os.kill(process, signal.SIGKILL)
+
+    found = rank(config, AtFirstProgress(kill), client=client)
+    assert ranking_bytes(found.ranking, "tsv", 17) == ranking_bytes(rank(config).ranking, "tsv", 17)
+    client.wait_for_workers(2, timeout=20)
+    assert set(client.run(os.getpid).values()) != set(processes)
+
+
+def test_results_come_in_span_order_and_few_at_a_time(executor: Any, tmp_path: Path) -> None:
+    def task(span: Span) -> int:
+        (tmp_path / f"{span.lo}").touch()
+        time.sleep(0.02 * (span.lo % 3 == 0))
+        return span.lo
+
+    results = executor.map(task, cut(60, 1))
+    assert next(results) == 0
+    time.sleep(0.3)
+    assert len(list(tmp_path.iterdir())) <= executor.workers * 2 + 1
+    assert list(results) == list(range(1, 60))
+
+
+def test_fewer_tasks_at_a_time(executor: Any, tmp_path: Path) -> None:
+    def task(span: Span) -> int:
+        mark = tmp_path / f"{span.lo}"
+        mark.touch()
+        time.sleep(0.02)
+        seen = len(list(tmp_path.iterdir()))
+        mark.unlink()
+        return seen
+
+    assert max(executor.at_most(1).map(task, cut(20, 1))) == 1
+    assert max(executor.at_most(9).map(task, cut(20, 1))) == 2
+
+
+def test_errors_of_tasks_reach_the_caller(executor: Any) -> None:
+    def task(span: Span) -> int:
+        if span.lo == 4:
+            raise InputError("bad", where="feature 4", hint="mend it")
+        return span.lo
+
+    with pytest.raises(InputError, match="bad") as caught:
+        list(executor.map(task, cut(30, 1)))
+    assert (caught.value.where, caught.value.hint) == ("feature 4", "mend it")
+    assert list(executor.map(lambda span: span.lo, cut(3, 1))) == [0, 1, 2]
+
+
+def test_a_task_that_kills_its_worker_every_time_is_given_up(executor: Any) -> None:
+    def task(span: Span) -> int:
+        if span.lo == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return span.lo
+
+    with pytest.raises(OutOfMemoryError, match="died at work"):
+        list(executor.map(task, cut(4, 1)))
+
+
+def test_results_may_be_written_to(executor: Any) -> None:
+    (found,) = executor.map(lambda span: np.zeros(200_000), cut(1, 1))
+    found += 1
+    assert found.sum() == 200_000
+
+
+def test_a_store_that_workers_do_not_see_is_refused(client: Any, store: Path) -> None:
+    from sfs_cli.compute import dask_workers
+
+    client.wait_for_workers(2, timeout=20)
+    hidden = store.parent / "hidden.json"
+    hidden.write_text("x")
+
+    class Elsewhere:
+        """A cluster whose workers see another file system."""
+
+        def run(self, function: Callable[[str], object], *given: str, **how: str) -> Any:
+            hidden.unlink()
+            return client.run(function, *given, **how)
+
+    with pytest.raises(InputError, match="2 of 2 Dask workers do not see") as caught:
+        dask_workers.check_files(Elsewhere(), [hidden])  # type: ignore[arg-type]
+    assert str(hidden) in str(caught.value.where)
+    assert "sfs convert" in str(caught.value.hint)
+
+
+def test_workers_with_other_versions_are_refused(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sfs_cli.compute import dask_workers
+
+    client.wait_for_workers(2, timeout=20)
+    assert dask_workers.check_workers(client, "here") == []
+    own = dask_workers.describe()
+    other = {"versions": own["versions"] | {"numpy": "1.0"}, "single": True}
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "run", lambda *_, **__: {"tcp://a": own, "tcp://b": other})
+        with pytest.raises(InputError, match="1 of 2 workers cannot run") as caught:
+            dask_workers.check_workers(client, "here")
+        assert "tcp://b has numpy 1.0, not" in str(caught.value.where)
+        patch.setattr(client, "run", lambda *_, **__: {"tcp://a": ImportError("no sfs_cli")})
+        with pytest.raises(InputError, match="1 of 1 workers cannot run"):
+            dask_workers.check_workers(client, "here")
+        patch.setattr(client, "run", lambda *_, **__: {"tcp://a": own | {"single": False}})
+        (warning,) = dask_workers.check_workers(client, "here")
+        assert "OPENBLAS_NUM_THREADS" in warning
+
+
+def test_two_clusters_are_one_too_many(client: Any, store: Path) -> None:
+    with pytest.raises(UsageError, match="two clusters"):
+        rank(RankConfig(str(store), executor="dask"), client=client)
+
+
+@pytest.mark.parametrize("executor", ["ray", "dask:", "dask:host:8786", "dask:http://host:1"])
+def test_other_executors_are_refused(executor: str, store: Path) -> None:
+    with pytest.raises(UsageError, match="--executor"):
+        RankConfig(str(store), executor=executor)
+
+
+def test_a_scheduler_that_is_not_there(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sfs_cli.compute.dask_cluster.WAIT_SECONDS", 0.5)
+    done = run_here(["rank", str(store), "--executor", "dask:tcp://127.0.0.1:9"], capfd)
+    assert done.code == 3
+    assert "no Dask scheduler answers" in done.err
+    assert "tcp://127.0.0.1:9" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_worker_is_no_scheduler(
+    store: Path, client: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    client.wait_for_workers(1, timeout=20)
+    worker = next(iter(client.nthreads()))
+    done = run_here(["rank", str(store), "--executor", f"dask:{worker}"], capfd)
+    assert done.code == 3
+    assert "this is a Worker" in done.err
+
+
+def test_without_dask_the_extra_is_named(store: Path) -> None:
+    hidden = "import sys; sys.modules['distributed'] = None; from sfs_cli.cli.app import main; "
+    launcher = (sys.executable, "-c", hidden + "main()")
+    done = run_apart(["rank", str(store), "--executor", "dask"], launcher=launcher)
+    assert done.code == 6
+    assert "sfs-cli[dask]" in done.err
+
+
+def descendants(process: int) -> set[int]:
+    """The processes below one, as the kernel lists them."""
+    found: set[int] = set()
+    for tasks in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, tasks.read_text().split()):
+            found |= {child} | descendants(child)
+    return found
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process runs; one that has ended may wait for its parent to see it."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+@pytest.mark.parametrize("stop", [None, signal.SIGINT])
+def test_processes_of_this_machine_leave_nothing(
+    stop: signal.Signals | None, store: Path, tmp_path: Path
+) -> None:
+    scratch = tmp_path / "scratch"
+    words = ["rank", str(store), "--executor", "dask", "--threads", "2", "--block-size", "100"]
+    words += ["--scratch", str(scratch), "--out", str(tmp_path / "out")]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [*MODULE, *words], stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        below: set[int] = set()
+        while process.poll() is None and len(below) < 3:  # a helper of Python, and two workers
+            time.sleep(0.01)
+            with_more = descendants(process.pid)
+            below = max(below, with_more, key=len)
+        if stop is not None:
+            time.sleep(0.3)
+            os.kill(process.pid, stop)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == (0 if stop is None else 130), said
+    assert len(below) >= 2
+    for _ in range(100):  # Python's own helper ends a moment after the process it helps
+        if not any(map(is_alive, below)):
+            break
+        time.sleep(0.05)
+    assert not any(map(is_alive, below))
+    assert "Traceback" not in said
+    assert "distributed" not in said
+    left = {"scratch", "out"} if stop is None else {"scratch"}
+    assert {name.split("/")[0] for name in snapshot(tmp_path)} <= left
+    assert snapshot(scratch) == {}

@@ -1,0 +1,114 @@
+"""Tasks that travel: pickled by value, with what they share left out, and with the same results."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.spans import Span
+from sfs_cli.config.rank import ON_SOURCES
+from sfs_cli.graph.similarity import DenseSimilarity
+from sfs_cli.methods.base import Context
+from sfs_cli.methods.catalog import METHODS
+from sfs_cli.store.disk import open_store
+from sfs_cli.store.matrix import DenseMatrix
+from tests.benchmarks.make_store import make_store
+from tests.methods.contexts import make_context, make_engine
+
+pytest.importorskip("cloudpickle", reason="cloudpickle, of the extra sfs-cli[dask], is absent")
+
+N = 24
+X = np.random.default_rng(5).gamma(2.0, 2.0, (N, 30))
+CODES = np.arange(N) % 2
+SCORERS = [
+    name
+    for name, method in METHODS.items()
+    if method.load("solve") is None and name not in ON_SOURCES
+]
+
+
+def context_of(name: str) -> Context:
+    S = np.exp(-((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2) / 100)
+    options = METHODS[name].options
+    return make_context(X, codes=CODES, S=DenseSimilarity(S), block_size=7, **options)
+
+
+def opened(task: object) -> object:
+    """The task as another process has it, where all that it shares has arrived."""
+    from sfs_cli.compute.parcels import pack
+
+    parcel, shared = pack(task)
+    arrived = pickle.loads(pickle.dumps(shared))
+    return pickle.loads(pickle.dumps(parcel)).task(arrived)
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_every_scorer_travels(name: str) -> None:
+    context = context_of(name)
+    assert context.engine is not None
+    prepare = METHODS[name].load("prepare")
+    assert prepare is not None
+    scorer = prepare(context)
+    there = opened(scorer)
+    for span in context.engine.spans():
+        here = scorer.score_block(context.engine.source.read(span, scorer.dtype))
+        sent = there.score_block(context.engine.source.read(span, scorer.dtype))  # type: ignore[attr-defined]
+        for ours, theirs in zip(here, sent):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_there_are_separable_methods() -> None:
+    assert {"spec", "laplacian", "fisher", "hsic", "gdcov", "variance"} <= set(SCORERS)
+
+
+def test_the_matrix_is_left_out_and_sent_once() -> None:
+    from sfs_cli.compute.parcels import pack
+
+    engine = make_engine(np.ones((50, 4000)))
+    matrix = engine.source.matrix
+
+    def task(span: Span) -> tuple[int, object]:
+        return span.size, (engine.source.read(span, engine.dtype), matrix)
+
+    parcel, shared = pack(task)
+    assert len(parcel.content) < 10_000
+    assert len(shared) == 1
+    assert shared[0] is matrix
+
+
+def test_an_engine_travels_without_what_runs_and_watches_it() -> None:
+    engine = replace(make_engine(X, block_size=7, workers=3), tick=lambda _count: None)
+    there = opened(engine)
+    assert isinstance(there, Engine)
+    assert there.tick is None
+    assert there.executor.workers == 1
+    assert there.spans() == engine.spans()
+
+
+def test_a_store_is_opened_again_where_it_arrives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_store(tmp_path / "a.store", 6, 40)
+    monkeypatch.chdir(tmp_path)
+    matrix = open_store(Path("a.store"))  # relative: the other process may be elsewhere
+    content = pickle.dumps(matrix)
+    monkeypatch.chdir("/")
+    assert len(content) < 1000
+    there, out, ours = pickle.loads(content), np.empty((40, 6), np.float32), None
+    there.read(Span(0, 40), out)
+    ours = np.empty_like(out)
+    open_store(tmp_path / "a.store").read(Span(0, 40), ours)
+    np.testing.assert_array_equal(out, ours)
+    assert there.files == (tmp_path / "a.store" / "manifest.json",)
+
+
+def test_a_matrix_in_memory_is_sent_whole() -> None:
+    matrix = make_engine(X).source.matrix
+    assert isinstance(matrix, DenseMatrix)
+    assert matrix.files == ()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(matrix)).values, matrix.values)

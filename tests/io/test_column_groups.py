@@ -1,0 +1,178 @@
+"""Tables of more columns than may be decoded side by side: the same values, in bounded memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import feather
+
+from sfs_cli.errors import InputError
+from sfs_cli.io.arrow_groups import GroupedReader, group_columns
+from sfs_cli.io.base import ReadOptions
+from sfs_cli.io.column_panels import Panels
+from sfs_cli.io.registry import open_matrix
+
+MEMORY = 64 << 20
+
+
+def read(path, **options):
+    reader = open_matrix(path, ReadOptions(block_bytes=1 << 12, **options))
+    first = list(reader.first_row_ids())
+    blocks = list(reader.blocks())
+    reader.close()
+    ids = [name for block in blocks for name in block.ids]
+    assert ids[: len(first)] == first
+    return reader, ids, np.concatenate([block.values for block in blocks])
+
+
+def table(n: int, width: int) -> pa.Table:
+    rng = np.random.default_rng(8)
+    columns = [pa.array([f"r{i}" for i in range(n)])]
+    for j in range(width):
+        values = rng.normal(size=n).astype(["f8", "f4", "i2"][j % 3])
+        columns.append(pa.array(values, mask=rng.random(n) < 0.1))
+    names = ["id", *(f"c{j}" for j in range(width))]
+    names[5] = names[6] = "twice"
+    return pa.Table.from_arrays(columns, names=names)
+
+
+WRITERS = {
+    "parquet": lambda t, path: pq.write_table(t, path, row_group_size=70),
+    "parquet v1": lambda t, path: pq.write_table(
+        t, path, version="1.0", compression="gzip", use_dictionary=False, write_statistics=False
+    ),
+    "feather": lambda t, path: feather.write_feather(t, path, compression="zstd", chunksize=70),
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("budget", [1, 100_000, 400_000])
+def test_groups_of_columns_give_the_same_table(tmp_path, kind, budget):
+    path = tmp_path / f"t.{kind.split()[0]}"
+    WRITERS[kind](table(200, 40), path)
+    whole, ids, values = read(path, dtype="float64")
+    grouped, ids_again, again = read(path, dtype="float64", decode_bytes=budget, scratch=tmp_path)
+    assert not isinstance(whole, GroupedReader)
+    assert isinstance(grouped, GroupedReader) == (budget < 200_000 or kind.startswith("parquet"))
+    assert ids_again == ids
+    assert list(grouped.column_ids) == list(whole.column_ids)
+    np.testing.assert_array_equal(again, values)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_index_of_pandas_is_found_in_a_footer_that_pyarrow_does_not_read(tmp_path):
+    path = tmp_path / "p.parquet"
+    frame = pd.DataFrame(np.eye(4), index=list("wxyz"), columns=list("abcd"))
+    frame.to_parquet(path)
+    reader, ids, values = read(path, decode_bytes=1)
+    assert isinstance(reader, GroupedReader)
+    assert (ids, list(reader.column_ids)) == (list("wxyz"), list("abcd"))
+    np.testing.assert_array_equal(values, np.eye(4))
+
+
+def test_nested_columns_are_refused_as_ever(tmp_path):
+    path = tmp_path / "n.parquet"
+    pq.write_table(pa.table({"id": ["a"], "pair": [[1.0, 2.0]]}), path)
+    with pytest.raises(InputError, match="without numbers"):
+        read(path, decode_bytes=1)
+
+
+@pytest.mark.parametrize("at", range(10, 400, 30))
+def test_damaged_footers_raise_nothing_but_input_errors(tmp_path, at):
+    path = tmp_path / "d.parquet"
+    pq.write_table(table(50, 8), path)
+    data = bytearray(path.read_bytes())
+    data[-at] ^= 0x5A
+    path.write_bytes(data)
+    with suppress(InputError):  # some bytes, as of a statistic, do not matter
+        read(path, decode_bytes=1)
+
+
+def test_groups_hold_at_least_a_column():
+    assert [list(g) for g in group_columns(range(5), [9, 1, 1, 1, 2], 3)] == [[0], [1, 2, 3], [4]]
+
+
+def test_panels_of_different_heights_are_found(tmp_path):
+    panels = Panels(tmp_path, np.dtype("float32"))
+    for height in (3, 2):
+        panels.begin(2)
+        panels.add(np.ones((height, 2), np.float32))
+    with pytest.raises(EOFError, match="different numbers of rows"):
+        panels.check_rows(3)
+    panels.close()
+
+
+SCRIPT = """
+import json, sys, threading
+from sfs_cli.compute.memory import anonymous
+from sfs_cli.cli.app import run
+words = json.loads(sys.argv[1])
+assert run([*words[:1], sys.argv[2], *words[2:], "--force"]) == 0  # what libraries take themselves
+before, peak, done = anonymous(), [0], threading.Event()
+def watch():
+    while not done.wait(0.002):
+        peak[0] = max(peak[0], anonymous())
+watcher = threading.Thread(target=watch)
+watcher.start()
+code = run([*words, "--force"])
+done.set()
+watcher.join()
+print("", json.dumps({"code": code, "grown": peak[0] - before}))
+"""
+
+
+def grown(words: list[str], small: Path) -> int:
+    """Run a command; return by how much its anonymous memory grew at most."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, json.dumps(words), str(small)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    facts = json.loads(done.stdout.splitlines()[-1])
+    assert facts["code"] == 0
+    return facts["grown"]
+
+
+CASES = {
+    "200 x 20,000 parquet": ("w.parquet", 200, 20_000, "samples"),
+    "200 x 20,000 feather": ("w.feather", 200, 20_000, "samples"),
+    "20,000 x 400 parquet": ("t.parquet", 20_000, 400, "features"),
+    "20,000 x 400 feather": ("t.feather", 20_000, 400, "features"),
+}
+
+
+def write(path: Path, n: int, width: int) -> pa.Table:
+    rng = np.random.default_rng(4)
+    columns = [pa.array([f"r{i}" for i in range(n)])]
+    columns += [pa.array(c) for c in rng.integers(0, 10_000, (width, n)) / 64]
+    made = pa.Table.from_arrays(columns, names=["id", *(f"c{j}" for j in range(width))])
+    if path.suffix == ".feather":
+        feather.write_feather(made, path, compression="lz4")
+    else:
+        pq.write_table(made, path)
+    return made
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+@pytest.mark.parametrize("case", CASES)
+def test_wide_tables_stay_within_the_memory(tmp_path, case):
+    name, n, width, rows = CASES[case]
+    write(tmp_path / f"small.{name.split('.')[1]}", 20, 30)
+    made = write(tmp_path / name, n, width)
+    store = tmp_path / "store"
+    words = ["convert", str(tmp_path / name), str(store), "--rows", rows, "--memory", "64M", "-q"]
+    assert grown(words, tmp_path / f"small.{name.split('.')[1]}") < MEMORY
+    expected = made.drop_columns(["id"]).to_pandas().to_numpy(np.float32)
+    found = np.fromfile(store / "values.bin", np.float32)
+    wanted = expected.T if rows == "samples" else expected
+    np.testing.assert_array_equal(found.reshape(wanted.shape), wanted)

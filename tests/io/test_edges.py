@@ -1,0 +1,254 @@
+"""Lists of edges: what their columns hold, and what is left out and counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfs_cli.io import edges as module
+from sfs_cli.io.edges import read_edges
+
+SCORED = {("A", "B"): 0.5, ("B", "C"): 0.25, ("C", "D"): 1.0}
+ROWS = [("A", "B", "0.5"), ("C", "B", "0.25"), ("D", "C", "1"), ("B", "C", "0.1"), ("D", "D", "9")]
+
+
+def scored(found):
+    assert np.all(found.a < found.b)
+    assert len(set(zip(found.a.tolist(), found.b.tolist()))) == len(found.a)
+    assert set(np.concatenate([found.a, found.b]).tolist()) == set(range(len(found.ids)))
+    scores = [None] * len(found.a) if found.score is None else found.score.tolist()
+    names = [tuple(sorted((found.ids[i], found.ids[j]))) for i, j in zip(found.a, found.b)]
+    return dict(zip(names, scores, strict=True))
+
+
+def lines(delimiter, rows=ROWS, width=3):
+    return "".join(delimiter.join(row[:width]) + "\n" for row in rows)
+
+
+def test_every_dialect(write_text, dialect, ending):
+    found = read_edges(
+        write_text(dialect("gene_a\tgene_b\tscore\n" + lines("\t")), f"e.tsv{ending}")
+    )
+    assert scored(found) == SCORED
+    assert found.ids == ["A", "B", "C", "D"]
+    assert found.facts == {
+        "format": "table",
+        "self_loops": 1,
+        "score_column": "score",
+        "repeated_edges": 1,
+    }
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ",", ";", " ", "   ", " \t", ", ", " , "])
+@pytest.mark.parametrize("header", ["", "source,target,weight", "x,y,z", "# my\n#node1,node2,f"])
+def test_delimiters_and_headers(write_text, delimiter, header):
+    head = header.replace(",", delimiter) + "\n" if header else ""
+    found = read_edges(write_text(head + lines(delimiter), "e.txt"))
+    assert scored(found) == SCORED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lines("\t", width=2),
+        "from\tto\n" + lines("\t", width=2),
+        "protein1,protein2\n" + lines(",", width=2),
+        "# A\tZ\n" + lines("\t", width=2),
+        "type,geneA,geneB\n" + "".join(f"pp,{a},{b}\n" for a, b, _ in ROWS),
+        "tf gene\n" + lines(" ", width=2),
+    ],
+)
+def test_without_scores(write_text, text):
+    found = read_edges(write_text(text, "e.txt"))
+    assert scored(found) == dict.fromkeys(SCORED)
+    assert found.score is None
+
+
+def test_named_columns_are_preferred_whatever_their_place(write_text):
+    text = '"","evidence","score","Gene-A","Gene-B","n"\n' + "".join(
+        f'"{i}","x",{s},"{a}","{b}",7\n' for i, (a, b, s) in enumerate(ROWS)
+    )
+    assert scored(read_edges(write_text(text, "e.csv"))) == SCORED
+    shifted = "gene1 gene2 weight\n" + "".join(
+        f"{i} {a} {b} {s}\n" for i, (a, b, s) in enumerate(ROWS)
+    )
+    assert scored(read_edges(write_text(shifted, "r.txt"))) == SCORED
+
+
+def test_ids_that_look_like_names_of_ends_are_ids(write_text):
+    text = "HLA-A\tHLA-B\t0.5\nTAF1\tTAF2\t1\nNA\tnull\t2\n"
+    found = read_edges(write_text(text, "e.tsv"))
+    assert found.ids == ["HLA-A", "HLA-B", "TAF1", "TAF2", "NA", "null"]
+
+
+STRING = "protein1 protein2 combined_score\n" + "".join(
+    f"9606.ENSP{a} 9606.ENSP{b} {s}\n9606.ENSP{b} 9606.ENSP{a} {s}\n"
+    for a, b, s in [(1, 2, 900), (2, 3, 150), (1, 3, 700)]
+)
+
+
+def test_string(write_text, ending):
+    found = read_edges(write_text(STRING, f"9606.protein.links.txt{ending}"), 200)
+    assert scored(found) == {("ENSP1", "ENSP2"): 900, ("ENSP1", "ENSP3"): 700}
+    assert found.facts == {
+        "format": "STRING",
+        "self_loops": 0,
+        "score_column": "combined_score",
+        "below_min_score": 2,
+        "repeated_edges": 2,
+        "taxon": "9606",
+    }
+
+
+def test_prefixes_of_several_taxa_are_kept(write_text):
+    found = read_edges(write_text(STRING.replace("9606.ENSP3", "10090.ENSP3"), "s.txt"))
+    assert "9606.ENSP1" in found.ids
+    assert "taxon" not in found.facts
+    numbers = read_edges(write_text("1.5\t1.6\n1.7\t1.5\n", "n.tsv"))
+    assert numbers.ids == ["1.5", "1.6", "1.7"]
+
+
+def test_string_by_display_names(write_text):
+    head = "#node1\tnode2\tnode1_string_id\tnode2_string_id\tcoexpression\tcombined_score\n"
+    text = head + "TP53\tMDM2\t9606.E1\t9606.E2\t0.1\t0.999\nMDM2\tTP53\t9606.E2\t9606.E1\t0\t0.9\n"
+    found = read_edges(write_text(text, "string_interactions.tsv"))
+    assert scored(found) == {("MDM2", "TP53"): 0.999}
+    api = "stringId_A\tstringId_B\tpreferredName_A\tpreferredName_B\tncbiTaxonId\tscore\n"
+    text = api + "9606.E1\t9606.E2\tTP53\tMDM2\t9606\t0.999\n"
+    assert scored(read_edges(write_text(text, "network.tsv"))) == {("MDM2", "TP53"): 0.999}
+
+
+BIOGRID_NAMES = (
+    "#BioGRID Interaction ID\tEntrez Gene Interactor A\tEntrez Gene Interactor B\t"
+    "Systematic Name Interactor A\tSystematic Name Interactor B\tOfficial Symbol Interactor A\t"
+    "Official Symbol Interactor B\tExperimental System Type\tOrganism ID Interactor A\tScore\t"
+    "Qualifications\n"
+)
+
+
+def biogrid(*rows):
+    made = [f"1\t2\t3\t-\t-\t{a}\t{b}\tphysical\t9606\t{s}\t{q}\n" for a, b, s, q in rows]
+    return BIOGRID_NAMES + "".join(made)
+
+
+def test_biogrid(write_text):
+    rows = [
+        ("MAP2K4", "FLNC", "-", "-"),
+        ("FLNC", "MAP2K4", "-4.5", 'said "so'),
+        ("MYPN", "ACTN2", "0.8", '"unpaired'),
+        ("-", "ACTN2", "0.9", "-"),
+        ("TP53", "TP53", "-", "-"),
+    ]
+    path = write_text(biogrid(*rows), "BIOGRID-ALL.tab3.txt")
+    found = read_edges(path)
+    assert scored(found) == {("FLNC", "MAP2K4"): None, ("ACTN2", "MYPN"): None}
+    assert found.facts == {
+        "format": "BioGRID",
+        "without_symbol": 1,
+        "self_loops": 1,
+        "repeated_edges": 1,
+    }
+    strong = read_edges(path, 0.5)
+    assert scored(strong) == {("ACTN2", "MYPN"): None}
+    assert strong.facts["without_score"] == 1
+    assert strong.facts["below_min_score"] == 1
+
+
+def test_real_lists(shared_data, sample_data):
+    found = read_edges(sample_data / "interactions.tsv")
+    assert (len(found.a), len(found.ids)) == (3000, 600)
+    assert found.score.min() >= 0
+    pairs = read_edges(shared_data / "knowledge" / "mirtarbase_pairs.tsv.gz")
+    assert pairs.facts["score_column"] == "n_pmid"
+    assert "miR-1" in pairs.ids
+
+
+def test_chunks_do_not_matter(write_text, monkeypatch):
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 40, (2, 400))
+    text = "".join(f"g{i}\tg{j}\t{s:.3f}\n" for i, j, s in zip(a, b, rng.random(400)))
+    path = write_text("# note\n\ngene1\tgene2\tscore\n" + text, "e.tsv")
+    whole = read_edges(path)
+    monkeypatch.setattr(module, "_CHUNK", 64)
+    parts = read_edges(path)
+    assert (parts.ids, parts.facts) == (whole.ids, whole.facts)
+    for name in ("a", "b", "score"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+
+
+names = st.sampled_from(["A", "B", "HLA-A", "9606.P1", "é", "NA", "x y"])
+rows_of = st.lists(st.tuples(names, names, st.integers(0, 99)), min_size=1, max_size=30)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows_of)
+def test_against_a_dictionary(tmp_path_factory, rows):
+    expected: dict[tuple[str, str], float] = {}
+    for a, b, score in rows:
+        if a != b:
+            key = tuple(sorted((a, b)))
+            expected[key] = max(expected.get(key, 0), score)
+    path = tmp_path_factory.mktemp("edges") / "e.tsv"
+    path.write_text("gene_a\tgene_b\tscore\n" + "".join(f"{a}\t{b}\t{s}\n" for a, b, s in rows))
+    if expected:
+        found = read_edges(path)
+        assert scored(found) == expected
+        dropped = found.facts["self_loops"] + found.facts["repeated_edges"]
+        assert len(rows) == len(found.a) + dropped
+    else:
+        with pytest.raises(Exception, match="no edge joins"):
+            read_edges(path)
+
+
+GOOD = "gene_a\tgene_b\tscore\nA\tB\t0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "where"),
+    [
+        (GOOD + "C\tD\n", "2 fields where 3 are expected", "e.tsv, line 3"),
+        (GOOD + "\nC\tD\t1\t2\n", "4 fields where 3 are expected", "e.tsv, line 4"),
+        (GOOD + "C\t\t1\n", "an id is missing in column 2", "e.tsv, line 3"),
+        (GOOD + "C\tD\t-1\n", "the score -1 is negative", "e.tsv, line 3, column 3"),
+        (GOOD + "C\tD\tNaN\n", "no score ('NaN')", "e.tsv, line 3, column 3"),
+        (GOOD + "C\tD\t\n", "the edge has no score", "e.tsv, line 3, column 3"),
+        (GOOD + "C\tD\tinf\n", "inf is not a finite number", "e.tsv, line 3, column 3"),
+        (GOOD + "C\tD\t1e999\n", "1e999 is not a finite number", "e.tsv, line 3, column 3"),
+        (GOOD + "C\tD\thigh\n", "'high' is not a number", "e.tsv, line 3, column 3"),
+        (GOOD + "C\tD\t0,5\n", "'0,5' is not a number", "e.tsv, line 3, column 3"),
+        (GOOD.encode() + b"C\t\xe9\t1\n", "not UTF-8", "e.tsv, line 3"),
+        (GOOD.encode() + b"C\tD\t1\n" * 2000 + b"C\t\0\t1\n", "NUL", "e.tsv, line 2003"),
+        ("A pp B\nC pp D\n", "'B' in the third column is not a number", "e.tsv, line 1"),
+        ("A B NA\nC D 0.5\n", "'NA' in the third column is not a number", "e.tsv, line 1"),
+        ("A\tB\t1\t2\nC\tD\t1\t2\n", "4 fields, and no line before it", "e.tsv, line 1"),
+        ("A\nB\n", "only one column", "e.tsv, line 1"),
+        ("gene_a\tgene_b\n", "column names, but no edges", "e.tsv"),
+        ("score\tgene\n1\tA\n", "which of the columns score, gene", "e.tsv, line 1"),
+        ("# nothing\n", "no edges", "e.tsv"),
+        ("A\tA\nB\tB\n", "no edge joins two different ids", "e.tsv"),
+        ("", "empty", "e.tsv"),
+        (b"\x89HDF\r\n\x1a\n", "an HDF5 file, not a list of edges", "e.tsv"),
+    ],
+)
+def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
+    path = write_text(text, "e.tsv")
+    check_refused(lambda: read_edges(path), what, where)
+
+
+@pytest.mark.parametrize(
+    ("text", "min_score", "what", "where"),
+    [
+        ("A\tB\nC\tD\n", 0.5, "the edges have no scores", "e.tsv"),
+        (biogrid(("A", "B", "-", "-")), 0.5, "the edges have no scores", "e.tsv"),
+        (GOOD + "C\tD\t0.25\n", 0.7, "none of 2 edges has a score of 0.7 or more", "e.tsv"),
+        (biogrid(("A", "B", "high", "-")), 0.5, "'high' is not a number", "e.tsv, line 2"),
+        (GOOD, float("nan"), "not a finite number", "e.tsv"),
+    ],
+)
+def test_scores_that_do_not_go_with_min_score(
+    write_text, check_refused, text, min_score, what, where
+):
+    path = write_text(text, "e.tsv")
+    check_refused(lambda: read_edges(path, min_score), what, where)

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import gzip
+import time
+from collections import defaultdict
+
+import pytest
+
+from sfs_cli.errors import UsageError
+from sfs_cli.io.evidence import CODES, kept_codes
+from sfs_cli.io.gaf import read_gaf
+
+
+def line(symbol, term, code="EXP", qualifier="", uid="", columns=17):
+    fields = ["UniProtKB", uid or f"id{symbol}", symbol, qualifier, term, "PMID:1", code, "", "P"]
+    fields += ["", "", "gene", "taxon:9606", "20200101", "UniProt", "", ""]
+    return "\t".join(fields[:columns])
+
+
+LINES = [
+    line("A", "GO:1", "IDA"),
+    line("B", "GO:1", "IEA", "involved_in"),
+    line("A", "GO:2", "IEA"),
+    line("A", "GO:2", "IMP"),
+    line("C", "GO:2", "IDA", "NOT|enables"),
+    line("D", "GO:3", "TAS", "NOTHING", columns=15),
+]
+TEXT = "!gaf-version: 2.2\n!comment\n" + "\n".join(LINES) + "\n"
+
+
+def test_every_dialect(write_text, dialect, ending):
+    found = read_gaf(write_text(dialect(TEXT), f"a.gaf{ending}"))
+    assert found.genes == {"GO:1": ["A", "B"], "GO:2": ["A"], "GO:3": ["D"]}
+    assert found.facts == {"annotations": 5, "negated_annotations": 1, "other_evidence": 0}
+
+
+def test_without_a_line_of_version_and_by_ids(write_text):
+    path = write_text("\n".join(LINES), "a.gaf")
+    assert read_gaf(path, ids="id").genes["GO:1"] == ["idA", "idB"]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "genes", "other"),
+    [
+        (("IDA", "IMP"), {"GO:1": ["A"], "GO:2": ["A"]}, 3),
+        (("!IEA",), {"GO:1": ["A"], "GO:2": ["A"], "GO:3": ["D"]}, 2),
+        ("!IEA, !TAS", {"GO:1": ["A"], "GO:2": ["A"]}, 3),
+        ("TAS", {"GO:3": ["D"]}, 4),
+    ],
+)
+def test_evidence_is_kept_or_left_out(write_text, evidence, genes, other):
+    found = read_gaf(write_text(TEXT, "a.gaf"), evidence)
+    assert found.genes == genes
+    assert found.facts["other_evidence"] == other
+
+
+@pytest.mark.parametrize(
+    ("evidence", "what", "hint"),
+    [
+        (("IDA", "!IEA"), "keeps some codes and leaves others out", "not both"),
+        (("IEX",), "'IEX' is not known", "did you mean"),
+        ("ida", "'ida' is not known", "did you mean IDA"),
+        ((), "no evidence code", "EXP,IDA"),
+        ("", "'' is not known", "known: EXP"),
+    ],
+)
+def test_evidence_that_is_not_understood(evidence, what, hint):
+    with pytest.raises(UsageError, match=what) as caught:
+        kept_codes(evidence)
+    assert hint in caught.value.hint
+
+
+def test_all_codes_are_known_once():
+    assert len(CODES) == len(set(CODES)) == 26
+
+
+def test_real_annotations_agree_with_a_simple_reading(shared_data):
+    path = shared_data / "genesets" / "go_human.gaf.gz"
+    expected: dict[str, dict[str, None]] = defaultdict(dict)
+    with gzip.open(path, "rt") as stream:
+        for text in stream:
+            if not text.startswith("!"):
+                fields = text.rstrip("\n").split("\t")
+                assert "NOT" not in fields[3]
+                expected[fields[4]][fields[2]] = None
+    start = time.perf_counter()
+    found = read_gaf(path, ("EXP",))
+    assert time.perf_counter() - start < 3  # about 0.15 s for 95,000 lines
+    assert found.genes == {term: list(genes) for term, genes in expected.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "where"),
+    [
+        (line("A", "GO:1", columns=14), "14 columns, not 15 to 17", "a.gaf, line 1"),
+        (TEXT + line("A", "GO:1") + "\tmore", "18 columns, not 15 to 17", "a.gaf, line 9"),
+        (TEXT.replace("\t", " "), "1 column, not 15 to 17", "a.gaf, line 3"),
+        ("\n" + line("", "GO:1"), "no symbol (column 3)", "a.gaf, line 2"),
+        (line("A", ""), "no term (column 5)", "a.gaf, line 1"),
+        ("!gaf-version: 3.0\n" + LINES[0], "version 3.0", "a.gaf, line 1"),
+        ("!gaf-version: 2.1\n", "no annotations", "a.gaf"),
+        (LINES[4], "1 annotation, each with the qualifier NOT", "a.gaf"),
+        ("", "empty", "a.gaf"),
+    ],
+)
+def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
+    path = write_text(text, "a.gaf")
+    check_refused(lambda: read_gaf(path), what, where)
+
+
+def test_no_evidence_left(write_text, check_refused):
+    path = write_text(TEXT, "a.gaf")
+    check_refused(lambda: read_gaf(path, "HGI"), "none of 5 annotations has the evidence", "a.gaf")

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sfs_cli.io.gmt import choose_sets, read_gmt, split_set_spec
+
+TEXT = "S1\tfirst\tA\tB\tA\nS2\t\tB\t C \t\t\nT[1]\tthird\tD\n"
+SETS = {"S1": ["A", "B"], "S2": ["B", "C"], "T[1]": ["D"]}
+
+
+def test_every_dialect(write_text, dialect, ending):
+    assert read_gmt(write_text(dialect(TEXT), f"s.gmt{ending}")) == SETS
+
+
+@pytest.mark.parametrize(
+    ("patterns", "names"),
+    [
+        (["S2"], ["S2"]),
+        (["S2", "S1"], ["S1", "S2"]),
+        (["S*"], ["S1", "S2"]),
+        (["?2", "S2"], ["S2"]),
+        (["T[1]"], ["T[1]"]),
+        (["T[?]"], ["T[1]"]),
+        (["*"], list(SETS)),
+    ],
+)
+def test_sets_are_chosen_by_name_or_pattern(patterns, names):
+    assert choose_sets(SETS, patterns, Path("s.gmt")) == {name: SETS[name] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [("s1", "S1"), ("S3", "S1"), ("zzzz", "S1, S2"), ("T1*", "T[1]"), ("s*", "S1, S2")],
+)
+def test_a_pattern_that_fits_nothing_gets_the_nearest(check_refused, pattern, hint):
+    def choose():
+        choose_sets(SETS, [pattern], Path("s.gmt"))
+
+    check_refused(choose, f"no set {pattern!r} among 3 sets", "s.gmt")
+    with pytest.raises(Exception, match="to do") as caught:
+        choose()
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("a/s.gmt", ("a/s.gmt", [])),
+        ("s.gmt:S1,S2", ("s.gmt", ["S1", "S2"])),
+        ("go.gmt.gz:GO:0000002", ("go.gmt.gz", ["GO:0000002"])),
+        ("C:\\s.gmt:S1", ("C:\\s.gmt", ["S1"])),
+        ("my.gmt.old/s.gmt:S*", ("my.gmt.old/s.gmt", ["S*"])),
+        ("terms.csv", ("terms.csv", [])),
+    ],
+)
+def test_files_and_sets_are_told_apart(spec, expected):
+    path, sets = split_set_spec(spec)
+    assert (str(path), sets) == expected
+
+
+def test_a_file_with_a_colon_is_a_file(write_text):
+    path = write_text(TEXT, "s.gmt:S1")
+    assert split_set_spec(str(path)) == (path, [])
+
+
+def test_real_sets(shared_data, sample_data):
+    hallmark = read_gmt(shared_data / "genesets" / "hallmark.gmt")
+    assert len(hallmark) == 50
+    assert "JUNB" in hallmark["HALLMARK_TNFA_SIGNALING_VIA_NFKB"]
+    path, names = split_set_spec(f"{shared_data}/genesets/go_bp.gmt:GO:0000002,GO:0000003")
+    chosen = choose_sets(read_gmt(path), names, path)
+    assert chosen["GO:0000003"] == ["MMP23B"]
+    assert len(read_gmt(sample_data / "pathways.gmt")) == 25
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "where"),
+    [
+        ("S1\td\tA\nS2\td\n", "2 fields, fewer than 3", "s.gmt, line 2"),
+        ("S1 d A B\n", "1 field, fewer than 3", "s.gmt, line 1"),
+        ("S1\td\tA\nS2\td\t\t \n", "'S2' has no genes", "s.gmt, line 2"),
+        ("S1\td\tA\n\nS1\td\tB\n", "'S1' is there twice, in lines 1 and 3", "s.gmt, line 3"),
+        ("\td\tA\n", "no name", "s.gmt, line 1"),
+        ("# nothing\n", "no gene sets", "s.gmt"),
+        ("", "empty", "s.gmt"),
+    ],
+)
+def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
+    path = write_text(text, "s.gmt")
+    check_refused(lambda: read_gmt(path), what, where)

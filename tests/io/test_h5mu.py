@@ -1,0 +1,119 @@
+"""MuData: which modality is read, and that it is read as AnnData is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anndata as ad
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from anndata.io import write_elem
+from scipy import sparse
+
+from sfs_cli.cli.app import run
+from sfs_cli.errors import InputError
+from sfs_cli.io.base import ReadOptions
+from sfs_cli.io.h5ad import read_obsp
+from sfs_cli.io.registry import open_matrix
+from sfs_cli.io.sniff import Kind, recognise
+
+CELLS = [f"cell{i}" for i in range(12)]
+
+
+def modality(prefix: str, m: int, seed: int) -> ad.AnnData:
+    rng = np.random.default_rng(seed)
+    obs = pd.DataFrame({"type": pd.Categorical(["B", "T"] * 6)}, index=CELLS)
+    made = ad.AnnData(
+        rng.random((12, m)), obs=obs, var=pd.DataFrame(index=[f"{prefix}{i}" for i in range(m)])
+    )
+    made.raw = made.copy()
+    made.layers["double"] = 2 * made.X
+    graph = rng.random((12, 12))
+    made.obsp["connectivities"] = sparse.csr_matrix(graph + graph.T)
+    return made
+
+
+PARTS = {"rna": modality("g", 9, 1), "prot": modality("p", 5, 2)}
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return write(tmp_path / "cells.h5mu", *PARTS)
+
+
+def write(path: Path, *names: str) -> Path:
+    with h5py.File(path, "w") as file:
+        file.attrs["encoding-type"] = "MuData"
+        write_elem(file, "obs", pd.DataFrame(index=CELLS))
+        for name in names:
+            write_elem(file.require_group("mod"), name, PARTS[name])
+    return path
+
+
+def values(spec, **options) -> np.ndarray:
+    reader = open_matrix(spec, ReadOptions(dtype="float64", **options))
+    assert reader.format == "h5mu"
+    blocks = [block.values for block in reader.blocks()]
+    reader.close()
+    found = np.concatenate(blocks)
+    return found if reader.fixed_rows == "samples" else found.T
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_each_modality_is_its_own_matrix(path, name):
+    spec, X = f"{path}:{name}", PARTS[name].X
+    np.testing.assert_array_equal(values(spec), X)
+    np.testing.assert_array_equal(values(spec, layer="double"), 2 * X)
+    np.testing.assert_array_equal(values(spec, use_raw=True), X)
+    graph, samples = read_obsp(Path(spec), "connectivities")
+    np.testing.assert_array_equal(graph.toarray(), PARTS[name].obsp["connectivities"].toarray())
+    assert samples == CELLS
+
+
+def test_several_modalities_and_none_named_lists_them(path):
+    with pytest.raises(InputError, match="2 modalities") as caught:
+        open_matrix(path, ReadOptions())
+    assert "prot, rna" in caught.value.where
+
+
+def test_the_only_modality_needs_no_name(tmp_path):
+    path = write(tmp_path / "one.h5mu", "prot")
+    np.testing.assert_array_equal(values(path), PARTS["prot"].X)
+
+
+def test_unknown_modality_names_the_nearest(path):
+    with pytest.raises(InputError, match="no modality 'rn'") as caught:
+        open_matrix(f"{path}:rn", ReadOptions())
+    assert "did you mean rna?" in caught.value.hint
+
+
+def test_missing_files_and_files_that_are_not_mudata_are_refused(tmp_path):
+    assert recognise(tmp_path / "none.h5mu:rna").kind is Kind.MISSING
+    with pytest.raises(InputError, match="no such file"):
+        open_matrix(tmp_path / "none.h5mu:rna", ReadOptions())
+    PARTS["rna"].write_h5ad(tmp_path / "a.h5mu")
+    with pytest.raises(InputError, match="not MuData"):
+        open_matrix(tmp_path / "a.h5mu", ReadOptions())
+
+
+def test_runs_on_two_modalities_are_not_taken_for_each_other(path, tmp_path, capfd):
+    digests = []
+    for name in PARTS:
+        out = tmp_path / "out" / name
+        words = ["rank", f"{path}:{name}", "--method", "fisher", "--labels", "obs:type"]
+        assert run([*words, "--out", str(out)]) == 0
+        ranked = pd.read_csv(out / "ranking.tsv", sep="\t")
+        assert set(ranked["feature"]) == set(PARTS[name].var_names)
+        matrix = json.loads((out / "run.json").read_text())["inputs"][0]
+        digests.append((matrix["sha256"], matrix["file_sha256"]))
+        assert run(["inspect", f"{path}:{name}"]) == 0
+        assert "h5mu" in capfd.readouterr().out
+    assert digests[0][0] != digests[1][0]
+    assert digests[0][1] == digests[1][1]
+    store = str(tmp_path / "m.store")
+    assert run(["convert", f"{path}:rna", store]) == 0
+    assert run(["convert", f"{path}:rna", store]) == 0
+    assert run(["convert", f"{path}:prot", store]) == 4

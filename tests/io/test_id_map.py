@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from sfs_cli.io.id_map import read_id_map
+
+PAIRS = [("1_at", "TP53"), ("2_at", "A"), ("2_at", "B")]
+
+
+def test_every_dialect(write_text, dialect, ending):
+    text = "Probe Set ID\tGene Symbol\n1_at\tTP53\n2_at\tA /// B\n1_at\tTP53\n3_at\t---\n"
+    assert read_id_map(write_text(dialect(text), f"m.tsv{ending}")) == PAIRS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1_at,TP53\n2_at,A\n2_at,B\n4_at,\n5_at,NA\n",
+        '"x","gene"\n"1_at","TP53"\n"2_at","A///B"\n"---","B"\n',
+        "# a map\n1_at ; TP53\n2_at;A /// B /// ---\n-;C\n",
+    ],
+)
+def test_tables_of_many_kinds(write_text, text):
+    assert read_id_map(write_text(text, "m.csv")) == PAIRS
+
+
+def test_a_first_line_of_ids_counts(write_text):
+    assert read_id_map(write_text("TAF1\tP21675\n", "m.tsv")) == [("TAF1", "P21675")]
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "first"),
+    [
+        ("hgu95av2_symbols.tsv", 7168, ("1000_at", "MAPK3")),
+        ("hugenefl_symbols.tsv", 1288, ("AF002020_at", "NPC1")),
+    ],
+)
+def test_real_maps(shared_data, name, count, first):
+    pairs = read_id_map(shared_data / "knowledge" / name)
+    assert len(pairs) == count
+    assert pairs[0] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "where"),
+    [
+        ("a\tb\nc\td\te\n", "3 fields, not 2", "m.tsv, line 2"),
+        ("a\nb\n", "1 field, not 2", "m.tsv, line 1"),
+        ("probe_id\tsymbol\n1_at\t---\n", "no pair of ids", "m.tsv"),
+        ("# nothing\n", "no pair of ids", "m.tsv"),
+        ("", "empty", "m.tsv"),
+    ],
+)
+def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
+    path = write_text(text, "m.tsv")
+    check_refused(lambda: read_id_map(path), what, where)

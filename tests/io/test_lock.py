@@ -1,0 +1,150 @@
+"""One run for an output at a time; a run that was killed holds nothing up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sfs_cli.errors import InputError, OutputBusyError
+from sfs_cli.io import lock as lock_of
+from sfs_cli.io.lock import output_lock
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from sfs_cli.io.lock import output_lock
+with output_lock(Path(sys.argv[1])) as lock:
+    lock.leaves(Path(sys.argv[1] + "-scratch"))
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def holder(out: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(out)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def lock_file(out: Path) -> Path:
+    return out.with_name(f".{out.name}.sfs-lock")
+
+
+def test_a_lock_is_there_while_it_is_held_and_gone_after(tmp_path):
+    out = tmp_path / "deep" / "out"
+    with output_lock(out) as lock:
+        assert lock.stale is None
+        content = json.loads(lock_file(out).read_text())
+        assert content["pid"] == os.getpid()
+    assert not (tmp_path / "deep").exists()
+
+
+def test_another_run_is_refused_and_told_who_holds_it(tmp_path):
+    out = tmp_path / "out"
+    with holder(out) as process:
+        with pytest.raises(OutputBusyError) as caught, output_lock(out):
+            pass
+        assert f"process {process.pid} on {lock_of.socket.gethostname()}" in str(caught.value.where)
+        assert caught.value.exit_code == 4
+        assert lock_file(out).exists()
+        process.kill()
+
+
+def test_the_lock_of_a_run_that_was_killed_is_taken_over_with_what_it_left(tmp_path):
+    out = tmp_path / "out"
+    with holder(out) as process:
+        process.kill()
+    assert lock_file(out).exists()
+    with output_lock(out) as lock:
+        assert lock.stale is not None
+        assert lock.stale["pid"] == process.pid
+        assert lock.left == [f"{out}-scratch"]
+    assert not lock_file(out).exists()
+
+
+def foreign(out: Path, age: float, **facts: object) -> None:
+    content = {"host": "elsewhere", "boot": "another", "pid": 1, "started": 1} | facts
+    path = lock_file(out)
+    path.write_text(json.dumps(content) + "\n")
+    then = time.time() - age
+    os.utime(path, (then, then))
+
+
+def test_a_run_on_another_machine_is_alive_while_it_gives_signs_of_life(tmp_path):
+    out = tmp_path / "out"
+    foreign(out, age=200)
+    with pytest.raises(OutputBusyError, match="another run") as caught, output_lock(out):
+        pass
+    assert "elsewhere" in str(caught.value.where)
+    foreign(out, age=400)
+    with output_lock(out) as lock:
+        assert lock.stale is not None
+
+
+def test_a_container_of_the_same_machine_need_not_wait(tmp_path):
+    if lock_of._boot() is None:
+        pytest.skip("this system does not tell when it was started")
+    out = tmp_path / "out"
+    foreign(out, age=1, boot=lock_of._boot())
+    with output_lock(out) as lock:
+        assert lock.stale is not None
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]\n", '\n{"host": "els', "\x00\xff"])
+def test_a_lock_file_that_was_cut_off_holds_nothing_up(content, tmp_path):
+    out = tmp_path / "out"
+    lock_file(out).write_text(content)
+    with output_lock(out) as lock:
+        assert lock.left == []
+
+
+def test_a_link_to_an_output_has_the_same_lock(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with (
+        output_lock(tmp_path / "real"),
+        pytest.raises(OutputBusyError),
+        output_lock(tmp_path / "link"),
+    ):
+        pass
+
+
+def test_a_sign_of_life_is_given(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock_of, "TOUCH_SECONDS", 0.02)
+    out = tmp_path / "out"
+    with output_lock(out):
+        os.utime(lock_file(out), (1, 1))
+        for _ in range(200):
+            if lock_file(out).stat().st_mtime > 1:
+                break
+            time.sleep(0.01)
+        assert lock_file(out).stat().st_mtime > 1
+
+
+def test_without_locks_of_the_kernel_the_process_is_looked_for(tmp_path, monkeypatch):
+    def refuse(_handle: int, _how: int) -> None:
+        raise OSError(lock_of.errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(lock_of.fcntl, "flock", refuse)
+    out = tmp_path / "out"
+    with holder(out) as process:
+        with pytest.raises(OutputBusyError), output_lock(out):
+            pass
+        process.kill()
+    with output_lock(out) as lock:
+        assert lock.stale is not None
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="cannot be written"), output_lock(tmp_path / "file" / "o"):
+        pass

@@ -1,0 +1,104 @@
+"""Trees: any of them is read back, and what does not parse is refused by its place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfs_cli.errors import InputError
+from sfs_cli.io.newick import read_newick
+
+labels = st.text("ab _-.'\"|é(),:;[]", min_size=1, max_size=6).filter(
+    lambda text: text.strip() == text
+)
+trees = st.recursive(st.just(None), lambda inner: st.lists(inner, min_size=1, max_size=4))
+
+
+def shape(paths):
+    """Return the number of common leading nodes of all pairs, and the depth of each leaf."""
+    names = list(paths)
+
+    def common(a, b):
+        return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+
+    return {(x, y): common(paths[x], paths[y]) for x in names for y in names}
+
+
+@settings(max_examples=150, deadline=None)
+@given(trees.filter(bool), st.data())
+def test_any_tree_is_read_back(tree, data):
+    expected = {}
+
+    def decorate():
+        return data.draw(st.sampled_from(["", " ", "\n\t", "[note (,; [in] )]"]))
+
+    def written(node, path):
+        if node is None:
+            label = data.draw(labels.filter(lambda text: text not in expected))
+            expected[label] = path
+            text = label
+            if any(c in label for c in " ()[]'\",:;"):
+                quote = data.draw(st.sampled_from("'\""))
+                text = quote + label.replace(quote, quote * 2) + quote
+        else:
+            inner = (written(child, (*path, i)) for i, child in enumerate(node))
+            text = "(" + ",".join(decorate() + child + decorate() for child in inner) + ")"
+            text += data.draw(st.sampled_from(["", "95", "'a name'"]))
+        return text + data.draw(st.sampled_from(["", ":1", ": 0.5e-3", ":-1"]))
+
+    text = written(tree, ())
+    found = read_newick(decorate() + text + decorate() + ";\n", "t.nwk")
+    assert list(found) == list(expected)
+    assert shape(found) == shape(expected)
+
+
+def test_underscores_are_kept_and_leaf_names_cannot_pass_for_nodes():
+    found = read_newick("((s_1,1),(2,3));", "t.nwk")
+    assert list(found) == ["s_1", "1", "2", "3"]
+    assert [len(path) for path in found.values()] == [2, 2, 2, 2]
+    assert shape(found)["s_1", "1"] == 1
+    assert shape(found)["1", "2"] == 0
+
+
+def test_deep_trees_need_no_recursion():
+    n = 50_000
+    found = read_newick("(" * n + "a,b" + ")" * n + ";", "t.nwk")
+    assert len(found["a"]) == n
+    assert found["a"][:-1] == found["b"][:-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "at"),
+    [
+        ("((a,b),(c,d)", "a parenthesis is not closed", 1),
+        ("((a,b),(c,d);", "ends before its parentheses are closed", 13),
+        ("((a,b)),c);", "a comma stands outside", 8),
+        ("(a,b));", "a parenthesis closes none", 6),
+        ("(a,b)", "no semicolon", 6),
+        ("(a,b); (c,d);", "'(' follows the end", 8),
+        ("(a,b);x", "'x' follows the end", 7),
+        ("(a,,b);", "a leaf has no name", 4),
+        ("(a,);", "a leaf has no name", 4),
+        ("();", "a leaf has no name", 2),
+        ("(a,:1);", "a leaf has no name", 4),
+        ("(a,'');", "an empty name", 4),
+        ("(a,(b,a));", "'a' is there twice", 7),
+        ("(a b,c);", "'b' stands where a comma", 4),
+        ("(a:x,b);", "'x', not a number", 4),
+        ("(a:,b);", "',', not a number", 4),
+        ("(a:1:2,b);", "a colon stands", 5),
+        ("(a(b,c));", "a parenthesis opens where a comma", 3),
+        ("a;", "'a' stands before the tree", 1),
+        ("('a,b);", "a quote is not closed", 2),
+        ("(a,b[c);", "a comment is not closed", 5),
+        ("(a,b]);", "a bracket closes no comment", 5),
+        ("", "there is no tree", 1),
+    ],
+)
+def test_what_does_not_parse_is_named(text, what, at):
+    with pytest.raises(InputError) as caught:
+        read_newick(text, "t.nwk")
+    assert what in caught.value.what
+    assert caught.value.where == f"t.nwk, character {at}"
+    assert caught.value.hint

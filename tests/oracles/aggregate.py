@@ -1,0 +1,69 @@
+"""Slow, obvious twins of rank aggregation (Eq. 5.8), one feature and one pair at a time."""
+
+from __future__ import annotations
+
+from math import comb, isnan, prod
+
+import numpy as np
+
+
+def filled(ranks: np.ndarray, total: int) -> list[list[float]]:
+    """Absent features of a list share what is left of the ranks 1..total."""
+    lists = []
+    for column in ranks.T:
+        size = sum(not isnan(v) for v in column)
+        left_over = list(range(size + 1, total + 1))
+        mean = sum(left_over) / len(left_over) if left_over else 0.0
+        lists.append([mean if isnan(v) else float(v) for v in column])
+    return [list(row) for row in zip(*lists)]
+
+
+def borda(ranks: np.ndarray, weights: np.ndarray, total: int) -> list[float]:
+    return [sum(w * r for w, r in zip(weights, row)) / sum(weights) for row in filled(ranks, total)]
+
+
+def median(ranks: np.ndarray, weights: np.ndarray, total: int) -> list[float]:
+    """Of a sample with each rank as often as its (integer) weight says."""
+    repeated = [
+        sorted(r for w, r in zip(weights, row) for _ in range(int(w)))
+        for row in filled(ranks, total)
+    ]
+    return [(v[(len(v) - 1) // 2] + v[len(v) // 2]) / 2 for v in repeated]
+
+
+def geometric(ranks: np.ndarray, weights: np.ndarray, total: int) -> list[float]:
+    return [
+        prod(r ** (w / sum(weights)) for w, r in zip(weights, row)) for row in filled(ranks, total)
+    ]
+
+
+def rho(ranks: np.ndarray, total: int) -> list[float]:
+    """The beta distribution of an order statistic as the binomial sum that it is."""
+    scores = []
+    for row in ranks:
+        r = sorted(1.0 if isnan(v) else v / total for v in row)
+        L = len(r)
+        scores.append(
+            min(
+                sum(comb(L, j) * x**j * (1 - x) ** (L - j) for j in range(k, L + 1))
+                for k, x in enumerate(r, 1)
+            )
+        )
+    return scores
+
+
+def mc4(ranks: np.ndarray, weights: np.ndarray, teleport: float) -> np.ndarray:
+    """The leading left eigenvector of the dense transition matrix, pair by pair."""
+    m = len(ranks)
+    T = np.zeros((m, m))
+    for p in range(m):
+        for q in range(m):
+            both = [k for k in range(len(weights)) if not np.isnan(ranks[[p, q], k]).any()]
+            for_q = sum(weights[k] for k in both if ranks[q, k] < ranks[p, k])
+            if q != p and for_q > sum(weights[k] for k in both) / 2 + 1e-9:
+                T[p, q] = 1 / m
+        T[p, p] = 1 - T[p].sum()
+    T = (1 - teleport) * T + teleport / m
+    values, vectors = np.linalg.eig(T.T)
+    leading = np.real(vectors[:, np.argmax(np.real(values))])
+    return leading / leading.sum()

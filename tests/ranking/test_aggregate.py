@@ -1,0 +1,176 @@
+"""Rank aggregation: against slow twins, and by what must not change it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from sfs_cli.errors import InputError, UsageError
+from sfs_cli.ranking import markov
+from sfs_cli.ranking.aggregate import aggregate, best_of, completed, midranks
+from sfs_cli.ranking.hows import HOWS
+from tests.oracles import aggregate as twin
+
+WEIGHTED = ("borda", "median", "geometric", "mc4")
+KINDS = ("full", "ties", "partial")
+
+
+def lists(kind: str, m: int = 30, L: int = 5, seed: int = 0) -> np.ndarray:
+    """Ranks of lists that agree somewhat."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(m, 1)) + rng.normal(size=(m, L))
+    if kind == "ties":
+        values = values.round()
+    if kind == "partial":
+        values[rng.random((m, L)) < 0.4] = np.nan
+        values[:, 0] = rng.normal(size=m)
+    return np.column_stack([midranks(column, larger_is_better=True) for column in values.T])
+
+
+def expected(how: str, ranks: np.ndarray, weights: np.ndarray, total: int) -> np.ndarray:
+    if how == "rra":
+        return np.array(twin.rho(ranks, total))
+    if how == "mc4":
+        return twin.mc4(ranks, weights, markov.TELEPORT)
+    return np.array(getattr(twin, how)(ranks, weights, total))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", HOWS)
+def test_scores_are_those_of_the_slow_twin(how: str, kind: str) -> None:
+    ranks, weights = lists(kind), np.ones(5)
+    found = aggregate(how, ranks)
+    np.testing.assert_allclose(found.score, expected(how, ranks, weights, 30), rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", WEIGHTED)
+def test_weighted_scores_are_those_of_the_slow_twin(how: str, kind: str) -> None:
+    ranks, weights = lists(kind, seed=1), np.array([3.0, 1, 2, 1, 1])
+    found = aggregate(how, ranks, weights)
+    np.testing.assert_allclose(found.score, expected(how, ranks, weights, 30), rtol=1e-8)
+
+
+@pytest.mark.parametrize("how", WEIGHTED)
+def test_weight_two_is_the_list_twice(how: str) -> None:
+    ranks = lists("partial", seed=2)
+    once = aggregate(how, ranks, np.array([1.0, 2, 1, 1, 1]))
+    twice = aggregate(how, ranks[:, [0, 1, 1, 2, 3, 4]])
+    np.testing.assert_allclose(once.score, twice.score, rtol=1e-12)
+
+
+@pytest.mark.parametrize("how", WEIGHTED)
+def test_only_ratios_of_weights_count_and_weight_zero_is_no_list(how: str) -> None:
+    ranks, weights = lists("ties", seed=3), np.array([0.1, 0.2, 0.3, 0.0, 0.1])
+    found = aggregate(how, ranks, weights)
+    integers = aggregate(how, ranks[:, [0, 1, 2, 4]], np.array([1.0, 2, 3, 1]))
+    np.testing.assert_allclose(found.score, integers.score, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", HOWS)
+def test_the_order_of_features_and_of_lists_does_not_matter(how: str, kind: str) -> None:
+    ranks = lists(kind, seed=4)
+    rows, columns = np.random.default_rng(5).permutation(30), [3, 1, 4, 0, 2]
+    plain, moved = aggregate(how, ranks), aggregate(how, ranks[rows][:, columns])
+    np.testing.assert_array_equal(plain.score[rows], moved.score)
+    for name, column in plain.extra.items():
+        np.testing.assert_allclose(column[rows], moved.extra[name], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["full", "ties"])
+@pytest.mark.parametrize("how", HOWS)
+def test_identical_lists_give_themselves_back(how: str, kind: str) -> None:
+    one = lists(kind, L=1, seed=6)
+    found = aggregate(how, np.tile(one, 3))
+    again = midranks(found.score, larger_is_better=found.larger_is_better)
+    np.testing.assert_array_equal(again, one[:, 0])
+    if how in ("borda", "median", "geometric"):
+        np.testing.assert_allclose(found.score, one[:, 0], rtol=1e-11)
+
+
+@pytest.mark.parametrize("how", ["borda", "median"])
+def test_reversed_lists_give_the_reverse(how: str) -> None:
+    ranks = lists("ties", seed=7)
+    found, turned = aggregate(how, ranks).score, aggregate(how, 31 - ranks).score
+    np.testing.assert_allclose(turned, 31 - found, rtol=1e-12)
+
+
+def test_a_list_and_its_reverse_leave_nothing_to_choose() -> None:
+    up = np.arange(1.0, 21)
+    both = np.column_stack([up, up[::-1]])
+    for how in ("borda", "median", "mc4"):
+        assert len(np.unique(aggregate(how, both).score)) == 1
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_features_in_no_list_have_no_score_and_change_none(how: str) -> None:
+    ranks = lists("partial", seed=8)
+    found = aggregate(how, ranks)
+    wider = aggregate(how, np.insert(ranks, 10, np.nan, axis=0))
+    assert np.isnan(wider.score[10])
+    assert wider.extra["n_lists"][10] == 0
+    np.testing.assert_array_equal(np.delete(wider.score, 10), found.score)
+    np.testing.assert_array_equal(found.extra["n_lists"], (~np.isnan(ranks)).sum(axis=1))
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_lists_that_rank_nothing_give_no_score(how: str) -> None:
+    assert np.isnan(aggregate(how, np.full((3, 2), np.nan)).score).all()
+
+
+def test_a_partial_list_hands_out_the_same_sum_of_ranks() -> None:
+    ranks = lists("partial", seed=9)
+    np.testing.assert_allclose(completed(ranks, 30).sum(axis=0), 30 * 31 / 2)
+
+
+def test_the_best_of_a_list_keeps_those_that_tie_with_the_last() -> None:
+    ranks = np.array([[1.0, 1], [2.5, 2], [2.5, np.nan], [4, 3]])
+    kept = best_of(ranks, 2)
+    np.testing.assert_array_equal(kept, [[1, 1], [2.5, 2], [2.5, np.nan], [np.nan, np.nan]])
+
+
+def test_midranks_are_those_of_scipy_and_leave_out_what_has_no_value() -> None:
+    values = np.array([3.0, 1, np.nan, 3, np.inf])
+    np.testing.assert_array_equal(midranks(values, larger_is_better=True), [2.5, 4, np.nan, 2.5, 1])
+    finite = values[[0, 1, 3, 4]]
+    np.testing.assert_array_equal(midranks(finite, larger_is_better=False), rankdata(finite))
+
+
+@pytest.mark.parametrize(
+    ("how", "weights", "words"),
+    [
+        ("rra", [1.0, 2], "rra takes equal ones"),
+        ("borda", [1.0, -1], "-1 is not zero"),
+        ("mc4", [1.0, np.nan], "nan is not zero"),
+        ("median", [0.0, 0], "all weights are zero"),
+    ],
+)
+def test_weights_that_mean_nothing_are_refused(how: str, weights: list[float], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        aggregate(how, lists("full", L=2), np.array(weights))
+
+
+def test_mc4_refuses_what_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markov, "LIMIT", 29)
+    with pytest.raises(InputError, match="30 are more than the 29") as found:
+        aggregate("mc4", lists("full"))
+    assert "--top" in str(found.value.hint)
+    assert aggregate("mc4", lists("full", m=29)).score.sum() == pytest.approx(1)
+
+
+def test_mc4_in_blocks_is_that_of_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks, weights = lists("partial", m=100, seed=10), np.array([1.0, 2, 1, 1, 3])
+    whole = aggregate("mc4", ranks, weights).score
+    monkeypatch.setattr(markov, "_BLOCK", 7)
+    monkeypatch.setattr(markov, "_FEW", 9)
+    np.testing.assert_allclose(aggregate("mc4", ranks, weights).score, whole, rtol=1e-8)
+
+
+def test_mc4_puts_the_condorcet_winner_first() -> None:
+    ranks = lists("full", m=15, L=7, seed=11)
+    wins = [[np.sum(a < b) > 3.5 for b in ranks] for a in ranks]
+    winner = [p for p in range(15) if sum(wins[p]) == 14]
+    assert winner
+    assert np.argmax(aggregate("mc4", ranks).score) == winner[0]

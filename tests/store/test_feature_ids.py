@@ -1,0 +1,122 @@
+"""Ids of features: a sequence like any other, in few bytes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfs_cli.ranking.picked import Picked
+from sfs_cli.store.feature_ids import CHUNK, FeatureIds, FeatureIdsBuilder, read_ids, write_ids
+
+NAMES = st.lists(st.text(max_size=5), max_size=20)
+
+
+@given(NAMES, st.integers(-25, 25), st.integers(-25, 25), st.sampled_from([1, 2, -1]))
+def test_it_is_the_list_it_was_made_of(names, lo, hi, step):
+    ids = FeatureIds.of(names)
+    assert list(ids) == names
+    assert len(ids) == len(names)
+    assert ids == names
+    assert names == ids
+    assert [ids[i] for i in range(-len(names), len(names))] == names + names
+    assert ids[lo:hi:step] == names[lo:hi:step]
+
+
+@given(NAMES, st.data())
+def test_places_are_taken_in_any_order_and_again(names, data):
+    at = data.draw(st.lists(st.integers(0, len(names) - 1), max_size=30)) if names else []
+    places = np.array(at, np.int64)
+    expected = [names[i] for i in at]
+    assert FeatureIds.of(names).take(places) == expected
+    assert Picked(FeatureIds.of(names), places) == expected
+    assert Picked(names, places) == expected
+
+
+def test_what_differs_is_not_equal():
+    ids = FeatureIds.of(["a", "b"])
+    assert ids != ["a", "c"]
+    assert ids != ["a"]
+    assert ids != "ab"
+    with pytest.raises(IndexError):
+        ids[2]
+
+
+def test_pieces_are_joined_across_chunks():
+    names = [f"gene {i} é" if i % 1000 == 0 else f"g{i}" for i in range(CHUNK + 10)]
+    builder = FeatureIdsBuilder()
+    for lo in range(0, len(names), 777):
+        builder.extend(names[lo : lo + 777])
+    ids = builder.finish()
+    assert ids == names
+    assert pickle.loads(pickle.dumps(ids)) == names
+    assert ids.take(np.arange(len(names))[::-1]) == names[::-1]
+
+
+@pytest.mark.parametrize("rows", [1 << 20, 7])
+def test_ids_are_read_as_written(tmp_path, rows):
+    names = ["", "ünï😀", "tab\t", *[f"g{i}" for i in range(50)]]
+    write_ids(tmp_path / "ids.parquet", "feature", FeatureIds.of(names), rows)
+    assert read_ids(tmp_path / "ids.parquet", "feature") == names
+    assert pq.read_table(tmp_path / "ids.parquet")["feature"].to_pylist() == names
+
+
+def test_ids_that_lack_are_refused(tmp_path):
+    pq.write_table(pa.table({"feature": ["a", None]}), tmp_path / "ids.parquet")
+    with pytest.raises(ValueError, match="1 of the feature ids"):
+        read_ids(tmp_path / "ids.parquet", "feature")
+    with pytest.raises(KeyError):
+        read_ids(tmp_path / "ids.parquet", "gene")
+
+
+SCRIPT = """
+import json, sys, threading
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+import jinja2, numpy, pyarrow.parquet, scipy.linalg, scipy.sparse
+from make_store import make_store
+from sfs_cli.cli.app import run
+from sfs_cli.compute.memory import anonymous
+import sfs_cli.jobs.rank_run
+before, peak, done = anonymous(), [0], threading.Event()
+
+def watch():
+    while not done.wait(0.002):
+        peak[0] = max(peak[0], anonymous())
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+words = ["rank", sys.argv[1], "--out", sys.argv[1] + ".out", "--memory", "192M", "-q"]
+code = run([*words, "--method", "variance"])
+done.set()
+watcher.join()
+print(json.dumps({"code": code, "grown": peak[0] - before}))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_a_ranking_of_two_million_features_takes_little_for_each(tmp_path):
+    benchmarks = Path(__file__).parents[1] / "benchmarks"
+    store = tmp_path / "tall.store"
+    make = [sys.executable, benchmarks / "make_store.py", store, "20", "2000000"]
+    subprocess.run(make, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(store), str(benchmarks)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    facts = json.loads(done.stdout)
+    assert facts["code"] == 0
+    assert facts["grown"] < 192 << 20
+    with (tmp_path / "tall.store.out" / "ranking.tsv").open() as lines:
+        assert sum(1 for _ in lines) == 2_000_001

@@ -1,0 +1,95 @@
+"""What is read without zeros is what is read with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli.compute.executor import ThreadExecutor
+from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.spans import Span
+from sfs_cli.errors import InputError
+from sfs_cli.store.nonzeros import NonZeroSource
+from sfs_cli.store.prepared import PreparedMatrix
+
+DOUBLE = np.dtype(np.float64)
+M, N = 12, 9
+
+
+def values(seed: int, gaps: bool = False) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = (rng.poisson(4, (M, N)) * (rng.random((M, N)) < 0.5)).astype(np.float32)
+    X[:2] += 1  # every sample has a count, and so have some features
+    X[4] = 0
+    if gaps:
+        X[3, 2:4] = X[7, 5] = np.nan
+        X[8] = np.nan
+    return X
+
+
+def source_of(matrix: Any, **more: Any) -> PreparedMatrix:
+    source = PreparedMatrix(matrix, where="counts", **more)
+    source.fit(Engine(source, ThreadExecutor(1), DOUBLE, 5).total_over)
+    return source
+
+
+def spread_out(source: PreparedMatrix, span: Span) -> tuple[np.ndarray, Any, np.ndarray]:
+    block = NonZeroSource(source).read(span, DOUBLE)
+    dense = np.zeros((span.size, block.n_samples))
+    dense[block.rows, block.indices] = block.data
+    assert len(np.unique(block.rows * N + block.indices)) == len(block.data)
+    return dense, block.missing, block.zero
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("limit", [0, 1 << 30], ids=["disk", "memory"])
+@pytest.mark.parametrize("steps", [(), ("log1p",), ("cpm", "log1p"), ("unit", "cpm"), ("unit",)])
+@pytest.mark.parametrize("chosen", [None, np.array([7, 0, 3, 4, 5])])
+@pytest.mark.parametrize("policy", ["drop", "mean"])
+def test_values_are_those_of_dense_blocks(
+    built: Any, seed: int, limit: int, steps: tuple[str, ...], chosen: Any, policy: Any
+) -> None:
+    matrix = built(values(seed, gaps=True), sparse=True, limit=limit).matrix
+    source = source_of(matrix, steps=steps, samples=chosen, missing=policy)
+    assert source.keeps_zeros
+    for span in (Span(0, 5), Span(5, M)):
+        dense, missing, zero = spread_out(source, span)
+        expected = source.read(span, DOUBLE)
+        np.testing.assert_array_equal(missing, expected.missing)
+        np.testing.assert_allclose(dense, expected.values, rtol=1e-14)
+        if steps:
+            np.testing.assert_array_equal(zero, expected.zero)
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 30], ids=["disk", "memory"])
+def test_a_view_reads_its_features_alone(built: Any, limit: int) -> None:
+    X = values(3)
+    source = source_of(built(X, sparse=True, limit=limit).matrix, steps=("cpm",))
+    view = source.selecting(np.array([0, 1, 4, 7, 8, 11]))
+    dense, _, _ = spread_out(view, Span(1, 5))
+    np.testing.assert_allclose(dense, (X / X.sum(axis=0) * 1e6)[[1, 4, 7, 8]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("step", ["log1p", "cpm"])
+@pytest.mark.parametrize("sparse", [True, False])
+def test_a_refusal_names_the_same_place(built: Any, step: str, sparse: bool) -> None:
+    X = values(4)
+    X[6, 8] = -3
+    matrix = built(X, sparse=sparse, step=4).matrix
+
+    def read() -> None:
+        source = source_of(matrix, steps=(step,), samples=np.arange(2, N))
+        (NonZeroSource(source) if sparse else source).read(Span(5, M), DOUBLE)
+
+    with pytest.raises(InputError, match=f"{step} needs") as caught:
+        read()
+    assert caught.value.where == "counts: feature g6, sample s8"
+
+
+@pytest.mark.parametrize("step", ["zscore", "center", "log2", "rank", "clr"])
+def test_steps_that_fill_zeros_are_told_apart(built: Any, step: str) -> None:
+    matrix = built(values(5), sparse=True).matrix
+    assert not PreparedMatrix(matrix, steps=("log1p", step)).keeps_zeros
+    assert not PreparedMatrix(built(values(5)).matrix).keeps_zeros

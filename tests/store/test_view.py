@@ -1,0 +1,167 @@
+"""A view of some features is the rows of the whole, prepared as they are there."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfs_cli.compute.executor import ThreadExecutor
+from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.spans import Span, cut
+from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.view import FeatureView
+
+DOUBLE = np.dtype(np.float64)
+CHOSEN = np.array([0, 1, 2, 5, 9, 10, 20, 21, 30, 36])
+
+
+def total_over(source, threads, size):
+    """Return what adds up a task over all spans of `size` features."""
+    engine = Engine(source, ThreadExecutor(threads), np.dtype(np.float64), block_size=size)
+    return engine.total_over
+
+
+@pytest.fixture(params=["memory", "dense store", "sparse store", "sparse memory"])
+def matrix(request, built):
+    """Return what makes the same matrix in each of the forms it can have."""
+
+    def make(values, **more):
+        return built(
+            values, sparse="sparse" in request.param, keep="store" in request.param, **more
+        ).matrix
+
+    return make
+
+
+def fitted(matrix, **more):
+    source = PreparedMatrix(matrix, **more)
+    source.fit(total_over(source, 1, 7))
+    return source
+
+
+def read_all(source, size=4):
+    """Return all values, which features are left out and which were zero."""
+    values, missing, zero = [], [], []
+    for span in cut(source.n_features, size):
+        source.prefetch(span)
+        block = source.read(span, DOUBLE)
+        none = np.zeros(span.size, bool)
+        values.append(block.values.copy())
+        missing.append(none if block.missing is None else block.missing)
+        zero.append(~block.values.any(axis=1) if block.zero is None else block.zero)
+    return np.concatenate(values), np.concatenate(missing), np.concatenate(zero)
+
+
+@pytest.mark.parametrize("size", [1, 3, 10])
+def test_a_view_is_the_rows_of_the_matrix(matrix, counts, whole, size):
+    stored = matrix(counts)
+    view = FeatureView(stored, CHOSEN)
+    np.testing.assert_array_equal(whole(view, size), counts[CHOSEN])
+    assert (view.n_features, view.n_samples) == (10, 11)
+    assert list(view.ids.features) == [f"g{i}" for i in CHOSEN]
+    assert view.ids.samples == stored.ids.samples
+    assert (view.dtype, view.sparse, view.missing) == (stored.dtype, stored.sparse, stored.missing)
+
+
+@pytest.mark.parametrize("chosen", [[], [36], range(37)])
+def test_no_feature_one_and_all(matrix, counts, chosen):
+    chosen = np.array(chosen, int)
+    view = FeatureView(matrix(counts), chosen)
+    out = np.full((len(chosen), 11), 77.0)
+    view.read(Span(0, len(chosen)), out)
+    np.testing.assert_array_equal(out, counts[chosen])
+
+
+def test_nothing_but_the_chosen_features_is_read(matrix, counts):
+    stored = matrix(counts)
+    reads = []
+
+    class Watched:
+        def __getattr__(self, name):
+            return getattr(stored, name)
+
+        def read(self, span, out):
+            reads.append(span)
+            stored.read(span, out)
+
+    view = FeatureView(Watched(), CHOSEN)
+    view.read(Span(0, 10), np.empty((10, 11)))
+    assert reads == [(0, 3), (5, 6), (9, 11), (20, 22), (30, 31), (36, 37)]
+
+
+def test_a_view_of_a_store_opens_again_elsewhere(matrix, counts, whole):
+    view = pickle.loads(pickle.dumps(FeatureView(matrix(counts), CHOSEN)))
+    np.testing.assert_array_equal(whole(view), counts[CHOSEN])
+
+
+def test_a_view_of_a_view(matrix, counts, whole):
+    view = FeatureView(FeatureView(matrix(counts), CHOSEN), np.array([1, 4, 5]))
+    np.testing.assert_array_equal(whole(view), counts[[1, 9, 10]])
+    assert view.ids.features == ["g1", "g9", "g10"]
+
+
+def test_missing_values_are_those_of_the_view(matrix, counts):
+    counts[9, 3] = counts[9, 7] = counts[12, 0] = counts[36, 10] = np.nan
+    missing = FeatureView(matrix(counts), CHOSEN).missing
+    assert (missing.values, missing.features) == (3, 2)
+    assert missing.places == (("g9", "s3"), ("g9", "s7"), ("g36", "s10"))
+    assert FeatureView(matrix(counts), CHOSEN[:4]).missing.values == 0
+
+
+def test_only_the_first_places_are_kept(matrix, counts):
+    counts[20] = counts[5] = np.nan
+    missing = FeatureView(matrix(counts), CHOSEN).missing
+    assert (missing.values, missing.features) == (22, 2)
+    assert missing.places == tuple(("g5", f"s{i}") for i in range(5))
+
+
+@pytest.mark.parametrize("samples", [None, np.array([8, 2, 3, 7, 0])])
+@pytest.mark.parametrize("policy", ["drop", "mean"])
+@pytest.mark.parametrize(
+    "steps", [(), ("log1p", "zscore"), ("cpm", "log1p"), ("log1p", "clr", "center"), ("cpm", "clr")]
+)
+def test_selected_features_are_prepared_as_among_all(matrix, counts, steps, policy, samples):
+    counts += 1
+    counts[9, 3] = counts[12, 0] = counts[21, 7] = np.nan
+    source = fitted(matrix(counts), steps=steps, missing=policy, samples=samples)
+    expected = read_all(source)
+    view = source.selecting(CHOSEN)
+    for found, full in zip(read_all(view), expected):
+        np.testing.assert_array_equal(found, full[CHOSEN])
+    view.fit(total_over(view, 1, 3))  # the numbers of the whole matrix stay
+    np.testing.assert_array_equal(read_all(view)[0], expected[0][CHOSEN])
+
+
+def test_counts_per_million_are_those_of_the_whole_library(matrix, counts):
+    counts += 1
+    source = fitted(matrix(counts), steps=("cpm",))
+    found, *_ = read_all(source.selecting(CHOSEN))
+    np.testing.assert_allclose(found, (counts / counts.sum(axis=0) * 1e6)[CHOSEN], rtol=1e-13)
+
+
+def test_a_view_needs_the_numbers_of_the_whole(matrix, counts):
+    with pytest.raises(AssertionError, match="fit comes first"):
+        PreparedMatrix(matrix(counts + 1), steps=("log1p", "cpm")).selecting(CHOSEN)
+
+
+def test_selecting_keeps_the_samples_and_what_is_known_of_them(matrix, counts):
+    obs = pa.table({"batch": [f"b{i}" for i in range(11)]})
+    source = fitted(matrix(counts, obs=obs), samples=np.array([8, 2]), where="x.csv")
+    view = source.selecting(CHOSEN)
+    assert (view.n_features, view.n_samples, view.where) == (10, 2, "x.csv")
+    assert list(view.ids.samples) == ["s8", "s2"]
+    assert view.ids.obs["batch"].to_pylist() == ["b8", "b2"]
+    assert not view.plain
+    assert fitted(matrix(counts)).selecting(CHOSEN).plain
+
+
+def test_a_refusal_names_the_feature_of_the_matrix(matrix, counts):
+    counts += 1
+    counts[20, 6] = 0
+    view = fitted(matrix(counts), steps=("log2",), where="x.csv").selecting(CHOSEN)
+    with pytest.raises(Exception, match="needs positive values") as caught:
+        read_all(view)
+    assert caught.value.where == "x.csv: feature g20, sample s6"

@@ -1,0 +1,65 @@
+"""The nightly script is silent when all is well, and says why when it is not."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.workflows.commands import MATRIX, WORKFLOWS, environment, run, write_script
+
+NIGHTLY = str(WORKFLOWS / "cron" / "nightly.sh")
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    shutil.copy(MATRIX, tmp_path / "expression.csv")
+    (tmp_path / "run.yaml").write_text("matrix: expression.csv\nthreads: 1\n")
+    return tmp_path
+
+
+def nightly(study: Path, env: dict[str, str]) -> tuple[int, str]:
+    done = run([NIGHTLY, "run.yaml", "ranked"], study, env)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_nights_follow_the_inputs(study):
+    env = environment(study / "bin")
+    ranking = study / "ranked" / "ranking.tsv"
+    assert nightly(study, env) == (0, "")
+    first = ranking.read_bytes()
+    made = ranking.stat().st_mtime_ns
+
+    assert nightly(study, env) == (0, "")
+    assert ranking.stat().st_mtime_ns == made
+
+    lines = (study / "expression.csv").read_text().splitlines(keepends=True)
+    (study / "expression.csv").write_text("".join(lines[:1000]))
+    assert nightly(study, env) == (0, "")
+    assert ranking.read_bytes() != first
+    assert len(ranking.read_text().splitlines()) == 1000
+
+
+def test_bad_input_is_mailed(study):
+    (study / "expression.csv").unlink()
+    code, said = nightly(study, environment(study / "bin"))
+    assert code == 3
+    assert "expression.csv" in said
+    assert "bad input (exit code 3)" in said
+
+
+def test_night_that_is_still_busy_is_left_alone(study):
+    with (study / "ranked.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert nightly(study, environment(study / "bin")) == (0, "")
+    assert not (study / "ranked").exists()
+
+
+def test_night_that_was_stopped_says_so(study):
+    write_script(study / "bin" / "sfs", "#!/bin/sh\necho interrupted >&2\nexit 143\n")
+    code, said = nightly(study, environment(study / "bin"))
+    assert code == 143
+    assert said.startswith("interrupted\n")
+    assert "the next night goes on" in said

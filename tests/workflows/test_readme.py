@@ -1,0 +1,25 @@
+"""The commands of the README of the workflows do what it says."""
+
+from __future__ import annotations
+
+import re
+
+from tests.workflows.commands import ROOT, WORKFLOWS, environment, run
+
+
+def test_commands_of_the_readme_succeed_in_order(tmp_path):
+    text = (WORKFLOWS / "README.md").read_text(encoding="utf-8")
+    env = environment(tmp_path / "bin")
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    commands = re.findall(r"^\$ (.*)$", text, re.MULTILINE)
+    assert len(commands) >= 5
+    for command in commands:
+        done = run(command.split(), tmp_path, env)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+    assert (tmp_path / "results" / "sharded" / "ranking.tsv").is_file()
+
+
+def test_linked_folders_are_there():
+    for readme in WORKFLOWS.rglob("README.md"):
+        for link in re.findall(r"\]\(([^)]+)\)", readme.read_text(encoding="utf-8")):
+            assert (readme.parent / link).exists(), f"{readme}: {link}"

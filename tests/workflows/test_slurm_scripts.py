@@ -1,0 +1,77 @@
+"""The Slurm scripts, with a `sbatch` that runs what it is given at once, in the order of ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.workflows.commands import (
+    BLOCKS,
+    MATRIX,
+    WORKFLOWS,
+    contents,
+    environment,
+    ranked,
+    run,
+    write_script,
+)
+
+SUBMIT = str(WORKFLOWS / "slurm" / "submit.sh")
+SBATCH = """#!{python}
+# sbatch for one machine: runs each task of an array, and nothing whose dependency has failed
+import os, subprocess, sys
+from pathlib import Path
+log = Path({log!r})
+words = sys.argv[1:]
+at = next(i for i, word in enumerate(words) if not word.startswith("-"))
+given = dict(word[2:].partition("=")[::2] for word in words[:at])
+ids = log.read_text().split() if log.exists() else []
+number, failed = len(ids) + 1, "ok"
+needed = given.get("dependency")
+if needed and ids[int(needed.removeprefix("afterok:")) - 1] != "ok":
+    failed = "failed"
+else:
+    first, _, last = given.get("array", "").partition("-")
+    tasks = [str(i) for i in range(int(first), int(last) + 1)] if first else [None]
+    for task in tasks:
+        env = dict(os.environ, SLURM_CPUS_PER_TASK="1", SLURM_MEM_PER_NODE="1000")
+        env |= {{"SLURM_ARRAY_TASK_ID": task}} if task else {{}}
+        if subprocess.run(["bash", *words[at:]], env=env, stdout=subprocess.DEVNULL).returncode:
+            failed = "failed"
+log.open("a").write(failed + "\\n")
+print(number)
+"""
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    write_script(tmp_path / "bin" / "sbatch", SBATCH, log=str(tmp_path / "jobs"))
+    return environment(tmp_path / "bin")
+
+
+def test_arrays_make_the_bytes_of_one_run_and_no_more_when_submitted_again(env, tmp_path):
+    command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
+    done = run(command, tmp_path, env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "1 2 3 4\n"
+    assert (tmp_path / "jobs").read_text() == "ok\n" * 4
+    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
+
+    made = (tmp_path / "ranked" / "ranking.tsv").stat().st_mtime_ns
+    again = run(command, tmp_path, env | {"PASSES": "1"})
+    assert (tmp_path / "jobs").read_text() == "ok\n" * 7, again.stderr
+    assert (tmp_path / "ranked" / "ranking.tsv").stat().st_mtime_ns == made
+
+
+def test_nothing_is_merged_after_a_failure(env, tmp_path):
+    done = run([SUBMIT, "ranked", "2", str(MATRIX), "--method", "nonsense"], tmp_path, env)
+    assert done.returncode == 0
+    assert (tmp_path / "jobs").read_text() == "failed\n" * 4
+    assert not (tmp_path / "ranked").exists()
+
+
+def test_usage_is_said(env, tmp_path):
+    done = run([SUBMIT, "ranked"], tmp_path, env)
+    assert done.returncode == 2
+    assert "usage: submit.sh OUT SHARDS MATRIX" in done.stderr
