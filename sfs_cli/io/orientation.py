@@ -10,6 +10,11 @@ from sfs_cli.io.base import Axis, MatrixReader
 
 Rows = Literal["features", "samples", "auto"]
 
+BY_CONVENTION = "rows are taken as features, the convention of expression matrices"
+"""The reason where nothing tells what a row is."""
+CARRY_SAMPLES = "rows are samples, since they carry the known sample ids"
+"""The reason where the ids of a matrix with samples in rows were found elsewhere."""
+
 
 def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> tuple[Axis, str]:
     """Say what the rows of a matrix are, and why.
@@ -58,7 +63,7 @@ def _matched(reader: MatrixReader, known: frozenset[str]) -> tuple[Axis, str]:
     columns = _share(reader.column_ids, known)
     rows = _share(reader.first_row_ids(), known)
     if columns == rows == 0.0:
-        return "features", "rows are taken as features, the convention of expression matrices"
+        return "features", BY_CONVENTION
     if columns == rows:
         raise InputError(
             "the known sample ids match the rows as well as the columns",
@@ -67,7 +72,7 @@ def _matched(reader: MatrixReader, known: frozenset[str]) -> tuple[Axis, str]:
         )
     if columns > rows:
         return "features", "rows are features, since the columns carry the known sample ids"
-    return "samples", "rows are samples, since they carry the known sample ids"
+    return "samples", CARRY_SAMPLES
 
 
 def _share(ids: Sequence[str], known: frozenset[str]) -> float:

@@ -89,10 +89,9 @@ def opened_work(
         else:
             opened = inputs.load(config, known, memory, folder, messages)
         stack.enter_context(located(config.matrix))
-        ids = opened.matrix.ids
-        labels = inputs.align_labels(config, ids, table, messages)
-        classes = None if labels is None else labels.of(ids.samples)
-        sources = open_sources(config, ids, classes, memory, folder, messages)
+        labels = inputs.align_labels(config, opened.matrix.ids, table, messages)
+        classes = None if labels is None else labels.of(opened.matrix.ids.samples)
+        sources = open_sources(config, opened, classes, memory, folder, messages)
         _tell_of_renamed(config, opened, messages)
         work = put_together(
             config, opened, labels, sources, steps, memory, messages, start, kept.parts

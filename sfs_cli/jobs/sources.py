@@ -19,6 +19,7 @@ from sfs_cli.fusion.scale import one_scale
 from sfs_cli.graph.options import DENSE_SAMPLES
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from sfs_cli.io.base import ReadOptions
+from sfs_cli.io.orientation import BY_CONVENTION, CARRY_SAMPLES
 from sfs_cli.io.registry import open_matrix
 from sfs_cli.io.table import read_labels
 from sfs_cli.jobs import inputs
@@ -29,7 +30,7 @@ from sfs_cli.sources.kinds import open_source
 from sfs_cli.sources.sample_graph import Graph
 from sfs_cli.sources.spec import SourceSpec
 from sfs_cli.store.manifest import is_store
-from sfs_cli.store.matrix import Ids, Matrix
+from sfs_cli.store.matrix import Matrix
 
 
 def known_samples(config: RankConfig, table: Mapping[str, str] | None) -> list[str]:
@@ -65,7 +66,7 @@ def known_samples(config: RankConfig, table: Mapping[str, str] | None) -> list[s
 
 def open_sources(
     config: RankConfig,
-    ids: Ids,
+    opened: inputs.Opened,
     labels: Mapping[str, str] | None,
     memory: int,
     folder: Path,
@@ -77,8 +78,8 @@ def open_sources(
     ----------
     config : RankConfig
         Names them.
-    ids : Ids
-        Of the matrix.
+    opened : Opened
+        The matrix.
     labels : mapping of str to str, optional
         Sample id to class, of the run.
     memory : int
@@ -91,8 +92,9 @@ def open_sources(
     Raises
     ------
     InputError
-        When one cannot be read.
+        When one cannot be read, or could tell that the matrix lies the other way round.
     """
+    ids = opened.matrix.ids
 
     def load(spec: SourceSpec) -> Matrix:
         asked = RankConfig(
@@ -100,10 +102,36 @@ def open_sources(
         )
         room = folder / f"source-{spec.name}"
         room.mkdir()
-        return inputs.load(asked, list(ids.samples), memory, room, messages).matrix
+        profile = inputs.load(asked, list(ids.samples), memory, room, messages)
+        _refuse_two_ways(config, opened, spec, profile)
+        return profile.matrix
 
     opening = Opening(config.matrix, ids, labels, load)
     return [open_source(spec, opening) for spec in config.source]
+
+
+def _refuse_two_ways(
+    config: RankConfig, opened: inputs.Opened, spec: SourceSpec, profile: inputs.Opened
+) -> None:
+    """Refuse a profile with the ids of the matrix the other way round, where nothing tells which.
+
+    Raises
+    ------
+    InputError
+        When features and samples could as well be taken for one another in both.
+    """
+    guessed = opened.facts.get("orientation") == BY_CONVENTION
+    turned = profile.facts.get("orientation") == CARRY_SAMPLES
+    if not (guessed and turned):
+        return
+    features = set(opened.matrix.ids.features)
+    if any(name in features for name in profile.matrix.ids.features):
+        raise InputError(
+            f"a row of the matrix is a column of source {spec.name}, and a column a row: it cannot "
+            "be told which of the two has features in rows",
+            where=f"{config.matrix} and {spec.path}",
+            hint="say what a row of the matrix is, with --rows features or --rows samples",
+        )
 
 
 @dataclass

@@ -40,9 +40,9 @@ def study(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("rows", ["", ",rows=samples"])
-def test_a_profile_of_the_same_genes_does_not_turn_the_matrix(study, rows):
-    found = ranked(study, f"p=profile:{study}/p_samples.csv{rows}")
+@pytest.mark.parametrize(("rows", "options"), [("", {"rows": "features"}), (",rows=samples", {})])
+def test_a_profile_of_the_same_genes_does_not_turn_the_matrix(study, rows, options):
+    found = ranked(study, f"p=profile:{study}/p_samples.csv{rows}", **options)
     assert set(found.feature) == set(GENES)
     expected = ranked(study, f"p=profile:{study}/p.csv,rows=features")
     assert list(found.feature) == list(expected.feature)
@@ -62,10 +62,20 @@ def test_a_profile_whose_columns_are_samples_for_certain_turns_the_matrix(study)
     assert list(found.feature) == list(ranked(study, source).feature)
 
 
-def test_a_matrix_taken_the_wrong_way_round_has_no_sample_in_common(study):
-    with pytest.raises(InputError, match="none of the 40 samples") as caught:
-        ranked(study, f"p=profile:{study}/p.csv", matrix="m_samples.csv")
+@pytest.mark.parametrize(
+    ("matrix", "profile"), [("m.csv", "p_samples.csv"), ("m_samples.csv", "p.csv")]
+)
+def test_tables_that_are_each_the_other_way_round_are_refused(study, matrix, profile):
+    """The two cases differ in the meaning of their ids alone."""
+    with pytest.raises(InputError, match="which of the two has features in rows") as caught:
+        ranked(study, f"p=profile:{study}/{profile}", matrix=matrix)
     assert "--rows samples" in str(caught.value.hint)
+
+
+def test_a_matrix_whose_samples_are_in_rows_is_ranked_when_that_is_said(study):
+    source = f"p=profile:{study}/p.csv"
+    found = ranked(study, source, matrix="m_samples.csv", rows="samples")
+    assert list(found.feature) == list(ranked(study, source).feature)
 
 
 def test_equal_features_share_a_rank_in_every_list_of_kogs(study):
@@ -76,7 +86,7 @@ def test_equal_features_share_a_rank_in_every_list_of_kogs(study):
 
 
 def test_weights_that_have_not_converged_are_told_of_or_refused(study, monkeypatch):
-    monkeypatch.setattr(naml, "MAX_ROUNDS", 1)
+    monkeypatch.setattr(naml, "MOST", 1)
     asked = ("t=target:", f"p=profile:{study}/p.csv")
     parsed = tuple(parse_source(text) for text in asked)
     config = RankConfig(str(study / "m.csv"), method="msfs", source=parsed, weights="naml")
