@@ -179,9 +179,9 @@ def command(
 ) -> None:
     """Rank the features of MATRIX by their consistency with a sample graph.
 
-    MATRIX is CSV, TSV or TXT (also .gz, .zst), Parquet, Feather, GCT, h5ad, AnnData zarr, a 10x
-    folder or .h5, or a store; a file of --config can name it. Without --out the table goes to
-    stdout.
+    MATRIX is CSV, TSV or TXT (also .gz, .zst), Parquet, Feather, GCT, h5ad, FILE.h5mu:MODALITY,
+    AnnData zarr, a 10x folder or .h5, or a store; a file of --config can name it. Without --out the
+    table goes to stdout.
 
     \b
     sfs rank expression.csv --out results

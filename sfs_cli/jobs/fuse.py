@@ -73,20 +73,24 @@ def run(
             samples = list(work.source.ids.samples)
             in_file = work.source.matrix.n_samples
         _write(config, path, key, fused, samples, in_file)
-        made = {
-            "command": ["sfs", *sys.argv[1:]],
-            "fingerprint": wanted,
-            "inputs": described,
-            "samples": len(samples),
-            **fused.facts(),
-            "warnings": list(messages.warnings),
-            "versions": provenance.versions(),
-            "outputs": {path.name: {"bytes": path.stat().st_size, "sha256": sha256_file(path)}},
-        }
+        made = _record(path, fused, len(samples), messages)
+        made |= {"fingerprint": wanted, "inputs": described}
         with replacing(record) as partial:
             partial.write_text(provenance.dumps(made), encoding="utf-8")
     messages.note(f"wrote {path}: {counted(len(samples), 'sample')}")
     return _json_of(made, as_json)
+
+
+def _record(path: Path, fused: Fused, n_samples: int, messages: Messages) -> dict[str, Any]:
+    """Return what is known of an output that has been written."""
+    return {
+        "command": ["sfs", *sys.argv[1:]],
+        "samples": n_samples,
+        **fused.facts(),
+        "warnings": list(messages.warnings),
+        "versions": provenance.versions(),
+        "outputs": {path.name: {"bytes": path.stat().st_size, "sha256": sha256_file(path)}},
+    }
 
 
 def _json_of(record: dict[str, Any], wanted: bool) -> bytes:
