@@ -4,9 +4,10 @@ usage: python tests/benchmarks/slurm.py CLUSTER [--snakemake PATH] [--way WAY] [
        [--features M]
 
 CLUSTER is a folder with `slurm-up.sh DIR` and `slurm-down.sh DIR`, which start and stop a Slurm of
-one host with its state in DIR (SLURM_CPUS says how many processors it claims); it has one
-partition, `main`. Each way runs twice: as it is, and with one shard cancelled (`scancel`) while it
-runs and everything started again. Prints a Markdown table; ends with 1 where bytes differ.
+one host with its state in DIR (SLURM_CPUS, 8 where it is not set, says how many processors it
+claims); it has one partition, `main`. Each way runs twice: as it is, and with one shard cancelled
+(`scancel`) while it runs and everything started again. Prints a Markdown table; ends with 1 where
+bytes differ.
 """
 
 from __future__ import annotations
@@ -138,6 +139,7 @@ def main() -> int:
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the cluster is stopped then, too
     os.environ["SBATCH_PARTITION"] = "main"
+    os.environ.setdefault("SLURM_CPUS", "8")  # the scripts ask for 4 a shard: fewer would wait
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with tempfile.TemporaryDirectory(prefix="sfs-slurm-") as name:
         folder = Path(name)
