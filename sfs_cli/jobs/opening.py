@@ -16,7 +16,7 @@ from sfs_cli.io.scratch import scratch_folder
 from sfs_cli.jobs import inputs
 from sfs_cli.jobs.executors import starting
 from sfs_cli.jobs.kept_matrix import KeptMatrix
-from sfs_cli.jobs.sources import known_samples, open_sources
+from sfs_cli.jobs.open_sources import known_samples, open_sources
 from sfs_cli.jobs.work import Work, put_together
 from sfs_cli.logs import Messages
 from sfs_cli.sources.spec import KINDS
