@@ -32,12 +32,25 @@ def local_cluster(workers: int, folder: Path) -> Iterator[Client]:
     folder : Path
         For temporary files.
     """
+    with starting_cluster(workers, folder) as started:
+        yield started()
+
+
+@contextmanager
+def starting_cluster(workers: int, folder: Path) -> Iterator[Callable[[], Client]]:
+    """Start worker processes as `local_cluster` does, and go on while they start.
+
+    Gives what waits for them, and returns a client.
+    """
     import dask
     from distributed import Client, LocalCluster
 
     settings = {
         "temporary_directory": str(folder),
         "distributed.worker.profile.enabled": False,  # it takes time from the tasks
+        "distributed.admin.tick.interval": "1s",  # so do checks that nobody looks at
+        # Dask would have freed memory given back at once: blocks would have new pages all the time
+        "distributed.nanny.pre-spawn-environ": dict.fromkeys(BLAS_VARIABLES, "1"),
         # on one machine a worker that does not answer soon is dead
         "distributed.comm.timeouts.connect": f"{WAIT_SECONDS}s",
         # it starts again at once; Dask would give up one that is just starting after some seconds
@@ -61,9 +74,13 @@ def local_cluster(workers: int, folder: Path) -> Iterator[Client]:
         started.append(cluster)
         started.append(Client(cluster, direct_to_workers=True, set_as_default=False))
 
-    with _quiet(), dask.config.set(settings), _closing(started):
-        _wholly(start)
-        yield started[1]
+    def client() -> Client:
+        begun.result()
+        return started[1]
+
+    with _quiet(), dask.config.set(settings), _closing(started), ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(start)  # it is waited for before anything is closed
+        yield client
 
 
 @contextmanager

@@ -56,7 +56,8 @@ class DaskExecutor:
 
     def at_most(self, workers: int) -> DaskExecutor:
         """Return an executor on the same cluster with no more than `workers` tasks at a time."""
-        limited = DaskExecutor(self.client, self._nearby.at_most(workers), workers)
+        fewer = min(workers, self.workers)
+        limited = DaskExecutor(self.client, self._nearby.at_most(workers), fewer)
         limited._sent = self._sent
         return limited
 

@@ -1,54 +1,29 @@
 """Parts of passes: a chunk of the features each, kept in a folder until the pass is whole.
 
 A pass that makes sums or a number per feature is cut into chunks by the shape of the matrix alone.
-Each chunk is summed by itself, in the order of its spans, and the chunks are added in their order;
-so it does not matter for a single bit who makes which chunk, and when: one run, one that goes on
-where another was killed, or many machines.
+Each chunk is summed by itself, in the order of its spans, and the chunks are added in the order of
+a fixed tree (`sfs_cli.compute.tree`); so it does not matter for a single bit who makes which chunk,
+and when: one run, one that goes on where another was killed, or many machines. Parts that make a
+node of the tree are kept as one.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import time
 import uuid
 import zipfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.spans import Span
+from sfs_cli.compute.tree import FAN, LEVELS, Chunk, Fold, Part, Tree, levels_at
 from sfs_cli.errors import unwritable
 
-MAX_CHUNKS = 64
-"""Chunks of a pass; no more shards than that have work."""
-SMALL = 1 << 20
-"""Running sums of fewer bytes are written after every chunk."""
-SAVE_SECONDS = 5.0
-"""Larger ones are written after so long, and at the end of the pass."""
-Part = list[np.ndarray]
 _IDENTITY = "identity.json"
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Consecutive spans of a pass."""
-
-    index: int
-    spans: tuple[Span, ...]
-
-
-def chunks_of(spans: Sequence[Span]) -> list[Chunk]:
-    """Group spans into at most `MAX_CHUNKS` chunks of nearly equal size."""
-    count = min(MAX_CHUNKS, len(spans))
-    bounds = [len(spans) * i // count for i in range(count + 1)] if count else []
-    groups = [tuple(spans[lo:hi]) for lo, hi in pairwise(bounds)]
-    return [Chunk(i, group) for i, group in enumerate(groups)]
 
 
 class PartsMissingError(Exception):
@@ -109,23 +84,84 @@ class PartFolder:
         """Tell that what follows cannot be made in parts."""
 
     def has(self, number: int, chunk: int) -> bool:
-        """Tell whether a part is there."""
-        return self.path(number, chunk).exists()
+        """Tell whether a part is there, by itself or in that of a node."""
+        return any(self.path(number, chunk, level).exists() for level in range(LEVELS + 1))
 
-    def load(self, number: int, chunk: int) -> Part | None:
-        """Return a part; None, and nothing is left of it, where the file is damaged."""
-        return _read(self.path(number, chunk))
+    def load(self, number: int, chunk: int) -> tuple[int, Part] | None:
+        """Return the largest node that begins with a chunk and is there: its level, and its part.
 
-    def save(self, number: int, chunk: int, part: Part) -> None:
-        """Write a part.
+        None where there is none; nothing is left of a file that is damaged.
+        """
+        for level in levels_at(chunk):
+            part = read_part(self.path(number, chunk, level))
+            if part is not None:
+                return level, part
+        return None
+
+    def save(self, number: int, chunk: int, part: Part, total: int, fold: Fold) -> None:
+        """Write a part; where it is the last one of a node, that of the node in place of all.
+
+        What others read is never put together under their hands: once all parts of a pass are
+        there, none is written any more.
+
+        Parameters
+        ----------
+        number, chunk : int
+            The pass, and the chunk.
+        part : Part
+            What has been made of the chunk.
+        total : int
+            Number of chunks of the pass.
+        fold : callable
+            Makes one part of several.
 
         Raises
         ------
         InputError
             When it cannot be written.
         """
-        _write(self.path(number, chunk), part)
         self.made += 1
+        for level in range(LEVELS, 0, -1):
+            first = chunk - chunk % FAN**level
+            ends = (chunk + 1) % FAN**level == 0 or chunk + 1 == total
+            if ends and all(self.makes(number, each, total) for each in range(first, chunk)):
+                before = self._nodes(number, first, chunk)
+                whole = self._with(before, part, chunk + 1, fold)
+                if whole is not None:
+                    write_part(self.path(number, first, level), whole)
+                    for _, _, path in before or []:
+                        path.unlink(missing_ok=True)
+                    return
+        write_part(self.path(number, chunk), part)
+
+    def _with(
+        self, before: list[tuple[int, int, Path]] | None, part: Part, end: int, fold: Fold
+    ) -> Part | None:
+        """Return what nodes and the part of the chunk after them make; None where some lack."""
+        if before is None:
+            return None
+        tree = Tree(end, fold)
+        for level, until, path in before:
+            kept = read_part(path)
+            if kept is None:
+                return None
+            tree.add(level, until, kept)
+        tree.add(0, end, part)
+        return tree.made()
+
+    def _nodes(self, number: int, first: int, end: int) -> list[tuple[int, int, Path]] | None:
+        """Return the level, end and file of nodes that hold some chunks; None where some lack."""
+        found: list[tuple[int, int, Path]] = []
+        while first < end:
+            for level in levels_at(first):
+                path = self.path(number, first, level)
+                if first + FAN**level <= end and path.exists():
+                    first += FAN**level
+                    found.append((level, first, path))
+                    break
+            else:
+                return None
+        return found
 
     def claim(self, identity: str) -> bool:
         """Make the folder one of a given work; throw all away that is in one of another.
@@ -163,52 +199,15 @@ class PartFolder:
         """Return the parts of a pass that are not there."""
         return [chunk.index for chunk in chunks if not self.has(number, chunk.index)]
 
-    def path(self, number: int, chunk: int) -> Path:
-        """Return the file of a part."""
-        return self.folder / f"pass-{number + 1:02d}-part-{chunk + 1:02d}.npz"
+    def path(self, number: int, chunk: int, level: int = 0) -> Path:
+        """Return the file of the node of a level that a chunk belongs to; by default its own."""
+        first = chunk - chunk % FAN**level
+        of_several = f"x{FAN**level}" if level else ""
+        return self.folder / f"pass-{number + 1:02d}-part-{first + 1:02d}{of_several}.npz"
 
 
-class RunningFolder(PartFolder):
-    """Parts of one run that may be gone on with: of a sum over chunks, the latest alone is kept.
-
-    A sum may be as large as the square of the samples, and there is room for one or two of them
-    where there is none for one of each chunk.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self._saved = float("-inf")
-
-    def latest(self, number: int) -> tuple[int, Part]:
-        """Return the sum of the most chunks of a pass, and their number."""
-        found = sorted(self.folder.glob(f"pass-{number + 1:02d}-sum-*.npz"), reverse=True)
-        for path in found:
-            total = _read(path)
-            if total is not None:
-                return int(path.stem.rpartition("-")[2]), total
-        return 0, []
-
-    def save_sum(self, number: int, count: int, total: Part, *, last: bool) -> None:
-        """Write the sum of the first `count` chunks of a pass, unless one was written just now.
-
-        Raises
-        ------
-        InputError
-            When it cannot be written.
-        """
-        small = sum(array.nbytes for array in total) < SMALL
-        if not (small or last or time.monotonic() - self._saved > SAVE_SECONDS):
-            return
-        before = list(self.folder.glob(f"pass-{number + 1:02d}-sum-*.npz"))
-        path = self.folder / f"pass-{number + 1:02d}-sum-{count:02d}.npz"
-        _write(path, total)
-        self._saved = time.monotonic()
-        for old in before:
-            if old != path:
-                old.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> Part | None:
+def read_part(path: Path) -> Part | None:
+    """Read a part; None, and nothing is left of it, where the file is not there or damaged."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return [arrays[f"a{i}"] for i in range(len(arrays.files))]
@@ -217,7 +216,14 @@ def _read(path: Path) -> Part | None:
         return None
 
 
-def _write(path: Path, part: Part) -> None:
+def write_part(path: Path, part: Part) -> None:
+    """Write a part.
+
+    Raises
+    ------
+    InputError
+        When it cannot be written.
+    """
     arrays: dict[str, Any] = {f"a{i}": array for i, array in enumerate(part)}
     replace_file(path, lambda file: np.savez(file, **arrays))
 

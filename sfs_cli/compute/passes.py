@@ -12,17 +12,29 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from sfs_cli.compute.executor import Executor, ThreadExecutor
-from sfs_cli.compute.parts import (
-    Chunk,
-    Part,
-    PartFolder,
-    PartsMissingError,
-    RunningFolder,
-    chunks_of,
-)
+from sfs_cli.compute.parts import PartFolder, PartsMissingError
+from sfs_cli.compute.running import RunningFolder
 from sfs_cli.compute.spans import Span, block_features, cut
+from sfs_cli.compute.tree import (
+    FAN,
+    Chunk,
+    Fold,
+    Node,
+    Part,
+    Tree,
+    added,
+    chunks_of,
+    joined,
+    make,
+    node_at,
+    nodes_of,
+)
 
 T = TypeVar("T")
+SpanTask = Callable[[Span], Sequence[np.ndarray]]
+
+TASKS = 4
+"""Tasks of a pass for each worker of another process, where several chunks are made by one."""
 
 
 class BlockLike(Protocol):
@@ -112,15 +124,15 @@ class Engine:
         """
         return self.total_over(self._reading(task, dtype or self.dtype))
 
-    def total_over(self, task: Callable[[Span], Sequence[np.ndarray]]) -> Part:
+    def total_over(self, task: SpanTask) -> Part:
         """Add up in float64 what `task` makes of the spans; it reads them itself."""
-        keeper = self.keeper
+        keeper, spans = self.keeper, self.spans()
         if isinstance(keeper, RunningFolder):
             return self._running_total(task, keeper)
-        total: Part = []
-        for part in self._parts(task, self.spans(), _added):
-            total = _added([total, part]) if total else part
-        return total
+        tree = Tree(len(chunks_of(spans)), added)
+        for node, part in self._parts(task, spans, added):
+            tree.add(node.level, node.end, part)
+        return tree.made()
 
     def columns(
         self, task: Callable[[Any], Sequence[np.ndarray]], dtype: np.dtype[Any] | None = None
@@ -136,80 +148,91 @@ class Engine:
         """
         return self.joined(self._reading(task, dtype or self.dtype), self.spans())
 
-    def joined(self, task: Callable[[Span], Sequence[np.ndarray]], spans: Sequence[Span]) -> Part:
+    def joined(self, task: SpanTask, spans: Sequence[Span]) -> Part:
         """Join what `task` makes of spans of whatever it is about, along the first axes."""
-        return _joined(list(self._parts(task, spans, _joined)))
+        return joined([part for _, part in self._parts(task, spans, joined)])
 
     def _parts(
-        self,
-        task: Callable[[Span], Sequence[np.ndarray]],
-        spans: Sequence[Span],
-        fold: Callable[[list], Part],
-    ) -> Iterator[Part]:
-        """Yield the part of each chunk, made here or kept from before."""
+        self, task: SpanTask, spans: Sequence[Span], fold: Fold
+    ) -> Iterator[tuple[Node, Part]]:
+        """Yield nodes that make up the pass, each with its part, made here or kept from before."""
         chunks, keeper = chunks_of(spans), self.keeper
         if keeper is None or not keeper.open:
-            yield from (part for _, part in self._make(chunks, task, fold))
+            yield from self._make(self._tasks(chunks), task, fold)
             return
         total = len(chunks)
         number = keeper.begin(total)
         absent = keeper.missing(number, chunks)
         mine = [c for c in chunks if c.index in absent and keeper.makes(number, c.index, total)]
         self._tell_of_kept([c for c in chunks if c.index not in absent])
-        for chunk, part in self._make(mine, task, fold):
-            keeper.save(number, chunk.index, part)
+        for node, part in self._make([Node(0, (chunk,)) for chunk in mine], task, fold):
+            keeper.save(number, node.end - 1, part, total, fold)
         keeper.end(number)
         absent = keeper.missing(number, chunks)
         if absent:
             raise PartsMissingError(number, absent, total)
-        for chunk in chunks:
-            yield self._kept(keeper, number, chunk, total, task, fold)
+        at = 0
+        while at < total:
+            node, part = self._kept(keeper, number, chunks, at, task, fold)
+            yield node, part
+            at = node.end
 
     def _kept(
         self,
         keeper: PartFolder,
         number: int,
-        chunk: Chunk,
-        total: int,
-        task: Callable[[Span], Sequence[np.ndarray]],
-        fold: Callable[[list], Part],
-    ) -> Part:
+        chunks: Sequence[Chunk],
+        at: int,
+        task: SpanTask,
+        fold: Fold,
+    ) -> tuple[Node, Part]:
         """Return a part that is there; one that is damaged is made again by who makes it."""
-        part = keeper.load(number, chunk.index)
-        if part is None:
-            if not keeper.makes(number, chunk.index, total):
-                raise PartsMissingError(number, [chunk.index], total)
-            [(_, part)] = self._make([chunk], task, fold)
-            keeper.save(number, chunk.index, part)
-        return part
+        found = keeper.load(number, at)
+        if found is not None:
+            return node_at(chunks, at, found[0]), found[1]
+        if not keeper.makes(number, at, len(chunks)):
+            raise PartsMissingError(number, keeper.missing(number, chunks) or [at], len(chunks))
+        [(node, part)] = self._make([node_at(chunks, at, 0)], task, fold)
+        keeper.save(number, at, part, len(chunks), fold)
+        return node, part
 
-    def _running_total(
-        self, task: Callable[[Span], Sequence[np.ndarray]], keeper: RunningFolder
-    ) -> Part:
+    def _running_total(self, task: SpanTask, keeper: RunningFolder) -> Part:
         """Add up from where an earlier run has come to."""
         chunks = chunks_of(self.spans())
         number = keeper.begin(len(chunks))
-        done, total = keeper.latest(number)
+        tree = Tree(len(chunks), added)
+        done = keeper.latest(number, tree)
         self._tell_of_kept(chunks[:done])
-        for chunk, part in self._make(chunks[done:], task, _added):
-            total = _added([total, part]) if total else part
-            last = chunk.index == len(chunks) - 1
-            keeper.save_sum(number, chunk.index + 1, total, last=last)
-        return total
+        for node, part in self._make(nodes_of(chunks, 0)[done:], task, added):
+            tree.add(0, node.end, part)
+            keeper.save_sums(number, node.end, tree)
+        return tree.made()
+
+    def _tasks(self, chunks: Sequence[Chunk]) -> list[Node]:
+        """Return what tasks make of a pass: in other processes several chunks, where that does."""
+        many = len(chunks) >= FAN * TASKS * self.executor.workers
+        return nodes_of(chunks, 1 if self._far and many else 0)
+
+    @property
+    def _far(self) -> bool:
+        """Whether tasks run in other processes, where each costs some and all is sent back."""
+        return self.executor.nearby is not self.executor
 
     def _make(
-        self,
-        chunks: Sequence[Chunk],
-        task: Callable[[Span], Sequence[np.ndarray]],
-        fold: Callable[[list], Part],
-    ) -> Iterator[tuple[Chunk, Part]]:
-        """Yield each chunk with its part; spans run ahead across chunks."""
-        results = self._run([span for chunk in chunks for span in chunk.spans], task)
-        for chunk in chunks:
-            part: Part = []
-            for _ in chunk.spans:
-                part = fold([part, next(results)[1]]) if part else fold([next(results)[1]])
-            yield chunk, part
+        self, nodes: Sequence[Node], task: SpanTask, fold: Fold
+    ) -> Iterator[tuple[Node, Part]]:
+        """Yield each node with its part; spans run ahead across nodes."""
+        if self._far:
+            by_start = {node.span.lo: node for node in nodes}
+            whole = self._run(
+                [node.span for node in nodes], lambda span: make(by_start[span.lo], task, fold)
+            )
+            yield from ((node, part) for node, (_, part) in zip(nodes, whole))
+            return
+        spans = [span for node in nodes for chunk in node.chunks for span in chunk.spans]
+        results = self._run(spans, task)
+        for node in nodes:
+            yield node, make(node, lambda _: next(results)[1], fold)
 
     def _reading(self, task: Callable[[Any], T], dtype: np.dtype[Any]) -> Callable[[Span], T]:
         spans = self.spans()
@@ -232,20 +255,6 @@ class Engine:
         if self.tick is not None:
             for chunk in chunks:
                 self.tick(sum(span.size for span in chunk.spans))
-
-
-def _added(parts: list) -> Part:
-    """Add up arrays in float64; the sums of the first are gone on with where they are float64."""
-    first, *rest = parts
-    total = [np.asarray(a, np.float64) for a in first]
-    for part in rest:
-        for sums, piece in zip(total, part):
-            sums += piece
-    return total
-
-
-def _joined(parts: list) -> Part:
-    return [np.concatenate(arrays) for arrays in zip(*parts)]
 
 
 def center(values: np.ndarray) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sfs_cli.compute.executor import Executor, ThreadExecutor
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import UsageError
+from sfs_cli.jobs.threads import thread_count
 from sfs_cli.logs import Messages
 
 if TYPE_CHECKING:
@@ -57,16 +58,18 @@ def starting(
     if client is None and name == "local":
         yield ThreadExecutor
         return
-    from sfs_cli.compute.dask_cluster import connected, local_cluster
+    from sfs_cli.compute.dask_cluster import connected, starting_cluster
     from sfs_cli.compute.dask_executor import DaskExecutor
     from sfs_cli.compute.dask_workers import check_workers, require_dask
 
     require_dask()
     with ExitStack() as stack:
         if client is None and not address:
-            yield lambda workers: DaskExecutor(
-                stack.enter_context(local_cluster(workers, folder)), ThreadExecutor(workers)
-            )
+            # no more than these are planned, and they take about as long to start as the input to
+            # be opened
+            most = thread_count(config.threads)
+            started = stack.enter_context(starting_cluster(most, folder))
+            yield lambda workers: DaskExecutor(started(), ThreadExecutor(workers), workers)
             return
         if client is None:
             client = stack.enter_context(connected(address))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sfs_cli import provenance
-from sfs_cli.compute.parts import RunningFolder
+from sfs_cli.compute.running import RunningFolder
 from sfs_cli.io.atomic import beside
 from sfs_cli.io.lock import Lock
 from sfs_cli.jobs.kept_matrix import KeptMatrix

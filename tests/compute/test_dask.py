@@ -88,6 +88,7 @@ CASES = {
     "spec": [],
     "fisher": ["--method", "fisher", "--labels", "LABELS"],
     "gdcov": ["--method", "gdcov", "--transform", "cpm,log1p"],
+    "components": ["--similarity", "knn", "--components", "5", "--variable-genes", "1000"],
     "knn": ["--similarity", "knn"],
     "mrsf": ["--method", "mrsf", "--select", "10"],
     "relieff": ["--method", "relieff", "--labels", "LABELS"],
@@ -110,7 +111,8 @@ def test_same_bytes_as_threads(
     options = [str(labels) if word == "LABELS" else word for word in CASES[name]]
     if name == "gdcov":  # negative values have no logarithm
         options = options[:2]
-    words = ["rank", str(matrix), "-q", "--block-size", "200", *options, "--out"]
+    size = "50" if form == "store" else "200"  # several chunks to a task, and one
+    words = ["rank", str(matrix), "-q", "--block-size", size, *options, "--out"]
     address = f"dask:{client.scheduler.address}"
     assert run_here([*words, str(tmp_path / "threads"), "--threads", "2"], capfd).code == 0
     assert run_here([*words, str(tmp_path / "dask"), "--executor", address], capfd).code == 0
@@ -129,6 +131,19 @@ def test_same_bytes_when_the_workers_make_every_pass(
         given["labels"] = str(labels)
     config = RankConfig(str(store), method=method, block_size=1500, **given)
     ours, theirs = rank(config), rank(config, client=client)
+    assert ranking_bytes(ours.ranking, "tsv", 17) == ranking_bytes(theirs.ranking, "tsv", 17)
+
+
+@pytest.mark.parametrize("how", ["exact", "randomized"])
+def test_same_bytes_when_the_workers_search_components(
+    how: str, store: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfs_cli.compute.principal.EXACT_SAMPLES", 0)
+    monkeypatch.setattr("sfs_cli.compute.principal.EXACT_FEATURES", 5000 * (how == "exact"))
+    config = RankConfig(str(store), similarity="knn", components=5, variable_genes="all")
+    ours, theirs = rank(config), rank(config, client=client)
+    assert ours.facts["graph"]["components_by"] == how
+    assert ours.facts["graph"] == theirs.facts["graph"]
     assert ranking_bytes(ours.ranking, "tsv", 17) == ranking_bytes(theirs.ranking, "tsv", 17)
 
 
@@ -192,6 +207,7 @@ def test_fewer_tasks_at_a_time(executor: Any, tmp_path: Path) -> None:
 
     assert max(executor.at_most(1).map(task, cut(20, 1))) == 1
     assert max(executor.at_most(9).map(task, cut(20, 1))) == 2
+    assert max(executor.at_most(1).at_most(9).map(task, cut(20, 1))) == 1
 
 
 def test_errors_of_tasks_reach_the_caller(executor: Any) -> None:

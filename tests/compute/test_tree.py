@@ -1,0 +1,109 @@
+"""The tree of a pass: the same bits however it is cut into nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfs_cli.compute.spans import Span, cut
+from sfs_cli.compute.tree import (
+    FAN,
+    LEVELS,
+    Node,
+    Part,
+    Tree,
+    added,
+    chunks_of,
+    joined,
+    levels_at,
+    make,
+    nodes_of,
+)
+
+COUNTS = [1, 2, 4, 5, 13, 16, 17, 63, 64, 65, 300]
+
+
+def numbers(span: Span) -> Part:
+    """Numbers whose sum depends on the order in the last bits."""
+    rng = np.random.default_rng(span.lo)
+    return [(rng.normal(size=5) * 10.0 ** rng.integers(-8, 8, 5)).astype(np.float32)]
+
+
+def twin(parts: list[np.ndarray]) -> np.ndarray:
+    """Add up four by four, until one is left."""
+    while len(parts) > 1:
+        fours = [parts[i : i + FAN] for i in range(0, len(parts), FAN)]
+        parts = []
+        for four in fours:
+            total = four[0].copy()
+            for each in four[1:]:
+                total = total + each
+            parts.append(total)
+    return parts[0]
+
+
+def by_chunk(count: int) -> list[np.ndarray]:
+    sums = []
+    for chunk in chunks_of(cut(count, 1)):
+        total = np.zeros(5)
+        for span in chunk.spans:
+            total = total + numbers(span)[0]
+        sums.append(total)
+    return sums
+
+
+def grown(nodes: list[Node], count: int) -> np.ndarray:
+    tree = Tree(min(count, 64), added)
+    for node in nodes:
+        tree.add(node.level, node.end, make(node, numbers, added))
+    return tree.made()[0]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_nodes_of_every_level_give_the_bits_of_the_twin(count: int) -> None:
+    chunks, expected = chunks_of(cut(count, 1)), twin(by_chunk(count))
+    for level in range(LEVELS + 1):
+        np.testing.assert_array_equal(grown(nodes_of(chunks, level), count), expected)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_nodes_of_mixed_levels_give_them_too(count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    chunks, nodes, at = chunks_of(cut(count, 1)), [], 0
+    while at < len(chunks):
+        level = rng.choice(list(levels_at(at)))
+        nodes.append(Node(int(level), tuple(chunks[at : at + FAN**level])))
+        at = nodes[-1].end
+    np.testing.assert_array_equal(grown(nodes, count), twin(by_chunk(count)))
+
+
+def test_the_order_matters_to_the_last_bits() -> None:
+    """So that the tests above can fail."""
+    parts = by_chunk(64)
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total = total + part
+    assert (total != twin(parts)).any()
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_what_is_joined_keeps_its_order(count: int) -> None:
+    chunks = chunks_of(cut(count, 1))
+    for level in range(LEVELS + 1):
+        tree = Tree(len(chunks), joined)
+        for node in nodes_of(chunks, level):
+            tree.add(
+                node.level, node.end, make(node, lambda span: [np.arange(*span)[:, None]], joined)
+            )
+        np.testing.assert_array_equal(tree.made()[0][:, 0], np.arange(count))
+
+
+def test_few_sums_wait() -> None:
+    """No more than one of each level, beside the one that is added."""
+    tree = Tree(64, added)
+    for i in range(64):
+        tree.add(0, i + 1, [np.ones(1)])
+        assert sum(bool(part) for part in tree.waiting) <= LEVELS
+    assert tree.made()[0] == 64
+    assert sum(bool(part) for part in tree.waiting) == 1
