@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -122,7 +123,9 @@ def app(ctx: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
-    sys.exit(run(arguments))
+    code = run(arguments)
+    gc.freeze()  # all that is left ends with the process: looking for cycles in it takes longer
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -139,7 +142,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     said: dict[str, Messages] = {}
     try:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
-        return int(app(arguments, prog_name="sfs", standalone_mode=False, obj=said) or 0)
+        code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=said) or 0)
+        # a finaliser may have swallowed what the signal raised
+        return code if interrupter.raised is None else _say_interrupted(interrupter.raised)
     except Interrupted as stop:
         return _say_interrupted(stop)
     except click.ClickException as error:

@@ -13,12 +13,11 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from sfs_cli.errors import InputError, listed
+from sfs_cli.io.ranking_text import CHUNK, InOrder, delimited
 
 if TYPE_CHECKING:
     from sfs_cli.ranking.table import Ranking
 
-CHUNK = 65_536
-"""Rows that are turned to text at a time."""
 ROW_GROUP = 1 << 20
 """Rows of a row group of Parquet."""
 
@@ -28,52 +27,20 @@ def number(value: float, digits: int) -> str:
     return "NaN" if math.isnan(value) else f"{value:.{digits}g}"
 
 
-def _texts(column: Sequence[object] | np.ndarray, digits: int) -> list[str]:
-    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
-        pattern = f"%.{digits}g"
-        return [pattern % v if v == v else "NaN" for v in column.tolist()]
-    return [str(v) for v in column]
-
-
 def _chunks(ranking: Ranking, rows: int) -> Iterator[dict[str, Sequence[object] | np.ndarray]]:
     """Yield the columns of so many rows at a time."""
     for lo in range(0, len(ranking), rows):
         yield ranking.columns(lo, lo + rows)
 
 
-def _delimited(ranking: Ranking, delimiter: str, digits: int) -> Iterator[str]:
-    quote = _quoter(delimiter)
-    yield delimiter.join(map(quote, ranking.columns(0, 0))) + "\n"
-    for part in _chunks(ranking, CHUNK):
-        texts = [_texts(v, digits) for v in part.values()]
-        texts[1] = [quote(t) for t in texts[1]]
-        yield "".join([delimiter.join(row) + "\n" for row in zip(*texts)])
-
-
-def _quoter(delimiter: str) -> Callable[[str], str]:
-    """Return what quotes an id where it must be, as RFC 4180 has it."""
-
-    def quote(text: str) -> str:
-        if delimiter in text or '"' in text or "\n" in text or "\r" in text:
-            return '"' + text.replace('"', '""') + '"'
-        return text
-
-    return quote
-
-
-def _write_text(pieces: Iterator[str], file: IO[bytes]) -> None:
-    for piece in pieces:
-        file.write(piece.encode("utf-8"))
-
-
-def write_tsv(ranking: Ranking, file: IO[bytes], digits: int) -> None:
+def write_tsv(ranking: Ranking, file: IO[bytes], digits: int, in_order: InOrder = map) -> None:
     """Write tab-separated text with a header."""
-    _write_text(_delimited(ranking, "\t", digits), file)
+    file.writelines(delimited(ranking, "\t", digits, in_order))
 
 
-def write_csv(ranking: Ranking, file: IO[bytes], digits: int) -> None:
+def write_csv(ranking: Ranking, file: IO[bytes], digits: int, in_order: InOrder = map) -> None:
     """Write comma-separated text with a header."""
-    _write_text(_delimited(ranking, ",", digits), file)
+    file.writelines(delimited(ranking, ",", digits, in_order))
 
 
 def write_json(ranking: Ranking, file: IO[bytes], digits: int) -> None:
@@ -140,19 +107,27 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
             file.write(f"{name}\t{number(sign * score + 0.0, digits)}\n".encode())
 
 
+DELIMITED = {"tsv": write_tsv, "csv": write_csv}
 WRITERS: dict[str, Callable[[Ranking, IO[bytes], int], None]] = {
-    "tsv": write_tsv,
-    "csv": write_csv,
+    **DELIMITED,
     "parquet": write_parquet,
     "json": write_json,
     "rnk": write_rnk,
 }
 
 
-def write_ranking(ranking: Ranking, path: Path, form: str, digits: int) -> None:
-    """Write a ranking to a file in one of the formats of `WRITERS`."""
+def write_ranking(
+    ranking: Ranking, path: Path, form: str, digits: int, in_order: InOrder = map
+) -> None:
+    """Write a ranking to a file in one of the formats of `WRITERS`.
+
+    Lines of delimited text are made by `in_order`, which may use threads.
+    """
     with path.open("wb") as file:
-        WRITERS[form](ranking, file, digits)
+        if form in DELIMITED:
+            DELIMITED[form](ranking, file, digits, in_order)
+        else:
+            WRITERS[form](ranking, file, digits)
 
 
 def ranking_bytes(ranking: Ranking, form: str, digits: int) -> bytes:

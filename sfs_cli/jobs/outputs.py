@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.config import RankConfig
 from sfs_cli.config.places import resolved
 from sfs_cli.io.table import split_label_spec
@@ -57,7 +58,9 @@ def write_outputs(
     """
     data = report_data(config, result)
     record = run_record(config, result, inputs, command)
-    return write_folder(config, result.ranking, data, Path(config.matrix).name, record)
+    threads = ThreadExecutor(result.facts["plan"]["threads"])
+    name = Path(config.matrix).name
+    return write_folder(config, result.ranking, data, name, record, threads.map)
 
 
 def run_record(

@@ -16,6 +16,7 @@ from sfs_cli.io.writers import write_ranking
 from sfs_cli.ranking.elbow import elbow
 
 if TYPE_CHECKING:
+    from sfs_cli.io.ranking_text import InOrder
     from sfs_cli.logs import Messages
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import ReportData
@@ -128,6 +129,7 @@ def write_folder(
     data: ReportData,
     sample: str,
     record: dict[str, Any],
+    in_order: InOrder = map,
 ) -> dict[str, Any]:
     """Write a ranking, its report and its provenance; all of them, or none.
 
@@ -143,6 +145,8 @@ def write_folder(
         Name of the row in MultiQC.
     record : dict
         What ``run.json`` says, the outputs left out.
+    in_order : callable
+        Makes the lines of the table, as `map` does or on several threads.
 
     Returns
     -------
@@ -153,7 +157,7 @@ def write_folder(
     from sfs_cli.report.page import render
 
     with OutputFolder(Path(str(config.out))) as out:
-        write_ranking(ranking, out.file(table_name(config)), config.format, config.digits)
+        write_ranking(ranking, out.file(table_name(config)), config.format, config.digits, in_order)
         out.file(REPORT).write_text(render(data), encoding="utf-8")
         content = json.dumps(provenance.plain(multiqc(data, sample)), indent=1, allow_nan=False)
         out.file(MULTIQC).write_text(content + "\n", encoding="utf-8")

@@ -140,7 +140,8 @@ def open_store(directory: Path) -> Matrix:
     manifest = read_manifest(directory)
     try:
         features = read_ids(directory / FEATURES, "feature")
-        obs = pq.read_table(directory / SAMPLES)
+        with pq.ParquetFile(directory / SAMPLES) as file:  # read_table would import pandas first
+            obs = file.read()
         samples = obs["sample"].to_pylist()
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
         raise _damaged_ids(directory, str(error)) from None

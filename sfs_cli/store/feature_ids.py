@@ -10,9 +10,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CHUNK = 65_536
 """Ids that are decoded at a time by what goes through all."""
@@ -79,6 +82,17 @@ class FeatureIds(Sequence[str]):
 
     def __repr__(self) -> str:
         return f"FeatureIds({len(self):,}: {', '.join(self[:3])}{', ...' if len(self) > 3 else ''})"
+
+    def __arrow_array__(self, type: pa.DataType | None = None) -> pa.Array:
+        """Return the ids as an array of Arrow, which shares their letters."""
+        import pyarrow as pa
+
+        narrow = len(self._text) <= np.iinfo(np.int32).max
+        kind = pa.string() if narrow else pa.large_string()
+        bounds = self._bounds.astype(np.int32 if narrow else np.int64, copy=False)
+        buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self._text)]
+        ids = pa.Array.from_buffers(kind, len(self), buffers)
+        return ids if type is None else ids.cast(type)
 
     def take(self, places: np.ndarray) -> list[str]:
         """Return the ids at some places.

@@ -40,8 +40,13 @@ def test_help_imports_no_numeric_library(arguments):
     assert not imported_by(arguments) & heavy
 
 
-def test_ranking_parquet_imports_neither_pandas_nor_anndata_nor_sklearn(tmp_path):
-    packages = imported_by(["rank", parquet(tmp_path, values()), "--out", str(tmp_path / "out")])
+@pytest.mark.parametrize("kind", ["parquet", "store"])
+def test_ranking_imports_neither_pandas_nor_anndata_nor_sklearn(tmp_path, kind):
+    matrix = parquet(tmp_path, values())
+    if kind == "store":
+        imported_by(["convert", matrix, str(tmp_path / "store")])
+        matrix = str(tmp_path / "store")
+    packages = imported_by(["rank", matrix, "--out", str(tmp_path / "out")])
     assert "numpy" in packages
     assert not packages & {"pandas", "anndata", "sklearn", "h5py", "matplotlib"}
 

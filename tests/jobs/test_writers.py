@@ -8,10 +8,15 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.errors import InputError
-from sfs_cli.io.writers import CHUNK, ranking_bytes, write_ranking
+from sfs_cli.io.ranking_text import CHUNK, number_texts
+from sfs_cli.io.writers import ranking_bytes, write_ranking
 from sfs_cli.ranking.table import Ranking, rank_features
+from sfs_cli.store.feature_ids import FeatureIds
 
 AWKWARD = [
     "plain",
@@ -76,6 +81,62 @@ def test_numbers_have_so_many_significant_digits(digits):
         assert [line.split(delimiter)[2] for line in lines] == expected
     records = json.loads(ranking_bytes(made, "json", digits))
     assert [r["score"] for r in records] == [float(text) for text in expected]
+
+
+def numbers_near_rounding() -> np.ndarray:
+    """Powers of ten, halves of a digit, and their neighbours."""
+    tens = [float(f"{lead}e{power}") for power in range(-8, 18) for lead in (1, 5, 9.9999999995)]
+    rng = np.random.default_rng(3)
+    halves = (rng.integers(0, 10**10, 2000) + 0.5) / 10.0 ** rng.integers(0, 14, 2000)
+    exact = np.concatenate([tens, halves])
+    near = [np.nextafter(exact, 0), np.nextafter(exact, np.inf), exact * (1 - 3e-11)]
+    return np.concatenate([exact, -exact, *near, [0.0, -0.0, 5e-324, np.inf, -np.inf, np.nan]])
+
+
+def written(values: np.ndarray, digits: int) -> list[str]:
+    return ["NaN" if v != v else f"{v:.{digits}g}" for v in values.tolist()]
+
+
+@pytest.mark.parametrize("digits", range(1, 18))
+def test_numbers_near_the_middle_of_two_decimals_are_rounded_as_python_does(digits):
+    values = numbers_near_rounding()
+    assert number_texts(values, digits).to_pylist() == written(values, digits)
+
+
+@given(st.lists(st.floats() | st.floats(-1e10, 1e10) | st.floats(0, 2)), st.integers(1, 17))
+def test_any_number_is_written_as_python_does(values, digits):
+    array = np.array(values, np.float64)
+    assert number_texts(array, digits).to_pylist() == written(array, digits)
+
+
+def test_columns_of_any_type_are_written_as_python_does():
+    extra = {
+        "single": np.array([0.1, 1e-20, np.nan], np.float32),
+        "small": np.array([-1, 0, 1], np.int8),
+        "large": np.array([0, 1, 2**64 - 1], np.uint64),
+        "truth": np.array([True, False, True]),
+        "text": np.array(["a", "ü", ""]),
+    }
+    made = ranking(["a", "b", "c"], np.array([1.0, 2.0, 3.0]), extra=extra)
+    rows = [line.split("\t")[4:] for line in ranking_bytes(made, "tsv", 10).decode().splitlines()]
+    assert rows[0] == list(extra)
+    expected = [written(extra["single"], 10), *([str(v) for v in c] for c in extra.values())]
+    assert list(zip(*rows[1:])) == [tuple(column) for column in (expected[0], *expected[2:])]
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv"])
+def test_threads_write_the_same_bytes(tmp_path, form):
+    m = 3 * CHUNK + 5
+    rng = np.random.default_rng(0)
+    scores = np.where(rng.random(m) < 0.1, np.nan, 10.0 ** rng.uniform(-6, 11, m))
+    made = ranking(FeatureIds.of(f"gene {i}" for i in range(m)), scores)
+    write_ranking(made, tmp_path / "ranking", form, 10, ThreadExecutor(3).map)
+    assert (tmp_path / "ranking").read_bytes() == ranking_bytes(made, form, 10)
+
+
+def test_ids_that_lie_side_by_side_are_written_as_a_list_of_them_is():
+    packed, listed = (ranking(ids, extra={}) for ids in (FeatureIds.of(AWKWARD), AWKWARD))
+    assert ranking_bytes(packed, "tsv", 10) == ranking_bytes(listed, "tsv", 10)
 
 
 def test_json_reads_back(table):

@@ -42,6 +42,15 @@ def test_places_are_taken_in_any_order_and_again(names, data):
     assert Picked(names, places) == expected
 
 
+@given(NAMES)
+def test_arrow_holds_the_same_ids(names):
+    ids = FeatureIds.of(names)
+    array = pa.array(ids)
+    array.validate(full=True)
+    assert array.to_pylist() == names
+    assert pa.array(ids, pa.large_string()).type == pa.large_string()
+
+
 def test_what_differs_is_not_equal():
     ids = FeatureIds.of(["a", "b"])
     assert ids != ["a", "c"]
