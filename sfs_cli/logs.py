@@ -38,6 +38,7 @@ class Messages:
         self.warnings: list[str] = []
         self._stage: tuple[str, int | None] = ("", None)
         self._done = 0
+        self._retitle: Callable[[str], None] = _nothing
         self._console: Console | None = None
         self._log_file = log_file
         if log_file is not None:
@@ -101,7 +102,16 @@ class Messages:
                 self._count(count)
                 bar.advance(task, count)
 
-            yield advance
+            self._retitle = lambda text: bar.update(task, description=text)
+            try:
+                yield advance
+            finally:
+                self._retitle = _nothing
+
+    def phase(self, title: str) -> None:
+        """Say on the bar that is shown what is being done now."""
+        self._stage = (title, self._stage[1])
+        self._retitle(title)
 
     def reached(self) -> str:
         """Return how far the work has come, for a message."""
@@ -125,6 +135,10 @@ class Messages:
             # a log is not worth the run that it is about
             path, self._log_file = self._log_file, None
             self.warn(f"{path} cannot be written any more: {error.strerror or error}")
+
+
+def _nothing(_text: str) -> None:
+    """Stand in for what changes a bar where none is shown."""
 
 
 def _check_log_file(path: Path) -> None:

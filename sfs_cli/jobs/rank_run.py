@@ -110,7 +110,8 @@ def into_folder(
         claimed(out, messages, beside=list(copies.values())) as lock,
         time_limit(config.time_limit, messages, kept=hint),
     ):
-        described = describe()
+        with messages.progress("checking inputs", None):
+            described = describe()
         wanted = provenance.fingerprint(config.result_options(), described)
         if result_folder.check_folder(out, config, wanted) and all(
             path.exists() for path in copies.values()

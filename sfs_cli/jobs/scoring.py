@@ -71,6 +71,7 @@ def make_work_graph(work: Work, messages: Messages) -> Graph | None:
     """Return the sample graph, where one is needed."""
     if "graph" not in work.needs:
         return None
+    messages.phase("sample graph")
     request = GraphRequest(
         graph_options(work.config),
         work.engine,
@@ -96,6 +97,7 @@ def solve(work: Work, similarity: Similarity | None, messages: Messages) -> Solu
     messages : Messages
         Told of progress.
     """
+    messages.phase("scores")
     context = Context(
         n_samples=work.source.n_samples,
         dtype=work.plan.dtype,

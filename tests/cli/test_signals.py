@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.running import MODULE, snapshot
+from tests.cli.running import MODULE, run_here, snapshot
 
 N_SAMPLES, N_FEATURES, N_DISTINCT = 300, 40_000, 400
 
@@ -97,3 +98,19 @@ def test_signal_of_an_impatient_user_may_come_twice(large_matrix, tmp_path):
     assert process.returncode == 130, said
     assert "Traceback" not in said
     assert set(snapshot(tmp_path)) <= {"scratch"}
+
+
+def test_a_signal_whose_exception_was_swallowed_is_still_told(monkeypatch, capfd):
+    """Exceptions in a finaliser go nowhere; the exit code must not say that no signal came."""
+    from sfs_cli.jobs import rank_run
+
+    def swallowing(*_args: object, **_options: object) -> bytes:
+        with contextlib.suppress(BaseException):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(1)
+        return b""
+
+    monkeypatch.setattr(rank_run, "run", swallowing)
+    done = run_here(["rank", "any.csv"], capfd)
+    assert done.code == 143
+    assert "interrupted" in done.err
