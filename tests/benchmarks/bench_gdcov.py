@@ -9,9 +9,10 @@ times differ between machines and hours. The matrix is in memory and the graph i
 from __future__ import annotations
 
 import argparse
-import statistics
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ from sfs_cli.methods import gdcov, gdcov_spca, hsic, spec
 from sfs_cli.methods.base import Context
 from sfs_cli.store.matrix import DenseMatrix, Ids
 from sfs_cli.store.prepared import PreparedMatrix
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.benchmarks.table import in_turn
 
 OPTIONS: dict[str, Any] = {
     "ranking": "phi2",
@@ -69,6 +74,25 @@ def whole_path(context: Context) -> float:
     return time.perf_counter() - start
 
 
+def cases(engine: Engine) -> Iterator[tuple[str, Callable[[], float], Callable[[], float]]]:
+    """Yield what is timed, and the pass of phi2 on the same graph beside it."""
+    n, similarity = engine.source.n_samples, make_similarity(engine)
+
+    def context(gamma: str, **more: Any) -> Context:
+        options = OPTIONS | {"gamma": gamma} | more
+        return Context(n, engine.dtype, similarity, options=options, engine=engine)
+
+    def phi2() -> float:
+        return one_pass(spec.prepare, context("power"))
+
+    for gamma in ("one-minus", "inverse", "heat:1"):
+        yield f"GDCOV {gamma}", lambda g=gamma: one_pass(gdcov.prepare, context(g)), phi2
+    local = context("heat:0.01", definition=1)
+    yield "GDCOV heat:0.01, definition 1", lambda: one_pass(gdcov.prepare, local), phi2
+    yield "HSIC", lambda: one_pass(hsic.prepare, context("")), phi2
+    yield "GDCOV SPCA, 50 features", lambda: whole_path(context("one-minus")), phi2
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--samples", type=int, default=500)
@@ -76,29 +100,11 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     given = parser.parse_args()
     engine = make_engine(given.samples, given.features)
-    similarity = make_similarity(engine)
-
-    def context(gamma: str, **more: Any) -> Context:
-        options = OPTIONS | {"gamma": gamma} | more
-        return Context(given.samples, engine.dtype, similarity, options=options, engine=engine)
-
-    cases: dict[str, Callable[[], float]] = {
-        "GDCOV one-minus": lambda: one_pass(gdcov.prepare, context("one-minus")),
-        "GDCOV inverse": lambda: one_pass(gdcov.prepare, context("inverse")),
-        "GDCOV heat:1": lambda: one_pass(gdcov.prepare, context("heat:1")),
-        "GDCOV heat:0.01, definition 1": lambda: one_pass(
-            gdcov.prepare, context("heat:0.01", definition=1)
-        ),
-        "HSIC": lambda: one_pass(hsic.prepare, context("")),
-        "GDCOV SPCA, 50 features": lambda: whole_path(context("one-minus")),
-    }
     print(f"{given.samples} samples x {given.features:,} features, float32, one thread\n")
     print("| pass | time | SPEC phi2 | ratio |\n|---|---|---|---|")
-    for name, case in cases.items():
-        pairs = [(case(), one_pass(spec.prepare, context("power"))) for _ in range(given.repeat)]
-        ours, spec_time = (statistics.median(pair[i] for pair in pairs) for i in (0, 1))
-        ratio = statistics.median(a / b for a, b in pairs)
-        print(f"| {name} | {ours:.2f} s | {spec_time:.2f} s | {ratio:.2f} |", flush=True)
+    for name, case, phi2 in cases(engine):
+        ours, reference, ratio = in_turn(case, phi2, given.repeat)
+        print(f"| {name} | {ours:.2f} s | {reference:.2f} s | {ratio:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The whole MRSF path against scikit-learn's MultiTaskLasso at the final lambda alone.
 
 usage: python tests/benchmarks/bench_mrsf.py DATA_FOLDER [--select 100] [--large]
+           [--peer-python PYTHON]
 
 Both get the same centred unit-norm features and the same full-rank rbf response, in one run.
 `--large` adds 200 samples x 200,000 features (simulated), without scikit-learn.
@@ -13,12 +14,13 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-from sklearn.linear_model import MultiTaskLasso
 
 from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.compute.memory import anonymous, format_size
@@ -30,6 +32,10 @@ from sfs_cli.methods.base import Context, Solution
 from sfs_cli.methods.responses import similarity_response
 from sfs_cli.store.matrix import DenseMatrix, Ids
 from sfs_cli.store.prepared import PreparedMatrix
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.benchmarks.peers import Peer, run_peer
 
 NAMES = ("tox171", "pix10p", "orl10p")
 
@@ -62,29 +68,55 @@ def follow(values: np.ndarray, S: np.ndarray, select: int) -> tuple[Solution, fl
     return found, time.perf_counter() - start
 
 
-def peer(X: np.ndarray, S: np.ndarray, lam: float) -> float:
-    """Return the seconds that scikit-learn needs for one lambda."""
+def peer(X: np.ndarray, S: np.ndarray, lam: float, interpreter: str | Path) -> Peer:
+    """Return what scikit-learn takes for one lambda."""
     F = X - X.mean(axis=0)
     norms = np.linalg.norm(F, axis=0)
-    F = np.asfortranarray(F[:, norms > 0] / norms[norms > 0])
+    F = F[:, norms > 0] / norms[norms > 0]
     Y = similarity_response(DenseSimilarity(S), None, 1 << 30)
-    model = MultiTaskLasso(alpha=lam / len(X), fit_intercept=False, tol=1e-8, max_iter=100_000)
-    start = time.perf_counter()
-    model.fit(F, Y - Y.mean(axis=0))
-    return time.perf_counter() - start
+    inputs = {"X": F, "y": Y - Y.mean(axis=0)}
+    return run_peer(interpreter, "sklearn", "lasso", inputs, alpha=lam / len(X), tol=1e-8)
 
 
-def row(name: str, X: np.ndarray, select: int) -> str:
-    """Measure one data set."""
+@dataclass(frozen=True)
+class Measured:
+    """The path of a data set, and the peer's single penalty.
+
+    Attributes
+    ----------
+    seconds : float
+        Median of three paths.
+    theirs : Peer
+        scikit-learn at the last penalty alone.
+    gap : float
+        Largest relative duality gap of the path.
+    passes : int
+        Over the matrix.
+    """
+
+    seconds: float
+    theirs: Peer
+    gap: float
+    passes: int
+
+
+def measure(X: np.ndarray, select: int, interpreter: str | Path) -> Measured:
+    """Measure one data set (samples x features)."""
     S = rbf(X)
     values = np.ascontiguousarray(X.T)
     runs = [follow(values, S, select) for _ in range(3)]
-    found, ours = runs[0][0], float(np.median([seconds for _, seconds in runs]))
-    theirs = peer(X, S, found.facts["lambda_end"])
+    facts, ours = runs[0][0].facts, float(np.median([seconds for _, seconds in runs]))
+    theirs = peer(X, S, facts["lambda_end"], interpreter)
+    return Measured(ours, theirs, facts["largest_relative_gap"], facts["passes"])
+
+
+def row(name: str, X: np.ndarray, select: int, interpreter: str) -> str:
+    """Measure one data set; return its row."""
+    found = measure(X, select, interpreter)
+    theirs = found.theirs.wall
     return (
-        f"| {name}, {X.shape[0]} x {X.shape[1]:,} | {ours:.2f} s | {theirs:.1f} s | "
-        f"1/{theirs / ours:.0f} | {found.facts['largest_relative_gap']:.0e} | "
-        f"{found.facts['passes']} |"
+        f"| {name}, {X.shape[0]} x {X.shape[1]:,} | {found.seconds:.2f} s | {theirs:.1f} s | "
+        f"1/{theirs / found.seconds:.0f} | {found.gap:.0e} | {found.passes} |"
     )
 
 
@@ -109,11 +141,13 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--select", type=int, default=100)
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--peer-python", default=sys.executable)
     given = parser.parse_args()
     print("| data | path | MultiTaskLasso(tol=1e-8), last lambda | ratio | gap | passes |")
     print("|---|---|---|---|---|---|")
     for name in NAMES:
-        print(row(name, load(given.data, name), given.select), flush=True)
+        X = load(given.data, name)
+        print(row(name, X, given.select, given.peer_python), flush=True)
     if given.large:
         print(large(given.select))
 

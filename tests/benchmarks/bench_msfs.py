@@ -21,8 +21,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.benchmarks.processes import sfs
 
 GENES, MIRNAS, SAMPLES, TERMS, PATHWAYS = 16_063, 151, 90, 68, 50
 LAYERS = ("ectoderm", "endoderm", "mesoderm")
@@ -125,20 +128,10 @@ def options(sources: list[str]) -> list[str]:
     return [word for source in sources for word in ("--source", source)]
 
 
-def sfs(*words: str | Path) -> tuple[float, float]:
+def timed(words: list[str | Path]) -> tuple[float, float]:
     """Run a command line as a process; return its wall time, and its peak memory in MiB."""
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sfs_cli", *map(str, words), "--force", "-q"],
-        stdout=subprocess.DEVNULL,
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"sfs {' '.join(map(str, words))} ended with {process.returncode}")
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return seconds, usage.ru_maxrss / unit
+    used = sfs(*words, "--force", "-q")
+    return used.seconds, used.peak / (1 << 20)
 
 
 def inside(folder: Path, weights: str) -> list[float]:
@@ -153,8 +146,12 @@ def inside(folder: Path, weights: str) -> list[float]:
     return json.loads(done.stdout)
 
 
-def commands(data: Path, folder: Path) -> dict[str, tuple[list[str | Path], float | None]]:
-    """Return what is timed: its name, the command line, and the seconds that were asked for."""
+Jobs = dict[str, tuple[list[str | Path], float | None]]
+"""What is timed: its name, the command line, and the seconds that were asked for."""
+
+
+def commands(data: Path, folder: Path) -> Jobs:
+    """Return what is timed."""
     real = ["rank", data / "tcga_brca" / "mrna.parquet", "--method", "msfs"]
     # gene sets name the genome, the matrix 200 genes: 91 and 98 genes are found, a fiftieth of all
     real += [*options(real_sources(data)), "--allow-unmatched", "--out", folder / "real"]
@@ -182,23 +179,33 @@ def row(name: str, seconds: list[float], asked: float | None, memory: list[float
     return f"| {name} | {middle:.2f} s ({min(seconds):.2f}-{max(seconds):.2f}) | {limit} | {peak} |"
 
 
-def measure(data: Path, folder: Path, repeat: int) -> list[str]:
-    """Run everything in turn, several times over; return the lines to print."""
+Timings = tuple[dict[str, list[tuple[float, float]]], dict[str, list[list[float]]]]
+"""Seconds and peak memory of each command, and seconds of the stages for each `--weights`."""
+
+
+def timings(jobs: Jobs, folder: Path, repeat: int, weights: tuple[str, ...] = WEIGHTS) -> Timings:
+    """Run everything in turn, several times over."""
     writer = multiprocessing.Process(target=simulate, args=(folder,))
     writer.start()
     writer.join()
     if writer.exitcode:
         raise SystemExit("the study could not be written")
-    jobs = commands(data, folder)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in jobs}
-    stages: dict[str, list[list[float]]] = {name: [] for name in WEIGHTS}
+    stages: dict[str, list[list[float]]] = {name: [] for name in weights}
     for words, _ in jobs.values():
-        sfs(*words)  # warms the page cache
+        timed(words)  # warms the page cache
     for _ in range(repeat):
         for name, (words, _) in jobs.items():
-            found[name].append(sfs(*words))
-        for name in WEIGHTS:
+            found[name].append(timed(words))
+        for name in weights:
             stages[name].append(inside(folder, name))
+    return found, stages
+
+
+def measure(data: Path, folder: Path, repeat: int) -> list[str]:
+    """Return the lines to print."""
+    jobs = commands(data, folder)
+    found, stages = timings(jobs, folder, repeat)
     lines = ["| job | time (range) | asked | of it | peak memory |\n|---|---|---|---|---|"]
     for name, (_, asked) in jobs.items():
         seconds, memory = map(list, zip(*found[name]))

@@ -14,42 +14,40 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
-import time
+from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).parent
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.benchmarks.make_store import make_store
+from tests.benchmarks.processes import Usage, sfs
 
 
-def anonymous(pid: int) -> int:
-    """Return the bytes of anonymous memory of a process now (0 where it cannot be told)."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0  # not Linux, or it has ended
-    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon:"))
+@dataclass(frozen=True)
+class Measured:
+    """What a run took, and what it says of itself."""
+
+    used: Usage
+    facts: dict
+
+    def cells(self) -> str:
+        """Return the cells of the table."""
+        passes, cycles = self.facts["passes"], self.facts["cycles"]
+        return (
+            f"{self.used.seconds:.1f} s | {self.used.anonymous / (1 << 20):.0f} MiB | {passes} | "
+            f"{cycles} | {self.facts['relative_residual']:.0e}"
+        )
 
 
-def measure(store: Path, out: Path, variant: str, clusters: int, threads: int) -> str:
-    """Run the command; return the cells of the table."""
-    command = [sys.executable, "-m", "sfs_cli", "rank", str(store), "--method", "qalpha"]
+def measure(store: Path, out: Path, variant: str, clusters: int, threads: int) -> Measured:
+    """Run the command."""
+    command = ["rank", str(store), "--method", "qalpha"]
     command += ["--variant", variant, "--clusters", str(clusters), "--threads", str(threads)]
     command += ["--memory", "1G", "--out", str(out), "--force", "-q"]
-    start, peak = time.perf_counter(), 0
-    process = subprocess.Popen(command)
-    while process.poll() is None:
-        peak = max(peak, anonymous(process.pid))
-        time.sleep(0.02)
-    seconds = time.perf_counter() - start
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} failed")
-    facts = find_facts(json.loads((out / "run.json").read_text()))
-    return (
-        f"{seconds:.1f} s | {peak / (1 << 20):.0f} MiB | {facts['passes']} | {facts['cycles']} | "
-        f"{facts['relative_residual']:.0e}"
-    )
+    used = sfs(*command, watch=True)
+    return Measured(used, find_facts(json.loads((out / "run.json").read_text())))
 
 
 def find_facts(record: object) -> dict:
@@ -74,9 +72,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--scratch", type=Path)
     given = parser.parse_args()
-    sys.path.insert(0, str(HERE))
-    from make_store import make_store
-
     with tempfile.TemporaryDirectory(dir=given.scratch) as folder:
         store = Path(folder) / "big.store"
         make_store(store, given.samples, given.features)
@@ -85,8 +80,8 @@ def main() -> None:
         print(f"\n| Q-alpha, {size}, k = {given.clusters} | time | memory | passes | ", end="")
         print("cycles | residual |\n|---|---|---|---|---|---|")
         for variant in given.variants.split(","):
-            cells = measure(store, Path(folder) / "out", variant, given.clusters, given.threads)
-            print(f"| {variant} | {cells} |", flush=True)
+            found = measure(store, Path(folder) / "out", variant, given.clusters, given.threads)
+            print(f"| {variant} | {found.cells()} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """Time ReliefF against scikit-rebate, in one run.
 
 usage: python tests/benchmarks/bench_relieff.py [--samples N] [--features M] [--repeat R]
+           [--peer-python PYTHON]
 
 Prints a Markdown table: ours is the median of several runs, scikit-rebate's a single one. Both get
 the same matrix in memory, and the largest difference between their scores is printed too.
+`--peer-python` is an interpreter that has scikit-rebate.
 """
 
 from __future__ import annotations
@@ -15,10 +17,13 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.benchmarks.peers import Peer, run_peer
 
 
 def timed(function: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
@@ -36,26 +41,17 @@ def ours(X: np.ndarray, codes: np.ndarray, k: int) -> np.ndarray:
     return solve(make_context(X, codes=codes, neighbors=k)).score
 
 
-def rebate(X: np.ndarray, codes: np.ndarray, k: int) -> np.ndarray:
-    """Scores by scikit-rebate."""
-    from skrebate import ReliefF
-
-    return ReliefF(n_neighbors=k).fit(X.copy(), codes).feature_importances_
-
-
-def rows(n: int, m: int, repeat: int, k: int = 10) -> list[str]:
-    """Measure; return the rows of the table."""
+def measure(
+    n: int, m: int, repeat: int, interpreter: str | Path, k: int = 10
+) -> tuple[float, Peer, float]:
+    """Return our seconds, what the peer took, and the largest difference of the scores."""
     X = np.random.default_rng(0).normal(8, 2, (n, m))
     codes = np.arange(n) % 2
     ours(X, codes, k)  # imports
     runs = [timed(lambda: ours(X, codes, k)) for _ in range(repeat)]
     mine = statistics.median(seconds for seconds, _ in runs)
-    table = [f"| sfs | {mine:.3f} s | 1 | 0 |"]
-    if find_spec("skrebate") is None:
-        return [*table, "| scikit-rebate | not installed | | |"]
-    theirs, scores = timed(lambda: rebate(X, codes, k))
-    apart = np.abs(scores - runs[0][1]).max()
-    return [*table, f"| scikit-rebate | {theirs:.2f} s | {theirs / mine:.0f} | {apart:.1e} |"]
+    peer = run_peer(interpreter, "skrebate", "relieff", {"X": X, "y": codes}, neighbors=k)
+    return mine, peer, float(np.abs(peer.found["score"] - runs[0][1]).max())
 
 
 def main() -> None:
@@ -64,15 +60,14 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--features", type=int, default=2000)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--peer-python", default=sys.executable)
     given = parser.parse_args()
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    table = rows(given.samples, given.features, given.repeat)
+    n, m = given.samples, given.features
+    mine, peer, apart = measure(n, m, given.repeat, given.peer_python)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
-    print(
-        f"\n| ReliefF, {given.samples} x {given.features:,}, k = 10 | time | ratio | difference |"
-    )
-    print("|---|---|---|---|")
-    print("\n".join(table))
+    print(f"\n| ReliefF, {n} x {m:,}, k = 10 | time | ratio | difference |\n|---|---|---|---|")
+    print(f"| sfs | {mine:.3f} s | 1 | 0 |")
+    print(f"| {peer.name} | {peer.wall:.2f} s | {peer.wall / mine:.0f} | {apart:.1e} |")
 
 
 if __name__ == "__main__":

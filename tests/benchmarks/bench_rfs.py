@@ -17,24 +17,17 @@ import platform
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # as the command line does; the peer may use all cores
 
 import numpy as np  # noqa: E402
 
-PEER = """
-import sys, time
-import numpy as np
-from skfeature.function.sparse_learning_based.RFS import rfs
-X, y = np.load(sys.argv[1]), np.load(sys.argv[2])
-start = time.perf_counter()
-W = rfs(X, y, mode="raw", gamma=float(sys.argv[3]))
-print(time.perf_counter() - start, *np.argsort(-np.linalg.norm(W[:-1], axis=1))[:20])
-"""
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.benchmarks.peers import Peer, run_peer  # noqa: E402
 
 
 def read(folder: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -49,8 +42,10 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     return X, codes
 
 
-def ours(X: np.ndarray, codes: np.ndarray, gamma: float, repeat: int) -> tuple[str, set[int]]:
-    """Solve several times; return the cells of the table, and the 20 best features."""
+def ours(
+    X: np.ndarray, codes: np.ndarray, gamma: float, repeat: int
+) -> tuple[float, float, set[int]]:
+    """Solve several times; return the median of seconds, the gap, and the 20 best features."""
     from sfs_cli.methods.rfs import solve
     from tests.methods.contexts import make_context
 
@@ -59,33 +54,19 @@ def ours(X: np.ndarray, codes: np.ndarray, gamma: float, repeat: int) -> tuple[s
         start = time.perf_counter()
         found = solve(make_context(X, codes=codes, gamma=gamma))
         times.append(time.perf_counter() - start)
-    median = statistics.median(times[1:])
     best = set(found.order[:20].tolist())
-    return f"{median:.3f} s | {found.facts['relative_gap']:.0e} | 20", best
+    return statistics.median(times[1:]), found.facts["relative_gap"], best
 
 
 def peer(
-    X: np.ndarray, codes: np.ndarray, gamma: float, best: set[int], python: str, timeout: float
-) -> str:
-    """Run skfeature-chappers as a process; return the cells of the table."""
+    X: np.ndarray, codes: np.ndarray, gamma: float, interpreter: str | Path, timeout: float
+) -> tuple[Peer, set[int]]:
+    """Run skfeature-chappers; return what it took, and its 20 best features."""
     spread = X.std(axis=0)
     Z = np.column_stack([(X - X.mean(axis=0)) / np.where(spread > 0, spread, 1), np.ones(len(X))])
-    environment = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
-    with tempfile.TemporaryDirectory() as folder:
-        files = [f"{folder}/X.npy", f"{folder}/y.npy"]
-        np.save(files[0], Z)
-        np.save(files[1], codes)
-        command = [python, "-c", PEER, *files, str(gamma)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=timeout, env=environment
-            )
-        except subprocess.TimeoutExpired:
-            return f"more than {timeout:.0f} s | | "
-    if done.returncode:
-        return "not installed | | "
-    seconds, *top = done.stdout.split()
-    return f"{float(seconds):.1f} s | | {len(best & set(map(int, top)))}"
+    inputs = {"X": Z, "y": codes}
+    found = run_peer(interpreter, "skfeature", "rfs", inputs, timeout=timeout, gamma=gamma)
+    return found, set(np.argsort(-found.found["score"])[:20].tolist())
 
 
 def main() -> None:
@@ -99,16 +80,20 @@ def main() -> None:
     parser.add_argument("--peer-timeout", type=float, default=600)
     parser.add_argument("--skip-peer", action="store_true")
     given = parser.parse_args()
-    sys.path.insert(0, str(Path(__file__).parents[2]))
     X, codes = read(given.data / given.name)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
     print(f"\n| RFS, {given.name} {X.shape[0]} x {X.shape[1]:,}, gamma {given.gamma:g} ", end="")
     print("| time | relative gap | same among the best 20 |\n|---|---|---|---|")
-    cells, best = ours(X, codes, given.gamma, given.repeat)
-    print(f"| sfs | {cells} |", flush=True)
-    if not given.skip_peer:
-        cells = peer(X, codes, given.gamma, best, given.peer_python, given.peer_timeout)
-        print(f"| skfeature-chappers | {cells} |")
+    seconds, gap, best = ours(X, codes, given.gamma, given.repeat)
+    print(f"| sfs | {seconds:.3f} s | {gap:.0e} | 20 |", flush=True)
+    if given.skip_peer:
+        return
+    try:
+        theirs, top = peer(X, codes, given.gamma, given.peer_python, given.peer_timeout)
+    except subprocess.TimeoutExpired:
+        print(f"| skfeature-chappers | more than {given.peer_timeout:.0f} s | | |")
+    else:
+        print(f"| {theirs.name} | {theirs.wall:.1f} s | | {len(best & top)} |")
 
 
 if __name__ == "__main__":

@@ -16,11 +16,9 @@ together, is what a machine that others use too measures best.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,27 +27,14 @@ from typing import Any
 
 import numpy as np
 import scipy
-from scipy import sparse
 from scipy.sparse import csr_array
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.benchmarks.peers import Peer, run_peer
 
 Times = tuple[float, float]
 """Seconds by the clock and of the processor."""
-THEIRS = """
-import json, sys, time
-import numpy as np, numba, scanpy
-from scipy import sparse
-folder, repeat = sys.argv[1], int(sys.argv[2])
-X = sparse.csr_matrix(sparse.load_npz(folder + "/X.npz"))
-S = sparse.csr_matrix(sparse.load_npz(folder + "/S.npz"))
-scanpy.metrics.gearys_c(S, X[:20])  # compiles
-seconds = []
-for _ in range(repeat):
-    start = time.perf_counter(), time.process_time()
-    found = scanpy.metrics.gearys_c(S, X)
-    seconds.append((time.perf_counter() - start[0], time.process_time() - start[1]))
-np.save(folder + "/geary.npy", found)
-print(json.dumps({"seconds": seconds, "scanpy": scanpy.__version__, "numba": numba.__version__}))
-"""
 
 
 def make(folder: Path, n: int, m: int) -> tuple[Any, csr_array]:
@@ -114,15 +99,13 @@ def geary(matrix: Any, S: csr_array) -> np.ndarray:
     return (n - 1) / S.sum() * forms.laplacian(block) / square
 
 
-def theirs(python: str, folder: Path, matrix: Any, S: csr_array, given: argparse.Namespace) -> Any:
-    """Run scanpy in its own environment."""
-    sparse.save_npz(folder / "X.npz", matrix.values, compressed=False)
-    sparse.save_npz(folder / "S.npz", S, compressed=False)
-    command = [python, "-c", THEIRS, str(folder), str(given.repeat)]
-    environment = os.environ | {"NUMBA_NUM_THREADS": str(given.threads)}
-    run = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    found = json.loads(run.stdout.splitlines()[-1])
-    return found, np.load(folder / "geary.npy")
+def theirs(
+    python: str | Path, matrix: Any, S: csr_array, threads: int, repeat: int
+) -> tuple[Peer, float]:
+    """Run scanpy in its own environment; return it, and the largest relative difference."""
+    inputs = {"X": matrix.values, "S": S}
+    peer = run_peer(python, "scanpy", "gearys_c", inputs, repeat=repeat, threads=threads)
+    return peer, float(np.abs(geary(matrix, S) / peer.found["score"] - 1).max())
 
 
 def medians(seconds: list[Times]) -> Times:
@@ -142,26 +125,24 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--repeat", type=int, default=3)
     given = parser.parse_args()
-    sys.path.insert(0, str(Path(__file__).parents[2]))
     with tempfile.TemporaryDirectory() as name:
         matrix, S = make(Path(name), given.cells, given.genes)
         filled = matrix.values.nnz / (given.cells * given.genes)
         times = ours(matrix, S, given.threads, given.repeat)
-        facts, expected = theirs(given.scanpy, Path(name), matrix, S, given)
-    apart = np.abs(geary(matrix, S) / expected - 1).max()
-    reference = medians(facts["seconds"])
+        peer, apart = theirs(given.scanpy, matrix, S, given.threads, given.repeat)
     print(
         f"{platform.machine()}, {given.threads} threads, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}; "
-        f"scanpy {facts['scanpy']} with numba {facts['numba']}\n"
+        f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}\n"
     )
     print(
         f"| {given.cells:,} cells x {given.genes:,} genes, {filled:.1%} filled, "
         f"{S.nnz / given.cells:.0f} neighbours | time | ratio | processor | ratio |\n"
         "|---|---|---|---|---|"
     )
-    for method, seconds in {"scanpy.metrics.gearys_c": facts["seconds"], **times}.items():
-        mine = medians(seconds)
+    reference = (peer.wall, peer.processor)
+    rows = {f"gearys_c of {peer.name}": reference}
+    rows |= {method: medians(seconds) for method, seconds in times.items()}
+    for method, mine in rows.items():
         cells = [f"{t:.2f} s | {r / t:.1f}" for t, r in zip(mine, reference)]
         print(f"| {method} | {' | '.join(cells)} |")
     print(f"\nLargest relative difference of Geary's C: {apart:.1e}")

@@ -1,0 +1,38 @@
+"""Functions of scanpy, timed in its own environment."""
+
+import warnings
+
+import numpy as np
+from common import main
+from scipy import sparse
+
+warnings.simplefilter("ignore")
+
+import scanpy  # noqa: E402
+
+
+def gearys_c(given, options):
+    """Geary's C of every gene; X is genes x cells."""
+    X, S = sparse.csr_matrix(given["X"]), sparse.csr_matrix(given["S"])
+    scanpy.metrics.gearys_c(S, X[:20])  # compiles
+    return lambda: scanpy.metrics.gearys_c(S, X), lambda found: {"score": found}
+
+
+def variable_genes(given, options):
+    """Mean and dispersion of every gene, as `highly_variable_genes` finds them by default.
+
+    Its default flavor expects log1p of the counts, and takes the variance of their expm1.
+    """
+    data = scanpy.AnnData(sparse.csr_matrix(given["X"].T).astype(np.float32))
+    scanpy.pp.log1p(data)
+    scanpy.pp.highly_variable_genes(data[:, :20], inplace=False)  # compiles
+
+    def results(table):
+        mean = np.expm1(table["means"].to_numpy())
+        return {"mean": mean, "variance": np.exp(table["dispersions"].to_numpy()) * mean}
+
+    return lambda: scanpy.pp.highly_variable_genes(data, inplace=False), results
+
+
+if __name__ == "__main__":
+    main("scanpy", {"gearys_c": gearys_c, "highly_variable_genes": variable_genes})

@@ -1,0 +1,39 @@
+"""How long the stages of a ranking take, inside of a fresh process."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks.processes import ONE_THREAD, printed
+
+STAGES = ("imports", "opening", "graph", "scoring")
+CODE = """
+import json, sys, time
+marks = [time.perf_counter()]
+def mark():
+    marks.append(time.perf_counter())
+from sfs_cli.config import RankConfig
+from sfs_cli.jobs.opening import opened_work
+from sfs_cli.jobs.scoring import make_work_graph, solve
+from sfs_cli.logs import Messages
+silent = Messages(verbosity=-1)
+config = RankConfig(sys.argv[1], **json.loads(sys.argv[2]))
+mark()
+with opened_work(config, silent) as (work, _):
+    mark()
+    graph = make_work_graph(work, silent)
+    mark()
+    solve(work, graph.similarity if graph else None, silent)
+    mark()
+print(json.dumps([b - a for a, b in zip(marks, marks[1:])]))
+"""
+
+
+def stages(matrix: Path, **options: Any) -> dict[str, float]:
+    """Return the seconds of each stage of a ranking; options are those of `RankConfig`."""
+    environment = os.environ | ONE_THREAD
+    line = printed(CODE, matrix, json.dumps(options), environment=environment)
+    return dict(zip(STAGES, json.loads(line)))
