@@ -99,6 +99,17 @@ GRAPH = section(
     ),
     option("--edge-weights", metavar="[rbf|binary]", help="Of knn edges.  [default: rbf]"),
     option("--beta", type=float, metavar="B", help="Time of the diffusion.  [default: 1]"),
+    option(
+        "--components",
+        metavar="K or none",
+        help="knn, geodesic, diffusion: search neighbours among the first K principal components, "
+        "or among all features.  [default: none; 50 above 50,000 samples]",
+    ),
+    option(
+        "--variable-genes",
+        metavar="G or all",
+        help="Make the components of the G genes that vary most for their mean.  [default: 2000]",
+    ),
 )
 
 SOURCES = section(
@@ -190,15 +201,18 @@ def command(
     sfs rank --config run.yaml
     """
     from sfs_cli.errors import UsageError
-    from sfs_cli.jobs import plan_run, rank_run
 
     messages = options.messages(quiet, verbose, log_file)
     config = options.configured(ctx, given, config_file)
     if dry_run and as_json:
         raise UsageError("--json has no effect on --dry-run", hint="leave one of them out")
     if dry_run:
+        from sfs_cli.jobs import plan_run
+
         click.echo(plan_run.plan(config, messages, None, as_json=False), nl=False)
         return
+    from sfs_cli.jobs import rank_run
+
     content = rank_run.run(config, messages, as_json=as_json)
     if content:
         with click.open_file("-", "wb") as stdout:

@@ -16,7 +16,9 @@ from sfs_cli.graph.options import (
     ALL_GRAPH_OPTIONS,
     GRAPH_OPTIONS,
     LABEL_GRAPHS,
+    REDUCING,
     SIMILARITIES,
+    check_reduction,
     parse_bandwidth,
     takers,
 )
@@ -93,6 +95,8 @@ class RankConfig:
     bandwidth: str | None = None
     edge_weights: str | None = None
     beta: float | None = None
+    components: str | int | None = None
+    variable_genes: str | int | None = None
     out: str | None = None
     format: str = "tsv"
     digits: int = 10
@@ -111,6 +115,9 @@ class RankConfig:
     on_no_convergence: str = "warn"
 
     def __post_init__(self) -> None:
+        for option in REDUCING:
+            if isinstance(getattr(self, option), int):  # one form, of files and command lines too
+                object.__setattr__(self, option, str(getattr(self, option)))
         self._check_choices()
         self._check_graph()
         self._check_method()
@@ -183,6 +190,7 @@ class RankConfig:
             raise UsageError(f"--definition {self.definition} is not known", hint="give 1 or 3")
         if self.bandwidth is not None:
             parse_bandwidth(self.bandwidth)
+        check_reduction(self.components, self.variable_genes)
         if self.time_limit is not None:
             parse_duration(self.time_limit)
         if self.resume and self.out is None:

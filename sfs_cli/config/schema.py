@@ -12,6 +12,7 @@ from sfs_cli.config.rank import ON_SOURCES, RankConfig
 from sfs_cli.config.schema_values import (
     ABOVE_ZERO,
     BANDWIDTH,
+    COUNTS,
     NUMBER,
     Schema,
     any_of,
@@ -84,6 +85,7 @@ _SPECIAL: dict[str, Schema] = {
     ),
     "similarity": any_of({"enum": list(SIMILARITIES)}, {"type": "string", "pattern": "^obsp:."}),
     "bandwidth": words(BANDWIDTH),
+    **COUNTS,
     "definition": {"enum": list(DEFINITIONS)},
     "executor": {"type": "string", "pattern": f"^({EXECUTOR})$"},
     "time_limit": any_of(

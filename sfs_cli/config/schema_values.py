@@ -7,6 +7,7 @@ from typing import Any
 
 from sfs_cli.config.choices import LEAST, MOST, POSITIVE
 from sfs_cli.config.typed import LISTS
+from sfs_cli.graph.options import ALL_GENES, COUNT, NO_COMPONENTS
 
 Schema = dict[str, Any]
 
@@ -28,6 +29,11 @@ def words(known: Iterable[str]) -> Schema:
     if "NUMBER" in known:
         parts += [{"type": "number", "exclusiveMinimum": 0}, _text(ABOVE_ZERO)]
     return any_of(*parts)
+
+
+def count_or(word: str) -> Schema:
+    """Return the schema of a whole number above zero, or of a word in its place."""
+    return any_of({"enum": [word]}, {"type": "integer", "minimum": 1}, _text(COUNT))
 
 
 def any_of(*parts: Schema) -> Schema:
@@ -56,3 +62,7 @@ def of_type(option: str, kind: type) -> Schema:
 
 def _text(pattern: str) -> Schema:
     return {"type": "string", "pattern": f"^{pattern}$"}
+
+
+COUNTS = {"components": count_or(NO_COMPONENTS), "variable_genes": count_or(ALL_GENES)}
+"""Schemas of whole numbers that a word may stand for."""

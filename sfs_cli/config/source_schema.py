@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfs_cli.config.choices import CHOICES
-from sfs_cli.config.schema_values import BANDWIDTH, TEXT, Schema, any_of, of_type, words
+from sfs_cli.config.schema_values import BANDWIDTH, COUNTS, TEXT, Schema, any_of, of_type, words
 from sfs_cli.config.typed import SOURCE_TYPES, key_of
 from sfs_cli.graph.options import LABEL_GRAPHS, SIMILARITIES
 from sfs_cli.sources.spec import FROM_DISTANCES, KINDS, OPTIONS, WITHOUT_PATH
@@ -40,6 +40,8 @@ _HELP = {
     "neighbors": "Nearest neighbours.",
     "edge_weights": "Of knn edges.",
     "beta": "Time of the diffusion.",
+    "components": "Principal components that neighbours are searched in, or none.",
+    "variable_genes": "Features, of those that vary most, that components are made of, or all.",
     "rows": "What a row of the file is.",
     "layer": "Layer of an h5ad to read in place of X.",
     "min_score": "Edges with a lower score are left out.",
@@ -93,6 +95,8 @@ def _option(option: str, kind: str) -> Schema:
         return {"enum": ["symbol", "id"]}
     if option == "bandwidth":
         return words(BANDWIDTH)
+    if option in COUNTS:
+        return COUNTS[option]
     if option in CHOICES:
         return any_of({"enum": list(CHOICES[option])})
     return of_type(option, SOURCE_TYPES[option])

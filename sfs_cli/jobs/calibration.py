@@ -5,17 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from sfs_cli.compute import passes
+from sfs_cli.compute.centred_blocks import by_sample, product, read_centred
 from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.principal import OVERSAMPLING
 from sfs_cli.compute.spans import Span
 from sfs_cli.config import RankConfig
 from sfs_cli.graph import kernels, neighbors
-from sfs_cli.graph.options import DEFAULT_NEIGHBORS, GraphOptions
+from sfs_cli.graph.options import (
+    DEFAULT_COMPONENTS,
+    DEFAULT_NEIGHBORS,
+    NEIGHBOUR_GRAPHS,
+    GraphOptions,
+    parse_components,
+)
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
 from sfs_cli.io.writers import ranking_bytes
 from sfs_cli.jobs.graph import graph_options
@@ -24,10 +32,11 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Context
 from sfs_cli.methods.catalog import METHODS
 from sfs_cli.ranking.table import rank_features
-from sfs_cli.sources.neighbours import DENSE_DISTANCES, PANEL, SAMPLED_PAIRS
+from sfs_cli.sources.neighbours import DENSE_DISTANCES, PANEL, SAMPLED_PAIRS, approximates
 from sfs_cli.sources.request import GraphRequest
 from sfs_cli.sources.sample_graph import sample_graph
 from sfs_cli.store.matrix import DenseMatrix, Ids, Matrix
+from sfs_cli.store.nonzeros import NonZeroSource
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.transforms import parse
 from sfs_cli.store.view import FeatureView
@@ -40,6 +49,8 @@ SIDE = 512
 """Samples at most of the dense graph that is timed for those of many."""
 THIN = 16
 """Columns of the products of a solver."""
+DESCENT_SECONDS = 1e-4
+"""Of an approximate search, for each sample: a guess from one machine."""
 ROWS = 20_000
 """Rows of a ranking whose writing is timed."""
 
@@ -100,13 +111,18 @@ def calibrate(
     codes = np.arange(plan.n_samples) % 2
     similarity, fixed = None, 0.0
     if graph is not None or "gram" in kinds:
-        gram = _seconds(lambda: passes.gram(_exact(engine, graph)))
-        found["gram"] = gram * scale
+        gram = 0.0
+        if plan.n_samples <= DENSE_DISTANCES or "gram" in kinds:
+            gram = _seconds(lambda: passes.gram(_exact(engine, graph)))
+            found["gram"] = gram * scale
         similarity, fixed = _graph(config, engine, codes, graph, gram)
     if "pairs" in kinds:
         found["pairs"] = _seconds(lambda: _pairs(engine)) * scale
     if "panels" in kinds:
         found["panels"] = _panels(engine, plan) * scale
+    if "components" in kinds:
+        width = (parse_components(config.components or DEFAULT_COMPONENTS) or 0) + OVERSAMPLING
+        found["components"] = _components(engine, plan, width) * scale
     if "score" in kinds:
         prepared, seconds = _score(config, engine, codes, similarity)
         fixed, found["score"] = fixed + prepared, seconds * scale
@@ -163,7 +179,8 @@ def _graph(
     name = graph if graph is not None and graph in _MADE else "rbf"
     if n <= DENSE_DISTANCES:
         asked = graph_options(config)
-        options = replace(asked, name=name) if name == graph else GraphOptions(name)
+        all_features = replace(asked, name=name, components=None, variable_genes=None)
+        options = all_features if name == graph else GraphOptions(name)
         quiet = Messages(verbosity=-1)
         request = GraphRequest(options, engine, codes, 1 << 62, quiet, ["a", "b"])
         start = time.perf_counter()
@@ -173,7 +190,8 @@ def _graph(
         k = config.neighbors or DEFAULT_NEIGHBORS
         rng = np.random.default_rng(0)
         indices = (np.arange(n)[:, None] + rng.integers(1, n, (n, k))) % n
-        return neighbors.knn_similarity(indices, np.ones((n, k)), 1.0), 0.0
+        descent = DESCENT_SECONDS * n if approximates(n) and name in NEIGHBOUR_GRAPHS else 0.0
+        return neighbors.knn_similarity(indices, np.ones((n, k)), 1.0), descent
     values = np.random.default_rng(0).standard_normal((SIDE, SIDE))
     start = time.perf_counter()
     d2 = kernels.squared_distances(values @ values.T)
@@ -221,6 +239,17 @@ def _score(
     prepared = time.perf_counter() - start
     engine.columns(lambda block: scorer.score_block(block)[:2], scorer.dtype)  # warms up
     return prepared, _seconds(lambda: engine.columns(scorer.score_block, scorer.dtype))
+
+
+def _components(engine: Engine, plan: Plan, width: int) -> float:
+    """Return the seconds of multiplying the sample by `width` of its features."""
+    source = cast(PreparedMatrix, engine.source)
+    if source.keeps_zeros:
+        engine = replace(engine, source=NonZeroSource(source))
+    rows = min(width, source.n_features)
+    own, whole = by_sample(*read_centred(engine, Span(0, rows))), Span(0, source.n_features)
+    wall = _seconds(lambda: product(*read_centred(engine, whole), *own))
+    return wall * width / rows / plan.workers
 
 
 def _product(engine: Engine) -> None:

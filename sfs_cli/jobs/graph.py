@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.config import RankConfig
-from sfs_cli.graph.options import DENSE_SAMPLES, GraphOptions
+from sfs_cli.graph.options import SIMILARITIES, GraphOptions, default_similarity
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     SparseSimilarity,
@@ -17,6 +17,7 @@ from sfs_cli.graph.similarity import (
     check_similarity,
 )
 from sfs_cli.sources.given import open_given
+from sfs_cli.sources.reduction import Reduction, reduction_of
 from sfs_cli.sources.request import GraphRequest
 from sfs_cli.sources.sample_graph import Graph, sample_graph
 
@@ -31,9 +32,8 @@ def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
         return config.similarity
     if config.graph is not None:
         return config.graph
-    if n <= DENSE_SAMPLES:
-        return "rbf"
-    return "obsp:connectivities" if "connectivities" in graphs else "knn"
+    default = default_similarity(n)
+    return "obsp:connectivities" if default == "knn" and "connectivities" in graphs else default
 
 
 def make_graph(
@@ -61,15 +61,44 @@ def make_graph(
     """
     name = default_graph(config, request.n, graphs)
     ids = request.source.ids.samples
+    # options that were given without a similarity are checked against the default
+    asked = config if name == "file" else replace(config, similarity=name)
     if name == "file" or name.startswith("obsp:"):
         graph = given_graph(config, name, ids)
     else:
-        # options that were given without a similarity are checked against the default
-        options = graph_options(replace(config, similarity=name))
-        graph = sample_graph(replace(request, options=options))
+        graph = sample_graph(replace(request, options=graph_options(asked)))
     if not kernel:
         check_degrees(graph.similarity, ids, _origin(config, name))
     return graph
+
+
+def reductions(config: RankConfig, name: str | None, n: int, m: int) -> list[tuple[str, Reduction]]:
+    """Return the components that neighbours are searched among, where graphs take some.
+
+    Those of a source that is the matrix come with its name, that of the run with none. What other
+    sources are made of is known when they are read.
+
+    Parameters
+    ----------
+    config : RankConfig
+        What is asked for.
+    name : str, optional
+        The graph, as `default_graph` names it.
+    n, m : int
+        Samples and features.
+    """
+    asked: list[tuple[str, GraphOptions]] = []
+    if name == "sources":
+        default = default_similarity(n)
+        targets = [source for source in config.source if source.kind == "target"]
+        asked = [(s.name, replace(s.graph, name=s.graph.name or default)) for s in targets]
+    elif name in SIMILARITIES:
+        asked = [("", replace(graph_options(config), name=name))]
+    found = [
+        (source, reduction_of(options, n, m, f"source {source}: " if source else "--"))
+        for source, options in asked
+    ]
+    return [(source, reduced) for source, reduced in found if reduced is not None]
 
 
 def graph_options(config: RankConfig) -> GraphOptions:
@@ -80,6 +109,8 @@ def graph_options(config: RankConfig) -> GraphOptions:
         config.neighbors,
         config.edge_weights,
         config.beta,
+        config.components,
+        config.variable_genes,
     )
 
 

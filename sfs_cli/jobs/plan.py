@@ -15,7 +15,12 @@ BUFFERS = 5
 SERIES_BUFFERS = 12
 """Those where a series or an iteration takes the place of a matrix: its terms, and transposes."""
 SQUARES = 4
-"""Arrays of the shape of a dense sample graph: products, distances, weights, operator."""
+"""Arrays of the shape of a dense sample graph: products, distances, weights, operator; before, the
+sums of products that wait for each other."""
+DOUBLE_SQUARES = 2
+"""Those that finished tasks take, beside one for each worker, where their sums are in float64."""
+SENT_SQUARES = 3
+"""Those of a worker in another process, which adds up several blocks and sends the sum."""
 ID_BYTES = 40
 """An id, where ids are not read yet."""
 FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240}
@@ -68,6 +73,8 @@ def make_plan(
     squares: int = SQUARES,
     buffers: int = BUFFERS,
     panel: int = 0,
+    held: int = 0,
+    sums: int = 1,
     feature_bytes: int = ID_BYTES + FEATURE_BYTES["score"],
 ) -> Plan:
     """Fit a run into memory, with fewer workers where it must.
@@ -91,7 +98,11 @@ def make_plan(
     buffers : int
         Blocks of a worker.
     panel : int
-        Bytes of distances that a worker holds, where neighbours are searched in panels.
+        Bytes that a worker holds to find neighbours: distances, sums of components.
+    held : int
+        Bytes of the principal components, where neighbours are searched among those.
+    sums : int
+        n x n arrays of a worker that sums products.
     feature_bytes : int
         Bytes for every feature, its id included.
 
@@ -104,8 +115,10 @@ def make_plan(
     size = min(m, block_size or block_features(n, dtype.itemsize))
     block = buffers * size * n * 8
     square = n * n * 8 if dense_graph else 0
-    fixed = squares * square + feature_bytes * m
-    each = block + panel + (square if distances else 0)
+    summed = square if distances else 0
+    graph = squares * square + held + (DOUBLE_SQUARES * summed if dtype.itemsize == 8 else 0)
+    fixed = graph + feature_bytes * m
+    each = block + panel + sums * summed
     workers = min(threads, max(1, -(-m // size)))
     while workers > 1 and fixed + each * workers > memory:
         workers -= 1
@@ -120,7 +133,7 @@ def make_plan(
         )
     parts = {
         "features": feature_bytes * m,
-        "graph": squares * square,
+        "graph": graph,
         "threads": each * workers,
     }
     return Plan(n, m, dtype, size, workers, 1 + int(distances), needed, parts)

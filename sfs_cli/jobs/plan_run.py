@@ -13,7 +13,7 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.compute.memory import format_size
-from sfs_cli.compute.parts import MAX_CHUNKS
+from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.config import RankConfig
 from sfs_cli.config.durations import parse_duration
 from sfs_cli.io.lines import count_lines
@@ -97,7 +97,7 @@ def plan(config: RankConfig, messages: Messages, wall_time: str | None, as_json:
     graph = None
     if "graph" in needed(config):
         graph = default_graph(config, shape.n, shape.graphs)
-    passes = passes_of(config, shape.n, graph)
+    passes = passes_of(config, shape.n, shape.m, graph)
     timed = calibrate(config, made, shape.matrix, graph, {each.kind for each in passes})
     facts = _facts(config, shape, made, passes, timed, memory)
     if limit is not None:
@@ -152,7 +152,8 @@ def _facts(
 ) -> dict[str, Any]:
     size = shape.n * shape.m * shape.stored.itemsize
     rows = [
-        asdict(each) | {"bytes": each.times * size, "seconds": each.times * timed.passes[each.kind]}
+        asdict(each)
+        | {"bytes": round(each.times * each.part * size), "seconds": _seconds(each, timed)}
         for each in passes
     ]
     seconds = {
@@ -185,6 +186,10 @@ def _facts(
     }
 
 
+def _seconds(each: Pass, timed: Timed) -> float:
+    return each.times * each.part * timed.passes[each.kind]
+
+
 def _shards(
     config: RankConfig,
     made: Plan,
@@ -194,8 +199,8 @@ def _shards(
     limit: float,
 ) -> dict[str, Any]:
     """Return how many shards finish each of their jobs within a wall time."""
-    shared = [each.times * timed.passes[each.kind] for each in passes if each.split]
-    alone = sum(each.times * timed.passes[each.kind] for each in passes if not each.split)
+    shared = [_seconds(each, timed) for each in passes if each.split]
+    alone = sum(_seconds(each, timed) for each in passes if not each.split)
     most = min(MAX_CHUNKS, -(-made.n_features // made.block_size))
     free = MARGIN * limit - START
     count = max(1, math.ceil(sum(shared) / free)) if free > 0 else most

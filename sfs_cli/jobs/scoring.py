@@ -108,6 +108,7 @@ def solve(work: Work, similarity: Similarity | None, messages: Messages) -> Solu
         engine=work.engine,
         memory=work.memory,
         seed=work.config.seed,
+        exact=work.source.exact,
         tell=messages.detail,
     )
     run = work.method.load("solve")

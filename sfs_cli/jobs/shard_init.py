@@ -10,11 +10,11 @@ from sfs_cli.compute.parts import PartsMissingError
 from sfs_cli.compute.shards import ScatterEndError, ShardFolder
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted
-from sfs_cli.graph.options import SIMILARITIES
+from sfs_cli.graph.options import NEIGHBOUR_GRAPHS, SIMILARITIES
 from sfs_cli.io.atomic import replacing
 from sfs_cli.io.lock import Lock
 from sfs_cli.jobs.claim import claimed
-from sfs_cli.jobs.graph import default_graph
+from sfs_cli.jobs.graph import default_graph, reductions
 from sfs_cli.jobs.kept_matrix import KeptMatrix
 from sfs_cli.jobs.opening import Kept, memory_budget, opened_work
 from sfs_cli.jobs.outputs import describe_inputs
@@ -128,6 +128,8 @@ def _count_passes(config: RankConfig, matrix: KeptMatrix) -> int | None:
     name = default_graph(config, n, opened.graphs)
     if name not in SIMILARITIES or name == "label":
         return steps + scoring
-    if n > DENSE_DISTANCES and name in ("knn", "geodesic", "diffusion"):
+    if n > DENSE_DISTANCES and name in NEIGHBOUR_GRAPHS:
+        return None
+    if reductions(config, name, n, opened.matrix.n_features):
         return None
     return steps + 1 + scoring

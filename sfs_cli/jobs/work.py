@@ -10,15 +10,17 @@ import numpy as np
 
 from sfs_cli.compute.parts import PartFolder
 from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.principal import room
 from sfs_cli.config import RankConfig
-from sfs_cli.graph.options import DENSE_SAMPLES
+from sfs_cli.graph.options import DEFAULT_NEIGHBORS, DENSE_SAMPLES, NEIGHBOUR_GRAPHS
 from sfs_cli.jobs import inputs, samples
 from sfs_cli.jobs.executors import Start
-from sfs_cli.jobs.graph import default_graph
+from sfs_cli.jobs.graph import default_graph, reductions
 from sfs_cli.jobs.plan import (
     BUFFERS,
     FEATURE_BYTES,
     ID_BYTES,
+    SENT_SQUARES,
     SERIES_BUFFERS,
     SQUARES,
     Plan,
@@ -29,14 +31,18 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.catalog import METHODS
 from sfs_cli.methods.entry import Method
 from sfs_cli.sources.base import Source
-from sfs_cli.sources.neighbours import DENSE_DISTANCES, PANEL, PANEL_COPIES
+from sfs_cli.sources.neighbours import (
+    DENSE_DISTANCES,
+    PANEL,
+    PANEL_COPIES,
+    approximate_room,
+    approximates,
+)
 from sfs_cli.store.feature_ids import FeatureIds
 from sfs_cli.store.prepared import PreparedMatrix
 
 MEASURED = ("profile", "target", "genes", "interactions")
 """Kinds of sources that are made of measurements of the samples."""
-PANELLED = ("knn", "geodesic", "diffusion")
-"""Similarities made from nearest neighbours."""
 SPARSE_GRAPHS = ("knn", "relieff", "label")
 """Similarities that are no n x n arrays."""
 
@@ -239,21 +245,43 @@ def plan_shape(
     given = name is not None and (name == "file" or name.startswith("obsp:"))
     sparse = name in SPARSE_GRAPHS or (name == "sources" and _sparse_sources(config, n))
     dense = name is not None and not sparse and not given
+    sums, held = _components(config, name, n, m)
     searched = name in ("knn", "relieff") and (name == "relieff" or n <= DENSE_DISTANCES)
     return make_plan(
         n,
         m,
         stored,
         dense_graph=dense or searched,  # of all distances, for a while
+        # components, too, take one pass over all features: to find those that vary most
         distances=name is not None and name not in ("label", "sources") and not given,
         threads=thread_count(config.threads),
         memory=memory,
         block_size=config.block_size,
         squares=SQUARES + _kept_squares(config),
         buffers=SERIES_BUFFERS if _takes_series(config, dense) else BUFFERS,
-        panel=0 if searched or name not in PANELLED else PANEL_COPIES * 8 * PANEL * n,
+        panel=max(
+            PANEL_COPIES * 8 * PANEL * n
+            if name in NEIGHBOUR_GRAPHS and not searched and not approximates(n)
+            else 0,
+            sums,
+        ),
+        held=held,
+        sums=1 if config.executor == "local" else SENT_SQUARES,
         feature_bytes=id_bytes + FEATURE_BYTES[_kind(config)],
     )
+
+
+def _components(config: RankConfig, name: str | None, n: int, m: int) -> tuple[int, int]:
+    """Return the bytes of a worker, and of all, that principal components and a search take."""
+    counts = [reduced.components for _, reduced in reductions(config, name, n, m)]
+    width = max(counts, default=m)
+    searched = name in NEIGHBOUR_GRAPHS and approximates(n)
+    k = config.neighbors or DEFAULT_NEIGHBORS
+    search = approximate_room(n, width, k) if searched else 0
+    if not counts:
+        return 0, search
+    fixed = room(n, width, 0)
+    return room(n, width, 1) - fixed, max(fixed, search + 8 * n * width)
 
 
 def _kept_squares(config: RankConfig) -> int:

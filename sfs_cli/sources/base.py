@@ -14,7 +14,7 @@ from sfs_cli.compute.parts import PartFolder
 from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.spans import arithmetic_dtype
 from sfs_cli.errors import InputError, located
-from sfs_cli.graph.options import DENSE_SAMPLES
+from sfs_cli.graph.options import default_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.sources.request import GraphRequest
 from sfs_cli.sources.sample_graph import Graph, sample_graph
@@ -175,7 +175,7 @@ def graph_of(
     n = prepared.n_samples
     options = spec.graph
     if not options.name:
-        options = replace(options, name="rbf" if n <= DENSE_SAMPLES else "knn")
+        options = replace(options, name=default_similarity(n))
     codes, classes = _codes(target, prepared.ids.samples)
     request = GraphRequest(
         options,

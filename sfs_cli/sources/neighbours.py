@@ -22,6 +22,10 @@ PANEL = 512
 """Samples whose distances to all others a worker holds."""
 APPROXIMATE_ABOVE = 50_000
 """More samples than this are searched approximately, where the extra is installed."""
+COPIES = 3
+"""Copies of the values, in float32, that an approximate search holds."""
+CANDIDATE_BYTES = 24
+"""Bytes of each candidate that it holds for each sample, as measured."""
 SAMPLED_PAIRS = 65_536
 BRACKET = 0.012
 """Half-width, in quantiles, of where the median of all pairs is looked for: six deviations."""
@@ -76,10 +80,24 @@ def find_neighbours(request: GraphRequest, weighted: bool) -> Neighbours:
     return _by_panels(request, k, weighted)
 
 
-def _has_pynndescent(messages: Messages) -> bool:
+def approximates(n: int) -> bool:
+    """Tell whether the neighbours of so many samples are searched approximately."""
+    return n > APPROXIMATE_ABOVE and _is_installed()
+
+
+def approximate_room(n: int, width: int, k: int) -> int:
+    """Return the bytes that an approximate search of k neighbours takes, in `width` dimensions."""
+    return n * (COPIES * 4 * width + CANDIDATE_BYTES * (neighbors.SEARCH_WIDTH * k + 1))
+
+
+def _is_installed() -> bool:
     from importlib.util import find_spec
 
-    if find_spec("pynndescent") is not None:
+    return find_spec("pynndescent") is not None
+
+
+def _has_pynndescent(messages: Messages) -> bool:
+    if _is_installed():
         return True
     messages.warn(
         "an exact search of the neighbours of so many samples takes long; the extra "
@@ -188,10 +206,11 @@ def _median_between(below: int, inside: np.ndarray, n: int) -> float:
 def _approximate(request: GraphRequest, k: int, weighted: bool) -> Neighbours:
     """Search with nearest-neighbour descent, on all samples in memory."""
     n, m = request.n, request.source.n_features
-    if 3 * 4 * n * m > request.memory:
+    needed = approximate_room(n, m, k)
+    if needed > request.memory:
         raise OutOfMemoryError(
             f"an approximate search of {n:,} samples x {m:,} features needs "
-            f"{3 * 4 * n * m / 2**30:.1f} GiB",
+            f"{needed / 2**30:.1f} GiB",
             where=f"--memory allows {request.memory / 2**30:.1f} GiB",
             hint="raise --memory, select features first, or give a graph that is made already "
             "(--similarity obsp:KEY or --similarity-file)",

@@ -125,14 +125,19 @@ def bandwidth_of(request: GraphRequest, d2: np.ndarray) -> float | np.ndarray:
     """
     asked = parse_bandwidth(request.options.bandwidth or "median")
     if not d2.any():
-        raise InputError(
-            f"all samples are alike: each of the {request.source.n_features:,} features is "
-            "constant, zero or left out for missing values",
-            where=request.where,
-            hint="check that values differ between samples (and --rows, --transform, --missing)",
-        )
+        raise samples_alike(request)
     if asked == "median":
         return kernels.median_bandwidth(d2)
     if asked == "self-tuning":
         return kernels.self_tuning_bandwidths(d2)
     return float(asked)
+
+
+def samples_alike(request: GraphRequest) -> InputError:
+    """Return the refusal of samples that do not differ."""
+    return InputError(
+        f"all samples are alike: each of the {request.source.n_features:,} features is "
+        "constant, zero or left out for missing values",
+        where=request.where,
+        hint="check that values differ between samples (and --rows, --transform, --missing)",
+    )

@@ -12,6 +12,7 @@ from sfs_cli.graph import kernels, neighbors
 from sfs_cli.graph.options import DEFAULT_BETA, DEFAULT_NEIGHBORS
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from sfs_cli.sources.neighbours import find_neighbours
+from sfs_cli.sources.reduction import reduced
 from sfs_cli.sources.request import GraphRequest, bandwidth_of, distances
 
 
@@ -64,20 +65,23 @@ def _bandwidth_facts(request: GraphRequest, delta: float | np.ndarray | None) ->
 
 
 def _knn(request: GraphRequest) -> Graph:
+    request, space = reduced(request)
     weight = request.options.edge_weights or "rbf"
     found = find_neighbours(request, weighted=weight == "rbf")
     similarity = neighbors.knn_similarity(
         found.indices, found.d2, found.bandwidth, cast(Any, weight)
     )
     facts = found.facts | _bandwidth_facts(request, found.bandwidth)
-    return Graph(similarity, facts | {"edges": similarity.matrix.nnz // 2})
+    return Graph(similarity, space | facts | {"edges": similarity.matrix.nnz // 2})
 
 
 def _geodesic(request: GraphRequest) -> Graph:
     from sfs_cli.graph.geodesic import geodesic_similarity
 
+    request, space = reduced(request)
     found = find_neighbours(request, weighted=False)
-    return Graph(geodesic_similarity(neighbors.knn_lengths(found.indices, found.d2)), found.facts)
+    lengths = neighbors.knn_lengths(found.indices, found.d2)
+    return Graph(geodesic_similarity(lengths), space | found.facts)
 
 
 def _diffusion(request: GraphRequest) -> Graph:

@@ -15,12 +15,16 @@ from sfs_cli.graph.options import (
     ALL_GRAPH_OPTIONS,
     GRAPH_OPTIONS,
     LABEL_GRAPHS,
+    REDUCING,
     SIMILARITIES,
     GraphOptions,
+    check_reduction,
     parse_bandwidth,
 )
 
 _GRAPH = ("similarity", *ALL_GRAPH_OPTIONS)
+_DISTANCES = tuple(option for option in _GRAPH if option not in REDUCING)
+"""Options of graphs that are made of given distances: there are no features to reduce."""
 _VALUES = ("transform", "missing")
 KINDS: dict[str, tuple[str, ...]] = {
     "profile": (*_VALUES, *_GRAPH, "rows", "layer"),
@@ -29,8 +33,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "hierarchy": (),
     "genes": (*_VALUES, *_GRAPH, "evidence", "ids", "id_map"),
     "interactions": (*_VALUES, *_GRAPH, "min_score", "seeds", "id_map"),
-    "feature-similarity": (*_VALUES, *_GRAPH, "min_score", "id_map"),
-    "terms": (*_VALUES, *_GRAPH, "evidence", "ids", "id_map"),
+    "feature-similarity": (*_VALUES, *_DISTANCES, "min_score", "id_map"),
+    "terms": (*_VALUES, *_DISTANCES, "evidence", "ids", "id_map"),
     "similarity": (),
 }
 """The kinds of sources, and the options that each takes."""
@@ -60,7 +64,7 @@ class SourceSpec:
         How much it counts.
     transform, missing : str, optional
         As of the matrix, for this source alone.
-    similarity, bandwidth, neighbors, edge_weights, beta
+    similarity, bandwidth, neighbors, edge_weights, beta, components, variable_genes
         How samples are compared.
     rows, layer : str, optional
         How the profile is read.
@@ -87,6 +91,8 @@ class SourceSpec:
     neighbors: int | None = None
     edge_weights: str | None = None
     beta: float | None = None
+    components: str | None = None
+    variable_genes: str | None = None
     rows: str | None = None
     layer: str | None = None
     min_score: float | None = None
@@ -120,7 +126,13 @@ class SourceSpec:
     def graph(self) -> GraphOptions:
         """How samples are compared, where that is asked for."""
         return GraphOptions(
-            self.similarity or "", self.bandwidth, self.neighbors, self.edge_weights, self.beta
+            self.similarity or "",
+            self.bandwidth,
+            self.neighbors,
+            self.edge_weights,
+            self.beta,
+            self.components,
+            self.variable_genes,
         )
 
     @property
@@ -163,11 +175,12 @@ class SourceSpec:
         self._one_of("edge_weights", ("rbf", "binary"))
         known = FROM_DISTANCES if self.kind in _MAHALANOBIS else SIMILARITIES
         self._one_of("similarity", tuple(s for s in known if s != "label"))
-        if self.bandwidth is not None:
-            try:
+        try:
+            check_reduction(self.components, self.variable_genes)
+            if self.bandwidth is not None:
                 parse_bandwidth(self.bandwidth)
-            except UsageError as error:
-                raise self.error(error.what.removeprefix("--"), str(error.hint)) from None
+        except UsageError as error:
+            raise self.error(error.what.replace("--", ""), str(error.hint)) from None
         if self.neighbors is not None and self.neighbors < 1:
             raise self.error(f"neighbors={self.neighbors} is too small", "give 1 or more")
         if self.beta is not None and not 0 < self.beta < float("inf"):

@@ -30,6 +30,28 @@ WITHOUT_EFFECT = [
     ),
     option("--neighbors without a similarity", "no effect|needs; knn", "--neighbors", "3"),
     option("--beta with knn", "diffusion", "--similarity", "knn", "--beta", "2"),
+    option(
+        "--components with rbf",
+        "--components; no effect; knn, geodesic, diffusion",
+        *("--similarity", "rbf", "--components", "3"),
+    ),
+    option(
+        "--variable-genes with label",
+        "no effect; knn",
+        *("--labels", "LABELS", "--similarity", "label", "--variable-genes", "3"),
+    ),
+    option(
+        "--variable-genes without components",
+        "no effect without --components; above 50,000 samples",
+        *("--similarity", "knn", "--neighbors", "3", "--variable-genes", "4"),
+    ),
+    option(
+        "--variable-genes with --components none",
+        "no effect on --components none; leave one",
+        *("--similarity", "knn", "--components", "none", "--variable-genes", "4"),
+        name="--variable-genes",
+    ),
+    option("--components on sources", "a source", "--source", "x=target:", "--components", "3"),
     option("--edge-weights alone", "--similarity; knn", "--edge-weights", "binary"),
     option(
         "--bandwidth with binary edges",
@@ -74,6 +96,14 @@ NUMBERS = [
     option("--beta -1", "-1; positive", "--similarity", "diffusion", "--beta", "-1"),
     option("--beta nan", "nan", "--similarity", "diffusion", "--beta", "nan"),
     option("--beta inf", "inf", "--similarity", "diffusion", "--beta", "inf"),
+    *(
+        option(f"{flag} {wrong}", f"'{wrong}'; whole number; {word}", *given, flag, wrong)
+        for flag, word, given in (
+            ("--components", "none", ("--similarity", "knn")),
+            ("--variable-genes", "all", ("--similarity", "knn", "--components", "3")),
+        )
+        for wrong in ("0", "-2", "2.5", "nan", "many", "1e3")
+    ),
     option("--bandwidth 0", "'0'; positive number", "--bandwidth", "0"),
     option("--bandwidth nan", "nan; positive number", "--bandwidth", "nan"),
     option("--memory 12Q", "12Q; 512M", "--memory", "12Q"),
@@ -83,6 +113,27 @@ NUMBERS = [
         "--clusters above the samples",
         "7; 6 samples; from 2 to 6",
         *("--ranking", "phi3", "--clusters", "7"),
+        code=BAD,
+    ),
+    option(
+        "--components above the samples",
+        "6; 6 samples less one; at most 5, or none",
+        *("--similarity", "knn", "--neighbors", "2", "--components", "6"),
+        code=BAD,
+    ),
+    option(
+        "--components above the genes",
+        "4; 3 features used; at most 3, or none",
+        *("--similarity", "knn", "--neighbors", "2", "--components", "4"),
+        *("--variable-genes", "3"),
+        name="--components",
+        code=BAD,
+    ),
+    option(
+        "--variable-genes of genes that vary alike",
+        "same variance; --variable-genes all",
+        *("--similarity", "knn", "--neighbors", "2", "--components", "2"),
+        *("--transform", "zscore", "--variable-genes", "4"),
         code=BAD,
     ),
     option(

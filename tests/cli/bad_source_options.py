@@ -58,6 +58,26 @@ ASKED = [
         "beta has no effect on similarity=rbf",
         "x=target:,beta=2",
     ),
+    asked(
+        "source: components of Mahalanobis distances",
+        "components has no effect on terms; profile",
+        "x=terms:t.csv,similarity=knn,components=3",
+    ),
+    asked(
+        "source: components of rbf",
+        "components has no effect on similarity=rbf; knn",
+        "x=target:,components=3",
+    ),
+    asked(
+        "source: components of a word",
+        "components 'few'; none",
+        "x=target:,similarity=knn,components=few",
+    ),
+    asked(
+        "source: variable genes of no components",
+        "variable-genes has no effect on components none",
+        "x=target:,similarity=knn,components=none,variable-genes=9",
+    ),
     asked("source: option given twice", "twice", "x=target:,similarity=knn,similarity=rbf"),
     asked(
         "source: neighbors of a fraction",

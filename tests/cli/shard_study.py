@@ -18,6 +18,14 @@ CASES: dict[str, tuple[str, ...]] = {
     "spec rbf": ("m.csv",),
     "phi3": ("m.csv", "--ranking", "phi3", "--clusters", "3"),
     "knn": ("m.csv", "--similarity", "knn", "--neighbors", "4"),
+    "components": (
+        *("counts.h5ad", "--similarity", "knn", "--neighbors", "4", "--transform", "cpm,log1p"),
+        *("--components", "5", "--variable-genes", "80"),
+    ),
+    "components of a source": (
+        *("m.csv", "--method", "msfs", "--source", "mirna=profile:mirna.csv"),
+        *("--source", "x=target:,similarity=knn,neighbors=4,components=5,variable-genes=90"),
+    ),
     "cpm": ("counts.h5ad", "--transform", "cpm,log1p"),
     "sparse fisher": ("counts.h5ad", "--method", "fisher", "--labels", "obs:tissue"),
     "label graph": ("m.csv", "--similarity", "label", "--labels", "labels.tsv:tissue"),

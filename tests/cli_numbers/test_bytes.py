@@ -19,6 +19,10 @@ from tests.io.format_cases import CASES, Writer, write_csv
 SMALL = {
     "phi2": ("--ranking", "phi2"),
     "knn": ("--similarity", "knn", "--neighbors", "5"),
+    "components": (
+        *("--similarity", "knn", "--neighbors", "5"),
+        *("--components", "6", "--variable-genes", "50"),
+    ),
     "phi3": ("--ranking", "phi3", "--gamma-power", "3"),
     "variance": ("--method", "variance"),
 }

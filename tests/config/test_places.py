@@ -17,6 +17,8 @@ from tests.config.making import DEFAULTS
 CONFIGS = [
     RankConfig("x.csv"),
     RankConfig("sub/x.h5mu:rna", similarity="knn", neighbors=3, bandwidth="2.50", dtype="float64"),
+    RankConfig("x.csv", similarity="geodesic", components="20", variable_genes="all"),
+    RankConfig("x.csv", similarity="knn", components=20, variable_genes=500),
     RankConfig("x.csv", "fisher", labels="sub/y.tsv:tissue", transform="cpm,log1p", digits=7),
     RankConfig("x.h5ad", "fisher", labels="obs:tissue", use_raw=True, format="rnk"),
     RankConfig("x.h5ad", similarity="obsp:connectivities", samples="intersect"),
@@ -31,6 +33,7 @@ CONFIGS = [
             parse_source(text)
             for text in (
                 "z=target:,transform=zscore",
+                "k=target:,similarity=knn,components=20,variable-genes=all",
                 "a=genes:sub/p.gmt:A,B,id-map=i.tsv",
                 "i=interactions:e.tsv,min-score=0.1,seeds=sub/p.gmt:A",
                 "s=similarity:obsp:S",
