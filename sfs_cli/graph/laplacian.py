@@ -86,8 +86,15 @@ class NormalizedLaplacian:
             G = self.apply(G)
         square = np.vecdot(G, G).astype(np.float64)
         if power % 2:
-            square -= np.vecdot(G, self.smooth(G))
+            square -= self._smooth_form(G)
         return square
+
+    def _smooth_form(self, G: np.ndarray) -> np.ndarray:
+        """Return ``g (D^-1/2 S D^-1/2 - xi_1 xi_1') g'`` for every row g, shape (b,)."""
+        if self.dense:
+            return np.vecdot(G, self.smooth(G))
+        along = G @ self.trivial.astype(G.dtype)
+        return self.similarity.form(G * (1 / self.root).astype(G.dtype)) - along * along
 
     def smooth_matrix(self) -> np.ndarray:
         """Return ``D^-1/2 S D^-1/2 - xi_1 xi_1'`` as a dense matrix, shape (n, n), float64."""

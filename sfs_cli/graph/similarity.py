@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 ASYMMETRY_LIMIT = 1e-8
+THIN = 64
+"""With no more columns a factor is thin: a sparse one is faster multiplied as a full one."""
 
 _HINTS = {
     "linear": "`linear` of centred features always has zero degrees: it is a kernel for other "
@@ -63,6 +65,9 @@ class Similarity(Protocol):
             ``block @ S`` in the dtype of `block`.
         """
 
+    def form(self, block: np.ndarray) -> np.ndarray:
+        """Return ``f' S f`` for every row f of `block`, shape (b,), in its dtype."""
+
     def to_dense(self) -> np.ndarray:
         """Return S as an ndarray, shape (n, n), float64. Not to be written to."""
 
@@ -101,6 +106,10 @@ class DenseSimilarity:
     def matmul(self, block: np.ndarray) -> np.ndarray:
         """Return ``block @ S``, shape (b, n), in the dtype of `block`."""
         return block @ _cast(self._casts, self.matrix, block.dtype)
+
+    def form(self, block: np.ndarray) -> np.ndarray:
+        """Return ``f' S f`` for every row f of `block`, shape (b,), in its dtype."""
+        return np.vecdot(block, self.matmul(block))
 
     def to_dense(self) -> np.ndarray:
         """Return S, shape (n, n); it is the matrix itself, not a copy."""
@@ -144,6 +153,10 @@ class SparseSimilarity:
         # S is symmetric, and rows of a C-ordered right-hand side are what scipy is fast on
         return np.ascontiguousarray((operand @ np.ascontiguousarray(block.T)).T)
 
+    def form(self, block: np.ndarray) -> np.ndarray:
+        """Return ``f' S f`` for every row f of `block`, shape (b,), in its dtype."""
+        return np.vecdot(block, self.matmul(block))
+
     def to_dense(self) -> np.ndarray:
         """Return S, shape (n, n)."""
         return self.matrix.toarray()
@@ -164,6 +177,7 @@ class FactoredSimilarity:
 
     factor: np.ndarray | csr_array
     _casts: dict[np.dtype, Any] = field(default_factory=dict, init=False, repr=False)
+    _thins: dict[np.dtype, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def n(self) -> int:
@@ -181,12 +195,29 @@ class FactoredSimilarity:
         sizes: Any = abs(self.factor)
         return sizes @ np.asarray(sizes.sum(axis=0))
 
+    @cached_property
+    def thin(self) -> np.ndarray | None:
+        """The factor as a full matrix, shape (n, r), where it has few columns."""
+        if self.factor.shape[1] > THIN:
+            return None
+        return self.factor if isinstance(self.factor, np.ndarray) else self.factor.toarray()
+
     def matmul(self, block: np.ndarray) -> np.ndarray:
         """Return ``(block @ Z) @ Z.T``, shape (b, n), in the dtype of `block`."""
         factor = _cast(self._casts, self.factor, block.dtype)
         if isinstance(factor, np.ndarray):
             return (block @ factor) @ factor.T
         return np.ascontiguousarray((factor @ (factor.T @ np.ascontiguousarray(block.T))).T)
+
+    def form(self, block: np.ndarray) -> np.ndarray:
+        """Return ``|Z' f|^2`` for every row f of `block`, shape (b,), in its dtype."""
+        factor = self.factor if self.thin is None else self.thin
+        factor = _cast(self._thins, factor, block.dtype)
+        if isinstance(factor, np.ndarray):
+            along = block @ factor
+            return np.vecdot(along, along)
+        along = factor.T @ np.ascontiguousarray(block.T)
+        return (along * along).sum(axis=0)
 
     def to_dense(self) -> np.ndarray:
         """Return S, shape (n, n)."""

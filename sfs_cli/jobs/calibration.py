@@ -233,6 +233,7 @@ def _score(
         class_names=("a", "b"),
         options=options,
         engine=engine,
+        exact=cast(PreparedMatrix, engine.source).exact,
     )
     start = time.perf_counter()
     scorer = prepare(context)

@@ -62,6 +62,8 @@ class Context:
         Bytes that may be used.
     seed : int
         Of anything random.
+    exact : dtype
+        Shortest type in which blocks hold their values without rounding.
     tell : callable
         Takes a line about the progress.
     """
@@ -75,6 +77,7 @@ class Context:
     engine: Engine | None = None
     memory: int = 1 << 30
     seed: int = 0
+    exact: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
     tell: Callable[[str], None] = lambda _line: None
 
 

@@ -19,7 +19,6 @@ class FTestScorer:
     but not between them scores infinity.
     """
 
-    dtype = np.dtype(np.float64)
     larger_is_better = True
 
     def __init__(self, context: Context) -> None:
@@ -31,12 +30,13 @@ class FTestScorer:
                 hint="check which column holds the labels: is it one that names each sample?",
             )
         self.fisher = FisherScorer(context)
+        self.dtype = self.fisher.dtype
         self.ratio = (n - c) / (c - 1)
         self.facts: dict[str, Any] = {"degrees_of_freedom": [c - 1, n - c]}
         self.warnings: list[str] = []
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and statuses of a block; overwrites it."""
+        """Return the scores and statuses of a block."""
         score, status = self.fisher.score_block(block)
         score *= self.ratio
         return score, status

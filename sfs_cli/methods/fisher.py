@@ -11,6 +11,7 @@ import numpy as np
 
 from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.centering import center
+from sfs_cli.methods.thin import Moments, ThinScores, without
 
 
 class FisherScorer:
@@ -19,7 +20,6 @@ class FisherScorer:
     A feature that is constant within each class but not between them scores infinity.
     """
 
-    dtype = np.dtype(np.float64)
     larger_is_better = True
 
     def __init__(self, context: Context) -> None:
@@ -28,11 +28,19 @@ class FisherScorer:
         self.counts = np.bincount(context.codes).astype(np.float64)
         self.members = np.zeros((len(context.codes), len(self.counts)))
         self.members[np.arange(len(context.codes)), context.codes] = 1
+        n = len(context.codes)
+        # products with the columns of the first are sqrt(n_l) mu_l, and with u of them sqrt(n) mu
+        sums = self.members / np.sqrt(self.counts)
+        self.thin = ThinScores(np.ones(n), without(sums, np.sqrt(self.counts / n)))
+        self.dtype = context.exact
         self.facts: dict[str, Any] = {}
         self.warnings: list[str] = []
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and statuses of a block; overwrites it."""
+        """Return the scores and statuses of a block."""
+        return self.thin.score_block(block, _of_moments, self._carefully)
+
+    def _carefully(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         between, within, _, status = self.scatter(block)
         with np.errstate(divide="ignore", invalid="ignore"):
             score = between / within
@@ -61,6 +69,12 @@ class FisherScorer:
         within = np.vecdot(F, F)
         within[within <= (n * np.finfo(np.float64).eps) ** 2 * square] = 0  # rounding of the means
         return between, within, centred.scale, status
+
+
+def _of_moments(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+    between = moments.along_squares
+    within = moments.square - between
+    return between / within, within
 
 
 def prepare(context: Context) -> Scorer:

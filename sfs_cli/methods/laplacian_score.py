@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.workspace import Workspace
-from sfs_cli.graph.similarity import DenseSimilarity
+from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
 from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.centering import center
 from sfs_cli.methods.nonzero_scorers import NonZeroLaplacian, NonZeroScorer
 from sfs_cli.methods.nonzeros import can_measure
-from sfs_cli.methods.precision import WEAK_BELOW, Scored, refined
+from sfs_cli.methods.precision import WEAK_BELOW, Scored, piecewise, refined
+from sfs_cli.methods.thin import Moments, ThinScores, normalized_factor
 
 
 class LaplacianScorer:
@@ -30,17 +31,29 @@ class LaplacianScorer:
         self.similarity = context.similarity
         dense = isinstance(context.similarity, DenseSimilarity)
         self.dtype = context.dtype if dense else np.dtype(np.float64)
+        self.thin: ThinScores | None = None
+        factor = normalized_factor(self.similarity)
+        if factor is not None:
+            self.thin = ThinScores(self.similarity.degrees, factor)
+            self.dtype = context.exact
         self.work = Workspace()
         self.facts: dict[str, Any] = {}
         self.warnings: list[str] = []
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; may overwrite it."""
-        return refined(block, self._score)
+        if self.thin is not None:
+            return self.thin.score_block(block, _of_moments, self._carefully)
+        if isinstance(self.similarity, FactoredSimilarity):
+            return piecewise(block, self._carefully)
+        return self._carefully(block)
 
     def on_nonzeros(self) -> NonZeroScorer | None:
         """Return what scores blocks of non-zero values, where the graph allows."""
         return NonZeroLaplacian(self) if can_measure(self.similarity) else None
+
+    def _carefully(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        return refined(block, self._score)
 
     def _score(self, block: BlockLike) -> Scored:
         degrees = self.similarity.degrees
@@ -49,11 +62,16 @@ class LaplacianScorer:
         F = centred.values
         square = (F * F) @ degrees
         status = centred.status(square, float(degrees.sum()))
-        smooth = np.vecdot(F, self.similarity.matmul(F)).astype(np.float64)
+        smooth = self.similarity.form(F).astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             score = (square - smooth) / square
         score[status != Status.OK] = np.nan
         return Scored(score, status, score < WEAK_BELOW)
+
+
+def _of_moments(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+    smooth = moments.total - moments.along_squares  # f' D f - f' S f
+    return smooth / moments.square, smooth
 
 
 def prepare(context: Context) -> Scorer:

@@ -14,7 +14,7 @@ import numpy as np
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian
-from sfs_cli.graph.similarity import SparseSimilarity
+from sfs_cli.graph.similarity import FactoredSimilarity, SparseSimilarity
 from sfs_cli.graph.spectrum import (
     MAX_CLUSTERS,
     Spectrum,
@@ -29,7 +29,8 @@ from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.centering import Centred, center
 from sfs_cli.methods.nonzero_scorers import NonZeroScorer, NonZeroSpec
 from sfs_cli.methods.nonzeros import can_measure
-from sfs_cli.methods.precision import WEAK_BELOW, Scored, refined
+from sfs_cli.methods.precision import WEAK_BELOW, Scored, piecewise, refined
+from sfs_cli.methods.thin import Moments, ThinScores, normalized_factor, without
 
 Form = Callable[[np.ndarray], np.ndarray]
 """From rows g (b, n), orthogonal to xi_1, to ``g gamma(N) g'`` (b,)."""
@@ -63,10 +64,17 @@ class SpecScorer:
             self.phi3_weights = self._phi3_weights()
         else:
             self.form = self._form()
+        self.thin = self._thin()
+        if self.thin is not None:
+            self.dtype = context.exact
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; may overwrite it."""
-        return refined(block, self._score_once)
+        if self.thin is not None:
+            return self.thin.score_block(block, self._of_moments, self._carefully)
+        if isinstance(self.laplacian.similarity, FactoredSimilarity):
+            return piecewise(block, self._carefully)
+        return self._carefully(block)
 
     def on_nonzeros(self) -> NonZeroScorer | None:
         """Return what scores blocks of non-zero values, where the formula and the graph allow."""
@@ -75,6 +83,26 @@ class SpecScorer:
         forms = self.gamma == "power" and self.power <= highest
         able = can_measure(similarity) and (self.ranking == "phi3" or forms)
         return NonZeroSpec(self) if able else None
+
+    def _thin(self) -> ThinScores | None:
+        """Return what scores by products with a few columns, where the formula allows."""
+        degrees = self.laplacian.degrees
+        if self.ranking == "phi3":
+            return ThinScores(degrees, self.spectrum.vectors[:, 1:])
+        factor = normalized_factor(self.laplacian.similarity)
+        if factor is None or self.gamma != "power" or self.power != 1:
+            return None
+        # D^-1/2 S D^-1/2 = Y Y' has xi_1 to the eigenvalue 1, so it is Y Y' xi_1
+        return ThinScores(degrees, without(factor, self.laplacian.trivial @ factor))
+
+    def _of_moments(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+        if self.ranking == "phi3":
+            return moments.along**2 @ self.phi3_weights / moments.whole, moments.square
+        form = moments.square - moments.along_squares
+        return form / (moments.square if self.ranking == "phi2" else moments.whole), form
+
+    def _carefully(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        return refined(block, self._score_once)
 
     def _score_once(self, block: BlockLike) -> Scored:
         keep = block.values.dtype == np.float32

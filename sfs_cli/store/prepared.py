@@ -98,6 +98,11 @@ class PreparedMatrix:
         return self.matrix.dtype
 
     @property
+    def exact(self) -> np.dtype[Any]:
+        """Shortest type in which blocks hold their values without rounding."""
+        return np.dtype(np.float64) if self.steps else self.dtype
+
+    @property
     def ids(self) -> Ids:
         """The names of the features and of the samples that are used."""
         ids = self.matrix.ids

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
+from sfs_cli.graph import similarity as similarity_module
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,
@@ -52,6 +53,18 @@ def test_matmul_keeps_the_dtype_of_the_block(
     assert product.shape == (5, 17)
     assert product.flags.c_contiguous
     np.testing.assert_allclose(product, block @ MATRIX, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-13), (np.float32, 1e-5)])
+@pytest.mark.parametrize("thin", [similarity_module.THIN, 0])
+def test_form_is_that_of_the_matrix(dtype: type, rtol: float, thin: int, monkeypatch) -> None:
+    monkeypatch.setattr(similarity_module, "THIN", thin)  # a sparse factor is multiplied as one
+    block = RNG.normal(size=(5, 17)).astype(dtype)
+    expected = np.einsum("bi,ij,bj->b", block, MATRIX, block)
+    for similarity in KINDS.values():
+        again = pickle.loads(pickle.dumps(similarity))  # without what it has kept
+        assert again.form(block).dtype == dtype
+        np.testing.assert_allclose(again.form(block), expected, rtol=rtol, atol=rtol)
 
 
 def test_matmul_refuses_integers(similarity: Similarity) -> None:

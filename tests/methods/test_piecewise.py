@@ -1,0 +1,71 @@
+"""Blocks that are scored in pieces get the scores of whole blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfs_cli.graph.labels import label_similarity
+from sfs_cli.methods import fisher, laplacian_score, precision, spec, thin
+from tests.methods.contexts import make_context
+
+N, M = 24, 301
+PHI3 = {"ranking": "phi3", "gamma": "power", "gamma_power": 1, "clusters": 3}
+PHI2 = PHI3 | {"ranking": "phi2", "clusters": None}
+THIN = [(spec, PHI2), (spec, PHI3), (laplacian_score, {}), (fisher, {})]
+
+
+@pytest.fixture
+def context():
+    def make(**options):
+        rng = np.random.default_rng(0)
+        X, codes = rng.normal(5, 2, (N, M)), np.arange(N) % 3
+        X[:, 7], X[:, 250] = 0, 3
+        return make_context(X, codes=codes, S=label_similarity(codes), **options)
+
+    return make
+
+
+@pytest.fixture
+def scored(monkeypatch):
+    """Scores in pieces of so many rows."""
+
+    def run(method, context, rows):
+        monkeypatch.setattr(precision, "PIECE_BYTES", 8 * N * rows)
+        scorer = method.prepare(context)
+        return context.engine.columns(scorer.score_block, scorer.dtype)
+
+    return run
+
+
+def check(found, whole):
+    np.testing.assert_allclose(found[0], whole[0], rtol=1e-12)
+    np.testing.assert_array_equal(found[1], whole[1])
+    assert np.isnan(found[0][[7, 250]]).all()
+    assert np.isfinite(np.delete(found[0], [7, 250])).all()
+
+
+@pytest.mark.parametrize(("method", "options"), THIN)
+def test_pieces_change_no_score_of_few_columns(monkeypatch, context, scored, method, options):
+    sizes, weighted = [], thin.ThinScores._weighted
+    monkeypatch.setattr(
+        thin.ThinScores,
+        "_weighted",
+        lambda self, values, less: sizes.append(len(values)) or weighted(self, values, less),
+    )
+    whole = scored(method, context(**options), M)
+    assert sizes == [M, 2]
+    found = scored(method, context(**options), 40)
+    assert sizes[2:] == [*[40] * 7, 21, 2]
+    check(found, whole)
+
+
+def test_pieces_change_no_score_of_a_power(monkeypatch, context, scored):
+    sizes, once = [], spec.refined
+    monkeypatch.setattr(spec, "refined", lambda b, f: sizes.append(len(b.values)) or once(b, f))
+    squared = PHI2 | {"gamma_power": 2}
+    whole = scored(spec, context(**squared), M)
+    assert sizes == [M]
+    found = scored(spec, context(**squared), 40)
+    assert sizes[1:] == [*[40] * 7, 21]
+    check(found, whole)
