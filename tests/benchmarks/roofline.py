@@ -6,23 +6,23 @@ with an n x n matrix (``gemm``: 2 n^2). Reading is a sequential read of the file
 
 - the rbf graph: n^2 m / syrk, and one reading;
 - a pass of phi2, GDCOV, HSIC: 2 n^2 m / gemm, and one reading;
-- a pass of phi3 with k clusters: 2 n (k - 1) m / gemm, and one reading. The rate of `gemm` is
-  taken although a product with k - 1 columns cannot reach it; the eigenvectors, 4/3 n^3 / gemm,
-  are made once and belong to the whole command;
-- a pass on the graph of labels with c classes: the sums of each class and their squares,
-  2 n m + 2 c m, at the rate of `gemm`, and one reading.
+- a pass of phi3 with few clusters, or on the graph of labels with few classes: every value is cast
+  to float64, squared, and multiplied by 4 columns, at the rate of that in pieces of 1 MB on each
+  core (``thin``), and one reading; the eigenvectors of phi3, 4/3 n^3 / gemm, are made once and
+  belong to the whole command.
 
-The limit is the larger of arithmetic and reading. With few columns that is reading.
+The limit is the larger of arithmetic and reading.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.benchmarks.processes import free_threads, printed
+from tests.benchmarks.processes import ONE_THREAD, free_threads, printed
 
 RATES = """
 import json, sys, time
@@ -41,13 +41,33 @@ syrk, gemm = best(lambda: blas.ssyrk(1.0, F.T)), best(lambda: np.dot(F, S, out=o
 print(json.dumps([n * n * block / syrk, 2 * n * n * block / gemm]))
 """
 
+THIN = """
+import sys, time
+import numpy as np
+n, rows, repeat = int(sys.argv[1]), (1 << 20) // (8 * int(sys.argv[1])), 20
+rng = np.random.default_rng(0)
+F = rng.standard_normal((repeat * rows, n)).astype("f4").reshape(repeat, rows, n)
+V, G = rng.standard_normal((n, 4)), np.empty((rows, n))
+squares, products = np.empty(rows), np.empty((rows, 4))
+times = []
+for _ in range(5):
+    start = time.perf_counter()
+    for piece in F:
+        np.copyto(G, piece)
+        np.vecdot(G, G, out=squares)
+        np.matmul(G, V, out=products)
+    times.append(time.perf_counter() - start)
+print(F.size / min(times))
+"""
+
 
 @dataclass(frozen=True)
 class Rates:
-    """Operations a second."""
+    """Operations a second; of `thin` values a second."""
 
     syrk: float
     gemm: float
+    thin: float
 
     def graph(self, n: int, m: int) -> float:
         """Return the seconds of the products of the rbf graph."""
@@ -57,22 +77,20 @@ class Rates:
         """Return the seconds of a pass that multiplies by an n x n matrix."""
         return 2 * n * n * m / self.gemm
 
-    def thin(self, n: int, m: int, columns: int) -> float:
-        """Return the seconds of a pass that multiplies by a few columns."""
-        return 2 * n * columns * m / self.gemm
+    def few_columns(self, n: int, m: int) -> float:
+        """Return the seconds of a pass that squares, and multiplies by a few columns."""
+        return n * m / self.thin
 
     def decomposition(self, n: int) -> float:
         """Return the seconds of the leading eigenvectors of an n x n matrix."""
         return 4 / 3 * n**3 / self.gemm
 
-    def labels(self, n: int, m: int, classes: int) -> float:
-        """Return the seconds of class sums and their squares."""
-        return (2 * n * m + 2 * classes * m) / self.gemm
-
 
 def rates(n: int) -> Rates:
     """Measure the rates in a process that may use all cores."""
-    return Rates(*json.loads(printed(RATES, str(n), environment=free_threads())))
+    syrk, gemm = json.loads(printed(RATES, str(n), environment=free_threads()))
+    thin = float(printed(THIN, str(n), environment=os.environ | ONE_THREAD))
+    return Rates(syrk, gemm, thin * len(os.sched_getaffinity(0)))
 
 
 def reading(store: Path) -> float:
