@@ -12,7 +12,13 @@ from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.fusion.base import Weighting
 from sfs_cli.fusion.catalog import WEIGHTINGS
 from sfs_cli.graph.similarity import Similarity, check_degrees
-from sfs_cli.jobs.scoring import Scored, check_solution, solve, spectrum_of
+from sfs_cli.jobs.scoring import (
+    Scored,
+    check_solution,
+    solve,
+    spectrum_of,
+    tell_unconverged,
+)
 from sfs_cli.jobs.sources import Fusion, convert
 from sfs_cli.jobs.work import Work
 from sfs_cli.logs import Messages
@@ -93,25 +99,18 @@ def fuse(work: Work, messages: Messages) -> Fused:
     for warning in learned.warnings:
         messages.warn(warning)
     if not learned.converged:
-        _refuse_unconverged(work, learned, messages)
+        tell_unconverged(
+            work,
+            f"--weights {weighting(work.config)} has not converged: {learned.stop}",
+            "--on-no-convergence warn takes the weights as they are; a larger --fusion-lambda "
+            "often helps",
+            messages,
+        )
     similarity = fusion.graph(learned)
     if not work.method.kernel:
         check_degrees(similarity, work.source.ids.samples, "the fused similarity")
     messages.note(_told(fusion, learned))
     return Fused(fusion, learned, similarity)
-
-
-def _refuse_unconverged(work: Work, learned: Weighting, messages: Messages) -> None:
-    """Say that the weights have not converged, or end the run where that is asked for."""
-    text = f"--weights {weighting(work.config)} has not converged: {learned.stop}"
-    if work.config.on_no_convergence == "error":
-        raise NotConvergedError(
-            text,
-            where=work.config.matrix,
-            hint="--on-no-convergence warn takes the weights as they are; a larger "
-            "--fusion-lambda often helps",
-        )
-    messages.warn(text)
 
 
 def _told(fusion: Fusion, learned: Weighting) -> str:

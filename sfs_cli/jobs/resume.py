@@ -18,12 +18,14 @@ from sfs_cli.jobs.opening import Kept
 from sfs_cli.logs import Messages
 
 SUFFIX = "sfs-resume"
+LAYOUT = 2
+"""What parts hold and in which order they are added up; parts of another layout are not used."""
 
 
 def identity_of(fingerprint: str) -> str:
-    """Return what parts of passes are known by: the work, and the versions that round it."""
+    """Return what parts of passes are known by: the work, and what decides how it is rounded."""
     versions = {k: v for k, v in provenance.versions().items() if k != "pyarrow"}
-    return hashlib.sha256(json.dumps([fingerprint, versions]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([fingerprint, versions, LAYOUT]).encode()).hexdigest()
 
 
 def forget(output: Path) -> None:

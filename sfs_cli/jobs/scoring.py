@@ -156,16 +156,26 @@ def check_solution(work: Work, solution: Solution, messages: Messages) -> None:
             hint="check that values differ between samples (and --rows, --transform, --missing); "
             "values that differ beyond their seventh digit alone need --dtype float64",
         )
-    if solution.converged:
-        return
-    text = f"--method {work.method.name} has not converged: {solution.stop}"
-    if work.config.on_no_convergence == "error":
-        raise NotConvergedError(
-            text,
-            where=work.config.matrix,
-            hint="--on-no-convergence warn keeps the ranking as it is; centring and scaling "
+    if not solution.converged:
+        tell_unconverged(
+            work,
+            f"--method {work.method.name} has not converged: {solution.stop}",
+            "--on-no-convergence warn keeps the ranking as it is; centring and scaling "
             "(--transform zscore) often helps",
+            messages,
         )
+
+
+def tell_unconverged(work: Work, text: str, hint: str, messages: Messages) -> None:
+    """Warn that a solver has not converged, or end the run where that is asked for.
+
+    Raises
+    ------
+    NotConvergedError
+        Under ``--on-no-convergence error``; `hint` says what helps.
+    """
+    if work.config.on_no_convergence == "error":
+        raise NotConvergedError(text, where=work.config.matrix, hint=hint)
     messages.warn(text)
 
 
