@@ -15,13 +15,15 @@ def versions() -> dict[str, str]:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
+    from sfs_cli.compute.compiled import kind
+
     found = {"sfs": version("sfs-cli"), "python": platform.python_version()}
     for name in ("numpy", "scipy", "pyarrow", "numba"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             continue  # an extra that is not installed
-    return found
+    return found | {"sums": kind()}
 
 
 def describe_input(path: Path) -> dict[str, Any]:

@@ -34,7 +34,7 @@ MAY_IMPORT = {
         "ranking.hows",
         "sources.spec",
     ),
-    "provenance": ("io.digest", "store.manifest"),
+    "provenance": ("compute.compiled", "io.digest", "store.manifest"),
     "graph": ("errors",),
     "fusion": ("errors", "graph"),
     "methods": ("errors", "graph", "compute", "ranking.hows"),

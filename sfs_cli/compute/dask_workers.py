@@ -103,10 +103,12 @@ def describe() -> dict[str, Any]:
     import platform
     from importlib.metadata import version
 
+    from sfs_cli.compute.compiled import kind
+
     versions = {name: version(name) for name in ("sfs-cli", "numpy", "scipy")}
     python = ".".join(platform.python_version_tuple()[:2])  # code of other versions does not load
     single = any(os.environ.get(name) == "1" for name in BLAS_VARIABLES)
-    return {"versions": {"Python": python} | versions, "single": single}
+    return {"versions": {"Python": python, "sums": kind()} | versions, "single": single}
 
 
 def check_files(client: Client, files: Sequence[Path]) -> None:

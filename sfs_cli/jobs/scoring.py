@@ -11,7 +11,7 @@ from sfs_cli.compute.passes import Engine
 from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.graph.similarity import Similarity
 from sfs_cli.jobs.graph import graph_options, make_graph
-from sfs_cli.jobs.nonzeros import without_zeros
+from sfs_cli.jobs.reading import best_read
 from sfs_cli.jobs.work import Work
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Context, Scorer, Solution, Status
@@ -119,7 +119,7 @@ def solve(work: Work, similarity: Similarity | None, messages: Messages) -> Solu
     prepare = work.method.load("prepare")
     assert prepare is not None
     scorer: Scorer = prepare(context)
-    score, status = score_features(*without_zeros(work.engine, scorer, messages))
+    score, status = score_features(*best_read(work.engine, scorer, messages))
     return Solution(
         score,
         status,

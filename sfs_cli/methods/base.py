@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -87,6 +87,30 @@ class BlockLike(Protocol):
     values: np.ndarray
     missing: np.ndarray | None
     zero: np.ndarray | None
+
+
+@runtime_checkable
+class InFile(Protocol):
+    """A `BlockLike` that is still in a file: its `values` are read when they are asked for.
+
+    Attributes
+    ----------
+    descriptor, offset : int
+        Where the values of shape (b, n) are, one feature after the other.
+    shape : (int, int)
+        b and n.
+    dtype : dtype
+        float32 or float64, in the order of this machine.
+    """
+
+    descriptor: int
+    offset: int
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return some features, shape (len(rows), n)."""
+        ...
 
 
 class Scorer(Protocol):

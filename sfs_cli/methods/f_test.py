@@ -30,7 +30,7 @@ class FTestScorer:
                 hint="check which column holds the labels: is it one that names each sample?",
             )
         self.fisher = FisherScorer(context)
-        self.dtype = self.fisher.dtype
+        self.dtype, self.thin = self.fisher.dtype, self.fisher.thin
         self.ratio = (n - c) / (c - 1)
         self.facts: dict[str, Any] = {"degrees_of_freedom": [c - 1, n - c]}
         self.warnings: list[str] = []

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfs_cli.methods.base import BlockLike
+from sfs_cli.methods.base import BlockLike, InFile
 
 WEAK_BELOW = 0.05
 """A quadratic form below this part of its scale is found again in float64."""
@@ -52,7 +52,10 @@ class Rows:
         cls, block: BlockLike, which: slice | np.ndarray, dtype: np.dtype[Any] | None = None
     ) -> Rows:
         """Return rows of a block: a view of a slice of them, or a copy of chosen ones."""
-        values = block.values[which]
+        if isinstance(block, InFile) and not isinstance(which, slice):
+            values = block.take(which)
+        else:
+            values = block.values[which]
         return cls(
             values if dtype is None else values.astype(dtype, copy=False),
             None if block.missing is None else block.missing[which],

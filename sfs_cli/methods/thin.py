@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfs_cli.compute.workspace import Workspace
 from sfs_cli.graph.similarity import FactoredSimilarity, Similarity
 from sfs_cli.methods.base import BlockLike, Status
-from sfs_cli.methods.precision import Rows, pieces, piecewise
+from sfs_cli.methods.precision import Rows, pieces
+from sfs_cli.methods.thin_sums import CompiledSums, make_sums
 
 KEPT = 2.0**-8
 """A difference of at least this part of the sum of squares is exact to 2^8 roundings."""
@@ -86,16 +86,20 @@ class ThinScores:
     """
 
     def __init__(self, weights: np.ndarray, columns: np.ndarray) -> None:
+        self.n = len(weights)
         root = np.sqrt(weights)
-        basis = np.column_stack([root / np.sqrt(weights.sum()), columns])
-        self.root: np.ndarray | None = root
-        self.weight = 1.0
+        columns = np.column_stack([root / np.sqrt(weights.sum()), columns])
+        self.weight, scale = 1.0, root
         if np.ptp(weights) <= EVEN * weights.max():
-            self.root, self.weight = None, float(weights.mean())
-            basis *= np.sqrt(self.weight)
-        self.basis = basis
+            self.weight, scale = float(weights.mean()), None
+            columns *= np.sqrt(self.weight)
         self.reference = int(np.argmax(weights))
-        self.work = Workspace()
+        self.sums = make_sums(columns, scale, self.reference)
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether blocks may be `InFile`: they are read on the way to the sums."""
+        return isinstance(self.sums, CompiledSums)
 
     def score_block(
         self, block: BlockLike, formula: Formula, careful: Careful
@@ -117,40 +121,33 @@ class ThinScores:
         status : ndarray of int8, shape (b,)
         """
         with np.errstate(all="ignore"):
-            moments = self._moments(block.values)
+            moments = self._moments(block)
             score, sound = _scored(formula, moments)
-            rows = np.flatnonzero(~sound)
-            if len(rows):
-                moments = self._moments(block.values[rows], moments.whole[rows])
-                score[rows], sound = _scored(formula, moments)
-                rows = rows[~sound]
+            doubtful = np.flatnonzero(~sound)
         status = np.full(len(score), Status.OK, np.int8)
-        if len(rows):
-            score[rows], status[rows] = piecewise(Rows.of(block, rows), _in_float64(careful))
+        for part in pieces(len(doubtful), self.n) if len(doubtful) else ():
+            rows = doubtful[part]
+            few = Rows.of(block, rows)
+            score[rows], status[rows] = self._closer(few, moments.whole[rows], formula, careful)
         return score, status
 
-    def _moments(self, values: np.ndarray, whole: np.ndarray | None = None) -> Moments:
-        """Return the moments of features (b, n), less those of one sample if `whole` is known."""
-        b, n = values.shape
-        total, along = np.empty(b), np.empty((b, self.basis.shape[1]))
-        for part in pieces(b, n):
-            G = self._weighted(values[part], whole is not None)
-            np.vecdot(G, G, out=total[part])
-            np.matmul(G, self.basis, out=along[part])
+    def _closer(
+        self, block: BlockLike, whole: np.ndarray, formula: Formula, careful: Careful
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores and statuses of features that cannot be scored as they are."""
+        with np.errstate(all="ignore"):
+            score, sound = _scored(formula, self._moments(block, whole))
+        status = np.full(len(score), Status.OK, np.int8)
+        left = np.flatnonzero(~sound)
+        if len(left):
+            score[left], status[left] = careful(Rows.of(block, left, np.dtype(np.float64)))
+        return score, status
+
+    def _moments(self, block: BlockLike, whole: np.ndarray | None = None) -> Moments:
+        """Return the moments of features, less those of one sample if `whole` is known."""
+        total, along = self.sums.of(block, less=whole is not None)
         total *= self.weight
         return Moments(total, along[:, 0] ** 2, along[:, 1:], total if whole is None else whole)
-
-    def _weighted(self, values: np.ndarray, less: bool) -> np.ndarray:
-        """Return ``D^1/2 f`` in float64, but for a factor where the weights are even."""
-        if self.root is None and values.dtype == np.float64 and not less:
-            return values
-        G = self.work.array("weighted", len(values), values.shape[1], np.dtype(np.float64))
-        np.copyto(G, values)
-        if less:
-            G -= G[:, [self.reference]]
-        if self.root is not None:
-            G *= self.root
-        return G
 
 
 def _scored(formula: Formula, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
@@ -184,7 +181,3 @@ def without(factor: np.ndarray, unit: np.ndarray) -> np.ndarray:
         X with ``X X' = Y Y' - (Y u) (Y u)'``.
     """
     return factor @ np.linalg.qr(unit[:, None], mode="complete")[0][:, 1:]
-
-
-def _in_float64(careful: Careful) -> Careful:
-    return lambda piece: careful(Rows.of(piece, slice(None), np.dtype(np.float64)))

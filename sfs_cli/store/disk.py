@@ -38,9 +38,20 @@ class _File:
             done += count
 
     def expect(self, offset: int, length: int) -> None:
-        """Have the kernel read ahead."""
-        if length and hasattr(os, "posix_fadvise"):  # no length would mean all that follows
+        """Have the kernel read ahead what it does not hold yet."""
+        if not length or not hasattr(os, "posix_fadvise"):
+            return  # no length would mean all that follows
+        if not (self._is_held(offset) and self._is_held(offset + length - 1)):
             os.posix_fadvise(self.handle, offset, length, os.POSIX_FADV_WILLNEED)
+
+    def _is_held(self, offset: int) -> bool:
+        """Tell whether a byte can be read without waiting; advice on what is held takes longer."""
+        if not hasattr(os, "RWF_NOWAIT"):
+            return False
+        try:
+            return os.preadv(self.handle, [bytearray(1)], offset, os.RWF_NOWAIT) == 1
+        except OSError:  # it would wait, or this file system cannot tell
+            return False
 
     def __reduce__(self) -> tuple[type[_File], tuple[Path]]:
         return _File, (self.path,)
@@ -80,6 +91,10 @@ class DenseStore(_Store):
     def read(self, span: Span, out: np.ndarray) -> None:
         """Read a block of features into `out`."""
         self._file.read_into(span.lo * self._row, out)
+
+    def place(self, span: Span) -> tuple[int, int]:
+        """Return the file that a block of features is in, as its descriptor, and the offset."""
+        return self._file.handle, span.lo * self._row
 
     def prefetch(self, span: Span) -> None:
         """Have the kernel read `span` ahead."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.config import RankConfig
-from sfs_cli.jobs import nonzeros
+from sfs_cli.jobs import reading
 from sfs_cli.jobs.convert import convert
 from sfs_cli.jobs.rank import RankResult, rank
 from sfs_cli.logs import Messages
@@ -66,7 +66,7 @@ def test_both_ways_give_one_ranking(
 ) -> None:
     thin = ranked(cells, **options)
     assert thin.facts["method"]["scored_from"] == "non-zeros"
-    monkeypatch.setattr(nonzeros, "find_spec", lambda _name: None)
+    monkeypatch.setattr(reading, "find_spec", lambda _name: None)
     messages = Listening()
     dense = ranked(cells, messages, **options)
     assert dense.facts["method"]["scored_from"] == "dense blocks"

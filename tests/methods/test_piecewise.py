@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfs_cli.compute import compiled
 from sfs_cli.graph.labels import label_similarity
-from sfs_cli.methods import fisher, laplacian_score, precision, spec, thin
+from sfs_cli.methods import fisher, laplacian_score, precision, spec
+from sfs_cli.methods.thin_sums import NumpySums
 from tests.methods.contexts import make_context
 
 N, M = 24, 301
@@ -47,11 +49,12 @@ def check(found, whole):
 
 @pytest.mark.parametrize(("method", "options"), THIN)
 def test_pieces_change_no_score_of_few_columns(monkeypatch, context, scored, method, options):
-    sizes, weighted = [], thin.ThinScores._weighted
+    monkeypatch.setattr(compiled, "SETS", ())
+    sizes, scaled = [], NumpySums._scaled
     monkeypatch.setattr(
-        thin.ThinScores,
-        "_weighted",
-        lambda self, values, less: sizes.append(len(values)) or weighted(self, values, less),
+        NumpySums,
+        "_scaled",
+        lambda self, values, less: sizes.append(len(values)) or scaled(self, values, less),
     )
     whole = scored(method, context(**options), M)
     assert sizes == [M, 2]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sfs_cli.compute import compiled
 from sfs_cli.graph.labels import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
 from sfs_cli.methods.base import Scorer, Status
@@ -33,6 +34,15 @@ SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "fisher": ("fisher", {"codes": CODES}),
 }
 SHIFT_SAFE = [name for name in SCORERS if name not in ("phi1", "phi3", "phi3 label")]
+
+
+@pytest.fixture(params=["compiled", "numpy"], autouse=True)
+def sums(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything here holds of both ways to add up."""
+    if request.param == "numpy":
+        monkeypatch.setattr(compiled, "SETS", ())
+    elif not compiled.SETS:
+        pytest.skip("the compiled sums were not built, or not for this processor")
 
 
 @pytest.fixture(params=SCORERS)
@@ -108,7 +118,7 @@ def test_the_loss_is_bounded_by_the_largest_degree() -> None:
     assert scorer.reference == np.argmax(degrees)
     ones = np.eye(N)[scorer.reference]  # the feature of the largest loss
     values = np.stack([ones, *X.T])
-    moments = scorer._moments(values, np.ones(len(values)))
+    moments = scorer._moments(Block(values), np.ones(len(values)))
     loss = moments.total / moments.square
     bound = degrees.sum() / degrees.max()
     np.testing.assert_allclose(loss[0], bound, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Choosing how features are scored: from their non-zero values, or in dense blocks."""
+"""Choosing how features are read to be scored: in blocks, without zeros, or out of the file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,30 @@ from sfs_cli.compute.passes import Engine
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer
 from sfs_cli.methods.nonzero_scorers import NonZeroScorer
+from sfs_cli.methods.thin import ThinScores
 from sfs_cli.store.nonzeros import NonZeroSource
 from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.stored import StoredSource, is_stored
 
 DENSE_BLOCKS = "dense blocks"
 NON_ZEROS = "non-zeros"
+
+
+def best_read(
+    engine: Engine, scorer: Scorer, messages: Messages
+) -> tuple[Engine, Scorer | NonZeroScorer]:
+    """Return the pass and the scorer that read the least; see the functions below."""
+    thin: ThinScores | None = getattr(scorer, "thin", None)
+    if thin is not None and thin.reads_files and is_stored(engine.source):
+        return from_file(engine), scorer
+    return without_zeros(engine, scorer, messages)
+
+
+def from_file(engine: Engine) -> Engine:
+    """Return the pass whose blocks are read out of the file of a store by what scores them."""
+    assert isinstance(engine.source, PreparedMatrix)
+    source = StoredSource(engine.source)
+    return replace(engine, source=source, block_size=source.block_size)
 
 
 def without_zeros(
