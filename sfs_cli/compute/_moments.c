@@ -64,7 +64,8 @@ ALWAYS_INLINE double lanes_added(const double *lane)
 #undef ROWS
 #endif
 
-typedef void (*sums)(const struct problem *, const char *, size_t, double *, double *);
+/* Values of so many features; their squares, and products of each column `apart` from the next. */
+typedef void (*sums)(const struct problem *, const char *, size_t, size_t, double *, double *);
 
 static const struct {
     const char *name;
@@ -161,7 +162,8 @@ static PyObject *of_values(PyObject *module, PyObject *args)
         fine = refuse("values are not one for each feature and sample");
     if (fine) {
         Py_BEGIN_ALLOW_THREADS
-        call.run(&call.problem, values.buf, call.count, call.squares.buf, call.products.buf);
+        call.run(&call.problem, values.buf, call.count, call.count, call.squares.buf,
+                 call.products.buf);
         Py_END_ALLOW_THREADS
     }
     PyBuffer_Release(&values);
@@ -216,8 +218,8 @@ static PyObject *of_file(PyObject *module, PyObject *args)
             size_t count = call.count - i < most ? call.count - i : most;
             failed = filled(descriptor, buffer.buf, count * row, (off_t)offset + (off_t)(i * row));
             if (!failed)
-                call.run(&call.problem, buffer.buf, count, (double *)call.squares.buf + i,
-                         (double *)call.products.buf + i * call.problem.width);
+                call.run(&call.problem, buffer.buf, count, call.count,
+                         (double *)call.squares.buf + i, (double *)call.products.buf + i);
         }
         Py_END_ALLOW_THREADS
     }

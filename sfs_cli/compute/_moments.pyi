@@ -3,7 +3,7 @@
 Arrays are contiguous. b features of n samples, float32 or float64 (`itemsize` 4 or 8), give
 
 - ``squares`` (b,): ``sum_j x_ij^2``
-- ``products`` (b, k): ``sum_j x_ij v_jc``
+- ``products`` (k, b): ``sum_j x_ij v_jc``
 
 of ``x_ij = s_j (f_ij - f_ir)``, with r the `reference`; -1 subtracts nothing. `scale` holds s, with
 zeros up to a multiple of 8, or nothing for ones. `columns` (groups of 8 samples, k, 8) holds V in

@@ -94,8 +94,8 @@ ALWAYS_INLINE TARGET void NAMED(together)(
 }
 
 static TARGET void NAMED(sums)(
-    const struct problem *problem, const char *values, size_t count, double *squares,
-    double *products)
+    const struct problem *problem, const char *values, size_t count, size_t apart,
+    double *squares, double *products)
 {
     size_t stride = problem->samples * (problem->type == FLOAT ? sizeof(float) : sizeof(double));
     for (size_t i = 0; i < count; i += ROWS) {
@@ -117,7 +117,9 @@ static TARGET void NAMED(sums)(
             NAMED(together)(problem, rows, less, DOUBLE, 0, square, product);
         size_t made = count - i < ROWS ? count - i : ROWS;
         memcpy(squares + i, square, made * sizeof(double));
-        memcpy(products + i * problem->width, product, made * problem->width * sizeof(double));
+        for (size_t c = 0; c < problem->width; c++)
+            for (size_t r = 0; r < made; r++)
+                products[c * apart + i + r] = product[r * problem->width + c];
     }
 }
 

@@ -97,7 +97,7 @@ class SpecScorer:
 
     def _of_moments(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
         if self.ranking == "phi3":
-            return moments.along**2 @ self.phi3_weights / moments.whole, moments.square
+            return self.phi3_weights @ moments.along**2 / moments.whole, moments.square
         form = moments.square - moments.along_squares
         return form / (moments.square if self.ranking == "phi2" else moments.whole), form
 

@@ -43,7 +43,7 @@ class Moments(NamedTuple):
         ``f' D f`` of features as they are, or less their values in one sample.
     mean : ndarray, shape (b,)
         ``(d' f)^2 / sum(d)`` of the same, what `total` falls by when they are centred.
-    along : ndarray, shape (b, k)
+    along : ndarray, shape (k, b)
         ``(D^1/2 f) . v`` of the same, for every column v.
     whole : ndarray, shape (b,)
         ``f' D f`` of features as they are.
@@ -62,7 +62,7 @@ class Moments(NamedTuple):
     @property
     def along_squares(self) -> np.ndarray:
         """Sum of the squares of `along`, shape (b,)."""
-        return np.vecdot(self.along, self.along)
+        return np.einsum("kb,kb->b", self.along, self.along)
 
 
 Formula = Callable[[Moments], tuple[np.ndarray, np.ndarray]]
@@ -147,7 +147,7 @@ class ThinScores:
         """Return the moments of features, less those of one sample if `whole` is known."""
         total, along = self.sums.of(block, less=whole is not None)
         total *= self.weight
-        return Moments(total, along[:, 0] ** 2, along[:, 1:], total if whole is None else whole)
+        return Moments(total, along[0] ** 2, along[1:], total if whole is None else whole)
 
 
 def _scored(formula: Formula, moments: Moments) -> tuple[np.ndarray, np.ndarray]:

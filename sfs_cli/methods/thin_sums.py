@@ -33,7 +33,7 @@ class Sums(Protocol):
         -------
         squares : ndarray, shape (b,)
             ``sum_j x_ij^2``.
-        products : ndarray, shape (b, k)
+        products : ndarray, shape (k, b)
             ``sum_j x_ij v_jc``.
         """
         ...
@@ -74,7 +74,7 @@ class CompiledSums:
         """Return sums of the features of a block; see `Sums`."""
         place = block if isinstance(block, InFile) else np.ascontiguousarray(block.values)
         (b, n), itemsize = place.shape, place.dtype.itemsize
-        squares, products = np.empty(b), np.empty((b, self.width))
+        squares, products = np.empty(b), np.empty((self.width, b))
         how = (n, itemsize, compiled.SETS[0], self.reference if less else -1, self.scale)
         to = (self.columns, squares, products)
         if isinstance(place, np.ndarray):
@@ -100,11 +100,11 @@ class NumpySums:
     def of(self, block: BlockLike, *, less: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return sums of the features of a block; see `Sums`."""
         b, n = block.values.shape
-        squares, products = np.empty(b), np.empty((b, self.columns.shape[1]))
+        squares, products = np.empty(b), np.empty((self.columns.shape[1], b))
         for part in pieces(b, n):
             x = self._scaled(block.values[part], less)
             np.vecdot(x, x, out=squares[part])
-            np.matmul(x, self.columns, out=products[part])
+            products[:, part] = (x @ self.columns).T
         return squares, products
 
     def _scaled(self, values: np.ndarray, less: bool) -> np.ndarray:

@@ -48,6 +48,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # jobs are ended then, too
     command = shlex.join(["python", "-m", "tests.benchmarks", *sys.argv[1:]])
     peers = None if given.no_peers else given.peers.absolute()
+    if given.scratch is not None:
+        given.scratch.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sfs-bench-", dir=given.scratch) as folder:
         bench = Bench(Path(folder), peers, given.data and given.data.absolute(), given.small)
         with runner.Output(given.out) as output:

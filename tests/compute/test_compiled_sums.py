@@ -31,12 +31,12 @@ def grouped(columns: np.ndarray) -> np.ndarray:
 
 def made(values, columns, *, scale=NONE, reference=-1, kind=compiled.SETS[0]):
     (b, n), k = values.shape, columns.shape[1]
-    squares, products = np.full(b, np.nan), np.full((b, k), np.nan)
+    squares, products = np.full(b, np.nan), np.full((k, b), np.nan)
     scale = grouped(scale[:, None]) if len(scale) else scale
     moments.of_values(
         values, n, values.itemsize, kind, reference, scale, grouped(columns), squares, products
     )
-    return squares, products
+    return squares, products.T
 
 
 def slow(values, columns, *, scale=NONE, reference=-1):
@@ -121,11 +121,11 @@ def stored(tmp_path: Path):
 
 def from_file(descriptor, count, columns, *, offset=12, rows=8):
     n = len(columns)
-    squares, products = np.empty(count), np.empty((count, columns.shape[1]))
+    squares, products = np.empty(count), np.empty((columns.shape[1], count))
     buffer = np.empty((rows, n), np.float32)
     at = (descriptor, offset, buffer, n, 4, compiled.SETS[0], -1, NONE, grouped(columns))
     moments.of_file(*at, squares, products)
-    return squares, products
+    return squares, products.T
 
 
 @pytest.mark.parametrize("rows", [1, 8, 100, 101, 500])
@@ -178,7 +178,7 @@ def test_arrays_that_do_not_fit_are_refused(changed, told):
         "scale": NONE,
         "columns": np.ones((1, 2, 8)),
         "squares": np.empty(3),
-        "products": np.empty((3, 2)),
+        "products": np.empty((2, 3)),
     }
     moments.of_values(*given.values())
     with pytest.raises(ValueError, match=told):
@@ -186,7 +186,7 @@ def test_arrays_that_do_not_fit_are_refused(changed, told):
 
 
 def test_arrays_that_are_not_contiguous_or_not_writable_are_refused():
-    columns, squares, products = np.ones((1, 1, 8)), np.empty(3), np.empty((3, 1))
+    columns, squares, products = np.ones((1, 1, 8)), np.empty(3), np.empty((1, 3))
     rest = (5, 8, compiled.SETS[0], -1, NONE, columns)
     with pytest.raises((BufferError, ValueError), match="contiguous"):
         moments.of_values(np.ones((3, 10))[:, ::2], *rest, squares, products)
