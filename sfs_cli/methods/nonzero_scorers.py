@@ -1,4 +1,4 @@
-"""Spectral scores of sparse features on sparse graphs: what their scorers do, without the zeros."""
+"""What scorers of sparse features do without the zeros; spectral ones need a sparse graph."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfs_cli.methods.base import Status
-from sfs_cli.methods.nonzeros import Groups, NonZeroForms, NonZerosLike, Spread
+from sfs_cli.methods.nonzeros import Groups, NonZeroForms, NonZerosLike, NonZeroSpread, Spread
 
 if TYPE_CHECKING:
     from sfs_cli.methods.gdcov import GdcovScorer
@@ -20,7 +20,7 @@ class NonZeroScorer(ABC):
     """Scores blocks of non-zero values."""
 
     dtype = np.dtype(np.float64)
-    forms: NonZeroForms
+    forms: NonZeroSpread
 
     def score_block(self, block: NonZerosLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores (b,) and statuses (b,) of a block; overwrites it."""
@@ -35,8 +35,21 @@ class NonZeroScorer(ABC):
         """Return the scores of a block after `NonZeroForms.spread`, shape (b,)."""
 
 
+class NonZeroVariance(NonZeroScorer):
+    """The unbiased variance, ``sum_i (f_i - mu)^2 / (n - 1)``."""
+
+    def __init__(self, n_samples: int) -> None:
+        self.forms = NonZeroSpread(np.ones(n_samples))
+
+    def score(self, block: NonZerosLike, spread: Spread) -> np.ndarray:
+        """Return the scores, shape (b,)."""
+        return spread.square / (block.n_samples - 1) * spread.scale**2
+
+
 class NonZeroLaplacian(NonZeroScorer):
     """The Laplacian Score, ``f' L f / sum_i d_i (f_i - mu)^2``."""
+
+    forms: NonZeroForms
 
     def __init__(self, scorer: LaplacianScorer) -> None:
         self.forms = NonZeroForms(scorer.similarity, scorer.similarity.degrees)
@@ -48,6 +61,8 @@ class NonZeroLaplacian(NonZeroScorer):
 
 class NonZeroSpec(NonZeroScorer):
     """phi1 and phi2 with gamma(lambda) = lambda or lambda^2, and phi3."""
+
+    forms: NonZeroForms
 
     def __init__(self, scorer: SpecScorer) -> None:
         laplacian = scorer.laplacian
@@ -78,6 +93,8 @@ class NonZeroSpec(NonZeroScorer):
 
 class NonZeroGdcov(NonZeroScorer):
     """GDCOV with gamma one-minus: what varies within the pieces of the graph, less ``f' L f``."""
+
+    forms: NonZeroForms
 
     def __init__(self, scorer: GdcovScorer) -> None:
         geometry = scorer.geometry

@@ -90,37 +90,19 @@ class Groups:
         return cls(weights, members, np.bincount(members, weights))
 
 
-class NonZeroForms:
-    """Measures blocks of non-zero values on a sparse graph, or on one of groups.
+class NonZeroSpread:
+    """Measures how the features of blocks of non-zero values vary.
 
     Parameters
     ----------
-    similarity : SparseSimilarity or FactoredSimilarity
-        One that `can_measure`.
     weights : ndarray, shape (n,)
-        Positive: the degrees, or 1.
+        Of the samples, positive.
     """
 
-    def __init__(self, similarity: Similarity, weights: np.ndarray) -> None:
+    def __init__(self, weights: np.ndarray) -> None:
         self.whole = Groups.of(weights, np.zeros(len(weights), np.int32))
         self.volume = float(weights.sum())
         self.work = Workspace()
-        self.edges: Edges | None = None
-        if isinstance(similarity, SparseSimilarity):
-            self._take_edges(similarity.matrix)
-        else:
-            assert isinstance(similarity, FactoredSimilarity)
-            assert not isinstance(similarity.factor, np.ndarray)
-            self.classes = Groups.of(similarity.degrees, similarity.factor.indices)
-
-    def _take_edges(self, S: csr_array) -> None:
-        from scipy.sparse import csr_array, triu
-
-        self.edges = _arrays(S)
-        above = csr_array(triu(S, 1, format="csr"))
-        self.upper = _arrays(above)
-        self.degrees = np.asarray(S.sum(axis=1)) - S.diagonal()
-        self.edge_volume = float(self.degrees.sum())
 
     def spread(self, block: NonZerosLike) -> Spread:
         """Shift and scale a block in place, and measure how its features vary."""
@@ -146,6 +128,54 @@ class NonZeroForms:
             Groups of samples.
         """
         return self._around_means(block, groups)[1]
+
+    def _around_means(self, block: NonZerosLike, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
+        from sfs_cli.graph import edge_kernels
+
+        mean, square = np.empty(len(block.indptr) - 1), np.empty(len(block.indptr) - 1)
+        edge_kernels.spread(
+            block.indptr,
+            block.indices,
+            block.data,
+            groups.weights,
+            groups.members,
+            groups.volumes,
+            self.work.zeros("feature", block.n_samples),
+            mean,
+            square,
+        )
+        return mean, square
+
+
+class NonZeroForms(NonZeroSpread):
+    """Measures blocks of non-zero values on a sparse graph, or on one of groups.
+
+    Parameters
+    ----------
+    similarity : SparseSimilarity or FactoredSimilarity
+        One that `can_measure`.
+    weights : ndarray, shape (n,)
+        Positive: the degrees, or 1.
+    """
+
+    def __init__(self, similarity: Similarity, weights: np.ndarray) -> None:
+        super().__init__(weights)
+        self.edges: Edges | None = None
+        if isinstance(similarity, SparseSimilarity):
+            self._take_edges(similarity.matrix)
+        else:
+            assert isinstance(similarity, FactoredSimilarity)
+            assert not isinstance(similarity.factor, np.ndarray)
+            self.classes = Groups.of(similarity.degrees, similarity.factor.indices)
+
+    def _take_edges(self, S: csr_array) -> None:
+        from scipy.sparse import csr_array, triu
+
+        self.edges = _arrays(S)
+        above = csr_array(triu(S, 1, format="csr"))
+        self.upper = _arrays(above)
+        self.degrees = np.asarray(S.sum(axis=1)) - S.diagonal()
+        self.edge_volume = float(self.degrees.sum())
 
     def laplacian(self, block: NonZerosLike) -> np.ndarray:
         """Return ``f' L f`` for every feature of a block after `spread`, shape (b,)."""
@@ -181,23 +211,6 @@ class NonZeroForms:
             form,
         )
         return form
-
-    def _around_means(self, block: NonZerosLike, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
-        from sfs_cli.graph import edge_kernels
-
-        mean, square = np.empty(len(block.indptr) - 1), np.empty(len(block.indptr) - 1)
-        edge_kernels.spread(
-            block.indptr,
-            block.indices,
-            block.data,
-            groups.weights,
-            groups.members,
-            groups.volumes,
-            self.work.zeros("feature", block.n_samples),
-            mean,
-            square,
-        )
-        return mean, square
 
 
 def can_measure(similarity: Similarity) -> bool:

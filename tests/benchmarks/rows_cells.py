@@ -41,6 +41,8 @@ def cells(bench: Bench) -> Found:
 def variable(bench: Bench) -> Found:
     from sfs_cli.compute.executor import ThreadExecutor
     from sfs_cli.compute.passes import Engine
+    from sfs_cli.jobs.reading import best_read
+    from sfs_cli.logs import Messages
     from sfs_cli.methods import variance
     from sfs_cli.methods.base import Context
     from sfs_cli.store.prepared import PreparedMatrix
@@ -50,7 +52,7 @@ def variable(bench: Bench) -> Found:
     matrix, _ = bench_sparse.make(bench.scratch, n, m)
     double = np.dtype(np.float64)
     engine = Engine(PreparedMatrix(matrix), ThreadExecutor(threads), double)
-    scorer = variance.prepare(Context(n, double))
+    engine, scorer = best_read(engine, variance.prepare(Context(n, double)), Messages(-1))
     times, score = [], np.empty(0)
     for _ in range(bench.repeat + 1):
         start = time.perf_counter()

@@ -31,6 +31,7 @@ LABEL_GRAPH = {"similarity": "label"}
 CASES: list[dict[str, Any]] = [
     {"method": "fisher"},
     {"method": "f-test"},
+    {"method": "variance"},
     LABEL_GRAPH,
     LABEL_GRAPH | {"method": "laplacian"},
     {"ranking": "phi3", "clusters": 3},

@@ -14,7 +14,7 @@ from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.compute.passes import Engine
 from sfs_cli.graph.labels import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
-from sfs_cli.methods import gdcov, laplacian_score, spec
+from sfs_cli.methods import gdcov, laplacian_score, spec, variance
 from sfs_cli.methods.base import Context, Status
 from sfs_cli.store.matrix import Ids, Missing, SparseMatrix
 from sfs_cli.store.nonzeros import NonZeroSource
@@ -74,6 +74,7 @@ SCORERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "laplacian": (laplacian_score, {}),
     "gdcov": (gdcov, {"definition": 3, "gamma": "one-minus"}),
     "gdcov 1": (gdcov, {"definition": 1, "gamma": "one-minus"}),
+    "variance": (variance, {}),
 }
 
 
