@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.passes import Engine, center
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.passes import center
 from sfs_cli.compute.spans import Span, block_features, cut
 
 LEAST_BLOCK = 16

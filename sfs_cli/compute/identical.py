@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.compute.passes import Engine, pair_distances
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.passes import pair_distances
 from sfs_cli.compute.spans import Span
 
 SEED = 0

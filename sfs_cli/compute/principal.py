@@ -22,7 +22,7 @@ from sfs_cli.compute.centred_blocks import (
     times,
     transposed_times,
 )
-from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.spans import Span, block_features, cut
 
 OVERSAMPLING = 10

@@ -11,8 +11,8 @@ import numpy as np
 
 from sfs_cli.compute import passes
 from sfs_cli.compute.centred_blocks import by_sample, product, read_centred
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.principal import OVERSAMPLING
 from sfs_cli.compute.spans import Span
 from sfs_cli.config import RankConfig

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import Engine
 from sfs_cli.config import RankConfig
 from sfs_cli.errors import listed
 from sfs_cli.io.scratch import scratch_folder

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 
-from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.engine import Engine
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer
 from sfs_cli.methods.nonzero_scorers import NonZeroScorer
@@ -32,7 +32,7 @@ def best_read(
 def from_file(engine: Engine) -> Engine:
     """Return the pass whose blocks are read out of the file of a store by what scores them."""
     assert isinstance(engine.source, PreparedMatrix)
-    source = StoredSource(engine.source)
+    source = StoredSource(engine.source, engine.features_of_a_block)
     return replace(engine, source=source, block_size=source.block_size)
 
 

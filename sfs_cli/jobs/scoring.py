@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.engine import Engine
 from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.graph.similarity import Similarity
 from sfs_cli.jobs.graph import graph_options, make_graph

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.parts import PartFolder
-from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.principal import room
 from sfs_cli.config import RankConfig
 from sfs_cli.graph.options import DEFAULT_NEIGHBORS, DENSE_SAMPLES, NEIGHBOUR_GRAPHS

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.engine import Engine
 from sfs_cli.graph.similarity import Similarity
 
 
@@ -101,8 +101,11 @@ class InFile(Protocol):
         b and n.
     dtype : dtype
         float32 or float64, in the order of this machine.
+    held : int
+        Features of a block that is in memory, of which this one is several.
     """
 
+    held: int
     descriptor: int
     offset: int
     shape: tuple[int, int]

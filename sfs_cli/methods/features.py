@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.spans import Span
 from sfs_cli.methods.base import Status
 from sfs_cli.methods.centering import center

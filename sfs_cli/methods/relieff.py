@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfs_cli.compute.engine import BlockLike, Engine
 from sfs_cli.compute.memory import format_size
-from sfs_cli.compute.passes import BlockLike, Engine
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.graph.relieff import class_members, nearest_by_class
 from sfs_cli.methods.base import Context, Solution, Status

@@ -97,7 +97,8 @@ class SpecScorer:
 
     def _of_moments(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
         if self.ranking == "phi3":
-            return self.phi3_weights @ moments.along**2 / moments.whole, moments.square
+            score = moments.weighted_squares(self.phi3_weights) / moments.whole
+            return score, moments.square
         form = moments.square - moments.along_squares
         return form / (moments.square if self.ranking == "phi2" else moments.whole), form
 

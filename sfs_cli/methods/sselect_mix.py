@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.spans import Span
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph.kernels import median_bandwidth, rbf, squared_distances

@@ -14,13 +14,13 @@ that: n + 1 at worst where r has the largest degree, and about 2 where it is lik
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from sfs_cli.graph.similarity import FactoredSimilarity, Similarity
-from sfs_cli.methods.base import BlockLike, Status
+from sfs_cli.methods.base import BlockLike, InFile, Status
 from sfs_cli.methods.precision import Rows, pieces
 from sfs_cli.methods.thin_sums import CompiledSums, make_sums
 
@@ -62,7 +62,14 @@ class Moments(NamedTuple):
     @property
     def along_squares(self) -> np.ndarray:
         """Sum of the squares of `along`, shape (b,)."""
-        return np.einsum("kb,kb->b", self.along, self.along)
+        return self.weighted_squares(np.ones(len(self.along)))
+
+    def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
+        """Return the sum of the squares of `along` with weights (k,) of the columns, shape (b,)."""
+        total = np.zeros(len(self.total))
+        for weight, product in zip(weights, self.along):  # BLAS would round by where a feature is
+            total += weight * (product * product)
+        return total
 
 
 Formula = Callable[[Moments], tuple[np.ndarray, np.ndarray]]
@@ -125,8 +132,7 @@ class ThinScores:
             score, sound = _scored(formula, moments)
             doubtful = np.flatnonzero(~sound)
         status = np.full(len(score), Status.OK, np.int8)
-        for part in pieces(len(doubtful), self.n) if len(doubtful) else ():
-            rows = doubtful[part]
+        for rows in _batches(doubtful, block, self.n):
             few = Rows.of(block, rows)
             score[rows], status[rows] = self._closer(few, moments.whole[rows], formula, careful)
         return score, status
@@ -148,6 +154,14 @@ class ThinScores:
         total, along = self.sums.of(block, less=whole is not None)
         total *= self.weight
         return Moments(total, along[0] ** 2, along[1:], total if whole is None else whole)
+
+
+def _batches(rows: np.ndarray, block: BlockLike, n: int) -> Iterator[np.ndarray]:
+    """Cut rows of a block as if it were held, so that it rounds no other way out of a file."""
+    held = block.held if isinstance(block, InFile) else len(block.values)
+    for lo in np.unique(rows // held) * held:
+        inside = rows[(rows >= lo) & (rows < lo + held)]
+        yield from (inside[part] for part in pieces(len(inside), n))
 
 
 def _scored(formula: Formula, moments: Moments) -> tuple[np.ndarray, np.ndarray]:

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import Executor
 from sfs_cli.compute.parts import PartFolder
-from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.spans import arithmetic_dtype
 from sfs_cli.errors import InputError, located
 from sfs_cli.graph.options import default_similarity

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sfs_cli.compute.passes import BlockLike, Engine, center
+from sfs_cli.compute.engine import BlockLike, Engine
+from sfs_cli.compute.passes import center
 from sfs_cli.compute.spans import Span
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.engine import Engine
 from sfs_cli.errors import InputError
 from sfs_cli.graph.kernels import squared_distances
 from sfs_cli.sources.laplacian_products import (

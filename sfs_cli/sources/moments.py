@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from sfs_cli.compute.passes import BlockLike, Engine
+from sfs_cli.compute.engine import BlockLike, Engine
 from sfs_cli.store.nonzeros import NonZeros, NonZeroSource
 from sfs_cli.store.prepared import PreparedMatrix
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.identical import first_identical
-from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.principal import OVERSAMPLING, principal_components, room
 from sfs_cli.compute.spans import Span, block_features
 from sfs_cli.errors import InputError, OutOfMemoryError, UsageError

@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 
 from sfs_cli.compute import passes
+from sfs_cli.compute.engine import Engine
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph import kernels
 from sfs_cli.graph.options import GraphOptions, parse_bandwidth
@@ -44,7 +45,7 @@ class GraphRequest:
     """
 
     options: GraphOptions
-    engine: passes.Engine
+    engine: Engine
     codes: np.ndarray | None
     memory: int
     messages: Messages

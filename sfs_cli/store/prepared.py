@@ -169,7 +169,7 @@ class PreparedMatrix:
         Parameters
         ----------
         total_over : callable
-            Adds up what a task makes of all spans (``sfs_cli.compute.passes.Engine.total_over``).
+            Adds up what a task makes of all spans (``sfs_cli.compute.engine.Engine.total_over``).
         """
         for at in self._sample_steps():
             if at in self._numbers:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.spans import Span, block_features
+from sfs_cli.compute.spans import Span
 from sfs_cli.store.disk import DenseStore
 from sfs_cli.store.prepared import PreparedMatrix
 
@@ -15,7 +15,9 @@ CLOSE = 8
 """Features are read together where they are at least one in so many."""
 
 STREAM_BYTES = 64 << 20
+"""Of a block that is read out of the file while it is scored."""
 BLOCKS = 64
+"""At least so many, for workers to share."""
 
 
 class StoredBlock:
@@ -29,6 +31,8 @@ class StoredBlock:
         Features b and samples n.
     dtype : dtype
         Of the values.
+    held : int
+        Features of a block that is in memory, of which this one is several.
     missing, zero : None
         As in `sfs_cli.store.prepared.Block`: nothing is missing, and there are no steps.
     """
@@ -36,8 +40,8 @@ class StoredBlock:
     missing = None
     zero = None
 
-    def __init__(self, store: DenseStore, span: Span) -> None:
-        self._store, self._span = store, span
+    def __init__(self, store: DenseStore, span: Span, held: int) -> None:
+        self._store, self._span, self.held = store, span, held
         self.descriptor, self.offset = store.place(span)
         self.shape = span.size, store.n_samples
         self.dtype = store.dtype
@@ -75,11 +79,13 @@ class StoredSource:
     ----------
     source : PreparedMatrix
         Such that `is_stored`.
+    held : int
+        Features of the blocks that other passes hold in memory.
     """
 
-    def __init__(self, source: PreparedMatrix) -> None:
+    def __init__(self, source: PreparedMatrix, held: int) -> None:
         assert isinstance(source.matrix, DenseStore)
-        self.store = source.matrix
+        self.store, self.held = source.matrix, held
 
     @property
     def n_features(self) -> int:
@@ -93,10 +99,9 @@ class StoredSource:
 
     @property
     def block_size(self) -> int:
-        """Features of a block, which is never held whole: more than of others, in `BLOCKS`."""
-        row = self.n_samples * self.store.dtype.itemsize
-        usual = block_features(self.n_samples, self.store.dtype.itemsize)
-        return max(usual, min(self.n_features // BLOCKS, STREAM_BYTES // row))
+        """Features of a block: many, as it is never held whole, but of `BLOCKS` blocks or more."""
+        most = STREAM_BYTES // (self.n_samples * self.store.dtype.itemsize)
+        return self.held * max(1, min(self.n_features // BLOCKS, most) // self.held)
 
     def prefetch(self, span: Span) -> None:
         """Tell that `span` will be read soon."""
@@ -105,7 +110,7 @@ class StoredSource:
     def read(self, span: Span, dtype: np.dtype[Any]) -> StoredBlock:
         """Return a block, of the stored type."""
         assert dtype == self.store.dtype
-        return StoredBlock(self.store, span)
+        return StoredBlock(self.store, span, self.held)
 
 
 def is_stored(source: object) -> bool:

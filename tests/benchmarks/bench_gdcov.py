@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import Engine, gram
+from sfs_cli.compute.passes import gram
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods import gdcov, gdcov_spca, hsic, spec
 from sfs_cli.methods.base import Context

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.compute.memory import anonymous, format_size
-from sfs_cli.compute.passes import Engine
 from sfs_cli.graph import kernels
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods import mrsf

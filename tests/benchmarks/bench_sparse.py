@@ -57,8 +57,8 @@ def make(folder: Path, n: int, m: int) -> tuple[Any, csr_array]:
 
 def ours(matrix: Any, S: csr_array, threads: int, repeat: int) -> dict[str, list[Times]]:
     """Time passes that score every gene."""
+    from sfs_cli.compute.engine import Engine
     from sfs_cli.compute.executor import ThreadExecutor
-    from sfs_cli.compute.passes import Engine
     from sfs_cli.graph.similarity import SparseSimilarity
     from sfs_cli.methods import laplacian_score, spec
     from sfs_cli.methods.base import Context

@@ -39,8 +39,8 @@ def cells(bench: Bench) -> Found:
 
 @job("variable", "scanpy: highly variable genes")
 def variable(bench: Bench) -> Found:
+    from sfs_cli.compute.engine import Engine
     from sfs_cli.compute.executor import ThreadExecutor
-    from sfs_cli.compute.passes import Engine
     from sfs_cli.jobs.reading import best_read
     from sfs_cli.logs import Messages
     from sfs_cli.methods import variance

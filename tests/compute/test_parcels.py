@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfs_cli.compute.passes import Engine
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.spans import Span
 from sfs_cli.config.rank import ON_SOURCES
 from sfs_cli.graph.similarity import DenseSimilarity

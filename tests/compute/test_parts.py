@@ -12,6 +12,7 @@ import pytest
 from sfs_cli.compute import parts as parts_of
 from sfs_cli.compute import passes
 from sfs_cli.compute import running as running_of
+from sfs_cli.compute.engine import BlockLike, Engine
 from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.compute.parts import PartFolder, PartsMissingError
 from sfs_cli.compute.running import RunningFolder
@@ -22,11 +23,11 @@ from sfs_cli.errors import InputError
 from tests.compute.test_passes import M, engine, matrix
 
 
-def rows(block: passes.BlockLike) -> tuple[np.ndarray, np.ndarray]:
+def rows(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
     return block.values.sum(axis=1), np.arange(len(block.values))
 
 
-def both(running: passes.Engine) -> list[np.ndarray]:
+def both(running: Engine) -> list[np.ndarray]:
     """A pass that is a sum, and one that is a number per feature."""
     return [passes.gram(running), *running.columns(rows)]
 
@@ -142,7 +143,7 @@ def test_parts_of_a_shard_that_make_a_node_are_kept_as_one(shards: int, tmp_path
 def test_a_shard_that_is_stopped_keeps_its_parts_and_takes_them_up_again(tmp_path: Path) -> None:
     running, left = engine(matrix(), size=1), 0
 
-    def task(block: passes.BlockLike) -> tuple[np.ndarray]:
+    def task(block: BlockLike) -> tuple[np.ndarray]:
         nonlocal left
         left -= 1
         if left == 0:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute import passes
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.compute.spans import Span
 from sfs_cli.graph import kernels
@@ -52,9 +53,9 @@ class Source:
 
 def engine(
     X: np.ndarray, *, size: int = 7, workers: int = 1, dtype: str = "float64", missing: int = 0
-) -> passes.Engine:
+) -> Engine:
     source = Source(X, missing)
-    return passes.Engine(source, ThreadExecutor(workers), np.dtype(dtype), size)
+    return Engine(source, ThreadExecutor(workers), np.dtype(dtype), size)
 
 
 def matrix(seed: int = 0) -> np.ndarray:
@@ -134,7 +135,7 @@ def test_an_engine_reads_ahead_within_the_matrix_and_ticks_every_feature() -> No
     X = matrix()
     seen: list[int] = []
     source = Source(X)
-    running = passes.Engine(source, ThreadExecutor(2), np.dtype("f8"), 8, seen.append)
+    running = Engine(source, ThreadExecutor(2), np.dtype("f8"), 8, seen.append)
     spans = [span for span, _ in running.run(lambda block: None)]
     assert sum(seen) == M
     assert spans == running.spans()

@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
 from sfs_cli.compute import centred_blocks, principal
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.principal import principal_components
 from sfs_cli.store.matrix import DenseMatrix, Ids, SparseMatrix
 from sfs_cli.store.nonzeros import NonZeroSource

@@ -18,7 +18,9 @@ from sfs_cli.jobs import reading
 from sfs_cli.jobs.convert import convert
 from sfs_cli.jobs.rank import rank
 from sfs_cli.logs import Messages
+from sfs_cli.methods.thin import ThinScores
 from sfs_cli.methods.thin_sums import make_sums
+from sfs_cli.store import stored
 from sfs_cli.store.disk import open_store
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.stored import StoredBlock, StoredSource
@@ -137,7 +139,7 @@ def test_without_the_compiled_sums_blocks_are_read(store, labels, from_file, mon
 
 def test_a_store_that_becomes_shorter_is_told_of(store):
     path = store()
-    source = StoredSource(PreparedMatrix(open_store(path)))
+    source = StoredSource(PreparedMatrix(open_store(path)), M)
     os.truncate(path / "values.bin", 4 * N * (M - 1))
     sums = make_sums(np.ones((N, 1)), None, 0)
     sums.of(source.read(Span(0, M - 1), np.dtype(np.float32)), less=False)
@@ -147,19 +149,40 @@ def test_a_store_that_becomes_shorter_is_told_of(store):
 
 @pytest.mark.parametrize("rows", [[0], [5, 6, 9], [3, 60, 180], list(range(40, 90)), [0, 199]])
 def test_some_features_of_a_block(store, rows):
-    source = StoredSource(PreparedMatrix(open_store(store())))
+    source = StoredSource(PreparedMatrix(open_store(store())), M)
     block = source.read(Span(100, 300), np.dtype(np.float32))
     assert block.shape == (200, N)
     np.testing.assert_array_equal(block.take(np.array(rows)), values(50)[100:300][rows])
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "blocks"), [(500, 1_000_000, 64), (100, 2000, 1), (5000, 10**6, 299)]
+    ("n", "m", "held", "blocks"),
+    [(500, 10**6, 4194, 80), (100, 2000, 16384, 1), (5000, 10**6, 419, 299), (500, 10**6, 10, 64)],
 )
-def test_blocks_are_large_and_leave_work_for_many(monkeypatch, n, m, blocks):
+def test_blocks_are_large_and_leave_work_for_many(n, m, held, blocks):
     source = object.__new__(StoredSource)
+    source.held = held
     source.store = type("Store", (), {"n_samples": n, "n_features": m, "dtype": np.dtype("f4")})()
     assert -(-m // source.block_size) == pytest.approx(blocks, abs=1)
+    assert source.block_size % held == 0
+
+
+def test_doubtful_features_are_grouped_as_in_blocks(store, labels, monkeypatch):
+    path, seen = store(2), []
+    monkeypatch.setattr(stored, "BLOCKS", 4)
+    once = ThinScores._closer
+    monkeypatch.setattr(
+        ThinScores,
+        "_closer",
+        lambda self, block, *rest: seen.append(block.values.tobytes()) or once(self, block, *rest),
+    )
+    found = ranked(path, labels, method="fisher", block_size=7)
+    from_file, seen[:] = sorted(seen), []
+    monkeypatch.setattr(reading, "is_stored", lambda _source: False)
+    assert ranked(path, labels, method="fisher", block_size=7) == found
+    assert sorted(seen) == from_file
+    assert len(seen) > M // 8
+    assert ranked(path, labels, method="fisher") == found
 
 
 def test_advice_is_given_only_about_what_is_not_held(store, monkeypatch):

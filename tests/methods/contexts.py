@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import Engine
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
 from sfs_cli.methods.base import Context, Scorer, Solution, Status
 from sfs_cli.store.matrix import DenseMatrix, Ids

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.sparse import block_diag, csr_array
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import Engine
 from sfs_cli.graph.labels import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from sfs_cli.methods import gdcov, laplacian_score, spec, variance

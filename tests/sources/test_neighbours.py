@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute import passes
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.compute.identical import first_identical
-from sfs_cli.compute.passes import Engine
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph.options import GraphOptions
 from sfs_cli.logs import Messages

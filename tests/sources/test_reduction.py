@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from sfs_cli.compute import principal
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
 from sfs_cli.compute.parts import PartFolder
-from sfs_cli.compute.passes import Engine
 from sfs_cli.errors import InputError, OutOfMemoryError, UsageError
 from sfs_cli.graph.options import GraphOptions
 from sfs_cli.logs import Messages

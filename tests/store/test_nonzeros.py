@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.spans import Span
 from sfs_cli.errors import InputError
 from sfs_cli.store.nonzeros import NonZeroSource

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.spans import cut
 from sfs_cli.errors import InputError
 from sfs_cli.store.prepared import PreparedMatrix

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.spans import Span, cut
 from sfs_cli.errors import UsageError
 from sfs_cli.store.prepared import PreparedMatrix

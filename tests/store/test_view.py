@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import Engine
 from sfs_cli.compute.spans import Span, cut
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.view import FeatureView
