@@ -33,7 +33,7 @@ class Centred:
     offset: np.ndarray
     scale: np.ndarray
     missing: np.ndarray | None
-    zero: np.ndarray
+    zero: np.ndarray | None
 
     def status(self, square: np.ndarray, total_weight: float) -> np.ndarray:
         """Tell which features vary.
@@ -48,12 +48,15 @@ class Centred:
         Returns
         -------
         ndarray of int8, shape (b,)
-            Values of `Status`. What varies by less than the rounding of float64 is constant.
+            Values of `Status`. What varies by less than the rounding of float64 is constant. What
+            was zero everywhere before the steps is "all zero", also where a step made it vary: it
+            varies as a mean of the samples does, and says nothing of the feature.
         """
         rounding = total_weight * (8 * _EPS * self.offset) ** 2
         constant = square <= rounding
         status = np.where(constant, Status.CONSTANT, Status.OK).astype(np.int8)
-        status[constant & self.zero] = Status.ALL_ZERO
+        zero = constant & (self.offset == 0) if self.zero is None else self.zero
+        status[zero] = Status.ALL_ZERO
         if self.missing is not None:
             status[self.missing] = Status.MISSING
         return status
@@ -85,9 +88,8 @@ def center(block: BlockLike, weights: np.ndarray, work: Workspace | None = None)
     mean = values @ weight
     values -= mean[:, None]
     offset = first[:, 0].astype(np.float64) + mean
-    zero = block.zero if block.zero is not None else (offset == 0)
     scale = _rescale(values, offset)
-    return Centred(values, offset, scale, block.missing, zero)
+    return Centred(values, offset, scale, block.missing, block.zero)
 
 
 def _rescale(values: np.ndarray, offset: np.ndarray) -> np.ndarray:

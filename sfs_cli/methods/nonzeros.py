@@ -241,7 +241,7 @@ def _arrays(S: csr_array) -> Edges:
 def _status(block: NonZerosLike, constant: np.ndarray) -> np.ndarray:
     """Return the statuses that `sfs_cli.methods.centering.Centred.status` gives."""
     status = np.where(constant, Status.CONSTANT, Status.OK).astype(np.int8)
-    status[constant & block.zero] = Status.ALL_ZERO
+    status[block.zero] = Status.ALL_ZERO
     if block.missing is not None:
         status[block.missing] = Status.MISSING
     return status

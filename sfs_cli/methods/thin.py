@@ -135,6 +135,9 @@ class ThinScores:
         for rows in _batches(doubtful, block, self.n):
             few = Rows.of(block, rows)
             score[rows], status[rows] = self._closer(few, moments.whole[rows], formula, careful)
+        if block.zero is not None:
+            zero = block.zero & (status != Status.MISSING)
+            score[zero], status[zero] = np.nan, Status.ALL_ZERO
         return score, status
 
     def _closer(

@@ -122,3 +122,42 @@ def test_a_matrix_without_a_feature_to_score_is_refused(tmp_path: Path) -> None:
     X = np.tile([0.0, 1.0, 2.0], (N, 1))
     with pytest.raises(InputError, match="no feature can be scored: 2 constant, 1 all zero"):
         ranked(tmp_path, X, method="variance")
+
+
+CLR_METHODS = METHODS | {
+    "gdcov": {"method": "gdcov"},
+    "hsic": {"method": "hsic"},
+    "t-test": {"method": "t-test"},
+    "relieff": {"method": "relieff", "neighbors": 4},
+    "mrsf": {"method": "mrsf", "select": 4},
+}
+
+
+@pytest.mark.parametrize("options", CLR_METHODS.values(), ids=CLR_METHODS)
+def test_a_gene_without_a_count_is_not_ranked_by_the_means_of_the_samples(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(3)
+    codes = CODES % 2 if options.get("method") == "t-test" else CODES
+    counts = rng.poisson(5 * (1 + codes)[:, None], size=(N, 14)).astype(float)
+    counts[:, [2, 9]] = 0
+    counts[3, 5] = np.nan
+    labels = write_labels(tmp_path / "labels.tsv", codes)
+
+    def ranking(values: np.ndarray, **more: Any) -> Ranking:
+        matrix = write_matrix(tmp_path / "matrix.parquet", values)
+        return run(matrix, labels=labels, missing="drop", **(options | more)).ranking
+
+    found = ranking(counts, transform="clr")
+    status = dict(zip(found.feature, found.status))
+    assert (status["g2"], status["g9"], status["g5"]) == (*["all zero"] * 2, "missing values")
+    assert np.isnan([s for f, s in zip(found.feature, found.score) if f in ("g2", "g9")]).all()
+
+    # the steps and the graph still know of those genes
+    logs = np.log1p(np.delete(counts, 5, axis=1))
+    plain = ranking(np.insert(logs - logs.mean(axis=1, keepdims=True), 5, counts[:, 5], axis=1))
+    if options.get("method") not in ("mrsf", "relieff"):  # whose scores depend on all genes ranked
+        expected = dict(zip(plain.feature, plain.score))
+        for feature, score in zip(found.feature, found.score):
+            if status[feature] == "ok":
+                assert score == pytest.approx(expected[feature], rel=1e-9)
