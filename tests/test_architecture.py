@@ -32,6 +32,7 @@ MAY_IMPORT = {
         "methods.catalog",
         "methods.entry",
         "ranking.hows",
+        "sources.parsing",
         "sources.spec",
     ),
     "provenance": ("compute.compiled", "io.digest", "store.manifest"),

@@ -8,6 +8,7 @@ import click
 
 from sfs_cli.cli import options
 from sfs_cli.cli.sections import SectionCommand, option, section
+from sfs_cli.cli.streams import write_stdout
 from sfs_cli.config import FORMATS
 
 
@@ -66,5 +67,4 @@ def command(as_json: bool, quiet: bool, verbose: bool, log_file: str | None, **g
     messages = options.messages(quiet, verbose, log_file)
     content = aggregate.run(AggregateConfig(**given), messages, as_json=as_json)
     if content:
-        with click.open_file("-", "wb") as stdout:
-            stdout.write(content)
+        write_stdout(content)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from sfs_cli.cli.streams import close_stdout, fill_closed
 from sfs_cli.errors import (
     ExitCode,
     InputError,
@@ -123,6 +124,7 @@ def app(ctx: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
+    fill_closed()
     code = run(arguments)
     gc.freeze()  # all that is left ends with the process: looking for cycles in it takes longer
     sys.exit(code)
@@ -152,7 +154,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except BrokenPipeError:
-        _close_stdout()
+        close_stdout()
         return int(ExitCode.OK)
     except Exception as error:
         if interrupter.raised is not None:  # a library that was being imported made another of it
@@ -186,11 +188,6 @@ def _say_interrupted(stop: Interrupted) -> int:
 def _ignore_signals() -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-
-
-def _close_stdout() -> None:
-    """Keep the interpreter from writing to a closed pipe at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sfs_cli.cli.streams import write_stdout
 from sfs_cli.errors import ExitCode
 
 
@@ -31,7 +32,7 @@ def check(file: str) -> None:
     from sfs_cli.config.files import load
     from sfs_cli.jobs.config import describe
 
-    click.echo(describe(load(file)), nl=False)
+    write_stdout(describe(load(file)))
 
 
 @command.command(short_help="Print the JSON Schema of configuration files.")
@@ -44,4 +45,4 @@ def schema() -> None:
 
     helps = {p.name or "": p.help or "" for p in rank.params if isinstance(p, click.Option)}
     helps["matrix"] = "The matrix; one on the command line wins."
-    click.echo(json.dumps(make(helps), indent=2))
+    write_stdout(json.dumps(make(helps), indent=2) + "\n")

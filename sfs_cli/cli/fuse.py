@@ -8,6 +8,7 @@ import click
 
 from sfs_cli.cli import options
 from sfs_cli.cli.sections import SectionCommand, option, section
+from sfs_cli.cli.streams import write_stdout
 
 
 @click.command(cls=SectionCommand, short_help="Fuse knowledge sources to one similarity.")
@@ -60,4 +61,4 @@ def command(
     config = options.configured(ctx, given, config_file, method="msfs")
     content = run(config, target, key, messages, as_json=as_json)
     if content:
-        click.echo(content.decode(), nl=False)
+        write_stdout(content)

@@ -8,6 +8,7 @@ import click
 
 from sfs_cli.cli import options
 from sfs_cli.cli.sections import SectionCommand, option, section
+from sfs_cli.cli.streams import write_stdout
 
 
 @click.command(cls=SectionCommand, short_help="Tell what a matrix file holds.")
@@ -32,4 +33,4 @@ def command(as_json: bool, quiet: bool, verbose: bool, log_file: str | None, **g
     from sfs_cli.jobs.inspect import inspect
 
     messages = options.messages(quiet, verbose, log_file)
-    click.echo(inspect(RankConfig(**given), messages, as_json), nl=False)
+    write_stdout(inspect(RankConfig(**given), messages, as_json))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from sfs_cli.cli.streams import write_stdout
+
 
 @click.command(short_help="List the methods.")
 @click.argument("name", required=False)
@@ -12,4 +14,4 @@ def command(name: str | None, as_json: bool) -> None:
     """List the methods: what each needs, what it costs, when to use it, and where it is from."""
     from sfs_cli.jobs.methods import describe_methods
 
-    click.echo(describe_methods(name, as_json), nl=False)
+    write_stdout(describe_methods(name, as_json))

@@ -8,6 +8,7 @@ import click
 
 from sfs_cli.cli import options, rank
 from sfs_cli.cli.sections import SectionCommand, option, section
+from sfs_cli.cli.streams import write_stdout
 
 
 @click.command(cls=SectionCommand, short_help="Tell what a ranking will take.")
@@ -53,4 +54,4 @@ def command(
 
     messages = options.messages(quiet, verbose, log_file)
     config = options.configured(ctx, given, config_file)
-    click.echo(plan(config, messages, wall_time, as_json), nl=False)
+    write_stdout(plan(config, messages, wall_time, as_json))

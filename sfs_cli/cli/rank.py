@@ -8,6 +8,7 @@ import click
 
 from sfs_cli.cli import options
 from sfs_cli.cli.sections import SectionCommand, option, section
+from sfs_cli.cli.streams import write_stdout
 from sfs_cli.config import FORMATS, METHODS
 from sfs_cli.graph.options import SIMILARITIES
 
@@ -209,11 +210,10 @@ def command(
     if dry_run:
         from sfs_cli.jobs import plan_run
 
-        click.echo(plan_run.plan(config, messages, None, as_json=False), nl=False)
+        write_stdout(plan_run.plan(config, messages, None, as_json=False))
         return
     from sfs_cli.jobs import rank_run
 
     content = rank_run.run(config, messages, as_json=as_json)
     if content:
-        with click.open_file("-", "wb") as stdout:
-            stdout.write(content)
+        write_stdout(content)

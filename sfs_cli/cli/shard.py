@@ -9,6 +9,7 @@ import click
 
 from sfs_cli.cli import options, rank
 from sfs_cli.cli.sections import SectionCommand, option, section
+from sfs_cli.cli.streams import write_stdout
 from sfs_cli.config import FORMATS
 from sfs_cli.errors import ExitCode
 
@@ -172,7 +173,7 @@ def merge(
     messages = options.messages(quiet, verbose, _from_here(log_file))
     content = gather(plan, messages, finish=finish, as_json=as_json, **given)
     if content:
-        click.echo(content.decode(), nl=False)
+        write_stdout(content)
 
 
 @command.command(short_help="Tell which shards are done.")
@@ -182,7 +183,7 @@ def status(plan: str, as_json: bool) -> None:
     """Tell which shards of PLAN are done, pass by pass."""
     from sfs_cli.jobs.shard_merge import status as tell
 
-    click.echo(tell(plan, as_json=as_json), nl=False)
+    write_stdout(tell(plan, as_json=as_json))
 
 
 def _from_here(path: str | None) -> str | None:

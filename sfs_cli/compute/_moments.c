@@ -20,6 +20,7 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define MOST_COLUMNS 16
 #define WIDE 5
+#define MOST_SAMPLES (PY_SSIZE_T_MAX / 16) /* the bytes of a padded feature can be counted */
 
 enum type { FLOAT, DOUBLE };
 
@@ -111,6 +112,8 @@ static int check(struct call *call, const char *set, Py_ssize_t samples, Py_ssiz
     struct problem *problem = &call->problem;
     if (samples < 1 || (itemsize != sizeof(float) && itemsize != sizeof(double)))
         return refuse("features have samples, in 4 or 8 bytes each");
+    if (samples > MOST_SAMPLES)
+        return refuse("features have too many samples");
     size_t padded = ((size_t)samples + 7) / 8 * 8;
     problem->type = itemsize == sizeof(float) ? FLOAT : DOUBLE;
     problem->samples = (size_t)samples;
@@ -158,7 +161,8 @@ static PyObject *of_values(PyObject *module, PyObject *args)
                           &call.products))
         return NULL;
     int fine = check(&call, set, samples, itemsize);
-    if (fine && (size_t)values.len != call.count * (size_t)samples * (size_t)itemsize)
+    size_t row = (size_t)samples * (size_t)itemsize;
+    if (fine && ((size_t)values.len % row || (size_t)values.len / row != call.count))
         fine = refuse("values are not one for each feature and sample");
     if (fine) {
         Py_BEGIN_ALLOW_THREADS

@@ -92,9 +92,9 @@ def _difference(own: dict[str, Any], facts: dict[str, Any] | BaseException) -> s
         return f"has no sfs_cli like this one ({facts})"
     theirs, ours = facts["versions"], own["versions"]
     return ", ".join(
-        f"has {name} {theirs[name]}, not {ours[name]}"
+        f"has {name} {theirs.get(name, 'of an earlier sfs-cli')}, not {ours[name]}"
         for name in ours
-        if theirs[name] != ours[name]
+        if theirs.get(name) != ours[name]
     )
 
 

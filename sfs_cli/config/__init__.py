@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sfs_cli.config.choices import FORMATS, METHODS
-from sfs_cli.config.rank import RankConfig, flag
-from sfs_cli.sources.spec import parse_source
+from sfs_cli.config.flags import flag
+from sfs_cli.config.rank import RankConfig
+from sfs_cli.sources.parsing import parse_source
 
 __all__ = ["FORMATS", "METHODS", "RankConfig", "flag", "parse_source"]

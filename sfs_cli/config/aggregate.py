@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sfs_cli.config.choices import FORMATS, MAX_DIGITS
-from sfs_cli.config.rank import flag
+from sfs_cli.config.flags import flag
 from sfs_cli.config.values import at_least, at_most, one_of
 from sfs_cli.errors import UsageError
 from sfs_cli.ranking.hows import HOWS, check_list_weights

@@ -5,6 +5,8 @@ from __future__ import annotations
 from sfs_cli.methods import catalog
 
 METHODS = tuple(catalog.METHODS)
+ON_SOURCES = ("msfs", "kogs")
+"""Methods that another one scores for, on knowledge sources."""
 FORMATS = ("tsv", "csv", "parquet", "json", "rnk")
 
 MAX_GAMMA_POWER = 64

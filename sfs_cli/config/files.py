@@ -15,7 +15,8 @@ from sfs_cli.config.places import PATHS, joined, source_joined
 from sfs_cli.config.rank import RankConfig
 from sfs_cli.config.typed import OPTION_OF, RANK_TYPES, SOURCE_TYPES, source_keys, typed
 from sfs_cli.errors import InputError, UsageError, nearest
-from sfs_cli.sources.spec import KINDS, SourceSpec, check_names, parse_source, source_from
+from sfs_cli.sources.parsing import parse_source, source_from
+from sfs_cli.sources.spec import KINDS, SourceSpec, check_names
 
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from sfs_cli.config.choices import CHOICES, DEFINITIONS, EXECUTOR, METHODS
+from sfs_cli.config.choices import CHOICES, DEFINITIONS, EXECUTOR, METHODS, ON_SOURCES
 from sfs_cli.config.durations import LONGEST, PATTERN
-from sfs_cli.config.rank import ON_SOURCES, RankConfig
+from sfs_cli.config.rank import RankConfig
 from sfs_cli.config.schema_values import (
     ABOVE_ZERO,
     BANDWIDTH,

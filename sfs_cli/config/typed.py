@@ -6,7 +6,8 @@ import math
 from typing import Any, get_args, get_type_hints
 
 from sfs_cli.config.documents import Node, kind_of
-from sfs_cli.config.rank import RankConfig, flag
+from sfs_cli.config.flags import flag
+from sfs_cli.config.rank import RankConfig
 from sfs_cli.errors import InputError
 from sfs_cli.sources.spec import KINDS, OPTIONS, SourceSpec
 

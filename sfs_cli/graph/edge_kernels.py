@@ -4,142 +4,40 @@ This module needs numba (the extra ``singlecell``); import it where that is know
 Every loop takes one feature after another, so nothing depends on the number of threads.
 
 Features are given as ``indptr`` (b + 1,), ``indices`` and ``data``. Vectors named ``scratch`` hold
-a value for each sample or group; they come as zeros and are left as zeros.
+a value for each sample; they come as zeros and are left as zeros.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numba
 import numpy as np
 
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-LARGE_EXPONENT = 400
-"""Squares of values beyond 2^400, or below 2^-400, may not be representable."""
+from sfs_cli.graph.jit import compiled
 
 
-def _compiled(function: Kernel) -> Kernel:
-    compiler: Any = numba.njit
-    try:
-        return compiler(nogil=True, cache=True)(function)
-    except RuntimeError:  # nowhere to keep the compiled code
-        return compiler(nogil=True)(function)
-
-
-@_compiled
-def shift(
-    indptr: np.ndarray, data: np.ndarray, n: int, offset: np.ndarray, exponent: np.ndarray
-) -> None:
-    """Subtract a value from features that have no zero, and scale those that are extreme.
-
-    The rounding of what follows is then relative to the spread of a feature, and a constant
-    feature becomes exactly zero.
-
-    Parameters
-    ----------
-    data : ndarray, shape (nnz,), float64
-        Overwritten.
-    n : int
-        Number of samples.
-    offset : ndarray, shape (b,)
-        Set to what was subtracted, scaled as the values are.
-    exponent : ndarray of int, shape (b,)
-        Set to e where the values were divided by 2^e.
-    """
-    for row in range(len(indptr) - 1):
-        lo, hi = indptr[row], indptr[row + 1]
-        full = hi - lo == n
-        for p in range(lo, hi):
-            full = full and data[p] != 0
-        first = data[lo] if full else 0.0
-        peak = 0.0
-        for p in range(lo, hi):
-            data[p] -= first
-            peak = max(peak, abs(data[p]))
-        power = 0
-        if peak > 0:
-            found = math.frexp(peak)[1]
-            if abs(found) > LARGE_EXPONENT:
-                power = found
-                for p in range(lo, hi):
-                    data[p] = math.ldexp(data[p], -power)
-        offset[row] = math.ldexp(first, -power)
-        exponent[row] = power
-
-
-@_compiled
-def spread(
-    indptr: np.ndarray,
+@compiled
+def _lay_out(
     indices: np.ndarray,
     data: np.ndarray,
-    weights: np.ndarray,
-    groups: np.ndarray,
-    volumes: np.ndarray,
+    lo: int,
+    hi: int,
     scratch: np.ndarray,
-    mean: np.ndarray,
-    square: np.ndarray,
+    marked: np.ndarray,
 ) -> None:
-    """Find the weighted sum of squares of features around their weighted means in groups.
-
-    ``sum_c [ sum_nz w_i (f_i - mu_c)^2 + mu_c^2 (w of the zeros of group c) ]``.
-
-    Parameters
-    ----------
-    weights : ndarray, shape (n,)
-        Positive.
-    groups : ndarray of int, shape (n,)
-        The group of each sample, 0..c-1.
-    volumes : ndarray, shape (c,)
-        Sums of the weights in groups.
-    scratch : ndarray, shape (n,)
-        Zeros.
-    mean : ndarray, shape (b,)
-        Set to the weighted mean over all samples.
-    square : ndarray, shape (b,)
-        Set to the sum of squares.
-    """
-    means = np.zeros(len(volumes))
-    rest = np.zeros(len(volumes))
-    volume = volumes.sum()
-    for row in range(len(indptr) - 1):
-        lo, hi = indptr[row], indptr[row + 1]
-        means[:] = 0.0
-        rest[:] = volumes
-        for p in range(lo, hi):
-            if data[p] != 0:
-                i = indices[p]
-                means[groups[i]] += weights[i] * data[p]
-                rest[groups[i]] -= weights[i]
-        crowded = False
-        for c in range(len(volumes)):
-            crowded = crowded or 2 * rest[c] < volumes[c]
-        if crowded:  # few zeros: their weight is added up, not what is left of a difference
-            rest[:] = 0.0
-            for p in range(lo, hi):
-                scratch[indices[p]] = data[p]
-            for i in range(len(weights)):
-                if scratch[i] == 0:
-                    rest[groups[i]] += weights[i]
-            for p in range(lo, hi):
-                scratch[indices[p]] = 0.0
-        total = 0.0
-        found = 0.0
-        for c in range(len(volumes)):
-            total += means[c]
-            means[c] /= volumes[c]
-            found += means[c] * means[c] * rest[c]
-        for p in range(lo, hi):
-            if data[p] != 0:
-                i = indices[p]
-                found += weights[i] * (data[p] - means[groups[i]]) ** 2
-        mean[row] = total / volume
-        square[row] = found
+    """Lay the values of one feature out by sample, and mark those that are not zero."""
+    for p in range(lo, hi):
+        scratch[indices[p]] = data[p]
+        marked[indices[p]] = data[p] != 0
 
 
-@_compiled
+@compiled
+def _clear(indices: np.ndarray, lo: int, hi: int, scratch: np.ndarray, marked: np.ndarray) -> None:
+    """Undo `_lay_out`."""
+    for p in range(lo, hi):
+        scratch[indices[p]] = 0.0
+        marked[indices[p]] = 0
+
+
+@compiled
 def laplacian_form(
     indptr: np.ndarray,
     indices: np.ndarray,
@@ -168,9 +66,7 @@ def laplacian_form(
         if not np.isnan(form[row]):
             continue
         lo, hi = indptr[row], indptr[row + 1]
-        for p in range(lo, hi):
-            scratch[indices[p]] = data[p]
-            marked[indices[p]] = data[p] != 0
+        _lay_out(indices, data, lo, hi, scratch, marked)
         once = 0.0
         twice = 0.0
         for p in range(lo, hi):
@@ -186,12 +82,10 @@ def laplacian_form(
                         to_zeros += S_data[e]
                 once += to_zeros * value * value
         form[row] = once + 0.5 * twice
-        for p in range(lo, hi):
-            scratch[indices[p]] = 0.0
-            marked[indices[p]] = 0
+        _clear(indices, lo, hi, scratch, marked)
 
 
-@_compiled
+@compiled
 def scattered_form(
     indptr: np.ndarray,
     indices: np.ndarray,
@@ -235,9 +129,7 @@ def scattered_form(
         if 2 * covered > volume:
             form[row] = np.nan
             continue
-        for p in range(lo, hi):
-            scratch[indices[p]] = data[p]
-            marked[indices[p]] = data[p] != 0
+        _lay_out(indices, data, lo, hi, scratch, marked)
         shared = 0.0
         for p in range(lo, hi):
             value = data[p]
@@ -248,12 +140,10 @@ def scattered_form(
                     if marked[j]:
                         shared += U_data[e] * value * scratch[j]
         form[row] = square - 2 * shared
-        for p in range(lo, hi):
-            scratch[indices[p]] = 0.0
-            marked[indices[p]] = 0
+        _clear(indices, lo, hi, scratch, marked)
 
 
-@_compiled
+@compiled
 def second_form(
     indptr: np.ndarray,
     indices: np.ndarray,

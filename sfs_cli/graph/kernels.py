@@ -77,7 +77,7 @@ def median_bandwidth(d2: np.ndarray) -> float:
         raise InputError(
             "the median distance between samples is 0: at least half of the pairs are identical",
             hint="drop duplicated samples, or give --bandwidth as a number where the similarity "
-            "takes it",
+            "takes it; a single huge value (1e30 for a missing one?) hides all differences, too",
         )
     return median
 

@@ -29,6 +29,56 @@ several rankings that are compared."""
 
 
 @dataclass(frozen=True)
+class Load:
+    """What a run holds in memory beside the matrix.
+
+    Attributes
+    ----------
+    dense_graph : bool
+        Whether the sample graph is an n x n array.
+    distances : bool
+        Whether a pass finds the distances of the samples.
+    squares : int
+        n x n arrays that are held beside each other, where the graph is one.
+    buffers : int
+        Blocks of a worker.
+    panel : int
+        Bytes that a worker holds to find neighbours: distances, sums of components.
+    held : int
+        Bytes of the principal components, where neighbours are searched among those.
+    sums : int
+        n x n arrays of a worker that sums products.
+    feature_bytes : int
+        Bytes for every feature, its id included.
+    """
+
+    dense_graph: bool
+    distances: bool
+    squares: int = SQUARES
+    buffers: int = BUFFERS
+    panel: int = 0
+    held: int = 0
+    sums: int = 1
+    feature_bytes: int = ID_BYTES + FEATURE_BYTES["score"]
+
+    def of_graph(self, n: int, dtype: np.dtype[Any]) -> int:
+        """Return the bytes of the graph of n samples, and of what it is made from."""
+        doubles = DOUBLE_SQUARES * self._summed(n) if dtype.itemsize == 8 else 0
+        return self.squares * self.of_square(n) + self.held + doubles
+
+    def of_worker(self, n: int, block_size: int) -> int:
+        """Return the bytes of one worker: its blocks and sums."""
+        return self.buffers * block_size * n * 8 + self.panel + self.sums * self._summed(n)
+
+    def of_square(self, n: int) -> int:
+        """Return the bytes of one n x n array, 0 where the graph is none."""
+        return n * n * 8 if self.dense_graph else 0
+
+    def _summed(self, n: int) -> int:
+        return self.of_square(n) if self.distances else 0
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a run will take.
 
@@ -64,18 +114,11 @@ def make_plan(
     n: int,
     m: int,
     stored: np.dtype[Any],
+    load: Load,
     *,
-    dense_graph: bool,
-    distances: bool,
     threads: int,
     memory: int,
     block_size: int | None = None,
-    squares: int = SQUARES,
-    buffers: int = BUFFERS,
-    panel: int = 0,
-    held: int = 0,
-    sums: int = 1,
-    feature_bytes: int = ID_BYTES + FEATURE_BYTES["score"],
 ) -> Plan:
     """Fit a run into memory, with fewer workers where it must.
 
@@ -85,26 +128,12 @@ def make_plan(
         Samples and features.
     stored : dtype
         Type of the stored values.
-    dense_graph : bool
-        Whether the sample graph is an n x n array.
-    distances : bool
-        Whether a pass finds the distances of the samples.
+    load : Load
+        What is held beside the matrix.
     threads, memory : int
         What may be used.
     block_size : int, optional
         Features in a block, where the user says so.
-    squares : int
-        n x n arrays that are held beside each other, where the graph is one.
-    buffers : int
-        Blocks of a worker.
-    panel : int
-        Bytes that a worker holds to find neighbours: distances, sums of components.
-    held : int
-        Bytes of the principal components, where neighbours are searched among those.
-    sums : int
-        n x n arrays of a worker that sums products.
-    feature_bytes : int
-        Bytes for every feature, its id included.
 
     Raises
     ------
@@ -113,27 +142,19 @@ def make_plan(
     """
     dtype = arithmetic_dtype(n, m, stored)
     size = min(m, block_size or block_features(n, dtype.itemsize))
-    block = buffers * size * n * 8
-    square = n * n * 8 if dense_graph else 0
-    summed = square if distances else 0
-    graph = squares * square + held + (DOUBLE_SQUARES * summed if dtype.itemsize == 8 else 0)
-    fixed = graph + feature_bytes * m
-    each = block + panel + sums * summed
+    features, graph, each = load.feature_bytes * m, load.of_graph(n, dtype), load.of_worker(n, size)
+    fixed = graph + features
     workers = min(threads, max(1, -(-m // size)))
     while workers > 1 and fixed + each * workers > memory:
         workers -= 1
     needed = fixed + each * workers
     if needed > memory:
-        dense = squares * square > memory
+        dense = load.squares * load.of_square(n) > memory
         raise OutOfMemoryError(
             f"{n:,} samples x {m:,} features need {needed / 2**20:,.0f} MiB beside the matrix",
             where=f"--memory allows {memory / 2**20:,.0f} MiB",
             hint="raise --memory"
             + (", or take --similarity knn, which stays sparse" if dense else ""),
         )
-    parts = {
-        "features": feature_bytes * m,
-        "graph": graph,
-        "threads": each * workers,
-    }
-    return Plan(n, m, dtype, size, workers, 1 + int(distances), needed, parts)
+    parts = {"features": features, "graph": graph, "threads": each * workers}
+    return Plan(n, m, dtype, size, workers, 1 + int(load.distances), needed, parts)

@@ -68,7 +68,11 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
             plan.write(partial)
     known = "as many passes as it takes" if plan.passes is None else passes(plan.passes)
     messages.note(f"wrote {folder}: {counted(shards, 'shard')}, {known}")
-    messages.note(f"next: sfs shard run {folder} I for I = 1 to {shards}, then sfs shard merge")
+    again = "" if plan.passes == 1 else ", again for each pass"
+    messages.note(
+        f"next: sfs shard run {folder} I for I = 1 to {shards}{again}; "
+        f"then sfs shard merge {folder} --out DIR"
+    )
 
 
 def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sfs_cli.compute.parts import PartsMissingError
 from sfs_cli.compute.shards import ScatterEndError, ShardFolder, owner
+from sfs_cli.config import RankConfig
 from sfs_cli.errors import InputError, UsageError, counted
 from sfs_cli.jobs.kept_matrix import KeptMatrix
 from sfs_cli.jobs.opening import Kept, opened_work
@@ -59,36 +60,17 @@ def run_shard(
     shard = parse_shard(which, plan.shards)
     if only is not None and only < 1:
         raise UsageError(f"--pass {only} is too small", hint="passes are numbered from 1")
-    name = f"shard {shard} of {plan.shards}"
     given = {option: value for option, value in running.items() if value is not None}
     config = replace(plan.config, **given)
     parts = open_parts(plan, (shard - 1, plan.shards), only=None if only is None else only - 1)
     kept = Kept(parts, KeptMatrix(plan.folder, fixed=True))
     hint = "run the same shard again: the parts that are made stay"
-    missing: PartsMissingError | None = None
     with plan.at_home(), time_limit(limit, messages, kept=hint):
         plan.check_inputs()
-        try:
-            with opened_work(config, messages, kept) as (work, _):
-                score(work, messages)
-        except PartsMissingError as error:
-            missing = error
-        except ScatterEndError:
-            pass
+        missing = _make_parts(config, kept, messages)
     if only is not None and (missing is None or missing.number < only - 1):
         _check_pass(plan, parts, only, missing)
-    share = parts.shares[-1] if parts.shares else 0
-    made = counted(parts.made, "part")
-    if not share:
-        messages.note(f"{name} has nothing to do: there are more shards than parts")
-    elif missing is None:
-        messages.note(f"{name}: made {made}" + ("" if only else "; its share is done"))
-    else:
-        waits = numbers(shards_of(missing, plan.shards))
-        messages.note(
-            f"{name}: made {made}; pass {missing.number + 1} waits for {waits}: run this shard "
-            "again when they are done"
-        )
+    _tell(plan, shard, parts, messages, only=only, missing=missing)
 
 
 def parse_shard(text: str, shards: int) -> int:
@@ -152,6 +134,18 @@ def numbers(shards: Iterable[int]) -> str:
     return f"shard{'' if one else 's'} {shown}"
 
 
+def _make_parts(config: RankConfig, kept: Kept, messages: Messages) -> PartsMissingError | None:
+    """Make what parts can be made; return what said that those of others are needed for more."""
+    try:
+        with opened_work(config, messages, kept) as (work, _):
+            score(work, messages)
+    except PartsMissingError as error:
+        return error
+    except ScatterEndError:
+        pass
+    return None
+
+
 def _check_pass(
     plan: ShardPlan, parts: ShardFolder, only: int, missing: PartsMissingError | None
 ) -> None:
@@ -167,4 +161,30 @@ def _check_pass(
         raise UsageError(
             f"there is no pass {only}: {passes(parts.passes)} can be shared",
             hint=f"give --pass 1 to {parts.passes}, or none; then gather by `sfs shard merge`",
+        )
+
+
+def _tell(
+    plan: ShardPlan,
+    shard: int,
+    parts: ShardFolder,
+    messages: Messages,
+    *,
+    only: int | None,
+    missing: PartsMissingError | None,
+) -> None:
+    """Say what was made, and what a shard waits for."""
+    name = f"shard {shard} of {plan.shards}"
+    share = parts.shares[-1] if parts.shares else 0
+    made = counted(parts.made, "part")
+    last = missing is not None and missing.number + 1 == plan.passes
+    if not share:
+        messages.note(f"{name} has nothing to do: there are more shards than parts")
+    elif missing is None or last:
+        messages.note(f"{name}: made {made}" + ("" if only else "; its share is done"))
+    else:
+        waits = numbers(shards_of(missing, plan.shards))
+        messages.note(
+            f"{name}: made {made}; pass {missing.number + 1} waits for {waits}: run this shard "
+            "again when they are done"
         )

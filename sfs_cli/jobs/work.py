@@ -23,6 +23,7 @@ from sfs_cli.jobs.plan import (
     SENT_SQUARES,
     SERIES_BUFFERS,
     SQUARES,
+    Load,
     Plan,
     make_plan,
 )
@@ -134,29 +135,13 @@ def put_together(
     OutOfMemoryError
         When the work does not fit.
     """
-    matrix = opened.matrix
-    options = config.method_options()
     needs = needed(config)
-    chosen, codes = _samples(config, labels, needs, sources, matrix.ids, messages)
-    policy: Any = config.missing
-    source = PreparedMatrix(
-        matrix, samples=chosen, missing=policy, steps=steps, where=config.matrix
-    )
-    plan = plan_shape(
-        config,
-        source.n_samples,
-        matrix.n_features,
-        matrix.dtype,
-        opened.graphs,
-        memory,
-        matrix.ids.features,
-    )
-    engine = Engine(source, start(plan.workers), plan.dtype, plan.block_size, keeper=keeper)
-    source.fit(engine.total_over)
+    chosen, codes = _samples(config, labels, needs, sources, opened.matrix.ids, messages)
+    source, engine, plan = _prepare(config, opened, chosen, steps, memory, start, keeper)
     return Work(
         config,
         METHODS[config.scorer],
-        options,
+        config.method_options(),
         needs,
         source,
         engine,
@@ -213,6 +198,35 @@ def _labelled(labels: inputs.Labels, chosen: np.ndarray | None) -> np.ndarray:
     return known if chosen is None else np.intersect1d(known, chosen)
 
 
+def _prepare(
+    config: RankConfig,
+    opened: inputs.Opened,
+    chosen: np.ndarray | None,
+    steps: tuple[str, ...],
+    memory: int,
+    start: Start,
+    keeper: PartFolder | None,
+) -> tuple[PreparedMatrix, Engine, Plan]:
+    """Plan passes over the samples in use, and find what the transformations need to know."""
+    matrix = opened.matrix
+    policy: Any = config.missing
+    source = PreparedMatrix(
+        matrix, samples=chosen, missing=policy, steps=steps, where=config.matrix
+    )
+    plan = plan_shape(
+        config,
+        source.n_samples,
+        matrix.n_features,
+        matrix.dtype,
+        opened.graphs,
+        memory,
+        matrix.ids.features,
+    )
+    engine = Engine(source, start(plan.workers), plan.dtype, plan.block_size, keeper=keeper)
+    source.fit(engine.total_over)
+    return source, engine, plan
+
+
 def plan_shape(
     config: RankConfig,
     n: int,
@@ -239,32 +253,34 @@ def plan_shape(
     ids : sequence of str, optional
         Those of the features, where they are known.
     """
-    needs = needed(config)
+    return make_plan(
+        n,
+        m,
+        stored,
+        _load(config, n, m, graphs, ids),
+        threads=thread_count(config.threads),
+        memory=memory,
+        block_size=config.block_size,
+    )
+
+
+def _load(config: RankConfig, n: int, m: int, graphs: tuple[str, ...], ids: Sequence[str]) -> Load:
+    """Return what a run holds in memory beside the matrix."""
     id_bytes = -(-ids.nbytes // m) if isinstance(ids, FeatureIds) else ID_BYTES
-    name = default_graph(config, n, graphs) if "graph" in needs else None
+    name = default_graph(config, n, graphs) if "graph" in needed(config) else None
     given = name is not None and (name == "file" or name.startswith("obsp:"))
     sparse = name in SPARSE_GRAPHS or (name == "sources" and _sparse_sources(config, n))
     dense = name is not None and not sparse and not given
     sums, held = _components(config, name, n, m)
     searched = name in ("knn", "relieff") and (name == "relieff" or n <= DENSE_DISTANCES)
-    return make_plan(
-        n,
-        m,
-        stored,
+    panels = name in NEIGHBOUR_GRAPHS and not searched and not approximates(n)
+    return Load(
         dense_graph=dense or searched,  # of all distances, for a while
         # components, too, take one pass over all features: to find those that vary most
         distances=name is not None and name not in ("label", "sources") and not given,
-        threads=thread_count(config.threads),
-        memory=memory,
-        block_size=config.block_size,
         squares=SQUARES + _kept_squares(config),
         buffers=SERIES_BUFFERS if _takes_series(config, dense) else BUFFERS,
-        panel=max(
-            PANEL_COPIES * 8 * PANEL * n
-            if name in NEIGHBOUR_GRAPHS and not searched and not approximates(n)
-            else 0,
-            sums,
-        ),
+        panel=max(PANEL_COPIES * 8 * PANEL * n if panels else 0, sums),
         held=held,
         sums=1 if config.executor == "local" else SENT_SQUARES,
         feature_bytes=id_bytes + FEATURE_BYTES[_kind(config)],

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.workspace import Workspace
-from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
+from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, Similarity
 from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
 from sfs_cli.methods.centering import center
 from sfs_cli.methods.nonzero_scorers import NonZeroLaplacian, NonZeroScorer
@@ -34,7 +34,7 @@ class LaplacianScorer:
         self.thin: ThinScores | None = None
         factor = normalized_factor(self.similarity)
         if factor is not None:
-            self.thin = ThinScores(self.similarity.degrees, factor)
+            self.thin = ThinScores(self.similarity.degrees, _centring(factor, self.similarity))
             self.dtype = context.exact
         self.work = Workspace()
         self.facts: dict[str, Any] = {}
@@ -70,8 +70,18 @@ class LaplacianScorer:
 
 
 def _of_moments(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-    smooth = moments.total - moments.along_squares  # f' D f - f' S f
+    smooth = moments.square - moments.along_squares  # f' D f - f' S f of centred features
     return smooth / moments.square, smooth
+
+
+def _centring(factor: np.ndarray, similarity: Similarity) -> np.ndarray:
+    """Return ``D^-1/2 Z`` such that its products with ``D^1/2 f`` are those of f around its mean.
+
+    Else ``(D - S) 1``, which is only zero but for the rounding of the degrees, would be part of
+    the score, times the square of the mean.
+    """
+    unit = np.sqrt(similarity.degrees / similarity.degrees.sum())
+    return factor - np.outer(unit, unit @ factor)
 
 
 def prepare(context: Context) -> Scorer:

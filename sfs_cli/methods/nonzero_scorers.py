@@ -43,7 +43,7 @@ class NonZeroVariance(NonZeroScorer):
 
     def score(self, block: NonZerosLike, spread: Spread) -> np.ndarray:
         """Return the scores, shape (b,)."""
-        return spread.square / (block.n_samples - 1) * spread.scale**2
+        return spread.square / (block.n_samples - 1) * spread.scale * spread.scale
 
 
 class NonZeroLaplacian(NonZeroScorer):

@@ -106,11 +106,11 @@ class NonZeroSpread:
 
     def spread(self, block: NonZerosLike) -> Spread:
         """Shift and scale a block in place, and measure how its features vary."""
-        from sfs_cli.graph import edge_kernels
+        from sfs_cli.graph import spread_kernels
 
         b = len(block.indptr) - 1
         offset, exponent = np.empty(b), np.empty(b, np.int64)
-        edge_kernels.shift(block.indptr, block.data, block.n_samples, offset, exponent)
+        spread_kernels.shift(block.indptr, block.data, block.n_samples, offset, exponent)
         mean, square = self._around_means(block, self.whole)
         offset += mean
         status = _status(block, square <= self.volume * (8 * _EPS * offset) ** 2)
@@ -130,10 +130,10 @@ class NonZeroSpread:
         return self._around_means(block, groups)[1]
 
     def _around_means(self, block: NonZerosLike, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
-        from sfs_cli.graph import edge_kernels
+        from sfs_cli.graph import spread_kernels
 
         mean, square = np.empty(len(block.indptr) - 1), np.empty(len(block.indptr) - 1)
-        edge_kernels.spread(
+        spread_kernels.spread(
             block.indptr,
             block.indices,
             block.data,

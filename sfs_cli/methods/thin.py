@@ -161,9 +161,10 @@ class ThinScores:
 
 def _batches(rows: np.ndarray, block: BlockLike, n: int) -> Iterator[np.ndarray]:
     """Cut rows of a block as if it were held, so that it rounds no other way out of a file."""
+    if not len(rows):
+        return
     held = block.held if isinstance(block, InFile) else len(block.values)
-    for lo in np.unique(rows // held) * held:
-        inside = rows[(rows >= lo) & (rows < lo + held)]
+    for inside in np.split(rows, np.flatnonzero(np.diff(rows // held)) + 1):
         yield from (inside[part] for part in pieces(len(inside), n))
 
 

@@ -40,7 +40,7 @@ class VarianceScorer:
         square = np.vecdot(centred.values, centred.values)
         status = centred.status(square, float(self.n))
         with np.errstate(over="ignore"):  # the variance of huge values is infinite
-            score = square / (self.n - 1) * centred.scale**2
+            score = square / (self.n - 1) * centred.scale * centred.scale
         score[status != Status.OK] = np.nan
         return score, status
 

@@ -117,7 +117,7 @@ def _check_files(directory: Path, sizes: dict[str, int]) -> None:
             raise InputError(
                 f"{name} of the store "
                 + ("is missing" if found is None else f"has {found:,} bytes")
-                + f"; the manifest says {size:,}",
+                + f"; the manifest says {size:,} bytes",
                 where=str(directory),
                 hint=f"the store is damaged: {_REBUILD}",
             )

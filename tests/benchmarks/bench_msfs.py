@@ -43,7 +43,7 @@ from sfs_cli.jobs.fused_rank import convert_sources
 from sfs_cli.jobs.opening import opened_work
 from sfs_cli.jobs.scoring import solve
 from sfs_cli.logs import Messages
-from sfs_cli.sources.spec import parse_source
+from sfs_cli.sources.parsing import parse_source
 matrix, labels, weights, *sources = sys.argv[1:]
 silent = Messages(verbosity=-1)
 config = RankConfig(

@@ -84,6 +84,11 @@ ASKED = [
         "neighbors='2.5'; whole number",
         "x=target:,similarity=knn,neighbors=2.5",
     ),
+    asked(
+        "source: weight after the options",
+        "neighbors='3@2'; PATH@WEIGHT",
+        "x=target:,similarity=knn,neighbors=3@2",
+    ),
     asked("source: bandwidth of nothing", "bandwidth; 'wide'", "x=target:,bandwidth=wide"),
     asked(
         "source: two of one name",

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -75,17 +76,74 @@ def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk)
     assert not list(tmp_path.glob("*sfs*"))
 
 
-def test_full_device_behind_stdout_is_told(tmp_path):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_full_device_behind_stdout_is_told(tmp_path, more, unbuffered):
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [*MODULE, "rank", good(tmp_path)], stdout=full, stderr=subprocess.PIPE, text=True
-        )
+        done = into(full, ["rank", good(tmp_path), *more], unbuffered)
     assert done.returncode == BAD, done.stderr
     assert "no space left" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_table_that_fits_a_disk_in_part_is_an_error(tmp_path, small_disk, unbuffered):
+    matrix = large(tmp_path, 4, 20_000)  # of which the table takes more than the disk holds
+    with (small_disk / "table.tsv").open("wb") as table:
+        done = into(table, ["rank", matrix], unbuffered)
+    assert (small_disk / "table.tsv").stat().st_size > 0
+    assert done.returncode == BAD, done.stderr
+    assert "no space left" in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def into(file: BinaryIO, arguments: list[str], unbuffered: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with a file behind stdout; Python takes an empty variable as none."""
+    return subprocess.run(
+        [*MODULE, *arguments],
+        stdout=file,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+    )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_pipe_that_does_not_wait_gets_all_or_an_error(tmp_path, unbuffered):
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    try:
+        with open(write, "wb") as pipe:  # noqa: PTH123 - a file that is open already
+            done = into(pipe, ["rank", large(tmp_path, 4, 20_000)], unbuffered)
+    finally:
+        os.close(read)
+    assert done.returncode == BAD, done.stderr
+    assert "cannot be used" in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_closed_stdout_is_an_error_only_for_what_belongs_there(tmp_path):
+    shell = ("sh", "-c", '"$0" "$@" >&-')
+    table = run_apart(["rank", good(tmp_path)], launcher=(*shell, *MODULE))
+    assert table.code == BAD
+    assert "standard output is closed" in table.err
+    out = tmp_path / "out"
+    folder = run_apart(["rank", good(tmp_path), "--out", str(out)], launcher=(*shell, *MODULE))
+    assert folder.code == 0, folder.err
+    assert (out / "run.json").exists()
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_change_neither_code_nor_files(tmp_path, closed):
+    launcher = ("sh", "-c", f'"$0" "$@" {closed}', *MODULE)
+    out, other = tmp_path / "out", tmp_path / "other"
+    assert run_apart(["rank", good(tmp_path), "--out", str(out)], launcher=launcher).code == 0
+    assert run_apart(["rank", good(tmp_path), "--out", str(other)]).code == 0
+    assert (out / "ranking.tsv").read_bytes() == (other / "ranking.tsv").read_bytes()
+    assert run_apart(["rank", str(tmp_path / "no.csv")], launcher=launcher).code == BAD
 
 
 def test_log_file_on_a_full_device_does_not_stop_the_run(tmp_path):

@@ -133,11 +133,16 @@ def test_other_input_is_refused_and_forced(tmp_path, capfd):
     assert "up to date" in run_here(command, capfd).err
 
 
-def test_reader_that_closes_the_pipe_ends_the_run_quietly(tmp_path):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_reader_that_closes_the_pipe_ends_the_run_quietly(tmp_path, unbuffered):
     features = [f"gene{i}" for i in range(20_000)]  # more than a pipe holds
     path = text(tmp_path, table(values(20_000), features))
     command = subprocess.Popen(
-        [*MODULE, "rank", path, "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*MODULE, "rank", path, "-q"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
     )
     assert command.stdout is not None
     assert command.stderr is not None

@@ -87,10 +87,25 @@ def test_a_shard_says_whom_it_waits_for(tmp_path, capfd):
     assert "pass 1 waits for shards 1, 3" in done.err
     sfs("shard", "run", plan, 1)
     done = run_here(["shard", "run", str(plan), "3"], capfd)
-    assert "pass 2 waits for shards 1-2" in done.err
+    assert "waits" not in done.err  # others are behind, but nothing is left for this one
+    assert "its share is done" in done.err
     for i in (1, 2):
         done = run_here(["shard", "run", str(plan), str(i)], capfd)
-    assert "its share is done" in done.err
+        assert "its share is done" in done.err
+
+
+@pytest.mark.parametrize(
+    ("case", "again"), [("sparse fisher", ""), ("spec rbf", ", again for each pass")]
+)
+def test_init_says_what_comes_next(case, again, tmp_path, capfd):
+    plan = tmp_path / "plan"
+    done = run_here(
+        ["shard", "init", str(plan), *CASES[case], *map(str, BLOCK), "--shards", "2"], capfd
+    )
+    said = "".join(done.err.split())  # long lines are folded
+    runs, merge = f"shard run {plan} I for I = 1 to 2{again};", f"shard merge {plan} --out DIR"
+    assert "".join(runs.split()) in said
+    assert "".join(merge.split()) in said
 
 
 def test_a_pass_that_needs_another_one_is_refused(tmp_path, capfd):

@@ -164,6 +164,7 @@ def test_a_file_that_is_too_short_or_not_there(stored):
         ({"products": np.empty(7)}, "products"),
         ({"itemsize": 2}, "4 or 8 bytes"),
         ({"samples": 0}, "have samples"),
+        ({"samples": 2**61, "columns": NONE, "products": NONE, "values": NONE}, "too many samples"),
         ({"reference": 5}, "no such sample"),
         ({"kind": "mmx"}, "instructions"),
     ],

@@ -272,6 +272,11 @@ def test_workers_with_other_versions_are_refused(
         with pytest.raises(InputError, match="1 of 2 workers cannot run") as caught:
             dask_workers.check_workers(client, "here")
         assert "tcp://b has numpy 1.0, not" in str(caught.value.where)
+        versions = {name: own["versions"][name] for name in own["versions"] if name != "sums"}
+        patch.setattr(client, "run", lambda *_, **__: {"tcp://a": own | {"versions": versions}})
+        with pytest.raises(InputError) as caught:
+            dask_workers.check_workers(client, "here")
+        assert "has sums of an earlier sfs-cli, not" in str(caught.value.where)
         patch.setattr(client, "run", lambda *_, **__: {"tcp://a": ImportError("no sfs_cli")})
         with pytest.raises(InputError, match="1 of 1 workers cannot run"):
             dask_workers.check_workers(client, "here")

@@ -11,7 +11,7 @@ import pytest
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.spans import Span
-from sfs_cli.config.rank import ON_SOURCES
+from sfs_cli.config.choices import ON_SOURCES
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods.base import Context
 from sfs_cli.methods.catalog import METHODS

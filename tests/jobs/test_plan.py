@@ -9,7 +9,7 @@ import pytest
 
 from sfs_cli.compute.spans import FLOAT64_BELOW, arithmetic_dtype, block_features
 from sfs_cli.errors import OutOfMemoryError
-from sfs_cli.jobs.plan import make_plan
+from sfs_cli.jobs.plan import Load, make_plan
 from sfs_cli.jobs.threads import thread_count
 
 FLOAT32 = np.dtype(np.float32)
@@ -20,8 +20,7 @@ def plan(n=200, m=100_000, *, dense=True, threads=8, memory=1 << 32, block_size=
         n,
         m,
         FLOAT32,
-        dense_graph=dense,
-        distances=dense,
+        Load(dense_graph=dense, distances=dense),
         threads=threads,
         memory=memory,
         block_size=block_size,

@@ -215,9 +215,9 @@ def test_what_needs_dense_blocks_says_so(module: Any, options: dict[str, Any], g
 
 
 def test_loops_are_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfs_cli.graph import edge_kernels
+    from sfs_cli.graph import jit
 
-    compiler = edge_kernels.numba.njit
+    compiler = jit.numba.njit
 
     def refusing(**options: Any) -> Any:
         if options.pop("cache", False):
@@ -225,5 +225,5 @@ def test_loops_are_compiled_where_nothing_can_be_kept(monkeypatch: pytest.Monkey
         return compiler(**options)
 
     # numba itself goes on with the true one
-    monkeypatch.setattr(edge_kernels, "numba", SimpleNamespace(njit=refusing))
-    assert edge_kernels._compiled(lambda x: x + 1)(1) == 2
+    monkeypatch.setattr(jit, "numba", SimpleNamespace(njit=refusing))
+    assert jit.compiled(lambda x: x + 1)(1) == 2

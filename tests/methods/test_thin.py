@@ -11,6 +11,7 @@ import pytest
 from sfs_cli.compute import compiled
 from sfs_cli.graph.labels import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
+from sfs_cli.methods import thin
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.thin import ThinScores, without
 from tests.methods.helpers import Block, make_scorer, run, run_scores, write_labels, write_matrix
@@ -184,6 +185,36 @@ def test_values_stored_as_float64_are_scored_as_they_are(tmp_path: Path) -> None
     labels = write_labels(tmp_path / "labels.tsv", CODES)
     found = run_scores(matrix, labels=labels, method="fisher")
     np.testing.assert_allclose(found, scores(made("fisher"), X)[0], rtol=1e-12)
+
+
+def test_the_rounding_of_many_degrees_is_no_part_of_a_score() -> None:
+    n = 300_000
+    codes = np.arange(n) % 3
+    values = np.random.default_rng(3).normal(5, 2, size=(2, n))
+    fisher = make_scorer("fisher", n, codes=codes).score_block(Block(values))[0]
+    scorer = make_scorer("laplacian", n, S=label_similarity(codes))
+    np.testing.assert_allclose(scorer.score_block(Block(values))[0], 1 / (1 + fisher), rtol=2e-12)
+
+
+@pytest.mark.parametrize("height", [1e153, 1.5e154, 1e155, 1e-161])
+def test_a_variance_that_float64_has_though_not_the_scale_of_its_squares(height: float) -> None:
+    values = np.array([[0, height, 0, height, height, 0], [0, 3.0, 1, 2, 5, 0]])
+    with np.errstate(over="ignore", under="ignore"):
+        expected = 0.3 * height * height
+    found, status = make_scorer("variance", 6).score_block(Block(values))
+    np.testing.assert_allclose(found[0], expected, rtol=1e-14)
+    assert (status == Status.OK).all()
+
+
+@pytest.mark.parametrize("held", [1, 3, 100])
+def test_doubtful_features_are_cut_by_the_blocks_that_they_would_be_in(held: int) -> None:
+    block = type("Stored", (), {"held": held, "descriptor": 0, "offset": 0, "shape": (90, 2)})()
+    block.dtype, block.take = np.dtype(np.float64), lambda rows: rows
+    rows = np.array([0, 2, 3, 4, 11, 12, 13, 14, 50, 89])
+    found = list(thin._batches(rows, block, 2))
+    np.testing.assert_array_equal(np.concatenate(found), rows)
+    assert [{*(part // held)} for part in found] == [{k} for k in np.unique(rows // held)]
+    assert not list(thin._batches(rows[:0], block, 2))
 
 
 def test_one_direction_taken_out_of_a_factor() -> None:
