@@ -80,8 +80,10 @@ def run(
 
 
 def sfs(*words: str | Path, watch: bool = False) -> Usage:
-    """Run a command line of this project as a process."""
-    return run([sys.executable, "-m", "sfs_cli", *words], watch=watch, environment=free_threads())
+    """Run a command line of this project as a process, with its modules kept as bytecode."""
+    environment = free_threads()
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has them
+    return run([sys.executable, "-m", "sfs_cli", *words], watch=watch, environment=environment)
 
 
 def python(code: str) -> float:
