@@ -13,7 +13,6 @@
 #include <Python.h>
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -269,7 +268,8 @@ static int add_constants(PyObject *module)
     Py_DECREF(names);
     int bad = !tuple || PyModule_AddObjectRef(module, "SETS", tuple);
     Py_XDECREF(tuple);
-    return bad || PyModule_AddIntConstant(module, "MOST_COLUMNS", MOST_COLUMNS) ? -1 : 0;
+    return bad || PyModule_AddIntConstant(module, "MOST_COLUMNS", MOST_COLUMNS) ||
+                   PyModule_AddIntConstant(module, "GROUP", 8) ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, add_constants}, {0, NULL}};

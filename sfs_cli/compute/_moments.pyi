@@ -16,6 +16,8 @@ SETS: tuple[str, ...]
 """The instruction sets that were compiled and that this processor has, the widest first."""
 MOST_COLUMNS: int
 """Columns that are taken at most."""
+GROUP: int
+"""Samples that go through the processor together: 8."""
 
 def of_values(
     values: np.ndarray,

@@ -38,7 +38,7 @@ TASKS = 4
 
 
 class BlockLike(Protocol):
-    """What a pass reads: see ``sfs_cli.store.prepared.Block``."""
+    """A block of features as it comes from the matrix (``sfs_cli.store.prepared.Block``)."""
 
     values: np.ndarray
     missing: np.ndarray | None

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.engine import BlockLike, Engine
 from sfs_cli.graph.similarity import Similarity
 
 
@@ -79,14 +79,6 @@ class Context:
     seed: int = 0
     exact: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
     tell: Callable[[str], None] = lambda _line: None
-
-
-class BlockLike(Protocol):
-    """A block of features as it comes from the matrix (``sfs_cli.store.prepared.Block``)."""
-
-    values: np.ndarray
-    missing: np.ndarray | None
-    zero: np.ndarray | None
 
 
 @runtime_checkable

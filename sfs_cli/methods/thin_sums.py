@@ -11,9 +11,8 @@ from sfs_cli.compute.workspace import Workspace
 from sfs_cli.methods.base import BlockLike, InFile
 from sfs_cli.methods.precision import PIECE_BYTES, pieces
 
-GROUP = 8
-"""Samples that go through the processor together."""
 DOUBLE = np.dtype(np.float64)
+FLOATS = (np.dtype(np.float32), DOUBLE)
 
 
 class Sums(Protocol):
@@ -62,17 +61,26 @@ class CompiledSums:
     def __init__(self, columns: np.ndarray, scale: np.ndarray | None, reference: int) -> None:
         n, k = columns.shape
         self.width, self.reference = k, reference
-        padded = np.zeros((-(-n // GROUP) * GROUP, k))
+        group = compiled.moments.GROUP
+        padded = np.zeros((-(-n // group) * group, k))
         padded[:n] = columns
-        self.columns = padded.reshape(-1, GROUP, k).transpose(0, 2, 1).copy()
+        self.columns = padded.reshape(-1, group, k).transpose(0, 2, 1).copy()
         self.scale = np.zeros(0 if scale is None else len(padded))
         if scale is not None:
             self.scale[:n] = scale
         self.work = Workspace()
 
     def of(self, block: BlockLike, *, less: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return sums of the features of a block; see `Sums`."""
+        """Return sums of the features of a block; see `Sums`.
+
+        Raises
+        ------
+        TypeError
+            When values are of another type: the compiled code sees bytes alone.
+        """
         place = block if isinstance(block, InFile) else np.ascontiguousarray(block.values)
+        if place.dtype not in FLOATS:
+            raise TypeError(f"values are float32 or float64 of this machine, not {place.dtype}")
         (b, n), itemsize = place.shape, place.dtype.itemsize
         squares, products = np.empty(b), np.empty((self.width, b))
         how = (n, itemsize, compiled.SETS[0], self.reference if less else -1, self.scale)

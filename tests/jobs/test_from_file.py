@@ -18,6 +18,7 @@ from sfs_cli.jobs import reading
 from sfs_cli.jobs.convert import convert
 from sfs_cli.jobs.rank import rank
 from sfs_cli.logs import Messages
+from sfs_cli.methods.precision import Rows
 from sfs_cli.methods.thin import ThinScores
 from sfs_cli.methods.thin_sums import make_sums
 from sfs_cli.store import stored
@@ -145,6 +146,13 @@ def test_a_store_that_becomes_shorter_is_told_of(store):
     sums.of(source.read(Span(0, M - 1), np.dtype(np.float32)), less=False)
     with pytest.raises(InputError, match="ends before its last value"):
         sums.of(source.read(Span(0, M), np.dtype(np.float32)), less=False)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "u8", ">f4", ">f8", "f2"])
+def test_bytes_of_another_type_are_not_taken_for_floats(dtype):
+    sums = make_sums(np.ones((N, 1)), None, 0)
+    with pytest.raises(TypeError, match="float32 or float64"):
+        sums.of(Rows(np.ones((3, N), dtype), None, None), less=False)
 
 
 @pytest.mark.parametrize("rows", [[0], [5, 6, 9], [3, 60, 180], list(range(40, 90)), [0, 199]])
