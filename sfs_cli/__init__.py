@@ -7,8 +7,8 @@ loaded at first use.
 from typing import Any
 
 _PUBLIC = {
-    "rank": "sfs_cli.jobs.rank",
-    "RankConfig": "sfs_cli.config",
+    "rank": "sfs_cli.run.rank",
+    "RankConfig": "sfs_cli.options",
     "SfsError": "sfs_cli.errors",
 }
 

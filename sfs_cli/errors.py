@@ -1,6 +1,7 @@
-"""The errors a user can meet, and the only place where exit codes are defined.
+"""The errors that users see, and the only place where exit codes are defined.
 
-An error says *what* is wrong, *where* (file, row, column, how many) and what *to do* about it.
+An error says *what* is wrong, *where* (file, row, column, how many) and what *to do* about it. The
+options it is about are a field, so that nothing has to read them from the message.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from typing import Any
 
 
 class ExitCode(IntEnum):
     """Exit codes of the command line.
 
-    Workflow engines retry 130 to 145, so nothing but a signal or a lack of memory ends there.
+    Workflow engines repeat jobs that end with 130 to 145, so only signals and a lack of memory do.
     """
 
     OK = 0
@@ -30,25 +32,36 @@ class ExitCode(IntEnum):
 
 
 class SfsError(Exception):
-    """Something the user can mend.
+    """An error that the user can correct.
 
     Parameters
     ----------
     what : str
         What is wrong, in one sentence.
     where : str, optional
-        The file, row, column or option it was found in.
+        The file, row, column or source it was found in.
     hint : str, optional
         What to do about it.
+    option : str or tuple of str, optional
+        The options it is about, by their attributes (``neighbors``, ``source.mirna.path``), the
+        one to change first. A configuration file finds the line by them.
     """
 
     exit_code = ExitCode.BUG
 
-    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        hint: str | None = None,
+        option: str | tuple[str, ...] = (),
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.where = where
         self.hint = hint
+        self.options = (option,) if isinstance(option, str) else option
 
     def __str__(self) -> str:
         lines = [self.what]
@@ -59,38 +72,43 @@ class SfsError(Exception):
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # keyword-only arguments are lost by the default, and workers send errors back pickled
-        return _rebuild, (type(self), self.what, self.where, self.hint)
+        # workers send errors back pickled, and pickle would drop the keyword-only arguments
+        facts = {"where": self.where, "hint": self.hint, "option": self.options}
+        return _rebuild, (type(self), self.what, facts)
 
 
-def _rebuild(kind: type[SfsError], what: str, where: str | None, hint: str | None) -> SfsError:
-    return kind(what, where=where, hint=hint)
+def _rebuild(kind: type[SfsError], what: str, facts: dict[str, Any]) -> SfsError:
+    return kind(what, **facts)
 
 
 class UsageError(SfsError):
-    """Options that contradict each other or lack a partner."""
+    """An option has a wrong value, or does not go with the others."""
 
     exit_code = ExitCode.USAGE
 
 
+class ConflictError(UsageError):
+    """Options that are right by themselves contradict each other, or one needs another."""
+
+
 class InputError(SfsError):
-    """A file, or what it holds, cannot be used."""
+    """A file, or its content, cannot be used."""
 
     exit_code = ExitCode.BAD_INPUT
 
 
 class OutputExistsError(SfsError):
-    """The output is there already, with another content."""
+    """The output exists already, with other content."""
 
     exit_code = ExitCode.OUTPUT_EXISTS
 
 
 class OutputBusyError(OutputExistsError):
-    """Another run is writing the output."""
+    """Another run is writing this output."""
 
 
 class NotConvergedError(SfsError):
-    """A solver stopped before it had converged, and the user asked for that to be an error."""
+    """A solver did not converge, and the user asked for an error in that case."""
 
     exit_code = ExitCode.NOT_CONVERGED
 
@@ -102,25 +120,25 @@ class MissingExtraError(SfsError):
 
 
 class TimeLimitError(SfsError):
-    """The time that was allowed is up."""
+    """The time limit was reached."""
 
     exit_code = ExitCode.TERMINATED
 
 
 class OutOfMemoryError(SfsError):
-    """The work does not fit the memory that was allowed."""
+    """The work needs more memory than is allowed."""
 
     exit_code = ExitCode.OUT_OF_MEMORY
 
 
-CHECK_PATH = "check the path: is the name spelled as it is on the disk?"
+CHECK_PATH = "check the path and the spelling of the name"
 CHECK_PERMISSIONS = "check its permissions (ls -l)"
 COPY_AGAIN = "the file is damaged or cut off: copy, download or write it again"
-"""What to do about files, wherever it is found out."""
+"""Hints for files that cannot be used."""
 
 
 def is_full(error: OSError) -> bool:
-    """Tell whether an error means that the disk, or the user's share of it, is full."""
+    """Tell whether the disk, or the user's quota, is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -130,19 +148,19 @@ def unwritable(target: object, error: OSError, option: str = "path") -> InputErr
     Parameters
     ----------
     target : Path or str
-        What was to be written.
+        The output.
     error : OSError
-        Why it was not.
+        The reason.
     option : str
-        What the user can change.
+        What the user can change, for the hint.
     """
     where = str(error.filename or target)
     if is_full(error):
         return InputError(
             "there is no space left on the disk",
             where=where,
-            hint="free some space, or write elsewhere (--out, --scratch); nothing half-written "
-            "was left",
+            hint="free some space, or write elsewhere (--out, --scratch); no partial output was "
+            "left",
         )
     reason = (error.strerror or str(error)).lower()
     if isinstance(error, FileExistsError | NotADirectoryError):
@@ -155,17 +173,17 @@ def unwritable(target: object, error: OSError, option: str = "path") -> InputErr
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the hint for a word that is not known: the nearest of those that are, and all."""
+    """Return the hint for an unknown word: the most similar of the known ones, and all of them."""
     from difflib import get_close_matches
 
     known = list(known)
     close = get_close_matches(word, known, 1)
-    return (f"did you mean {close[0]}? " if close else "") + f"known: {', '.join(known)}"
+    return (f"did you mean {close[0]}? " if close else "") + f"choose from {', '.join(known)}"
 
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Say where an input is wrong, unless the error says so itself."""
+    """Add the place to an input error that does not name one."""
     try:
         yield
     except InputError as error:
@@ -179,7 +197,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def listed(items: list[str] | tuple[str, ...], limit: int = 5) -> str:
-    """Join the first few items for a message, and say how many were left out."""
+    """Join the first few items for a message, with the number of the others."""
     shown = ", ".join(str(i) for i in items[:limit])
     rest = len(items) - limit
     return f"{shown} and {rest:,} more" if rest > 0 else shown

@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from sfs_cli.errors import SfsError
@@ -18,14 +19,19 @@ QUIET, NORMAL, VERBOSE = -1, 0, 1
 
 
 class Messages:
-    """Where everything that is not the result is said.
+    """Receives everything that a run reports besides its result.
 
     Parameters
     ----------
     verbosity : int
-        Below 0 nothing but errors is said; above 0 details are.
+        Below 0 only errors are shown; above 0 details are shown too.
     log_file : Path, optional
         A file that gets every message, details included.
+
+    Attributes
+    ----------
+    warnings : list of str
+        All warnings so far, for the report and ``run.json``.
 
     Raises
     ------
@@ -36,9 +42,10 @@ class Messages:
     def __init__(self, verbosity: int = NORMAL, log_file: Path | None = None) -> None:
         self.verbosity = verbosity
         self.warnings: list[str] = []
-        self._stage: tuple[str, int | None] = ("", None)
+        self._title = ""
+        self._total: int | None = None
         self._done = 0
-        self._retitle: Callable[[str], None] = _nothing
+        self._update_bar: Callable[[], None] = _no_bar
         self._console: Console | None = None
         self._log_file = log_file
         if log_file is not None:
@@ -46,30 +53,30 @@ class Messages:
 
     @property
     def console(self) -> Console:
-        """The console on stderr (colours only on a terminal, and not under NO_COLOR)."""
+        """The console on stderr (colors only on a terminal, and not under NO_COLOR)."""
         if self._console is None:
             from rich.console import Console
 
-            colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+            colors: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
             self._console = Console(
-                stderr=True, highlight=False, soft_wrap=True, color_system=colours
+                stderr=True, highlight=False, soft_wrap=True, color_system=colors
             )
         return self._console
 
     def detail(self, text: str) -> None:
-        """Say what only the curious want to know."""
+        """Log a detail, which is shown with ``-v``."""
         self._write("", text)
         if self.verbosity >= VERBOSE:
             self.console.print(text, style="dim", markup=False)
 
     def note(self, text: str) -> None:
-        """Say what was decided."""
+        """Log a decision or a result."""
         self._write("", text)
         if self.verbosity >= NORMAL:
             self.console.print(text, markup=False)
 
     def warn(self, text: str) -> None:
-        """Say what may be wrong; it is kept for the report too."""
+        """Log a warning, and keep it for the report."""
         self.warnings.append(text)
         self._write("warning: ", text)
         if self.verbosity >= NORMAL:
@@ -77,7 +84,7 @@ class Messages:
             self.console.print(text, markup=False)
 
     def error(self, error: SfsError) -> None:
-        """Say why the run stopped."""
+        """Log the error that ends the run."""
         self._write("error: ", str(error))
         self.console.print("[bold red]error:[/] ", end="")
         self.console.print(error.what, markup=False)
@@ -87,10 +94,10 @@ class Messages:
 
     @contextmanager
     def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """Show a bar on a terminal; give what advances it."""
-        self._stage, self._done = (title, total), 0
+        """Show a progress bar on a terminal; give the function that advances it."""
+        self._title, self._total, self._done = title, total, 0
         if self.verbosity < NORMAL or not sys.stderr.isatty():
-            yield self._count
+            yield self._advance
             return
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -98,32 +105,31 @@ class Messages:
         with Progress(*columns, console=self.console, transient=True) as bar:
             task = bar.add_task(title, total=total)
 
-            def advance(count: int) -> None:
-                self._count(count)
-                bar.advance(task, count)
+            def update_bar() -> None:
+                bar.update(task, description=self._title, completed=self._done, total=self._total)
 
-            self._retitle = lambda text: bar.update(task, description=text)
+            self._update_bar = update_bar
             try:
-                yield advance
+                yield self._advance
             finally:
-                self._retitle = _nothing
+                self._update_bar = _no_bar
 
-    def phase(self, title: str) -> None:
-        """Say on the bar that is shown what is being done now."""
-        self._stage = (title, self._stage[1])
-        self._retitle(title)
+    def phase(self, title: str, total: int | None = None) -> None:
+        """Show on the bar what is being done now, and how much there is to do in all."""
+        self._title, self._total = title, total or self._total
+        self._update_bar()
 
     def reached(self) -> str:
-        """Return how far the work has come, for a message."""
-        title, total = self._stage
-        if not title or not self._done:
-            return title or "nothing was read yet"
-        if total and self._done <= total:
-            return f"{title}: {100 * self._done // total}%"
-        return f"{title}: {self._done:,}"
+        """Return how far the work has come, for an error message."""
+        if not self._title or not self._done:
+            return self._title or "nothing was read yet"
+        if self._total and self._done <= self._total:
+            return f"{self._title}: {100 * self._done // self._total}%"
+        return f"{self._title}: {self._done:,}"
 
-    def _count(self, count: int) -> None:
+    def _advance(self, count: int) -> None:
         self._done += count
+        self._update_bar()
 
     def _write(self, kind: str, text: str) -> None:
         if self._log_file is None:
@@ -132,13 +138,13 @@ class Messages:
             with self._log_file.open("a", encoding="utf-8") as file:
                 file.write(f"{kind}{text}\n")
         except OSError as error:
-            # a log is not worth the run that it is about
+            # a full disk must not end a run that only cannot log
             path, self._log_file = self._log_file, None
             self.warn(f"{path} cannot be written any more: {error.strerror or error}")
 
 
-def _nothing(_text: str) -> None:
-    """Stand in for what changes a bar where none is shown."""
+def _no_bar() -> None:
+    """Update no bar, where none is shown."""
 
 
 def _check_log_file(path: Path) -> None:

@@ -1,13 +1,139 @@
-"""What a run was: the content of ``run.json``, and whether an earlier one was the same."""
+"""The record of a run, ``run.json``: its schema, how it is written, and whether it still holds."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 NAME = "run.json"
+
+
+class InputFile(TypedDict):
+    """A file that was read; `role` is the option that names it."""
+
+    role: str
+    path: str
+    bytes: int
+    sha256: str
+    column: NotRequired[str | None]
+    part: NotRequired[str]
+
+
+class OutputFile(TypedDict):
+    """A file that was written."""
+
+    bytes: int
+    sha256: str
+
+
+class RankingFacts(TypedDict):
+    """A ranking in numbers; `elbow` is the place of the bend of its scores."""
+
+    n_features: int
+    n_scored: int
+    unscored: dict[str, int]
+    larger_is_better: bool
+    elbow: int | None
+    top: list[str]
+    eigenvalues: NotRequired[Any]
+
+
+class Record(TypedDict):
+    """What the records of all verbs that write a ranking have in common."""
+
+    command: list[str]
+    config: dict[str, Any]
+    fingerprint: str
+    inputs: list[InputFile]
+    result: RankingFacts
+    warnings: list[str]
+    versions: dict[str, str]
+    finished: str
+    seconds: float
+    peak_memory_bytes: int
+    outputs: NotRequired[dict[str, OutputFile]]
+
+
+class MatrixFacts(TypedDict):
+    """The matrix as it was read and prepared; `orientation` says why rows are what they are."""
+
+    format: str
+    rows: str
+    orientation: NotRequired[str]
+    renamed: int
+    n_samples: int
+    n_samples_in_file: int
+    n_features: int
+    dtype: str
+    sparse: bool
+    missing_values: int
+    features_with_missing_values: int
+    transform: list[str]
+
+
+class SolverFacts(TypedDict, total=False):
+    """How an iterative method ended; empty for other methods."""
+
+    converged: bool
+    stop: str
+    objective: list[float]
+
+
+class PlanFacts(TypedDict):
+    """How the work was done; `passes` is the number of reads of the matrix that were made."""
+
+    arithmetic: str
+    block_size: int
+    executor: str
+    threads: int
+    passes: int
+
+
+class PassFacts(TypedDict):
+    """Passes of one purpose: planned, made, and the features that they read."""
+
+    purpose: str
+    kind: str
+    of_matrix: bool
+    planned: int
+    exact: bool
+    executed: int
+    features: int
+
+
+LabelFacts = TypedDict(
+    "LabelFacts", {"from": str | None, "classes": dict[str, int], "used": bool}, total=False
+)
+
+
+class RunFacts(TypedDict):
+    """What a run found out about itself, for ``run.json`` and the report.
+
+    The keys of `graph`, `method` and `knowledge` depend on what was asked for.
+    """
+
+    input: MatrixFacts
+    graph: dict[str, Any]
+    method: dict[str, Any]
+    knowledge: dict[str, Any]
+    solver: SolverFacts
+    plan: PlanFacts
+    passes: list[PassFacts]
+    labels: LabelFacts
+
+
+class RunRecord(Record, RunFacts):
+    """``run.json`` of `sfs rank`."""
+
+
+class AggregateRecord(Record):
+    """``run.json`` of `sfs aggregate`."""
+
+    lists: list[dict[str, Any]]
+    agreement: dict[str, Any]
 
 
 def versions() -> dict[str, str]:
@@ -15,15 +141,13 @@ def versions() -> dict[str, str]:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
-    from sfs_cli.compute.compiled import kind
-
     found = {"sfs": version("sfs-cli"), "python": platform.python_version()}
     for name in ("numpy", "scipy", "pyarrow", "numba"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             continue  # an extra that is not installed
-    return found | {"sums": kind()}
+    return found
 
 
 def describe_input(path: Path) -> dict[str, Any]:
@@ -31,23 +155,24 @@ def describe_input(path: Path) -> dict[str, Any]:
 
     A store is known by its manifest, which holds the digests of its files.
     """
-    from sfs_cli.io.digest import describe
-    from sfs_cli.store import manifest
+    from sfs_cli.io.files.atomic import describe
+    from sfs_cli.store.disk import NAME as MANIFEST
+    from sfs_cli.store.disk import is_store
 
-    if not manifest.is_store(path):
+    if not is_store(path):
         return describe(path)
     size = sum(p.stat().st_size for p in path.iterdir() if p.is_file())
-    return describe(path / manifest.NAME) | {"path": str(path), "bytes": size}
+    return describe(path / MANIFEST) | {"path": str(path), "bytes": size}
 
 
-def fingerprint(options: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
+def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) -> str:
     """Return a digest of all that a result depends on: version, options, content of the inputs.
 
     Parameters
     ----------
     options : dict
         Every option that changes the result.
-    inputs : list of dict
+    inputs : sequence of InputFile
         ``role`` (the option that named it) and ``sha256`` of each input, and ``column`` or
         ``part`` where not all of it is read.
     """
@@ -82,7 +207,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 def is_up_to_date(folder: Path, wanted: str) -> bool:
     """Tell whether a folder holds the whole and unchanged result of the same run."""
-    from sfs_cli.io.digest import sha256_file
+    from sfs_cli.io.files.atomic import sha256_file
 
     run = read_run(folder)
     if run is None or run.get("fingerprint") != wanted:

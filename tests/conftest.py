@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from sfs_cli.compute.limits import LIMITS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,3 +31,15 @@ def shared_data() -> Path:
 def sample_data() -> Path:
     """The simulated data that comes with the project."""
     return ROOT / "sample_data"
+
+
+@pytest.fixture
+def set_limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Give whole runs other limits, where no argument reaches: ``set_limits(panel=5)``."""
+
+    def set_them(**sizes: int) -> None:
+        for name, size in sizes.items():
+            assert hasattr(LIMITS, name)
+            monkeypatch.setitem(vars(LIMITS), name, size)
+
+    return set_them

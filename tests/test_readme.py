@@ -61,8 +61,8 @@ def test_python_example_runs(folder: Path) -> None:
 
 
 def test_every_method_and_similarity_is_in_the_readme() -> None:
-    from sfs_cli.config import METHODS
-    from sfs_cli.graph.options import SIMILARITIES
+    from sfs_cli.catalog import METHODS
+    from sfs_cli.options.graph import SIMILARITIES
 
     for name in (*METHODS, *SIMILARITIES):
         assert f"`{name}" in README, name

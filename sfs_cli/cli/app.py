@@ -1,4 +1,4 @@
-"""The entry point: a lazy group of verbs, signals, and the one ladder from errors to exit codes."""
+"""The entry point: the commands, signals, and the one place that turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from sfs_cli.logs import Messages
 
 VERBS = {
-    "rank": "Rank the features of a matrix (the main job).",
-    "plan": "Tell what a ranking will take: passes, memory and time.",
-    "shard": "Rank in shares, which many machines compute.",
-    "aggregate": "Make one ranking of several.",
-    "fuse": "Fuse knowledge sources to one similarity between samples.",
-    "inspect": "Tell what a matrix file holds and how it would be read.",
-    "convert": "Build a store, which is read faster and by blocks.",
-    "config": "Check a configuration file, or print what it may hold.",
+    "rank": "Rank the features of a matrix (the main command).",
+    "plan": "Estimate the passes, memory and time of a ranking.",
+    "shard": "Rank in shards on many machines.",
+    "aggregate": "Aggregate several rankings into one.",
+    "fuse": "Fuse knowledge sources into one similarity between samples.",
+    "inspect": "Describe a matrix file and how it would be read.",
+    "convert": "Convert a matrix to a store, which is faster to read.",
+    "config": "Check a configuration file, or describe all options.",
     "methods": "List the methods: what each needs, costs and cites.",
 }
-"""The verbs in the order of the help, each a module of this package with a `command`."""
+"""The commands in the order of the help, each a module of this package with a `command`."""
 
 BLAS_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
@@ -49,13 +49,12 @@ BLAS_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
 )
 
-
-TIDYING_SECONDS = 10
-"""How long further signals are ignored after the first."""
+CLEANUP_SECONDS = 10
+"""For so long after the first signal, further ones do not interrupt the cleanup."""
 
 
 class Interrupted(BaseException):
-    """A signal that asks to stop arrived."""
+    """A signal asked the process to stop."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -63,14 +62,14 @@ class Interrupted(BaseException):
 
 
 class LazyGroup(click.Group):
-    """A group that imports a verb when it is called for."""
+    """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order of the help."""
+        """Return the commands in the order of the help."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import and return a verb."""
+        """Import and return a command."""
         if name not in VERBS:
             return None
         from importlib import import_module
@@ -78,14 +77,14 @@ class LazyGroup(click.Group):
         return import_module(f"sfs_cli.cli.{name}").command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs without importing any."""
+        """List the commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the verb; name the nearest one when there is none."""
+        """Find the command; name the most similar one if it does not exist."""
         if args[0] not in VERBS and not args[0].startswith("-"):
-            raise UsageError(f"there is no command {args[0]!r}", hint=nearest(args[0], VERBS))
+            raise UsageError(f"unknown command {args[0]!r}", hint=nearest(args[0], VERBS))
         return super().resolve_command(ctx, args)
 
 
@@ -126,44 +125,44 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     fill_closed()
     code = run(arguments)
-    gc.freeze()  # all that is left ends with the process: looking for cycles in it takes longer
+    gc.freeze()  # the process ends: a last search for reference cycles would only cost time
     sys.exit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code.
 
-    Every way out passes here: results and help end with 0, errors of the user with the codes of
-    `ExitCode`, signals with 128 and their number.
+    Every command ends here: results and help with 0, errors of the user with the codes of
+    `ExitCode`, signals with 128 plus their number.
     """
-    for name in BLAS_VARIABLES:  # blocks run beside each other, each on one thread
+    for name in BLAS_VARIABLES:  # blocks run in parallel, each on one thread
         os.environ[name] = "1"
     interrupter = _Interrupter()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, interrupter)
-    said: dict[str, Messages] = {}
+    context: dict[str, Messages] = {}
     try:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
-        code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=said) or 0)
-        # a finaliser may have swallowed what the signal raised
-        return code if interrupter.raised is None else _say_interrupted(interrupter.raised)
+        code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
+        # a finalizer may have swallowed the exception of the signal
+        return code if interrupter.raised is None else _end_interrupted(interrupter.raised)
     except Interrupted as stop:
-        return _say_interrupted(stop)
+        return _end_interrupted(stop)
     except click.ClickException as error:
-        return _explain(_usage_error(error), said)
+        return _explain(_usage_error(error), context)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except BrokenPipeError:
         close_stdout()
         return int(ExitCode.OK)
     except Exception as error:
-        if interrupter.raised is not None:  # a library that was being imported made another of it
-            return _say_interrupted(interrupter.raised)
-        return _explain(error, said)
+        if interrupter.raised is not None:  # a library replaced the exception while it was imported
+            return _end_interrupted(interrupter.raised)
+        return _explain(error, context)
 
 
 class _Interrupter:
-    """Raises at a signal; those that follow soon do not interrupt the tidying up."""
+    """Raises `Interrupted` at the first signal; later ones do not interrupt the cleanup."""
 
     def __init__(self) -> None:
         self._since = float("-inf")
@@ -171,56 +170,54 @@ class _Interrupter:
 
     def __call__(self, number: int, _frame: FrameType | None) -> None:
         now = time.monotonic()
-        if now - self._since < TIDYING_SECONDS:
+        if now - self._since < CLEANUP_SECONDS:
             return
         self._since = now
-        signal.setitimer(signal.ITIMER_REAL, 0)  # no time limit interrupts the tidying up
+        signal.setitimer(signal.ITIMER_REAL, 0)  # a time limit must not interrupt the cleanup
         self.raised = Interrupted(number)
         raise self.raised
 
 
-def _say_interrupted(stop: Interrupted) -> int:
-    _ignore_signals()
-    click.echo("interrupted; nothing half-written was left", err=True)
+def _end_interrupted(stop: Interrupted) -> int:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    click.echo("interrupted; no partial output was left", err=True)
     return stop.exit_code
 
 
-def _ignore_signals() -> None:
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-
-
 def _refuse_empty(arguments: Sequence[str]) -> None:
-    """Refuse empty arguments, which a shell makes of variables that are not set."""
+    """Refuse empty arguments, which often come from unset variables of the shell."""
     for at, word in enumerate(arguments):
         if not word.strip() or (word.startswith("--") and word.endswith("=")):
             place = word or f"argument {at + 1}, after {arguments[at - 1] if at else 'sfs'}"
             raise UsageError(
-                "an argument is empty", where=place, hint="is a variable of the shell not set?"
+                "an argument is empty", where=place, hint="check that all shell variables are set"
             )
 
 
 def _usage_error(error: click.ClickException) -> UsageError:
-    """Say what click found wrong in the same form as everything else."""
+    """Return an error of click in the form of all others."""
     ctx = getattr(error, "ctx", None)
     command = ctx.command_path if ctx is not None else "sfs COMMAND"
     what = error.format_message().rstrip(".")
     hint = f"`{command} --help` lists the arguments and options"
     if isinstance(error, click.NoSuchOption):
-        what = f"there is no option {error.option_name}"
+        what = f"unknown option {error.option_name}"
         if error.possibilities:
             from difflib import get_close_matches
 
             close = get_close_matches(error.option_name, sorted(error.possibilities), 3, 0)
             hint = f"did you mean {' or '.join(close)}? {hint}"
-    return UsageError(what[:1].lower() + what[1:], where=command, hint=hint)
+    name = getattr(getattr(error, "param", None), "name", None)
+    what = what[:1].lower() + what[1:]
+    return UsageError(what, where=command, hint=hint, option=name or ())
 
 
-def _explain(error: Exception, said: dict[str, Messages]) -> int:
-    """Say what went wrong; return the exit code. A traceback is for -v, and for our own bugs."""
+def _explain(error: Exception, context: dict[str, Messages]) -> int:
+    """Print an error and return the exit code; tracebacks only with -v, and for our own bugs."""
     from sfs_cli.logs import VERBOSE, Messages
 
-    messages = said.get("messages") or Messages()
+    messages = context.get("messages") or Messages()
     known = _as_known(error)
     if known is None or messages.verbosity >= VERBOSE:
         import traceback
@@ -240,9 +237,7 @@ def _as_known(error: Exception) -> SfsError | None:
     if isinstance(error, SfsError):
         return error
     if isinstance(error, MemoryError):
-        return OutOfMemoryError(
-            "there is not enough memory", hint="allow less with --memory, or use fewer --threads"
-        )
+        return OutOfMemoryError("not enough memory", hint="lower --memory, or use fewer --threads")
     if isinstance(error, OSError):
         if is_full(error):
             return unwritable(error.filename or "the output", error)

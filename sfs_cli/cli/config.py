@@ -1,6 +1,8 @@
-"""``sfs config``: what configuration files ask for, and what they may hold."""
+"""``sfs config``: check configuration files, and describe what they may contain."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import click
 
@@ -11,26 +13,27 @@ from sfs_cli.errors import ExitCode
 @click.group(short_help="Check a configuration file.", invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Check configuration files, or print what they may hold.
+    """Check configuration files, or describe the options that they may contain.
 
     \b
     sfs config check run.yaml
     sfs config schema > schema.json
+    sfs config reference > options.md
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
         ctx.exit(ExitCode.USAGE)
 
 
-@command.command(short_help="Tell what a file asks for, and whether it can be done.")
+@command.command(short_help="Check a file, and print its options.")
 @click.argument("file", metavar="FILE")
 def check(file: str) -> None:
-    """Read FILE as `sfs rank --config` does, look for the files that it names, and sum it up.
+    """Check FILE as `sfs rank --config` does and that the files it names exist; print its options.
 
-    FILE is YAML, TOML or JSON, or the run.json of a run.
+    FILE is YAML, TOML or JSON, or the run.json of an earlier run.
     """
-    from sfs_cli.config.files import load
-    from sfs_cli.jobs.config import describe
+    from sfs_cli.options.files import load
+    from sfs_cli.run.config import describe
 
     write_stdout(describe(load(file)))
 
@@ -40,9 +43,36 @@ def schema() -> None:
     """Print the JSON Schema (draft 2020-12) of configuration files, for editors."""
     import json
 
-    from sfs_cli.cli.rank import command as rank
-    from sfs_cli.config.schema import schema as make
+    from sfs_cli.options.schema import schema as make
 
-    helps = {p.name or "": p.help or "" for p in rank.params if isinstance(p, click.Option)}
-    helps["matrix"] = "The matrix; one on the command line wins."
-    write_stdout(json.dumps(make(helps), indent=2) + "\n")
+    write_stdout(json.dumps(make(), indent=2) + "\n")
+
+
+@command.command(short_help="Print the reference of all options.")
+def reference() -> None:
+    """Print the reference of all options as Markdown tables."""
+    from sfs_cli.cli.app import app
+    from sfs_cli.options.schema import reference as make
+
+    with click.Context(app) as ctx:
+        further = {verb: list(_own_options(made)) for verb, made in commands_of(app, ctx)}
+    write_stdout(make({verb: own for verb, own in further.items() if own}))
+
+
+def commands_of(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command by the words that call it."""
+    for name in group.list_commands(ctx):
+        made = group.get_command(ctx, name)
+        if isinstance(made, click.Group):
+            yield from ((f"{name} {inner}", found) for inner, found in commands_of(made, ctx))
+        elif made is not None:
+            yield name, made
+
+
+def _own_options(made: click.Command) -> Iterator[tuple[str, str]]:
+    """Yield the options of a command that no configuration declares."""
+    known = getattr(made, "declared", ())
+    for parameter in made.params:
+        if isinstance(parameter, click.Option) and parameter.name not in known:
+            text = (parameter.help or "") + (" (required)" if parameter.required else "")
+            yield ", ".join([*parameter.opts, *parameter.secondary_opts]), text

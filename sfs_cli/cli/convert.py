@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from sfs_cli.cli import options
-from sfs_cli.cli.sections import SectionCommand, option, section
+from sfs_cli.cli.options import Command, configured
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
 
 
-@click.command(cls=SectionCommand, short_help="Build a store.")
+@click.command(cls=Command, short_help="Convert a matrix to a store.")
 @click.argument("matrix", metavar="MATRIX")
 @click.argument("store", metavar="STORE")
-@section(
-    "Input",
-    *options.READING,
-    option("--labels", metavar="FILE", help="Known sample ids, to tell the orientation by."),
-)
-@section("Running", *options.RUNNING, *options.TALKING)
-def command(store: str, quiet: bool, verbose: bool, log_file: str | None, **given: Any) -> None:
-    """Build a store from MATRIX: a folder that every verb reads block by block.
+@configured("convert", file=False)
+def command(config: RankConfig, messages: Messages, store: str) -> None:
+    """Convert MATRIX to a store: a folder that every command reads block by block.
+
+    The sample ids of --labels show whether rows are features or samples.
 
     \b
     sfs convert expression.csv expression.store
     sfs rank expression.store --out results
     """
-    from sfs_cli.config import RankConfig
-    from sfs_cli.jobs.convert import convert
+    from sfs_cli.run.convert import convert
 
-    messages = options.messages(quiet, verbose, log_file)
-    convert(RankConfig(**given), store, messages)
+    convert(config, store, messages)

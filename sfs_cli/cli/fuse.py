@@ -2,63 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from sfs_cli.cli import options
-from sfs_cli.cli.sections import SectionCommand, option, section
+from sfs_cli.cli.options import Command, configured, json_option, own
 from sfs_cli.cli.streams import write_stdout
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
 
 
-@click.command(cls=SectionCommand, short_help="Fuse knowledge sources to one similarity.")
+@click.command(cls=Command, short_help="Fuse knowledge sources into one similarity.")
 @click.argument("matrix", metavar="[MATRIX]", required=False)
-@section("Input", options.CONFIG, *options.READING, *options.PREPARING)
-@section("Knowledge sources", *options.SOURCES)
-@section(
-    "Output",
-    option(
-        "--out",
-        "target",
-        required=True,
-        metavar="FILE",
-        help=".npz, .parquet, .tsv, .csv, or an h5ad (a copy of the h5ad input).",
-    ),
-    option("--key", default="sfs", show_default=True, help="Name in obsp of an h5ad."),
-    option("--json", "as_json", is_flag=True, help="Print what was done on stdout, as JSON."),
+@configured("fuse", method="msfs")
+@own(
+    "--out",
+    "target",
+    section="Output",
+    required=True,
+    metavar="FILE",
+    help="A .npz, .parquet, .tsv or .csv file, or an h5ad (a copy of the h5ad input).",
 )
-@section(
-    "Running",
-    option("--threads", type=int, metavar="N", help="Threads.  [default: all that are allowed]"),
-    option("--seed", type=int, default=0, show_default=True, help="Of what is random."),
-    *options.RUNNING,
-    *options.TALKING,
+@own(
+    "--key",
+    section="Output",
+    default="sfs",
+    show_default=True,
+    help="Name of the similarity in obsp of an h5ad.",
 )
-@click.pass_context
-def command(
-    ctx: click.Context,
-    config_file: str | None,
-    target: str,
-    key: str,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
-    log_file: str | None,
-    **given: Any,
-) -> None:
-    """Fuse what is known of the samples of MATRIX to one similarity between them.
+@json_option("Print the weights and other facts as JSON on stdout.")
+def command(config: RankConfig, messages: Messages, target: str, key: str, as_json: bool) -> None:
+    """Fuse knowledge sources about the samples of MATRIX into one similarity between them.
 
-    The file can be the graph of any ranking, which then has the same bytes as with the sources.
-    --config takes the matrix and the sources from the file of a ranking run.
+    The output can be the graph of any ranking; the ranking then has the same bytes as with the
+    sources. With --config, matrix and sources come from the file of a ranking.
 
     \b
     sfs fuse expression.csv --source mirna=profile:mirna.csv --source all=target: --out fused.npz
     sfs rank expression.csv --similarity-file fused.npz --out results
     """
-    from sfs_cli.jobs.fuse import run
+    from sfs_cli.run.fuse import run
 
-    messages = options.messages(quiet, verbose, log_file)
-    config = options.configured(ctx, given, config_file, method="msfs")
-    content = run(config, target, key, messages, as_json=as_json)
-    if content:
-        write_stdout(content)
+    write_stdout(run(config, target, key, messages, as_json=as_json))

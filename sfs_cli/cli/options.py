@@ -1,194 +1,187 @@
-"""Options that several verbs share."""
+"""From declared options to commands: click options, help by sections, and the one configuration."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from sfs_cli.cli.sections import option
+from sfs_cli.errors import UsageError
+from sfs_cli.options.fields import SECTIONS, Config, Option, full_help, metavar_of, options_of
+from sfs_cli.options.fields import flag as flag_of
+from sfs_cli.options.rank import RankConfig
 
-if TYPE_CHECKING:
-    from sfs_cli.config import RankConfig
+Function = Callable[..., Any]
 
-READING = (
-    option(
-        "--rows",
-        default="auto",
-        show_default=True,
-        metavar="[features|samples|auto]",
-        help="What a row of a text or Parquet file is.",
-    ),
-    option("--layer", metavar="NAME", help="Layer of an h5ad to read in place of X."),
-    option("--use-raw", is_flag=True, help="Read raw/X of an h5ad."),
-    option(
-        "--dtype",
-        metavar="[float32|float64]",
-        help="Type in which values are stored.  [default: float32]",
-    ),
-)
-"""How the matrix is read."""
 
-PREPARING = (
-    option("--transform", metavar="STEPS", help="Steps in order, such as cpm,log1p,zscore."),
-    option(
-        "--missing",
-        default="error",
-        show_default=True,
-        metavar="[error|drop|mean]",
-        help="Refuse missing values, leave such features out, or fill by their mean.",
-    ),
-    option("--labels", metavar="FILE[:COLUMN] or obs:KEY", help="Class of each sample."),
-    option(
-        "--samples",
-        default="error",
-        show_default=True,
-        metavar="[error|intersect|union]",
-        help="Samples that labels or a source lack: refuse, leave them out, or average over the "
-        "sources that have them.",
-    ),
-)
-"""How values and samples are prepared."""
+class SectionOption(click.Option):
+    """An option with the heading that it is listed under."""
 
-RUNNING = (
-    option(
-        "--memory",
-        metavar="SIZE",
-        help="Memory to use, such as 512M or 4G.  [default: half of what is free]",
-    ),
-    option("--scratch", metavar="DIR", help="Where temporary files go.  [default: the system's]"),
-    option("--force", is_flag=True, help="Replace an output of another run."),
-)
-"""How the work is run."""
+    def __init__(self, *arguments: Any, section: str = "Other", **facts: Any) -> None:
+        super().__init__(*arguments, **facts)
+        self.section = section
 
-TIME_LIMIT = option(
-    "--time-limit",
-    metavar="TIME",
-    help="Stop cleanly after so long: 90m, 2h, 1:30:00 or 3600 (seconds).",
-)
-"""How long it may take."""
 
-CONFIG = option(
+class Command(click.Command):
+    """A command whose help lists options by section, and which accepts their old names."""
+
+    @property
+    def declared(self) -> dict[str, Option]:
+        """The options that a configuration declares for it, by their arguments."""
+        return getattr(self.callback, "declared", {})
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Replace flags of earlier versions by the current ones, and parse."""
+        # as options of click, old names would appear in help, completion and error messages
+        now = {flag_of(old): o.flag for o in self.declared.values() for old in o.old_names}
+        words = [word.partition("=") for word in args]
+        return super().parse_args(ctx, ["".join((now.get(w, w), *rest)) for w, *rest in words])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the options by section."""
+        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in SECTIONS}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if isinstance(parameter, click.Option) and record is not None:
+                name = getattr(parameter, "section", "Help")
+                sections.setdefault(name, []).append(record)
+        for name, records in sections.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
+def own(*names: str, section: str, **facts: Any) -> Callable[[Function], Function]:
+    """Return a decorator: an option that only one command has, or that is about no result."""
+    return click.option(*names, cls=SectionOption, section=section, **facts)
+
+
+CONFIG = own(
     "--config",
     "config_file",
+    section="Input",
     metavar="FILE",
-    help="Take options from a YAML, TOML or JSON file, or from the run.json of a run; flags win.",
+    help="Read options from a YAML, TOML or JSON file, or from the run.json of an earlier run. "
+    "Flags replace them.",
 )
-"""Where other options are."""
-
-TALKING = (
-    option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
-    option("-v", "--verbose", is_flag=True, help="Say more, and show tracebacks."),
-    option("--log-file", metavar="FILE", help="Append all messages to this file."),
+_MESSAGES = (
+    own("-q", "--quiet", section="Running", is_flag=True, help="Print only errors."),
+    own("-v", "--verbose", section="Running", is_flag=True, help="Print details and tracebacks."),
+    own("--log-file", section="Running", metavar="FILE", help="Append all messages to this file."),
 )
-"""How much is said."""
 
 
-def parse_sources(_ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]) -> Any:
-    """Turn the texts of ``--source`` into sources."""
-    from sfs_cli.config import parse_source
-
-    return tuple(parse_source(text) for text in given)
+def json_option(help: str) -> Callable[[Function], Function]:
+    """Return the option ``--json``, the argument ``as_json`` of the command."""
+    return own("--json", "as_json", section="Output", is_flag=True, help=help)
 
 
-def split_words(_ctx: click.Context, _param: click.Parameter, given: str | None) -> Any:
-    """Split a list of words at its commas."""
-    return tuple(word.strip() for word in given.split(",") if word.strip()) if given else ()
+def declared(
+    config: type[Config], verb: str, required: tuple[str, ...] = ()
+) -> Callable[[Function], Function]:
+    """Return a decorator that adds the options that a configuration declares for a command."""
+    options = [o for o in options_of(config) if verb in o.verbs]
+
+    def decorate(function: Function) -> Function:
+        for o in reversed(options):
+            facts: dict[str, Any] = {"metavar": metavar_of(o), "help": full_help(o)}
+            if o.argument:
+                continue  # each command has its own arguments
+            if o.type is bool:
+                on = f"{o.flag}/{flag_of(f'no_{o.name}')}" if o.default else o.flag
+                facts |= {"is_flag": True, "default": o.default}
+                names = [on, o.name]
+            else:
+                kind = o.type if o.type in (int, float) else str
+                multiple = o.parse is not None and not o.words
+                facts |= {"type": kind, "multiple": multiple, "required": o.name in required}
+                if o.parse is None and o.default is not None:
+                    facts["default"] = o.default
+                names = [o.flag, o.name]
+            function = own(*names, section=o.section, **facts)(function)
+        function.declared = {o.name: o for o in options}  # type: ignore[attr-defined]
+        return function
+
+    return decorate
 
 
-SOURCES = (
-    option(
-        "--source",
-        multiple=True,
-        metavar="NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...]",
-        callback=parse_sources,
-        help="What is known of samples or genes (repeatable). KIND: profile, target, labels, "
-        "hierarchy, genes, interactions, feature-similarity, terms, similarity.",
-    ),
-    option(
-        "--weights",
-        metavar="NAME or W1,W2,...",
-        help="given, uniform, alignf, rkda, statis, sparse-umkl, naml, snf, or one number for each "
-        "source.  [default: given where sources have weights, else uniform]",
-    ),
-    option(
-        "--normalize",
-        metavar="frobenius",
-        help="Divide similarities by their norm too, besides their mean diagonal.",
-    ),
-    option(
-        "--fusion-lambda",
-        type=float,
-        metavar="L",
-        help="rkda, naml: regularization.  [default: 1 / samples]",
-    ),
-    option(
-        "--fusion-neighbors",
-        type=int,
-        metavar="K",
-        help="snf, sparse-umkl: nearest neighbours.  [default: 20; 5]",
-    ),
-    option("--fusion-clusters", type=int, metavar="K", help="naml.  [default: by eigengap]"),
-    option("--id-map", metavar="FILE", help="Two columns: ids of the matrix, ids of the sources."),
-    option(
-        "--allow-unmatched",
-        is_flag=True,
-        help="Warn, and go on, where fewer than a tenth of the genes of a source are found.",
-    ),
-)
-"""What is known of samples and genes, and how it is put together."""
+def logged(function: Function) -> Function:
+    """Decorate a command: it takes ``-q``, ``-v`` and ``--log-file``, and gets `Messages`."""
 
+    @functools.wraps(function)
+    def call(*, quiet: bool, verbose: bool, log_file: str | None, **given: Any) -> Any:
+        from pathlib import Path  # help does not need it
 
-def messages(quiet: bool, verbose: bool, log_file: str | None) -> Any:
-    """Return where a verb says things, from the options of `TALKING`.
+        from sfs_cli.logs import NORMAL, QUIET, VERBOSE, Messages
 
-    It is left in the context too, so that the error that ends a run is said there as well.
-    """
-    from pathlib import Path
+        level = QUIET if quiet else VERBOSE if verbose else NORMAL
+        messages: Messages = Messages(level, Path(log_file).absolute() if log_file else None)
+        # the error that ends the command goes to the same places
+        click.get_current_context().ensure_object(dict)["messages"] = messages
+        return function(messages=messages, **given)
 
-    from sfs_cli.logs import NORMAL, QUIET, VERBOSE, Messages
-
-    level = QUIET if quiet else VERBOSE if verbose else NORMAL
-    made = Messages(level, Path(log_file) if log_file else None)
-    click.get_current_context().ensure_object(dict)["messages"] = made
-    return made
+    # click lists parameters in reverse: these come after those of the command
+    listed: Function = lambda: None  # noqa: E731
+    for option in reversed(_MESSAGES):
+        option(listed)
+    known = getattr(call, "__click_params__", [])
+    call.__click_params__ = [*listed.__click_params__, *known]  # type: ignore[attr-defined]
+    return call
 
 
 def configured(
-    ctx: click.Context, given: dict[str, Any], config_file: str | None, **fixed: Any
-) -> RankConfig:
-    """Return the configuration of a run, from the command line and the file of `CONFIG`.
+    verb: str, config: type[Config] = RankConfig, file: bool = True, **fixed: Any
+) -> Callable[[Function], Function]:
+    """Return a decorator: the command gets one configuration, made and checked from its options.
 
     Parameters
     ----------
-    ctx : click.Context
-        Of the verb, which knows the options that were really given: they win over the file.
-    given : dict
-        The options of `RankConfig` that the verb takes. Others that the file has are left aside.
-    config_file : str, optional
-        The file.
+    verb : str
+        The command: it takes the options that are declared for it, and those of `logged`.
+    config : type
+        The configuration.
+    file : bool
+        Whether ``--config`` may give options, the matrix included.
     **fixed
-        Options that the verb decides about.
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be used.
-    UsageError
-        Where there is no matrix, and for options that contradict each other.
+        Options that the command decides.
     """
-    from sfs_cli.config.files import ConfigFile, load
-    from sfs_cli.errors import UsageError
+    options = [o for o in options_of(config) if verb in o.verbs]
 
-    file = ConfigFile() if config_file is None else load(config_file)
-    if given["matrix"] is None and "matrix" not in file.options:
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def configure(**given: Any) -> Any:
+            values = {o.name: given.pop(o.name) for o in options}
+            for o in options:
+                values[o.name] = values[o.name] if o.parse is None else o.parse(values[o.name])
+            if file:
+                made: Config = _from_file(values, given.pop("config_file"), fixed)
+            else:
+                made = config(**values, **fixed)
+            return function(config=made, **given)
+
+        call = declared(config, verb)(logged(configure))
+        return CONFIG(call) if file else call
+
+    return decorate
+
+
+def _from_file(values: dict[str, Any], path: str | None, fixed: dict[str, Any]) -> RankConfig:
+    """Return the configuration of a file and the options of the command line."""
+    from sfs_cli.options.files import ConfigFile, load
+
+    ctx = click.get_current_context()
+    file = ConfigFile() if path is None else load(path)
+    if values["matrix"] is None and "matrix" not in file.options:
         raise UsageError(
             "missing argument 'MATRIX'",
             where=ctx.command_path,
             hint="give a matrix, or --config FILE with one; "
             f"`{ctx.command_path} --help` lists the arguments and options",
+            option="matrix",
         )
     by_default = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
-    flags = {name for name in given if ctx.get_parameter_source(name) not in by_default}
-    return file.config(given | fixed, flags | set(fixed))
+    flags = {name for name in values if ctx.get_parameter_source(name) not in by_default}
+    return file.config(values | fixed, flags | set(fixed))

@@ -1,4 +1,4 @@
-"""The standard streams, whatever a shell, a container or a cron daemon has made of them."""
+"""The standard streams, which a shell, a container or cron may have closed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LAST = 2
 
 
 def fill_closed() -> None:
-    """Open what is closed of the standard streams, to nowhere.
+    """Open the standard streams that are closed, to nowhere.
 
-    Else the files that are opened next get their numbers, and with them what a library says there.
-    ``sys.stdout`` stays None, so that a result for it is still known to be lost.
+    Otherwise the next files that are opened get their numbers, and the messages of libraries with
+    them. ``sys.stdout`` stays None, so that `write_stdout` still refuses to lose a result.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= LAST:
         pass
@@ -28,10 +28,10 @@ def fill_closed() -> None:
 
 
 def write_stdout(content: str | bytes) -> None:
-    """Write a result to standard output: all of it, or it is an error.
+    """Write a result to standard output, completely; nothing for an empty result.
 
-    Under ``PYTHONUNBUFFERED``, which containers like to set, Python writes what fits a disk or a
-    pipe at once and drops the rest without a word. A reader that closes the pipe has what it wants.
+    With ``PYTHONUNBUFFERED``, which containers often set, Python writes what fits into a pipe or on
+    a disk and silently drops the rest. A reader that closes the pipe early is no error.
 
     Raises
     ------
@@ -40,17 +40,19 @@ def write_stdout(content: str | bytes) -> None:
     OSError
         When not all of it can be written.
     """
+    if not content:
+        return
     if sys.stdout is None:
         raise InputError(
-            "standard output is closed, and the result belongs there",
-            hint="redirect it to a file, or give --out where the command has it",
+            "standard output is closed, so the result cannot be written",
+            hint="redirect it to a file, or give --out if the command has it",
         )
     stdout: BinaryIO | RawIOBase = sys.stdout.buffer
     left = memoryview(content.encode() if isinstance(content, str) else content)
     try:
         while left:
             written = stdout.write(left)
-            if written is None:  # a pipe that does not wait, without a buffer
+            if written is None:  # a non-blocking pipe without a buffer
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), "standard output")
             left = left[written:]
         stdout.flush()
@@ -62,5 +64,5 @@ def write_stdout(content: str | bytes) -> None:
 
 
 def close_stdout() -> None:
-    """Keep the interpreter from writing what is left to it at exit."""
+    """Discard what the interpreter would write to it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,46 +1,45 @@
-"""Clusters to run on: worker processes of this machine, or a cluster that runs already."""
+"""Dask clusters: worker processes of this machine, or a cluster that is running.
+
+The workers of a running cluster are checked: a task is code, so they need the same versions, and
+they must see the files of the matrix.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfs_cli.compute.dask_workers import BLAS_VARIABLES, WAIT_SECONDS
-from sfs_cli.errors import InputError
+from sfs_cli.errors import InputError, MissingExtraError, listed
 
 if TYPE_CHECKING:
     from distributed import Client
 
+WAIT_SECONDS = 5
+"""How long to wait for a scheduler, and for its first worker."""
+BLAS_VARIABLES = (
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "OMP_NUM_THREADS",
+)
 CLOSE_SECONDS = 5
 CLOSE_ATTEMPTS = 3
 
 
 @contextmanager
-def local_cluster(workers: int, folder: Path) -> Iterator[Client]:
-    """Start worker processes on this machine; they end with the block, however it ends.
-
-    Parameters
-    ----------
-    workers : int
-        Number of processes, of one thread each.
-    folder : Path
-        For temporary files.
-    """
-    with starting_cluster(workers, folder) as started:
-        yield started()
-
-
-@contextmanager
 def starting_cluster(workers: int, folder: Path) -> Iterator[Callable[[], Client]]:
-    """Start worker processes as `local_cluster` does, and go on while they start.
+    """Start worker processes of one thread each on this machine, in the background.
 
-    Gives what waits for them, and returns a client.
+    Gives a function that waits for them and returns a client. They end with the block, however it
+    ends; their temporary files are in `folder`.
     """
     import dask
     from distributed import Client, LocalCluster
@@ -49,11 +48,11 @@ def starting_cluster(workers: int, folder: Path) -> Iterator[Callable[[], Client
         "temporary_directory": str(folder),
         "distributed.worker.profile.enabled": False,  # it takes time from the tasks
         "distributed.admin.tick.interval": "1s",  # so do checks that nobody looks at
-        # Dask would have freed memory given back at once: blocks would have new pages all the time
+        # Dask would return freed memory at once: every block would need new pages
         "distributed.nanny.pre-spawn-environ": dict.fromkeys(BLAS_VARIABLES, "1"),
-        # on one machine a worker that does not answer soon is dead
+        # on one machine, a worker that does not answer soon is dead
         "distributed.comm.timeouts.connect": f"{WAIT_SECONDS}s",
-        # it starts again at once; Dask would give up one that is just starting after some seconds
+        # a dead worker is started again at once; Dask would give it up while it starts
         "distributed.deploy.lost-worker-timeout": "1000 days",
     }
     started: list[Any] = []
@@ -66,7 +65,7 @@ def starting_cluster(workers: int, folder: Path) -> Iterator[Callable[[], Client
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
-            memory_limit=0,  # what is held is planned, and a worker that is killed helps nobody
+            memory_limit=0,  # memory is planned; Dask would kill workers that need what was planned
             local_directory=str(folder),
             silence_logs=logging.CRITICAL,
             env=dict.fromkeys(BLAS_VARIABLES, "1"),
@@ -79,24 +78,13 @@ def starting_cluster(workers: int, folder: Path) -> Iterator[Callable[[], Client
         return started[1]
 
     with _quiet(), dask.config.set(settings), _closing(started), ThreadPoolExecutor(1) as pool:
-        begun = pool.submit(start)  # it is waited for before anything is closed
+        begun = pool.submit(start)  # finished before anything is closed
         yield client
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
-    """Connect to the scheduler of a cluster.
-
-    Parameters
-    ----------
-    address : str
-        Such as ``tcp://host:8786``.
-
-    Raises
-    ------
-    InputError
-        When there is none.
-    """
+    """Connect to a scheduler, such as ``tcp://host:8786``."""
     from distributed import Client
 
     started: list[Any] = []
@@ -106,13 +94,13 @@ def connected(address: str) -> Iterator[Client]:
 
     with _quiet(), _closing(started):
         try:
-            # a client would wait without end for a port where something else listens
+            # where something else listens on the port, a client would wait forever
             kind = asyncio.run(asyncio.wait_for(_kind(address), WAIT_SECONDS))
             if kind != "Scheduler":
                 raise _unanswered(address, f"this is a {kind}")
-            _wholly(start)
+            _uninterrupted(start)
         except TimeoutError:
-            raise _unanswered(address, f"nothing within {WAIT_SECONDS} seconds") from None
+            raise _unanswered(address, f"no answer within {WAIT_SECONDS} seconds") from None
         except (OSError, ValueError, TypeError) as error:  # the last where TLS is not set up
             raise _unanswered(address, str(error)) from None
         yield started[0]
@@ -130,14 +118,14 @@ async def _kind(address: str) -> str:
 
 def _unanswered(address: str, why: str) -> InputError:
     return InputError(
-        f"no Dask scheduler answers: {why}",
+        f"there is no Dask scheduler: {why}",
         where=address,
         hint="check the address that `dask scheduler` prints, and that this machine reaches it",
     )
 
 
-def _wholly(act: Callable[[], object]) -> None:
-    """Do something in a thread of its own: an interrupt comes after it, not in its midst."""
+def _uninterrupted(act: Callable[[], object]) -> None:
+    """Do something in a thread of its own, so that an interrupt comes after it, not amid it."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(act).result()
 
@@ -149,11 +137,11 @@ def _closing(started: list[Any]) -> Iterator[None]:
         yield
     finally:
         for each in reversed(started):
-            _wholly(partial(_close, each))
+            _uninterrupted(partial(_close, each))
 
 
 def _close(each: Any) -> None:
-    """Close a client or a cluster; Dask stumbles at times over workers that died before."""
+    """Close a client or a cluster; Dask sometimes fails over workers that died before."""
     for _ in range(CLOSE_ATTEMPTS):
         with suppress(Exception):
             each.close(CLOSE_SECONDS)
@@ -172,3 +160,89 @@ def _quiet() -> Iterator[None]:
     finally:
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)
+
+
+def require_dask() -> None:
+    """Refuse to run without Dask."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(
+            "--executor dask needs Dask, which is not installed",
+            hint="pip install 'sfs-cli[dask]'",
+        ) from None
+
+
+def check_workers(client: Client, where: str) -> list[str]:
+    """Refuse workers with other software than this process; return warnings about the others."""
+    try:
+        client.wait_for_workers(1, timeout=WAIT_SECONDS)
+    except TimeoutError:
+        raise InputError(
+            "the Dask cluster has no workers", where=where, hint="start some first (dask worker)"
+        ) from None
+    found: dict[str, Any] = client.run(describe, on_error="return")
+    own = describe()
+    wrong = {worker: _difference(own, facts) for worker, facts in found.items()}
+    wrong = {worker: why for worker, why in wrong.items() if why}
+    if wrong:
+        raise InputError(
+            f"{len(wrong):,} of {len(found):,} workers cannot run the tasks of this process",
+            where=f"{where}: " + listed([f"{worker} {why}" for worker, why in wrong.items()], 3),
+            hint="install the same versions of Python, NumPy, SciPy and sfs-cli on the workers",
+        )
+    many = sum(not facts["single"] for facts in found.values())
+    if not many:
+        return []
+    return [
+        f"BLAS may use several threads on {many:,} Dask workers, so the last digits may differ "
+        f"between runs; start them with {BLAS_VARIABLES[0]}=1 (or the variable of their BLAS)"
+    ]
+
+
+def _difference(own: dict[str, Any], facts: dict[str, Any] | BaseException) -> str:
+    """Return how the software of a worker differs; empty where it does not."""
+    if isinstance(facts, BaseException):
+        return f"cannot run this sfs_cli ({facts})"
+    theirs, ours = facts["versions"], own["versions"]
+    return ", ".join(
+        f"has {name} {theirs.get(name, 'of an earlier sfs-cli')}, not {ours[name]}"
+        for name in ours
+        if theirs.get(name) != ours[name]
+    )
+
+
+def describe() -> dict[str, Any]:
+    """Return versions, and whether BLAS has one thread; called here and on the workers."""
+    import platform
+    from importlib.metadata import version
+
+    versions = {name: version(name) for name in ("sfs-cli", "numpy", "scipy")}
+    python = ".".join(platform.python_version_tuple()[:2])  # code of other versions does not load
+    single = any(os.environ.get(name) == "1" for name in BLAS_VARIABLES)
+    return {"versions": {"Python": python} | versions, "single": single}
+
+
+def check_files(client: Client, files: Sequence[Path]) -> None:
+    """Check that every worker sees the files that this process sees."""
+    for path in files:
+        own = digest(str(path.absolute()))
+        found = client.run(digest, str(path.absolute()), on_error="ignore")  # a worker may be dying
+        blind = [worker for worker, seen in found.items() if seen != own]
+        if blind:
+            raise InputError(
+                f"{len(blind):,} of {len(found):,} Dask workers do not see the matrix",
+                where=f"{path.absolute()}: {listed(blind, 3)}",
+                hint="convert it to a store (`sfs convert`) on a file system that the workers "
+                "share, or give --scratch there",
+            )
+
+
+def digest(path: str) -> str | None:
+    """Return the sha256 of a small file, None where it is not there; called on the workers."""
+    import hashlib
+
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None

@@ -1,16 +1,24 @@
-"""The executor on a Dask cluster: tasks go to its workers, results come back in span order."""
+"""The executor on a Dask cluster: tasks go to its workers, results come back in span order.
+
+A task is mostly a closure over the matrix and a few arrays. Dask would pickle it again for every
+span; here it is packed once for a pass, sent to every worker once, and opened once by each. What is
+`Shared`, such as the matrix, is left out of it and sent once for all passes; a store is not sent at
+all, workers open it.
+"""
 
 from __future__ import annotations
 
+import io
+import pickle
+import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sfs_cli.compute.dask_workers import check_files
-from sfs_cli.compute.executor import Executor, Shared
-from sfs_cli.compute.parcels import Parcel, pack, run
-from sfs_cli.compute.spans import Span
+from sfs_cli.compute.dask_cluster import check_files
+from sfs_cli.compute.engine import Executor
+from sfs_cli.compute.matrix import Shared, Span
 from sfs_cli.errors import InputError, OutOfMemoryError
 
 if TYPE_CHECKING:
@@ -19,17 +27,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 AHEAD = 2
-"""Tasks that are sent for each worker, so that none waits for its next one."""
+"""Tasks that each worker has been sent, so that it never waits for the next one."""
 ATTEMPTS = 4
 """How often a task is sent when workers die: none may be left that hold what it needs."""
 RESTART_SECONDS = 30
-"""How long new workers are waited for then."""
+"""How long to wait for new workers then."""
 
 
 class DaskExecutor:
     """Workers of a Dask cluster, each of which runs its tasks with a single-threaded BLAS.
 
-    A task that is lost with its worker runs again elsewhere, to the same result.
+    A task that is lost with its worker runs again elsewhere, with the same result.
 
     Parameters
     ----------
@@ -38,26 +46,21 @@ class DaskExecutor:
     nearby : Executor
         Runs tasks on arrays that this process holds.
     at_most : int, optional
-        Number of tasks that run at a time; as many as the workers have threads by default.
+        Number of tasks that run at a time; by default as many as the workers have threads.
     """
 
     def __init__(self, client: Client, nearby: Executor, at_most: int | None = None) -> None:
         self.client = client
-        self._nearby = nearby
+        self.nearby = nearby
         threads = max(1, sum(client.nthreads().values()))
         self.workers = min(at_most or threads, threads)
         self._ahead = self.workers * (AHEAD if self.workers == threads else 1)
         self._sent: weakref.WeakKeyDictionary[Shared, Future] = weakref.WeakKeyDictionary()
 
-    @property
-    def nearby(self) -> Executor:
-        """Threads of this process."""
-        return self._nearby
-
     def at_most(self, workers: int) -> DaskExecutor:
         """Return an executor on the same cluster with no more than `workers` tasks at a time."""
         fewer = min(workers, self.workers)
-        limited = DaskExecutor(self.client, self._nearby.at_most(workers), fewer)
+        limited = DaskExecutor(self.client, self.nearby.at_most(workers), fewer)
         limited._sent = self._sent
         return limited
 
@@ -71,30 +74,30 @@ class DaskExecutor:
         OutOfMemoryError
             When workers die whenever they run the same task.
         """
-        parcel, shared = pack(task)
-        going = _Going(self, parcel, shared)
+        in_flight = _InFlight(self, *pack(task))
         try:
             for span in spans:
-                if len(going.waiting) == self._ahead:
-                    yield going.next()
-                going.submit(span)
-            while going.waiting:
-                yield going.next()
+                if len(in_flight.waiting) == self._ahead:
+                    yield in_flight.next()
+                in_flight.submit(span)
+            while in_flight.waiting:
+                yield in_flight.next()
         except Exception as error:
             if self.client.status != "running":
                 raise _lost() from error
             raise
         finally:
-            going.cancel()
+            in_flight.cancel()
 
     def send(self, shared: Shared) -> Future:
-        """Send something to every worker, unless they have it."""
+        """Send an object to every worker, unless they have it."""
         if shared not in self._sent:
             check_files(self.client, shared.files)
-            self._sent[shared] = self._scatter(shared)
+            self._sent[shared] = self.scatter(shared)
         return self._sent[shared]
 
-    def _scatter(self, content: Any) -> Future:
+    def scatter(self, content: Any) -> Future:
+        """Send something to every worker, waiting for new ones where all have died."""
         for _ in range(ATTEMPTS):
             try:
                 self.client.wait_for_workers(1, timeout=RESTART_SECONDS)
@@ -104,21 +107,21 @@ class DaskExecutor:
         raise _lost() from last
 
     def forget(self) -> None:
-        """Forget what has been sent, because it may be lost."""
+        """Forget what was sent, because it may be lost."""
         self._sent.clear()
 
 
-class _Going:
-    """The tasks of one pass that are on their way."""
+class _InFlight:
+    """The tasks of one pass that were sent and have not been taken back."""
 
-    def __init__(self, executor: DaskExecutor, parcel: Parcel, shared: list[Shared]) -> None:
+    def __init__(self, executor: DaskExecutor, packed: PackedTask, shared: list[Shared]) -> None:
         self.waiting: deque[tuple[Span, Future]] = deque()
         self._executor = executor
-        self._parcel, self._shared = parcel, shared
+        self._packed, self._shared = packed, shared
         self._send()
 
     def _send(self) -> None:
-        self._content = self._executor._scatter(self._parcel)
+        self._content = self._executor.scatter(self._packed)
         self._sent = [self._executor.send(shared) for shared in self._shared]
 
     def submit(self, span: Span) -> None:
@@ -130,7 +133,7 @@ class _Going:
         return client.submit(run, self._content, span.lo, span.hi, *self._sent, pure=False)
 
     def next(self) -> Any:
-        """Return the result of the first task; send all again where workers took it with them."""
+        """Return the result of the first task."""
         from concurrent.futures import CancelledError
 
         from distributed.scheduler import KilledWorker
@@ -139,7 +142,10 @@ class _Going:
             try:
                 result = self.waiting[0][1].result()
             except CancelledError:
-                self._send_again()
+                # a worker has died with what tasks need: everything is sent again
+                self._executor.forget()
+                self._send()
+                self.waiting = deque((span, self._future(span)) for span, _ in self.waiting)
             except KilledWorker:
                 break
             else:
@@ -147,13 +153,8 @@ class _Going:
                 return result
         raise _killed(self.waiting[0][0])
 
-    def _send_again(self) -> None:
-        self._executor.forget()
-        self._send()
-        self.waiting = deque((span, self._future(span)) for span, _ in self.waiting)
-
     def cancel(self) -> None:
-        """Take back what has not begun."""
+        """Cancel what has not begun."""
         if self.waiting and self._executor.client.status == "running":
             self._executor.client.cancel([future for _, future in self.waiting])
         self.waiting.clear()
@@ -162,14 +163,74 @@ class _Going:
 def _lost() -> InputError:
     return InputError(
         "the Dask cluster is gone: its scheduler or all of its workers have ended",
-        where="while tasks were at work",
+        where="while tasks were running",
         hint="look into the logs of the cluster, and start again",
     )
 
 
 def _killed(span: Span) -> OutOfMemoryError:
     return OutOfMemoryError(
-        f"one Dask worker after another died at work on the features from {span.lo + 1:,} on; "
-        "most often they lack memory",
+        f"Dask workers died repeatedly on the block that begins at feature {span.lo + 1:,}; most "
+        "often they run out of memory",
         hint="give the workers more memory, or fewer threads each",
     )
+
+
+class PackedTask:
+    """A pickled task, opened when it is first run.
+
+    Parameters
+    ----------
+    content : bytes
+        As `pack` makes it.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self._lock = threading.Lock()
+        self._task: Any = None
+
+    def task(self, shared: Sequence[Shared]) -> Any:
+        """Return the task, with the shared objects that were left out."""
+        with self._lock:  # several threads of a worker may have it
+            if self._task is None:
+                self._task = _Unpickler(self.content, shared).load()
+            return self._task
+
+    def __reduce__(self) -> tuple[type[PackedTask], tuple[bytes]]:
+        return PackedTask, (self.content,)
+
+
+def pack(task: Any) -> tuple[PackedTask, list[Shared]]:
+    """Pickle a task by value; return it with the shared objects that are left out."""
+    import cloudpickle
+
+    shared: list[Shared] = []
+
+    class Pickler(cloudpickle.Pickler):
+        def persistent_id(self, found: Any) -> int | None:
+            if not isinstance(found, Shared):
+                return None
+            for at, known in enumerate(shared):
+                if known is found:
+                    return at
+            shared.append(found)
+            return len(shared) - 1
+
+    with io.BytesIO() as file:
+        Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(task)
+        return PackedTask(file.getvalue()), shared
+
+
+def run(packed: PackedTask, lo: int, hi: int, *shared: Shared) -> Any:
+    """Run a task on the features ``lo <= i < hi``; called on the workers."""
+    return packed.task(shared)(Span(lo, hi))
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, content: bytes, shared: Sequence[Shared]) -> None:
+        super().__init__(io.BytesIO(content))
+        self._shared = shared
+
+    def persistent_load(self, at: Any) -> Shared:
+        return self._shared[at]

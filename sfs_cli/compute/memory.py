@@ -1,12 +1,17 @@
-"""Amounts of memory: parsing them, what this process may use and what it has used."""
+"""Memory: amounts as text, what this process may use and has used, and what a run will take."""
 
 from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from sfs_cli.errors import UsageError
+import numpy as np
+
+from sfs_cli.compute.matrix import arithmetic_dtype, block_features
+from sfs_cli.errors import OutOfMemoryError, UsageError
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*$", re.IGNORECASE)
@@ -24,11 +29,15 @@ def parse_size(text: str) -> int:
     match = _SIZE.match(text)
     if match is None:
         raise UsageError(
-            f"--memory {text!r} is not an amount of memory", hint="write it as 512M or 4G"
+            f"--memory {text!r} is not an amount of memory",
+            hint="write it as 512M or 4G",
+            option="memory",
         )
     size = int(float(match[1]) * _UNITS[match[2].upper()])
     if size < MINIMUM:
-        raise UsageError(f"--memory {text} is too little", hint="allow at least 16M")
+        raise UsageError(
+            f"--memory {text} is too little", hint="allow at least 16M", option="memory"
+        )
     return size
 
 
@@ -94,3 +103,135 @@ def peak_resident() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak << 10
+
+
+BUFFERS = 5
+"""Blocks of one worker: as read, prepared, centered and their products."""
+SERIES_BUFFERS = 12
+"""Blocks of one worker where a series or an iteration takes the place of a matrix."""
+SQUARES = 4
+"""n x n arrays of a dense sample graph: products, distances, weights, operator; before that, the
+sums of products that wait for each other."""
+DOUBLE_SQUARES = 2
+"""n x n arrays of finished tasks, beside one for each worker, where sums are in float64."""
+SENT_SQUARES = 3
+"""n x n arrays of a worker in another process, which adds up several blocks and sends the sum."""
+ID_BYTES = 40
+"""An id, where ids are not read yet."""
+FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240}
+"""A feature beside its id: a score, a status and a position in the table; what a solver knows of
+it; several rankings that are compared."""
+
+
+@dataclass(frozen=True)
+class MemoryModel:
+    """What a run holds in memory beside the matrix.
+
+    Attributes
+    ----------
+    dense_graph : bool
+        Whether the sample graph is an n x n array.
+    distances : bool
+        Whether a pass finds the distances of the samples.
+    squares : int
+        n x n arrays that are held at a time, where the graph is one.
+    buffers : int
+        Blocks of a worker.
+    panel : int
+        Bytes that a worker holds to find neighbors: distances, sums of principal components.
+    held : int
+        Bytes of the principal components, where neighbors are searched among those.
+    sums : int
+        n x n arrays of a worker that sums products.
+    feature_bytes : int
+        Bytes for every feature, its id included.
+    """
+
+    dense_graph: bool
+    distances: bool
+    squares: int = SQUARES
+    buffers: int = BUFFERS
+    panel: int = 0
+    held: int = 0
+    sums: int = 1
+    feature_bytes: int = ID_BYTES + FEATURE_BYTES["score"]
+
+    def graph_bytes(self, n: int, dtype: np.dtype[Any]) -> int:
+        """Return the bytes of the graph of n samples, and of what it is made from."""
+        doubles = DOUBLE_SQUARES if self.distances and dtype.itemsize == 8 else 0
+        return (self.squares + doubles) * self._square(n) + self.held
+
+    def worker_bytes(self, n: int, block_size: int) -> int:
+        """Return the bytes of one worker: its blocks and sums."""
+        sums = self.sums * self._square(n) if self.distances else 0
+        return self.buffers * block_size * n * 8 + self.panel + sums
+
+    def _square(self, n: int) -> int:
+        return n * n * 8 if self.dense_graph else 0
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """How a run fits into memory.
+
+    Attributes
+    ----------
+    n_samples, n_features : int
+        Shape.
+    dtype : dtype
+        Of the dense arithmetic.
+    block_size : int
+        Features in a block.
+    workers : int
+        Threads that run at a time, as far as the memory allows.
+    needed : int
+        Bytes of anonymous memory, without the matrix itself.
+    bytes_by_use : dict
+        What `needed` is made of: ``features``, ``graph``, and ``threads`` (their blocks and sums).
+    """
+
+    n_samples: int
+    n_features: int
+    dtype: np.dtype[Any]
+    block_size: int
+    workers: int
+    needed: int
+    bytes_by_use: dict[str, int]
+
+
+def plan_memory(
+    n: int,
+    m: int,
+    stored: np.dtype[Any],
+    model: MemoryModel,
+    *,
+    threads: int,
+    memory: int,
+    block_size: int | None = None,
+) -> MemoryPlan:
+    """Fit a run into memory, with fewer workers than `threads` where it must.
+
+    Raises
+    ------
+    OutOfMemoryError
+        When one worker alone does not fit.
+    """
+    dtype = arithmetic_dtype(n, m, stored)
+    size = min(m, block_size or block_features(n, dtype.itemsize))
+    features, graph = model.feature_bytes * m, model.graph_bytes(n, dtype)
+    each = model.worker_bytes(n, size)
+    workers = min(threads, max(1, -(-m // size)))
+    # blocks are not made smaller: they decide how sums are rounded, and memory must not
+    while workers > 1 and features + graph + each * workers > memory:
+        workers -= 1
+    needed = features + graph + each * workers
+    if needed > memory:
+        dense = model.dense_graph and model.squares * n * n * 8 > memory
+        raise OutOfMemoryError(
+            f"{n:,} samples x {m:,} features need {needed / 2**20:,.0f} MiB beside the matrix",
+            where=f"--memory allows {memory / 2**20:,.0f} MiB",
+            hint="raise --memory"
+            + (", or take --similarity knn, which stays sparse" if dense else ""),
+        )
+    uses = {"features": features, "graph": graph, "threads": each * workers}
+    return MemoryPlan(n, m, dtype, size, workers, needed, uses)

@@ -1,115 +1,232 @@
-"""Passes over the matrix that a sample graph is made from.
+"""The passes of a run over its matrix: planned once, then executed and counted.
 
-Each is a task over spans, and a sum of its parts in span order in float64.
+One `PassList` is made before anything is computed. The engine announces each pass to it as the
+pass begins, and the features as they are read. Progress bar, estimate, shards and ``run.json`` all
+read this list; a pass that was not planned, or that is made another number of times, shows in it.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from sfs_cli.compute.engine import BlockLike, Engine
+Kind = Literal["sums", "gram", "pairs", "panels", "components", "score", "solve"]
+"""What is computed of each block, which decides how long a pass takes: sums of each sample or
+feature, inner products of the samples, distances of some pairs of samples, distances of a panel of
+samples to all, products with principal components, scores, products of a solver."""
 
-
-def center(values: np.ndarray) -> None:
-    """Subtract about the mean of each feature, in place.
-
-    The first sample is subtracted before, so that no digits are lost to a large offset and a
-    constant feature becomes exactly zero. The rest of the mean is subtracted to its first bits
-    alone: integers stay exact, and so do their distances and the ties between them.
-    """
-    values -= values[:, :1].copy()
-    weight = np.full(values.shape[1], 1 / values.shape[1], values.dtype)
-    fraction, exponent = np.frexp(values @ weight)
-    values -= np.ldexp(np.rint(fraction * 16), exponent - 4)[:, None]
+Sharing = Literal["divide", "one", "every", "merge"]
+"""How shards make a pass: each takes a part of the features; one shard makes it for all; every
+shard makes it by itself; or it is made by the merge, and nothing after it is shared."""
 
 
-def gram(engine: Engine) -> np.ndarray:
-    """Return the inner products of the samples, over features brought near zero.
+@dataclass(frozen=True)
+class Pass:
+    """Planned passes of one purpose.
 
-    Returns
-    -------
-    ndarray, shape (n, n), float64
-        ``X X'`` with X (n x m) centred about, feature by feature. Distances do not depend on what
-        is subtracted.
-    """
-
-    def part(block: BlockLike) -> tuple[np.ndarray]:
-        center(block.values)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return (block.values.T @ block.values,)  # one symmetric rank-k update
-
-    return engine.total(part)[0]
-
-
-def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the inner products and the sums of the samples, over features as they are.
-
-    Features are not centred, because correlations between samples depend on their offsets; the
-    arithmetic is float64 for the digits that those cost.
-
-    Returns
-    -------
-    gram : ndarray, shape (n, n)
-        ``X X'``.
-    sums : ndarray, shape (n,)
-        ``X 1``.
-    used : int
-        Number of features that took part.
+    Attributes
+    ----------
+    purpose : str
+        What they are for, for people.
+    kind : Kind
+        What is computed of each block.
+    times : int
+        How often the features are read; a typical number where it is not exact.
+    exact : bool
+        Whether `times` is certain before the run. A solver decides as it goes, and some passes are
+        made only where the values ask for them.
+    sharing : Sharing
+        How shards make it.
+    fraction : float
+        What each reads, as a fraction of the features: below 1 for some of them (an upper bound
+        where a source chooses them), above 1 where tasks read the same features.
+    of_matrix : bool
+        Whether the features are those of the matrix; False for a small matrix made from it, such
+        as its principal components.
     """
 
-    def part(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        left_out = 0 if block.missing is None else int(block.missing.sum())
-        used = len(block.values) - left_out
-        return block.values.T @ block.values, block.values.sum(axis=0), np.array(used)
+    purpose: str
+    kind: Kind
+    times: int = 1
+    exact: bool = True
+    sharing: Sharing = "divide"
+    fraction: float = 1.0
+    of_matrix: bool = True
 
-    total, sums, count = engine.total(part, np.dtype(np.float64))
-    return total, sums, int(count)
+
+@dataclass
+class Entry:
+    """A line of the list: what was planned, and what was done.
+
+    Attributes
+    ----------
+    plan : Pass
+        As planned; ``times`` is 0 for a pass that nobody planned.
+    planned : bool
+        Whether it was planned.
+    executed : int
+        How often it was made.
+    features : int
+        Features read, all passes of this line together.
+    """
+
+    plan: Pass
+    planned: bool = True
+    executed: int = 0
+    features: int = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether another pass of this kind belongs to this line."""
+        return not self.plan.exact or self.executed < self.plan.times
+
+    @property
+    def as_planned(self) -> bool:
+        """Whether the passes made are those planned."""
+        return self.planned and (not self.plan.exact or self.executed == self.plan.times)
 
 
-def pair_distances(engine: Engine, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the squared Euclidean distances of some pairs of samples.
+class PassList:
+    """The passes of a run, in their order.
 
     Parameters
     ----------
-    engine : Engine
-        The matrix.
-    first, second : ndarray of int, shape (p,)
-        The pairs.
-
-    Returns
-    -------
-    ndarray, shape (p,), float64
+    planned : iterable of Pass
+        What will be made.
+    n_features : int
+        Features of the matrix m.
     """
 
-    def part(block: BlockLike) -> tuple[np.ndarray]:
-        total = np.zeros(len(first))
-        for row in block.values:
-            gap = row[first] - row[second]
-            total += gap * gap
-        return (total,)
+    def __init__(self, planned: Iterable[Pass], n_features: int) -> None:
+        self.entries = [Entry(each) for each in planned]
+        self.n_features = n_features
+        self._at = 0
+        self._closed = 0  # entries before this one take no more passes
+        self._show: Callable[[str, int], None] | None = None
+        self._advance: Callable[[int], None] | None = None
 
-    return engine.total(part, np.dtype(np.float64))[0]
+    def __iter__(self) -> Iterator[Pass]:
+        return (entry.plan for entry in self.entries if entry.planned)
 
+    def watch(self, show: Callable[[str, int], None], advance: Callable[[int], None]) -> None:
+        """Drive a progress bar.
 
-def distance_panel(engine: Engine, lo: int, hi: int) -> np.ndarray:
-    """Return the squared distances from samples ``lo..hi`` to all, in the calling thread.
+        Parameters
+        ----------
+        show : callable
+            Receives the purpose of a pass that begins, and `total` as it is known then.
+        advance : callable
+            Receives the features that were read.
+        """
+        self._show, self._advance = show, advance
+        advance(sum(entry.features for entry in self.entries))
 
-    Panels run beside each other, each over the whole matrix, so that no more than a panel is held
-    for each worker.
+    def begin(self, kind: Kind) -> None:
+        """Mark that a pass begins: the next planned one of its kind, else one not planned."""
+        for at in range(max(self._at, self._closed), len(self.entries)):
+            if self.entries[at].plan.kind == kind and self.entries[at].open:
+                break
+        else:
+            at = self._at
+            if at < len(self.entries) and self.entries[at].executed:
+                at += 1
+            extra = Pass(f"{kind} (not planned)", kind, 0, exact=False)
+            self.entries.insert(at, Entry(extra, planned=False))
+        self._at = at
+        self.entries[at].executed += 1
+        if self._show is not None:
+            self._show(self.entries[at].plan.purpose, self.total)
 
-    Returns
-    -------
-    ndarray, shape (hi - lo, n), float64
-    """
-    n = engine.source.n_samples
-    cross, norms = np.zeros((hi - lo, n)), np.zeros(n)
-    for span in engine.spans():
-        values = engine.source.read(span, np.dtype(np.float64)).values
-        center(values)
-        cross += values[:, lo:hi].T @ values
-        norms += np.einsum("ij,ij->j", values, values)
-    d2 = norms[lo:hi, None] + norms[None, :] - 2 * cross
-    noise = 16 * np.finfo(np.float64).eps * (norms[lo:hi, None] + norms[None, :])
-    d2[d2 <= noise] = 0  # identical samples
-    d2[np.arange(hi - lo), np.arange(lo, hi)] = 0
-    return d2
+    def read(self, features: int) -> None:
+        """Count features that the current pass has read."""
+        if self.entries:
+            self.entries[self._at].features += features
+        if self._advance is not None:
+            self._advance(features)
+
+    def restored(self, kind: Kind) -> None:
+        """Mark the passes of a kind as made: their result was kept by an earlier run."""
+        self.begin(kind)
+        entry = self.entries[self._at]
+        entry.executed = max(entry.executed, entry.plan.times)
+        self.read(max(0, self._features(entry.plan) - entry.features))
+
+    def close(self) -> None:
+        """Mark that the current purpose is done: the next pass of its kind is for another one."""
+        if self._at < len(self.entries) and self.entries[self._at].executed:
+            self._closed = self._at + 1
+
+    def _features(self, plan: Pass) -> int:
+        return round(plan.times * plan.fraction * self.n_features)
+
+    @property
+    def total(self) -> int:
+        """Features that all passes read: those made as they were, the others as planned."""
+        behind = min(self._at, len(self.entries))
+        total = sum(entry.features for entry in self.entries[:behind])
+        for entry in self.entries[behind:]:
+            planned = self._features(entry.plan)
+            if entry.executed > entry.plan.times:  # a solver takes longer than most
+                planned = entry.features + self.n_features
+            total += max(entry.features, planned)
+        return total
+
+    @property
+    def exact(self) -> bool:
+        """Whether the number of all passes is certain before the run."""
+        return all(each.exact for each in self)
+
+    @property
+    def times(self) -> int:
+        """Planned reads of the matrix."""
+        return sum(each.times for each in self if each.of_matrix)
+
+    @property
+    def executed(self) -> int:
+        """Reads of the matrix that were made."""
+        return sum(entry.executed for entry in self.entries if entry.plan.of_matrix)
+
+    @property
+    def features_read(self) -> int:
+        """Features of the matrix that were read, each as often as it was."""
+        return sum(entry.features for entry in self.entries if entry.plan.of_matrix)
+
+    @property
+    def shared(self) -> int | None:
+        """Steps of `sfs shard run` before the scores are gathered; None where that is uncertain.
+
+        Passes that one shard makes for all are one step, however often they read the matrix.
+        """
+        steps = 0
+        for each in self:
+            if each.sharing == "merge":
+                break
+            if not each.exact and each.times:
+                return None
+            steps += {"divide": each.times, "one": min(1, each.times), "every": 0}[each.sharing]
+        return steps
+
+    def surprises(self) -> list[str]:
+        """Return what was made otherwise than planned, a line for each purpose."""
+        return [
+            f"{entry.plan.purpose}: planned {entry.plan.times} times, made {entry.executed} times"
+            for entry in self.entries
+            if not entry.as_planned
+        ]
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Return what ``run.json`` says of every purpose that passes were made for."""
+        return [
+            {
+                "purpose": entry.plan.purpose,
+                "kind": entry.plan.kind,
+                "of_matrix": entry.plan.of_matrix,
+                "planned": entry.plan.times if entry.planned else 0,
+                "exact": entry.plan.exact and entry.planned,
+                "executed": entry.executed,
+                "features": entry.features,
+            }
+            for entry in self.entries
+            if entry.executed or entry.plan.exact
+        ]

@@ -1,1 +1,1 @@
-"""Sample graphs: similarities, neighbours, Laplacian and spectrum. Arrays in, arrays out."""
+"""Sample graphs: similarities, neighbors, Laplacian and spectrum. Arrays in, arrays out."""

@@ -1,9 +1,9 @@
-"""The normalized Laplacian of a sample graph, applied to blocks of features.
+"""The Laplacians of a sample graph, normalized and not, applied to blocks of features.
 
 ``N = I - D^-1/2 S D^-1/2`` has the trivial eigenpair ``(0, xi_1)`` with ``xi_1`` proportional to
-``D^1/2 1``. Everything here works on the complement of ``xi_1``: the trivial direction is taken
-out of the operator itself, so that large offsets of the features cost no digits, and so that on a
-graph in several pieces the other eigenvectors of eigenvalue 0 are orthogonal to it.
+``D^1/2 1``. Everything here works on the complement of ``xi_1``: that direction is removed from the
+operator itself, so that large offsets of the features cost no digits, and so that on a graph of
+several connected components the other eigenvectors of eigenvalue 0 are orthogonal to it.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class NormalizedLaplacian:
         inverse = (1 / self.root).astype(G.dtype)
         product = self.similarity.matmul(G * inverse)
         product *= inverse
+        # the trivial direction is removed by the operator: large offsets of features cost no digits
         product -= np.outer(G @ self.trivial.astype(G.dtype), self.trivial.astype(G.dtype))
         return product
 
@@ -85,16 +86,14 @@ class NormalizedLaplacian:
         for _ in range(power // 2):
             G = self.apply(G)
         square = np.vecdot(G, G).astype(np.float64)
-        if power % 2:
-            square -= self._smooth_form(G)
-        return square
-
-    def _smooth_form(self, G: np.ndarray) -> np.ndarray:
-        """Return ``g (D^-1/2 S D^-1/2 - xi_1 xi_1') g'`` for every row g, shape (b,)."""
+        if power % 2 == 0:
+            return square
         if self.dense:
-            return np.vecdot(G, self.smooth(G))
-        along = G @ self.trivial.astype(G.dtype)
-        return self.similarity.form(G * (1 / self.root).astype(G.dtype)) - along * along
+            return square - np.vecdot(G, self.smooth(G))
+        # not through `smooth`: the form of a similarity may cost less than a product with it
+        projection = G @ self.trivial.astype(G.dtype)
+        form = self.similarity.form(G * (1 / self.root).astype(G.dtype))
+        return square - (form - projection * projection)
 
     def smooth_matrix(self) -> np.ndarray:
         """Return ``D^-1/2 S D^-1/2 - xi_1 xi_1'`` as a dense matrix, shape (n, n), float64."""
@@ -111,3 +110,48 @@ class NormalizedLaplacian:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_operands": {}}
+
+
+class UnnormalizedLaplacian(NormalizedLaplacian):
+    """``L = D - S`` where `NormalizedLaplacian` has ``N``: features keep their own scale.
+
+    ``L`` is the normalized Laplacian of ``I - L``, every degree of which is 1. So `degrees` (the
+    weights that features are centered with) and `root` are 1, `trivial` is ``1 / sqrt(n)``, and
+    ``I - L`` takes the place of ``D^-1/2 S D^-1/2``.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Symmetric, n x n.
+
+    Attributes
+    ----------
+    diagonal : ndarray, shape (n,)
+        The degrees of `similarity`.
+    """
+
+    def __init__(self, similarity: Similarity) -> None:
+        super().__init__(similarity)
+        self.diagonal = similarity.degrees
+        self.degrees = np.ones(self.n)
+        self.root = np.ones(self.n)
+        self.volume = float(self.n)
+        self.trivial = np.full(self.n, self.n**-0.5)
+
+    def apply(self, G: np.ndarray) -> np.ndarray:
+        """Return ``G L``."""
+        product = self.similarity.matmul(G)
+        return np.subtract(G * self.diagonal.astype(G.dtype), product, out=product)
+
+    def smooth(self, G: np.ndarray) -> np.ndarray:
+        """Return ``G (I - L - xi_1 xi_1')``."""
+        if self.dense:
+            return G @ self._operand(G.dtype)
+        xi = self.trivial.astype(G.dtype)
+        return G - self.apply(G) - np.outer(G @ xi, xi)
+
+    def smooth_matrix(self) -> np.ndarray:
+        """Return ``I - L - xi_1 xi_1'`` as a dense matrix, shape (n, n), float64."""
+        S = self.similarity.to_dense() - np.outer(self.trivial, self.trivial)
+        S[np.diag_indices(self.n)] += 1 - self.diagonal
+        return S

@@ -1,29 +1,314 @@
-"""Nearest neighbours of samples, and the sparse graphs made of them."""
+"""Nearest neighbors of every sample, and the sparse graphs that are made of them.
+
+`find_neighbors` chooses the search by the number of samples: all distances at once, exact panels
+of a few hundred samples, or nearest-neighbor descent.
+"""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sfs_cli.errors import InputError, MissingExtraError
-from sfs_cli.graph.kernels import checked_bandwidth, gaussian_weights
-from sfs_cli.graph.panels import PANEL_VALUES, name_samples
-from sfs_cli.graph.similarity import SparseSimilarity
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.limits import LIMITS, Limits
+from sfs_cli.compute.matrix import BlockLike, Span, cut
+from sfs_cli.compute.passes import Kind
+from sfs_cli.errors import InputError, MissingExtraError, OutOfMemoryError
+from sfs_cli.graph.distances import (
+    DOUBLE,
+    SELF_TUNING_NEIGHBOR,
+    Samples,
+    center,
+    checked_bandwidth,
+    distance_panel,
+    gaussian_weights,
+    pair_distances,
+)
+from sfs_cli.graph.similarity import PANEL_VALUES, SparseSimilarity, name_samples
+from sfs_cli.options.graph import DEFAULT_NEIGHBORS, GraphOptions, parse_bandwidth
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-DEFAULT_NEIGHBORS = 10
-# descent for k alone misses a third of the neighbours in 50 dimensions, for 3 k about 2 %
+SAMPLED_PAIRS = 65_536
+"""Random pairs that the median distance is estimated from."""
+BRACKET = 0.012
+"""Half-width, in quantiles of those pairs, of the bracket of the exact median: six deviations."""
+ROUNDING = 1e-9
+"""Relative difference between the distance of a pair and the same distance in a panel."""
+PANEL_COPIES = 5
+"""Panels that a worker holds at a time: products, distances, and copies to search in."""
 SEARCH_WIDTH = 3
+"""Factor on k for the descent: for k alone it misses a third of the neighbors in 50 dimensions,
+for 3 k about 2 %."""
+DESCENT_COPIES = 3
+"""Copies of the values, in float32, that the descent holds."""
+CANDIDATE_BYTES = 24
+"""Bytes that the descent holds for each candidate of each sample, as measured."""
+SIGNATURE_SEED = 0
+
+
+@dataclass
+class Neighbors:
+    """The nearest neighbors of every sample.
+
+    Attributes
+    ----------
+    indices : ndarray of int, shape (n, k)
+        Nearest first; equal distances are ordered by index.
+    d2 : ndarray, shape (n, k)
+        Their squared distances.
+    bandwidth : float or ndarray, shape (n,), or None
+        Bandwidth for the weights of the edges, where one was asked for.
+    facts : dict
+        How they were found, for ``run.json``.
+    """
+
+    indices: np.ndarray
+    d2: np.ndarray
+    bandwidth: float | np.ndarray | None
+    facts: dict[str, Any]
+
+
+def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -> Neighbors:
+    """Find the nearest neighbors of every sample.
+
+    Parameters
+    ----------
+    options : GraphOptions
+        Number of neighbors and rule of the bandwidth.
+    samples : Samples
+        The samples.
+    weighted : bool
+        Whether a bandwidth is needed, for the weights of the edges.
+
+    Raises
+    ------
+    InputError
+        When there are not more samples than neighbors.
+    OutOfMemoryError
+        When the search does not fit the memory allowed.
+    """
+    n, limits = samples.n, samples.run.limits
+    k = options.neighbors or DEFAULT_NEIGHBORS
+    if k >= n:
+        raise InputError(
+            f"{samples.name_option('neighbors')} {k} is not less than the {n} samples",
+            where=samples.run.where,
+            hint=f"give at most {n - 1}",
+            option="neighbors",
+        )
+    if n <= limits.dense_distances or samples.squared is not None:
+        d2 = samples.squared_distances(float64=True)
+        indices, near = nearest_in_panel(d2, 0, k)
+        bandwidth = samples.bandwidth(options, d2) if weighted else None
+        return Neighbors(indices, near, bandwidth, {"neighbors": k, "search": "exact"})
+    rule = parse_bandwidth(options.bandwidth or "median") if weighted else None
+    if searches_approximately(n, limits):
+        return _by_descent(samples, k, rule)
+    if n > limits.approximate_above:
+        samples.run.log.warn(
+            "an exact search of the neighbors of so many samples takes long; "
+            "pip install 'sfs-cli[singlecell]' for a fast approximate one"
+        )
+    return _by_panels(samples, k, rule)
+
+
+def searches_approximately(n: int, limits: Limits = LIMITS) -> bool:
+    """Return whether the neighbors of so many samples are searched approximately."""
+    return n > limits.approximate_above and is_descent_installed()
+
+
+def is_descent_installed() -> bool:
+    """Return whether pynndescent is installed, which searches approximately."""
+    return find_spec("pynndescent") is not None
+
+
+def descent_bytes(n: int, width: int, k: int) -> int:
+    """Return the bytes that an approximate search of k neighbors in `width` dimensions needs."""
+    return n * (DESCENT_COPIES * 4 * width + CANDIDATE_BYTES * (SEARCH_WIDTH * k + 1))
+
+
+def panel_bytes(n: int, limits: Limits = LIMITS) -> int:
+    """Return the bytes that each worker of an exact search by panels needs."""
+    return PANEL_COPIES * 8 * limits.panel * n
+
+
+Rule = float | str | None
+"""A bandwidth, the rule for one (``median``, ``self-tuning``), or None where none is needed."""
+
+
+def _by_panels(samples: Samples, k: int, rule: Rule) -> Neighbors:
+    """Search exactly; each worker holds the distances of a few hundred samples to all others."""
+    engine, n = samples.run.engine, samples.n
+    wanted = max(k, SELF_TUNING_NEIGHBOR) if rule == "self-tuning" else k
+    over_panels = replace(
+        engine,
+        executor=engine.executor.at_most(_panel_workers(samples)),
+        features_per_task=lambda _panel: samples.run.m,
+    )
+    # the exact median of n(n-1)/2 distances that are never held together: random pairs give a
+    # narrow bracket of it; while panels pass, distances below the bracket are counted and those
+    # inside are collected; the count tells which of these few is the median
+    bracket = None
+    if rule == "median":
+        low, high = np.quantile(_sampled_distances(samples), [0.5 - BRACKET, 0.5 + BRACKET])
+        bracket = float(low) * (1 - ROUNDING), float(high) * (1 + ROUNDING)
+    first = first_identical(engine)
+    copies = np.flatnonzero(first != np.arange(n))
+
+    def panel(span: Span) -> tuple[np.ndarray, ...]:
+        d2 = distance_panel(engine, span.lo, span.hi)
+        # the rounding of a product depends on the position of a sample in the panel: identical
+        # samples get the same distances, so that ties between them are exact
+        d2[:, copies] = d2[:, first[copies]]
+        for i in np.flatnonzero(np.isin(first[span.lo : span.hi], first[copies])):
+            d2[i, first == first[span.lo + i]] = 0
+        found = nearest_in_panel(d2, span.lo, wanted)
+        return (*found, *_count_pairs(d2, span, bracket))
+
+    spans = cut(n, samples.run.limits.panel)
+    indices, d2, below, inside = over_panels.joined(panel, spans, kind="panels")
+    if rule == "median":
+        rule = _median_in_bracket(int(below.sum()), inside, n)
+    facts = {"neighbors": k, "search": "exact"}
+    return Neighbors(indices[:, :k], d2[:, :k], _bandwidth(rule, d2), facts)
+
+
+def _bandwidth(rule: Rule, d2: np.ndarray) -> float | np.ndarray | None:
+    """Return the bandwidth of a rule other than the median, from distances to neighbors."""
+    if rule == "self-tuning":
+        return np.sqrt(d2[:, SELF_TUNING_NEIGHBOR - 1])
+    return None if rule is None else float(rule)
+
+
+def _panel_workers(samples: Samples) -> int:
+    """Return how many panels may be held at a time; at least one must fit the memory allowed."""
+    run = samples.run
+    each = panel_bytes(run.n, run.limits)
+    if each > run.memory:
+        raise OutOfMemoryError(
+            f"the search of the neighbors of {run.n:,} samples needs {each / 2**20:,.0f} MiB",
+            where=f"--memory allows {run.memory / 2**20:,.0f} MiB",
+            hint="raise --memory, or give a graph that is made already (--similarity obsp:KEY or "
+            "--similarity-file)",
+            option="memory",
+        )
+    return min(run.engine.executor.workers, run.memory // each)
+
+
+def first_identical(engine: Engine, kind: Kind = "sums") -> np.ndarray:
+    """Return the first sample that is identical to each, shape (n,): itself, or an earlier one.
+
+    Samples are distinguished by a random combination of their features; those that agree in it are
+    then compared value by value, in a pass that is rarely needed.
+    """
+    weights = np.random.default_rng(SIGNATURE_SEED).normal(size=engine.source.n_features)
+
+    def combine(span: Span) -> tuple[np.ndarray]:
+        values = engine.source.read(span, DOUBLE).values
+        values *= weights[span.lo : span.hi, None]
+        # not by BLAS, in which the rounding of a sum depends on the position of a sample
+        return (values.sum(axis=0),)
+
+    signature = engine.total_over(combine, kind=kind)[0]
+    _, position, inverse = np.unique(signature, return_index=True, return_inverse=True)
+    first = position[inverse]
+    copies = np.flatnonzero(first != np.arange(len(first)))
+    if len(copies):
+        again: Kind = "pairs" if kind == "sums" else kind
+        differ = pair_distances(engine, copies, first[copies], again) != 0
+        first[copies[differ]] = copies[differ]
+    return first
+
+
+def _sampled_distances(samples: Samples) -> np.ndarray:
+    """Return the squared distances of random pairs of samples, by one pass."""
+    n = samples.n
+    rng = np.random.default_rng(samples.run.seed)
+    first = rng.integers(0, n, SAMPLED_PAIRS)
+    second = (first + rng.integers(1, n, SAMPLED_PAIRS)) % n
+    return pair_distances(samples.run.engine, first, second)
+
+
+def _count_pairs(
+    d2: np.ndarray, span: Span, bracket: tuple[float, float] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count the pairs i < j of a panel below the bracket, shape (1,), and collect those inside."""
+    if bracket is None:
+        return np.zeros(1, np.int64), np.empty(0)
+    low, high = bracket
+    below, inside = 0, []
+    for row, i in enumerate(range(span.lo, span.hi)):
+        later = d2[row, i + 1 :]
+        below += int(np.count_nonzero(later < low))
+        inside.append(later[(later >= low) & (later <= high)])
+    return np.array([below]), np.concatenate(inside)
+
+
+def _median_in_bracket(below: int, inside: np.ndarray, n: int) -> float:
+    """Return the median distance of all pairs from the count below and the values inside."""
+    pairs = n * (n - 1) // 2
+    first, second = (pairs - 1) // 2 - below, pairs // 2 - below
+    if first < 0 or second >= len(inside):
+        raise InputError(
+            "the median distance was not between the quantiles of the sampled pairs",
+            hint="give --bandwidth as a number, or try another --seed",
+            option="bandwidth",
+        )
+    middle = np.partition(inside, [first, second])[[first, second]]
+    median = float(np.sqrt(middle).mean())
+    if median == 0:
+        raise InputError(
+            "the median distance between samples is 0: at least half of the pairs are identical",
+            hint="give --bandwidth as a number",
+            option="bandwidth",
+        )
+    return median
+
+
+def _by_descent(samples: Samples, k: int, rule: Rule) -> Neighbors:
+    """Search approximately, by nearest-neighbor descent on all samples in memory."""
+    run, n, m = samples.run, samples.run.n, samples.run.m
+    needed = descent_bytes(n, m, k)
+    if needed > run.memory:
+        raise OutOfMemoryError(
+            f"an approximate search of {n:,} samples x {m:,} features needs "
+            f"{needed / 2**30:.1f} GiB",
+            where=f"--memory allows {run.memory / 2**30:.1f} GiB",
+            hint="raise --memory, select features first, or give a graph that is made already "
+            "(--similarity obsp:KEY or --similarity-file)",
+            option="memory",
+        )
+    wanted = max(k, SELF_TUNING_NEIGHBOR) if rule == "self-tuning" else k
+
+    def centered(block: BlockLike) -> np.ndarray:
+        center(block.values)
+        return block.values
+
+    def search() -> list[np.ndarray]:
+        values = np.empty((n, m), np.float32)
+        here = replace(run.engine, executor=run.engine.executor.nearby.at_most(1))
+        for span, block in here.run(centered, DOUBLE, kind="sums"):
+            values[:, span.lo : span.hi] = block.T
+        return list(approximate_neighbors(values, wanted, run.seed))
+
+    indices, d2 = run.engine.whole(search, kind="sums")
+    facts: dict[str, Any] = {"neighbors": k, "search": "approximate (pynndescent)"}
+    if rule == "median":
+        rule = float(np.sqrt(np.median(_sampled_distances(samples))))
+        facts["bandwidth_from"] = f"{SAMPLED_PAIRS:,} random pairs"
+    return Neighbors(indices[:, :k], d2[:, :k], _bandwidth(rule, d2), facts)
 
 
 def nearest_in_panel(
     d2_panel: np.ndarray, first_row: int, k: int = DEFAULT_NEIGHBORS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the k nearest samples of some consecutive samples, themselves left out.
+    """Find the k nearest samples of consecutive samples, themselves excluded.
 
     Parameters
     ----------
@@ -32,12 +317,12 @@ def nearest_in_panel(
     first_row : int
         Position of the panel's first sample among all.
     k : int
-        Number of neighbours.
+        Number of neighbors.
 
     Returns
     -------
     indices : ndarray of int64, shape (p, k)
-        Neighbours, nearest first; equal distances are ordered by index, also at the k-th place.
+        Neighbors, nearest first; equal distances are ordered by index, also in the k-th place.
     d2 : ndarray, shape (p, k)
         Their squared distances, in the dtype of the panel.
 
@@ -60,20 +345,11 @@ def nearest_in_panel(
 
 
 def smallest_in_rows(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find the k smallest values of each row, ordered by (value, column).
+    """Return columns and values, (p, k), of the k smallest of each row of `values`, (p, n).
 
-    Parameters
-    ----------
-    values : ndarray, shape (p, n)
-        No NaN; each row holds at least k values.
-    k : int
-        How many.
-
-    Returns
-    -------
-    columns : ndarray of int64, shape (p, k)
-    smallest : ndarray, shape (p, k)
+    They are ordered by (value, column). There is no NaN.
     """
+    # candidates: all values up to the k-th smallest, with the ties in the k-th place
     limits = np.partition(values, k - 1, axis=1)[:, k - 1 : k]
     rows, columns = np.nonzero(values <= limits)
     found = values[rows, columns]
@@ -90,16 +366,16 @@ def knn_similarity(
     bandwidth: float | np.ndarray | None = None,
     weight: Literal["rbf", "binary"] = "rbf",
 ) -> SparseSimilarity:
-    """Similarity with an edge where either sample is among the other's nearest neighbours.
+    """Return the graph with an edge where either sample is a nearest neighbor of the other.
 
     Parameters
     ----------
     indices : ndarray of int, shape (n, k)
-        Neighbours of each sample, without itself.
+        Neighbors of each sample, without itself.
     d2 : ndarray, shape (n, k)
         Squared distances to them.
     bandwidth : float or ndarray, shape (n,), optional
-        delta, or delta_i per sample, as in `sfs_cli.graph.kernels.rbf`; not used by binary weights.
+        delta, or delta_i per sample, as in `sfs_cli.graph.distances.rbf`; unused by binary weights.
     weight : {"rbf", "binary"}
         Gaussian weights, or 1.
 
@@ -129,44 +405,32 @@ def knn_similarity(
 
 
 def knn_lengths(indices: np.ndarray, d2: np.ndarray) -> csr_array:
-    """Euclidean lengths of the edges of the neighbour graph, for shortest paths.
+    """Return the Euclidean lengths, (n, n), of the edges of the neighbor graph, for shortest paths.
 
-    Parameters
-    ----------
-    indices : ndarray of int, shape (n, k)
-        Neighbours of each sample, without itself.
-    d2 : ndarray, shape (n, k)
-        Squared distances to them.
-
-    Returns
-    -------
-    csr_array, shape (n, n)
-        Symmetric. An edge between identical samples is stored as an explicit 0, which
-        `scipy.sparse.csgraph` takes for an edge of length 0; what is not stored is no edge.
+    An edge between identical samples is stored as an explicit 0, which `scipy.sparse.csgraph` takes
+    for an edge of length 0; what is not stored is no edge.
     """
     low, high, edges = _undirected(indices, d2)
     return _symmetric(low, high, np.sqrt(edges), len(indices))
 
 
-def approximate_neighbors(
-    samples: np.ndarray | csr_array, k: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Find nearly all of the k nearest samples, by nearest-neighbour descent.
+def approximate_neighbors(samples: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Find nearly all of the k nearest samples, by nearest-neighbor descent.
 
     Parameters
     ----------
-    samples : ndarray or csr_array, shape (n, m)
+    samples : ndarray, shape (n, m)
         One row per sample.
     k : int
-        Number of neighbours.
+        Number of neighbors.
     seed : int
-        The same seed gives the same neighbours. The search runs on one thread, because its result
+        The same seed gives the same neighbors. The search runs on one thread, because its result
         depends on their number.
 
     Returns
     -------
     indices : ndarray of int64, shape (n, k)
-        Neighbours without the sample itself, ordered by (distance, index).
+        Neighbors without the sample itself, ordered by (distance, index).
     d2 : ndarray of float64, shape (n, k)
         Their exact squared distances.
 
@@ -177,41 +441,62 @@ def approximate_neighbors(
     MissingExtraError
         When pynndescent is not installed.
     """
-    n = samples.shape[0]
+    n, m = samples.shape
     _check_count(k, n)
-    found = _descend(samples, min(n, SEARCH_WIDTH * k + 1), seed)
+    try:
+        from pynndescent import NNDescent
+    except ImportError as error:
+        raise MissingExtraError(
+            "the approximate search of neighbors needs pynndescent, which is not installed",
+            hint="pip install 'sfs-cli[singlecell]'",
+        ) from error
+    width = min(n, SEARCH_WIDTH * k + 1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Failed to correctly find")  # refused below
+        index = NNDescent(
+            samples, metric="euclidean", n_neighbors=width, random_state=seed, n_jobs=1
+        )
+    found = index.neighbor_graph[0]
     own = found == np.arange(n)[:, None]
-    # where identical samples have crowded it out, the farthest goes in place of the sample itself
+    # identical samples may have crowded out the sample itself: then the farthest one goes
     own[~own.any(axis=1), -1] = True
     indices = found[~own].reshape(n, -1)[:, :k].astype(np.int64)
     lost = np.flatnonzero((indices < 0).any(axis=1))
     if lost.size:
         raise InputError(
-            f"the approximate search found fewer than {k} neighbours for {lost.size:,} samples",
+            f"the approximate search found fewer than {k} neighbors for {lost.size:,} samples",
             where=name_samples(lost),
-            hint="ask for fewer neighbours, or for an exact search",
+            hint="use fewer --neighbors",
+            option="neighbors",
         )
-    d2 = _pair_distances(samples, indices)
+    d2 = np.empty((n, k))
+    step = max(1, PANEL_VALUES // (k * max(1, m)))
+    for low in range(0, n, step):
+        gaps = samples[low : low + step, None] - samples[indices[low : low + step]]
+        d2[low : low + step] = np.square(gaps, dtype=np.float64).sum(axis=2)
     order = np.lexsort((indices, d2), axis=1)
     return np.take_along_axis(indices, order, axis=1), np.take_along_axis(d2, order, axis=1)
 
 
 def _check_count(k: int, n: int) -> None:
     if k < 1:
-        raise InputError(f"the number of neighbours is {k}", hint="ask for at least one neighbour")
+        raise InputError(
+            f"the number of neighbors is {k}", hint="give at least 1", option="neighbors"
+        )
     if k >= n:
         raise InputError(
-            f"{k} neighbours need at least {k + 1} samples, there are {n}",
-            hint=f"ask for at most {n - 1} neighbours",
+            f"{k} neighbors need at least {k + 1} samples, there are {n}",
+            hint=f"give at most {n - 1}",
+            option="neighbors",
         )
 
 
 def _undirected(indices: np.ndarray, d2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Edges (low, high, squared length), each once, ordered by (low, high)."""
+    """Return edges (low, high, squared length), each once, ordered by (low, high)."""
     n, k = indices.shape
     source = np.repeat(np.arange(n, dtype=np.int64), k)
     target = indices.ravel()
-    keys = np.minimum(source, target) * n + np.maximum(source, target)
+    keys = np.minimum(source, target) * n + np.maximum(source, target)  # one for both directions
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -228,36 +513,3 @@ def _symmetric(low: np.ndarray, high: np.ndarray, values: np.ndarray, n: int) ->
     matrix = coo_array((np.concatenate([values, values]), (rows, columns)), shape=(n, n)).tocsr()
     matrix.sort_indices()
     return matrix
-
-
-def _descend(samples: np.ndarray | csr_array, n_neighbors: int, seed: int) -> np.ndarray:
-    try:
-        from pynndescent import NNDescent
-    except ImportError as error:
-        raise MissingExtraError(
-            "the approximate neighbour search needs pynndescent, which is not installed",
-            hint="pip install 'sfs-cli[singlecell]'",
-        ) from error
-    with warnings.catch_warnings():
-        # incomplete neighbour lists are an error of ours
-        warnings.filterwarnings("ignore", message="Failed to correctly find")
-        index = NNDescent(
-            samples, metric="euclidean", n_neighbors=n_neighbors, random_state=seed, n_jobs=1
-        )
-    return index.neighbor_graph[0]
-
-
-def _pair_distances(samples: np.ndarray | csr_array, indices: np.ndarray) -> np.ndarray:
-    n, k = indices.shape
-    d2 = np.empty((n, k))
-    step = max(1, PANEL_VALUES * n // (k * max(1, samples.size)))
-    for low in range(0, n, step):
-        targets = indices[low : low + step]
-        sources = np.repeat(np.arange(low, low + len(targets)), k)
-        difference = samples[sources] - samples[targets.ravel()]
-        if isinstance(difference, np.ndarray):
-            squares = np.square(difference, dtype=np.float64).sum(axis=1)
-        else:
-            squares = difference.astype(np.float64).power(2).sum(axis=1)
-        d2[low : low + step] = np.asarray(squares).reshape(-1, k)
-    return d2

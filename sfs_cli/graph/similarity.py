@@ -1,79 +1,111 @@
-"""Sample similarities behind one interface, and the checks that every one must pass.
+"""Sample similarities behind one interface, the checks that each must pass, connected components.
 
-A similarity ``S`` is a symmetric n x n matrix. It is kept in the form it is cheapest in (dense,
-sparse, or a product of two thin factors), and used through its degrees and its product with blocks
-of features.
+A similarity ``S`` is a symmetric n x n matrix. It is kept in its cheapest form (dense, sparse, or a
+product of two thin factors), and used through its degrees and its product with blocks of features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.errors import InputError
-from sfs_cli.graph.panels import name_samples, panels
+from sfs_cli.errors import InputError, listed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+
 ASYMMETRY_LIMIT = 1e-8
+"""Largest difference between S and its transpose, relative to the largest entry."""
+PANEL_VALUES = 1 << 20
+"""Values of a panel of rows, so that no second n x n array is needed."""
 THIN = 64
-"""With no more columns a factor is thin: a sparse one is faster multiplied as a full one."""
+"""Columns up to which a sparse factor is multiplied faster as a dense one."""
 
 _HINTS = {
-    "linear": "`linear` of centred features always has zero degrees: it is a kernel for other "
-    "methods; as a graph take `rbf`, `knn` or `correlation`",
-    "correlation": "samples that correlate negatively with most others have no place in this "
-    "graph; take `rbf` or `knn`",
-    "relieff": "such samples are among the nearest misses of many others; use fewer neighbours",
+    "linear": "`linear` of centered features always has zero degrees: it is a kernel for other "
+    "methods; as a graph use `rbf`, `knn` or `correlation`",
+    "correlation": "samples that correlate negatively with most others do not fit this graph; use "
+    "`rbf` or `knn`",
+    "relieff": "such samples are nearest misses of many others; use fewer neighbors",
     "knn": "the weights of all their edges underflow to zero; use a larger bandwidth, `median` or "
     "binary weights",
 }
 _ISOLATED_HINT = "drop these samples, or give them positive similarities to others"
 
 
-class Similarity(Protocol):
-    """A symmetric n x n sample similarity S. It can be pickled."""
+def row_panels(n: int) -> Iterator[slice]:
+    """Yield slices of rows of an (n, n) matrix, of about `PANEL_VALUES` values each."""
+    step = max(1, PANEL_VALUES // max(n, 1))
+    for low in range(0, n, step):
+        yield slice(low, min(low + step, n))
+
+
+def name_samples(chosen: np.ndarray, sample_ids: Sequence[str] | None = None) -> str:
+    """Name the first few chosen samples in a message; without ids they are numbered from 1."""
+    if sample_ids is None:
+        return "sample number " + listed([str(i + 1) for i in chosen])
+    return listed([sample_ids[i] for i in chosen])
+
+
+class Similarity(ABC):
+    """A symmetric n x n sample similarity S. It can be pickled.
+
+    Parameters
+    ----------
+    held : ndarray or csr_array, n rows
+        What S is made of, float64: S itself, or a factor of it.
+    """
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+        self._casts: dict[tuple[int, np.dtype], Any] = {}
+
+    def __reduce__(self) -> tuple[type[Similarity], tuple[Any]]:
+        return type(self), (self._held,)  # casts are made again where they are needed
 
     @property
     def n(self) -> int:
         """Number of samples."""
+        return self._held.shape[0]
 
-    @property
+    @cached_property
+    @abstractmethod
     def degrees(self) -> np.ndarray:
         """Row sums d = S 1, shape (n,), float64."""
 
-    @property
+    @cached_property
+    @abstractmethod
     def magnitudes(self) -> np.ndarray:
-        """Row sums of absolute values (or a bound on them), shape (n,): the scale of rounding."""
+        """Row sums of absolute values, or a bound on them, shape (n,): the scale of rounding."""
 
+    @abstractmethod
     def matmul(self, block: np.ndarray) -> np.ndarray:
-        """Multiply rows by S.
+        """Return ``block @ S``, shape (b, n), in the dtype of `block`, float32 or float64."""
 
-        Parameters
-        ----------
-        block : ndarray, shape (b, n)
-            Feature vectors, float32 or float64.
-
-        Returns
-        -------
-        ndarray, shape (b, n)
-            ``block @ S`` in the dtype of `block`.
-        """
-
-    def form(self, block: np.ndarray) -> np.ndarray:
-        """Return ``f' S f`` for every row f of `block`, shape (b,), in its dtype."""
-
+    @abstractmethod
     def to_dense(self) -> np.ndarray:
         """Return S as an ndarray, shape (n, n), float64. Not to be written to."""
 
+    def form(self, block: np.ndarray) -> np.ndarray:
+        """Return ``f' S f`` for every row f of `block`, shape (b,), in its dtype."""
+        return np.vecdot(block, self.matmul(block))
 
-@dataclass(frozen=True, eq=False)
-class DenseSimilarity:
+    def _cast(self, operand: Any, dtype: np.dtype) -> Any:
+        """Return an operand that the similarity holds in the dtype of a block, made once."""
+        if dtype.kind != "f":
+            raise TypeError(f"a block must hold floating-point numbers, not {dtype}")
+        key = id(operand), dtype  # the similarity keeps the operand, so that its id stays its own
+        if key not in self._casts:
+            self._casts[key] = operand.astype(dtype, copy=False)
+        return self._casts[key]
+
+
+class DenseSimilarity(Similarity):
     """A similarity held as a full matrix.
 
     Parameters
@@ -82,13 +114,9 @@ class DenseSimilarity:
         S, float64, symmetric.
     """
 
-    matrix: np.ndarray
-    _casts: dict[np.dtype, Any] = field(default_factory=dict, init=False, repr=False)
-
-    @property
-    def n(self) -> int:
-        """Number of samples."""
-        return self.matrix.shape[0]
+    def __init__(self, matrix: np.ndarray) -> None:
+        super().__init__(matrix)
+        self.matrix = matrix
 
     @cached_property
     def degrees(self) -> np.ndarray:
@@ -98,29 +126,19 @@ class DenseSimilarity:
     @cached_property
     def magnitudes(self) -> np.ndarray:
         """Row sums of absolute values, shape (n,)."""
-        sums = np.empty(self.n)
-        for rows in panels(self.n):
-            sums[rows] = np.abs(self.matrix[rows]).sum(axis=1)
-        return sums
+        panels = [np.abs(self.matrix[rows]).sum(axis=1) for rows in row_panels(self.n)]
+        return np.concatenate(panels)
 
     def matmul(self, block: np.ndarray) -> np.ndarray:
         """Return ``block @ S``, shape (b, n), in the dtype of `block`."""
-        return block @ _cast(self._casts, self.matrix, block.dtype)
-
-    def form(self, block: np.ndarray) -> np.ndarray:
-        """Return ``f' S f`` for every row f of `block`, shape (b,), in its dtype."""
-        return np.vecdot(block, self.matmul(block))
+        return block @ self._cast(self.matrix, block.dtype)
 
     def to_dense(self) -> np.ndarray:
         """Return S, shape (n, n); it is the matrix itself, not a copy."""
         return self.matrix
 
-    def __reduce__(self) -> tuple[type[DenseSimilarity], tuple[np.ndarray]]:
-        return DenseSimilarity, (self.matrix,)
 
-
-@dataclass(frozen=True, eq=False)
-class SparseSimilarity:
+class SparseSimilarity(Similarity):
     """A similarity held as a sparse matrix.
 
     Parameters
@@ -129,13 +147,9 @@ class SparseSimilarity:
         S, float64, symmetric.
     """
 
-    matrix: csr_array
-    _casts: dict[np.dtype, Any] = field(default_factory=dict, init=False, repr=False)
-
-    @property
-    def n(self) -> int:
-        """Number of samples."""
-        return self.matrix.shape[0]
+    def __init__(self, matrix: csr_array) -> None:
+        super().__init__(matrix)
+        self.matrix = matrix
 
     @cached_property
     def degrees(self) -> np.ndarray:
@@ -149,24 +163,16 @@ class SparseSimilarity:
 
     def matmul(self, block: np.ndarray) -> np.ndarray:
         """Return ``block @ S``, shape (b, n), in the dtype of `block`."""
-        operand = _cast(self._casts, self.matrix, block.dtype)
+        operand = self._cast(self.matrix, block.dtype)
         # S is symmetric, and rows of a C-ordered right-hand side are what scipy is fast on
         return np.ascontiguousarray((operand @ np.ascontiguousarray(block.T)).T)
-
-    def form(self, block: np.ndarray) -> np.ndarray:
-        """Return ``f' S f`` for every row f of `block`, shape (b,), in its dtype."""
-        return np.vecdot(block, self.matmul(block))
 
     def to_dense(self) -> np.ndarray:
         """Return S, shape (n, n)."""
         return self.matrix.toarray()
 
-    def __reduce__(self) -> tuple[type[SparseSimilarity], tuple[csr_array]]:
-        return SparseSimilarity, (self.matrix,)
 
-
-@dataclass(frozen=True, eq=False)
-class FactoredSimilarity:
+class FactoredSimilarity(Similarity):
     """A similarity of low rank, S = Z Z'.
 
     Parameters
@@ -175,14 +181,9 @@ class FactoredSimilarity:
         Z, float64.
     """
 
-    factor: np.ndarray | csr_array
-    _casts: dict[np.dtype, Any] = field(default_factory=dict, init=False, repr=False)
-    _thins: dict[np.dtype, Any] = field(default_factory=dict, init=False, repr=False)
-
-    @property
-    def n(self) -> int:
-        """Number of samples."""
-        return self.factor.shape[0]
+    def __init__(self, factor: np.ndarray | csr_array) -> None:
+        super().__init__(factor)
+        self.factor = factor
 
     @cached_property
     def degrees(self) -> np.ndarray:
@@ -204,28 +205,31 @@ class FactoredSimilarity:
 
     def matmul(self, block: np.ndarray) -> np.ndarray:
         """Return ``(block @ Z) @ Z.T``, shape (b, n), in the dtype of `block`."""
-        factor = _cast(self._casts, self.factor, block.dtype)
+        factor = self._cast(self.factor, block.dtype)
         if isinstance(factor, np.ndarray):
             return (block @ factor) @ factor.T
         return np.ascontiguousarray((factor @ (factor.T @ np.ascontiguousarray(block.T))).T)
 
     def form(self, block: np.ndarray) -> np.ndarray:
         """Return ``|Z' f|^2`` for every row f of `block`, shape (b,), in its dtype."""
-        factor = self.factor if self.thin is None else self.thin
-        factor = _cast(self._thins, factor, block.dtype)
+        factor = self._cast(self.factor if self.thin is None else self.thin, block.dtype)
         if isinstance(factor, np.ndarray):
-            along = block @ factor
-            return np.vecdot(along, along)
-        along = factor.T @ np.ascontiguousarray(block.T)
-        return (along * along).sum(axis=0)
+            projections = block @ factor
+            return np.vecdot(projections, projections)
+        projections = factor.T @ np.ascontiguousarray(block.T)
+        return (projections * projections).sum(axis=0)
 
     def to_dense(self) -> np.ndarray:
         """Return S, shape (n, n)."""
         product = self.factor @ self.factor.T
         return product if isinstance(product, np.ndarray) else product.toarray()
 
-    def __reduce__(self) -> tuple[type[FactoredSimilarity], tuple[np.ndarray | csr_array]]:
-        return FactoredSimilarity, (self.factor,)
+
+def similarity_of(S: np.ndarray | csr_array) -> DenseSimilarity | SparseSimilarity:
+    """Return the similarity of a matrix: dense for an array, else sparse; in float64."""
+    if isinstance(S, np.ndarray):
+        return DenseSimilarity(S.astype(np.float64, copy=False))
+    return SparseSimilarity(S.astype(np.float64))
 
 
 def check_similarity(
@@ -238,7 +242,7 @@ def check_similarity(
     S : ndarray or csr_array, shape (n, n)
         The candidate.
     name : str
-        What to call it in a message: the name of the similarity, or a file.
+        The name of the similarity, or its file, for messages.
     sample_ids : sequence of str, shape (n,), optional
         Names for the message; without them samples are numbered from 1.
 
@@ -254,9 +258,17 @@ def check_similarity(
             where=name,
             hint="give one row and one column per sample, in the same order",
         )
-    _check_finite(S if isinstance(S, np.ndarray) else S.data, name)
+    values = S if isinstance(S, np.ndarray) else S.data
+    bad = values.size - int(np.count_nonzero(np.isfinite(values)))
+    if bad:
+        raise InputError(
+            f"{bad:,} entries of the sample similarity are NaN or infinite",
+            where=name,
+            hint="give a finite similarity for every pair of samples",
+        )
     asymmetry, row, column = _largest_asymmetry(S)
-    if asymmetry > ASYMMETRY_LIMIT * _largest(S):
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if asymmetry > ASYMMETRY_LIMIT * largest:
         place = f"row {row + 1} and column {column + 1}"
         if sample_ids is not None:
             place = f"samples {sample_ids[row]} and {sample_ids[column]}"
@@ -285,7 +297,7 @@ def check_degrees(similarity: Similarity, sample_ids: Sequence[str] | None, name
         Counts and names the samples whose degree is at most n eps sum_j |s_ij|.
     """
     noise = similarity.n * np.finfo(np.float64).eps * similarity.magnitudes
-    # written so that a NaN is found too
+    # `not greater` finds NaN too
     bad = np.flatnonzero(~(similarity.degrees > noise))
     if bad.size == 0:
         return
@@ -298,39 +310,86 @@ def check_degrees(similarity: Similarity, sample_ids: Sequence[str] | None, name
     )
 
 
-def _cast(casts: dict[np.dtype, Any], operand: Any, dtype: np.dtype) -> Any:
-    if dtype.kind != "f":
-        raise TypeError(f"a block must hold floating-point numbers, not {dtype}")
-    if dtype not in casts:
-        casts[dtype] = operand.astype(dtype, copy=False)
-    return casts[dtype]
-
-
-def _check_finite(values: np.ndarray, name: str) -> None:
-    bad = values.size - int(np.count_nonzero(np.isfinite(values)))
-    if bad:
-        raise InputError(
-            f"{bad:,} entries of the sample similarity are NaN or infinite",
-            where=name,
-            hint="give a finite similarity for every pair of samples",
-        )
-
-
-def _largest(S: np.ndarray | csr_array) -> float:
-    values = S if isinstance(S, np.ndarray) else S.data
-    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-
-
 def _largest_asymmetry(S: np.ndarray | csr_array) -> tuple[float, int, int]:
-    if not isinstance(S, np.ndarray):
+    """Return the largest difference between two entries (i, j) and (j, i), and i and j."""
+    if not isinstance(S, np.ndarray):  # a difference has entries where either of S and S' has
         difference = abs(S - S.T).tocoo()
         if difference.nnz == 0:
             return 0.0, 0, 0
         worst = int(difference.data.argmax())
         return float(difference.data[worst]), int(difference.row[worst]), int(difference.col[worst])
     found = (0.0, 0, 0)
-    for rows in panels(S.shape[0]):
+    for rows in row_panels(S.shape[0]):
         difference = np.abs(S[rows] - S[:, rows].T)
         row, column = np.unravel_index(int(difference.argmax()), difference.shape)
         found = max(found, (float(difference[row, column]), rows.start + int(row), int(column)))
     return found
+
+
+def connected_components(similarity: Similarity) -> np.ndarray:
+    """Find the connected components of the graph whose edges are the entries of S that are not 0.
+
+    Only an entry that is exactly 0 separates two samples. Components are numbered by their first
+    sample. A factored similarity has an edge where two samples share a column of the factor.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        The component of each sample.
+    """
+    from scipy.sparse import block_array, csgraph, csr_array
+
+    if isinstance(similarity, DenseSimilarity):
+        return _dense_connected_components(similarity.matrix)
+    pattern: Any
+    if isinstance(similarity, FactoredSimilarity):
+        factor: Any = csr_array(similarity.factor)
+        factor = factor != 0
+        # samples and columns are the nodes of one graph: two samples of a column are connected
+        pattern = block_array([[None, factor], [factor.T, None]], format="csr")
+    else:
+        assert isinstance(similarity, SparseSimilarity)
+        pattern = similarity.matrix != 0
+    _, found = csgraph.connected_components(pattern, directed=False)
+    return np.unique(found[: similarity.n], return_inverse=True)[1]
+
+
+def _dense_connected_components(S: np.ndarray) -> np.ndarray:
+    """Search breadth-first from one sample at a time; every row is read at most once."""
+    component = np.full(len(S), -1)
+    count = 0
+    while (component < 0).any():
+        frontier = np.flatnonzero(component < 0)[:1]
+        while frontier.size:
+            component[frontier] = count
+            unseen = np.flatnonzero(component < 0)
+            reached = np.zeros(unseen.size, bool)
+            for i in frontier:
+                if reached.all():
+                    break
+                reached |= S[i, unseen] != 0
+            frontier = unseen[reached]
+        count += 1
+    return component
+
+
+def null_vectors(components: np.ndarray, root: np.ndarray) -> csr_array:
+    """Return an orthonormal basis of the null space of N (or of L, where `root` is 1).
+
+    Parameters
+    ----------
+    components : ndarray of int, shape (n,)
+        From `connected_components`, of c components.
+    root : ndarray, shape (n,)
+        ``D^1/2 1``.
+
+    Returns
+    -------
+    csr_array, shape (n, c)
+        Column j is ``D^1/2`` times the indicator of component j, of unit norm.
+    """
+    from scipy.sparse import csr_array
+
+    norm = np.sqrt(np.bincount(components, weights=root**2))
+    n = len(components)
+    return csr_array((root / norm[components], components, np.arange(n + 1)), shape=(n, len(norm)))

@@ -1,4 +1,4 @@
-"""AROM-SVM: a linear SVM, its features rescaled by its own weights until few remain.
+"""AROM-SVM: a linear SVM whose features are rescaled by its own weights until few remain.
 
 J. Weston, A. Elisseeff, B. Schoelkopf and M. Tipping, "Use of the zero-norm with linear models and
 kernel methods", Journal of Machine Learning Research 3, 2003 (the l2 form of AROM).
@@ -6,117 +6,106 @@ kernel methods", Journal of Machine Learning Research 3, 2003 (the l2 form of AR
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from sfs_cli.methods.base import Context, Solution, Status
-from sfs_cli.methods.classes import class_counts
-from sfs_cli.methods.extras import require_sklearn
-from sfs_cli.methods.features import Features, centred_features
+from sfs_cli.methods.base import Problem, Solution, Status
+from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
+from sfs_cli.methods.shared import class_counts, require_sklearn
 
 NEGLIGIBLE = 1e-6
-"""A feature is eliminated when its factor falls below this part of the largest."""
+"""A feature is eliminated when its factor is at most this share of the largest."""
 SETTLED = 1e-6
-"""Factors that change by less than this have converged."""
+"""The factors have converged when they change by less than this."""
 MAX_ITERATIONS = 100
 MARGIN_COST = 1.0
 """The SVM's C, for a kernel whose mean diagonal is 1."""
 
 
-def solve(context: Context) -> Solution:
+def solve(problem: Problem) -> Solution:
     """Rescale the features by the weights of a linear SVM until at most ``select`` are left.
 
-    Features are centred and of unit norm. In every iteration an SVM is trained on features times
-    their factors, one against the rest where there are more than two classes, and each factor is
-    multiplied by the sum over the machines of the absolute weights. The machine sees the matrix
-    through its kernel, so an iteration costs two passes.
+    Features are centered and of unit norm. Every iteration trains an SVM on the features times
+    their factors (one against the rest for more than two classes), and multiplies each factor by
+    its absolute weights, summed over the machines. The SVM needs only the n x n kernel, so an
+    iteration takes two passes.
 
     Parameters
     ----------
-    context : Context
-        With the engine, labels of all samples, and the option ``select``.
+    problem : Problem
+        With labels of all samples, and the option ``select``.
 
     Returns
     -------
     Solution
-        ``order`` has the survivors by their factor, then the others, last eliminated first. Scores
-        are the factors of the selected features (of the final machine on the unscaled features, at
-        most 1, or as they were at their elimination).
+        ``order`` has the remaining features by their factor, then the others, the last eliminated
+        first. Scores are the factors of the selected features, at most 1; those that were
+        eliminated keep their factor from then.
 
     Raises
     ------
     InputError
-        When a label is missing, or there are fewer than two classes.
+        If a label is missing, or there are fewer than two classes.
     MissingExtraError
-        When scikit-learn is not installed.
+        If scikit-learn is not installed.
     """
-    assert context.engine is not None
-    assert context.codes is not None
+    assert problem.codes is not None
     require_sklearn("AROM-SVM")
-    class_counts(context.codes, "AROM-SVM")
-    features = centred_features(context.engine, "unit", context.memory)
-    wanted, able = int(context.options["select"]), int(features.usable.sum())
-    state = _Factors(features.usable.astype(np.float64), np.zeros(features.m, np.int64))
-    stop = f"{MAX_ITERATIONS} iterations were made"
-    converged = True
+    class_counts(problem.codes, "AROM-SVM")
+    features = centered_matrix(problem.engine, "unit", problem.memory)
+    wanted, able = int(problem.options["select"]), int(features.usable.sum())
+    factors = features.usable.astype(np.float64)  # 0 for eliminated features
+    last, eliminated = factors.copy(), np.full(features.m, MAX_ITERATIONS + 1)
+    left, remaining = able, []
+    converged, stop = False, f"{MAX_ITERATIONS} iterations were made"
     for iteration in range(1, MAX_ITERATIONS + 1):
-        if np.count_nonzero(state.active) <= wanted:
-            stop = f"{np.count_nonzero(state.active)} features are left"
+        if left <= wanted:
+            converged, stop = True, f"{left} features are left"
             break
-        change = state.update(_weights(features, state.active, context.codes), iteration)
-        context.tell(f"iteration {iteration}: {state.remaining[-1]:,} features are left")
-        if change < SETTLED:
-            stop = f"the factors no longer change, with {state.remaining[-1]:,} features left"
-            break
-    else:
-        converged = False
-    return _solution(features, state, wanted, converged, stop, able)
-
-
-@dataclass
-class _Factors:
-    """The factors of all features.
-
-    Attributes
-    ----------
-    active : ndarray, shape (m,)
-        0 for eliminated features, the largest is 1.
-    eliminated : ndarray of int, shape (m,)
-        In which iteration, 0 for survivors.
-    last : ndarray, shape (m,)
-        The factors, for eliminated features at the time.
-    remaining : list of int
-        Features left after each iteration.
-    """
-
-    active: np.ndarray
-    eliminated: np.ndarray
-    last: np.ndarray = field(init=False)
-    remaining: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.last = self.active.copy()
-
-    def update(self, weights: np.ndarray, iteration: int) -> float:
-        """Multiply the factors by weights (m,); return the largest change."""
-        new = self.active * weights
+        new = factors * _weights(features, factors, problem.codes)
         peak = new.max(initial=0)
         if peak > 0:
             new /= peak
-        alive = self.active > 0
+        alive = factors > 0
+        last[alive] = new[alive]
         gone = alive & (new <= NEGLIGIBLE)
-        self.last[alive] = new[alive]
-        self.eliminated[gone] = iteration
-        new[gone] = 0
-        change = float(np.abs(new - self.active).max(initial=0))
-        self.active = new
-        self.remaining.append(int(np.count_nonzero(new)))
-        return change
+        eliminated[gone], new[gone] = iteration, 0
+        change = float(np.abs(new - factors).max(initial=0))
+        factors, left = new, int(np.count_nonzero(new))
+        remaining.append(left)
+        problem.tell(f"iteration {iteration}: {left:,} features are left")
+        if change < SETTLED:
+            converged, stop = True, f"the factors no longer change, with {left:,} features left"
+            break
+    # the later a feature was eliminated, the better; remaining ones are the best
+    order = np.lexsort((np.arange(features.m), -last, -eliminated))
+    order = order[features.usable[order]]
+    score, status = np.full(features.m, np.nan), features.status.copy()
+    status[order] = Status.NOT_SELECTED
+    status[order[:wanted]] = Status.OK
+    score[order[:wanted]] = last[order[:wanted]]
+    warnings = (
+        [f"only {able:,} features can be selected, and --select asks for {wanted:,}"]
+        if able < wanted
+        else []
+    )
+    return Solution(
+        score,
+        status,
+        order=order,
+        converged=converged,
+        stop=stop,
+        facts={
+            "selected": min(wanted, able),
+            "remaining": remaining,
+            "passes": features.passes,
+        },
+        warnings=warnings,
+    )
 
 
-def _weights(features: Features, factors: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def _weights(features: CenteredMatrix, factors: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Train on the rescaled features; return sums of absolute weights, shape (m,)."""
+    # the machines need only the inner products of the samples
     kernel = features.gram(factors * factors)
     kernel /= np.trace(kernel) / len(codes)
     duals = machines(kernel, codes)
@@ -136,7 +125,7 @@ def machines(kernel: np.ndarray, codes: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray, shape (n, q)
-        Columns a, so that the weights of a machine are ``X' a``; q is 1 for two classes, else c.
+        Columns a such that the weights of a machine are ``X' a``; q is 1 for two classes, else c.
     """
     from sklearn.svm import SVC
 
@@ -147,29 +136,3 @@ def machines(kernel: np.ndarray, codes: np.ndarray) -> np.ndarray:
         machine.fit(kernel, codes == classes[-1 - column])
         duals[machine.support_, column] = machine.dual_coef_[0]
     return duals
-
-
-def _solution(
-    features: Features, state: _Factors, wanted: int, converged: bool, stop: str, able: int
-) -> Solution:
-    late = np.where(state.eliminated == 0, MAX_ITERATIONS + 1, state.eliminated)
-    order = np.lexsort((np.arange(features.m), -state.last, -late))
-    order = order[features.usable[order]]
-    score, status = np.full(features.m, np.nan), features.status.copy()
-    status[order] = Status.NOT_SELECTED
-    status[order[:wanted]] = Status.OK
-    score[order[:wanted]] = state.last[order[:wanted]]
-    warnings = [f"only {able:,} features can be selected"] if able < wanted else []
-    return Solution(
-        score,
-        status,
-        order=order,
-        converged=converged,
-        stop=stop,
-        facts={
-            "selected": min(wanted, able),
-            "remaining": state.remaining,
-            "passes": features.passes,
-        },
-        warnings=warnings,
-    )

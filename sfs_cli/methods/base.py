@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
-from sfs_cli.compute.engine import BlockLike, Engine
+from sfs_cli.compute.context import RunContext
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import BlockLike, NonZeros
 from sfs_cli.graph.similarity import Similarity
 
 
@@ -38,77 +41,75 @@ _TEXTS = {
 
 
 @dataclass(frozen=True)
-class Context:
-    """What is known when a method starts, besides the matrix.
+class Problem:
+    """What a method is given: the run, a sample graph, and the options of the method.
 
     Attributes
     ----------
-    n_samples : int
-        Number of samples n.
-    dtype : dtype
-        Type of the dense arithmetic on blocks.
+    context : RunContext
+        The run's matrix, labels, memory, seed and log.
     similarity : Similarity, optional
         The sample graph, for methods that need ``graph``.
-    codes : ndarray of int, shape (n,), optional
-        Class of each sample, 0..c-1, for methods that need ``labels``; -1 where a sample has none,
-        for methods that need some.
-    class_names : sequence of str, length c
-        What the classes are called.
     options : dict
         The method's own options, defaults filled in.
-    engine : Engine, optional
-        Passes over the matrix, for iterative methods.
-    memory : int
-        Bytes that may be used.
-    seed : int
-        Of anything random.
-    exact : dtype
-        Shortest type in which blocks hold their values without rounding.
-    tell : callable
-        Takes a line about the progress.
     """
 
-    n_samples: int
-    dtype: np.dtype[Any]
+    context: RunContext
     similarity: Similarity | None = None
-    codes: np.ndarray | None = None
-    class_names: Sequence[str] = ()
     options: dict[str, Any] = field(default_factory=dict)
-    engine: Engine | None = None
-    memory: int = 1 << 30
-    seed: int = 0
-    exact: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
-    tell: Callable[[str], None] = lambda _line: None
+
+    @property
+    def engine(self) -> Engine:
+        """Passes over the prepared matrix."""
+        return self.context.engine
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples n."""
+        return self.context.n
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the dense arithmetic on blocks."""
+        return self.context.dtype
+
+    @property
+    def lossless_dtype(self) -> np.dtype[Any]:
+        """Shortest type in which blocks hold their values without rounding."""
+        return self.context.matrix.lossless_dtype
+
+    @property
+    def codes(self) -> np.ndarray | None:
+        """Class of each sample, 0..c-1, shape (n,), for methods that need ``labels``.
+
+        It is -1 where a sample has no label, for methods that need ``some-labels``.
+        """
+        labels = self.context.labels
+        return None if labels is None else labels.codes
+
+    @property
+    def class_names(self) -> Sequence[str]:
+        """Names of the classes, length c."""
+        labels = self.context.labels
+        return () if labels is None else labels.classes
+
+    @property
+    def memory(self) -> int:
+        """Bytes that may be used."""
+        return self.context.memory
+
+    @property
+    def seed(self) -> int:
+        """Random seed."""
+        return self.context.seed
+
+    @property
+    def tell(self) -> Callable[[str], None]:
+        """Receives lines about the progress."""
+        return self.context.log.detail
 
 
-@runtime_checkable
-class InFile(Protocol):
-    """A `BlockLike` that is still in a file: its `values` are read when they are asked for.
-
-    Attributes
-    ----------
-    descriptor, offset : int
-        Where the values of shape (b, n) are, one feature after the other.
-    shape : (int, int)
-        b and n.
-    dtype : dtype
-        float32 or float64, in the order of this machine.
-    held : int
-        Features of a block that is in memory, of which this one is several.
-    """
-
-    held: int
-    descriptor: int
-    offset: int
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return some features, shape (len(rows), n)."""
-        ...
-
-
-class Scorer(Protocol):
+class Scorer(ABC):
     """Scores blocks of features independently of each other.
 
     Attributes
@@ -118,24 +119,52 @@ class Scorer(Protocol):
     larger_is_better : bool
         Direction of the ranking.
     facts : dict
-        What was decided on the way (for ``run.json``).
+        Decisions and results for ``run.json``.
     warnings : list of str
         What the user should know.
+    extra : dict of ndarray, shape (m,)
+        More columns of the ranking.
+    """
+
+    dtype: np.dtype[Any] = np.dtype(np.float64)
+    larger_is_better = True
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+        self.warnings: list[str] = []
+        self.extra: dict[str, np.ndarray] = {}
+
+    @abstractmethod
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores (b,) in float64, NaN where there is none, and statuses (b,) in int8.
+
+        The block may be overwritten.
+        """
+
+    def on_nonzeros(self) -> NonZeroScorer | None:
+        """Return the scorer of stored values alone, if the formula and the graph have one."""
+        return None
+
+
+class NonZeroScorer(Protocol):
+    """Scores blocks of a sparse matrix from their stored values.
+
+    Attributes
+    ----------
+    dtype : dtype
+        Type in which values are wanted.
     """
 
     dtype: np.dtype[Any]
-    larger_is_better: bool
-    facts: dict[str, Any]
-    warnings: list[str]
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores (b,) in float64, NaN where there is none, and statuses (b,) in int8."""
+    def score_block(self, block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores and statuses, as `Scorer.score_block` does; overwrites the block."""
         ...
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What an iterative method found.
+    """The result of a method.
 
     Attributes
     ----------
@@ -159,7 +188,7 @@ class Solution:
     coefficients : (indices, W), optional
         Features with non-zero coefficients, shape (s,), and their rows, shape (s, k).
     facts : dict
-        What was decided on the way (for ``run.json``).
+        Decisions and results for ``run.json``.
     warnings : list of str
         What the user should know.
     """

@@ -1,4 +1,4 @@
-"""ReliefF: values should differ between near samples of different classes, and not of the same.
+"""ReliefF: a good feature differs between near samples of different classes, not of the same.
 
 M. Robnik-Sikonja and I. Kononenko, "Theoretical and empirical analysis of ReliefF and RReliefF",
 Machine Learning 53, 2003; Eq. 3.15 of the dissertation.
@@ -10,21 +10,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfs_cli.compute.engine import BlockLike, Engine
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import OutOfMemoryError
-from sfs_cli.graph.relieff import class_members, nearest_by_class
-from sfs_cli.methods.base import Context, Solution, Status
-from sfs_cli.methods.ranges import unit_range
+from sfs_cli.graph.others import class_members, nearest_by_class
+from sfs_cli.methods.base import Problem, Solution, Status
+from sfs_cli.methods.shared import unit_range
 
 CHUNK_FEATURES = 64
 CHUNK_PAIRS = 1024
-"""What is worked on at a time stays inside a core's cache."""
+"""Values of this many features and pairs stay in the cache of a core while they are summed."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of samples, each once, and how much the difference between them counts.
+    """Pairs of samples, each once, with the weights of their differences.
 
     Attributes
     ----------
@@ -39,35 +40,32 @@ class Pairs:
     weight: np.ndarray
 
 
-def solve(context: Context) -> Solution:
-    """Score every feature by ReliefF (Eq. 3.15), every sample taken once; larger is better.
+def solve(problem: Problem) -> Solution:
+    """Score every feature by ReliefF (Eq. 3.15), every sample is used once; larger is better.
 
     One pass finds the Manhattan distances between samples over all features, each scaled to
-    [0, 1], and a second one scores the features. With k neighbours,
+    [0, 1], and a second one scores the features. With k neighbors,
 
     ``1/(n k) sum_i [ sum_C P(C)/(1 - P(y_i)) sum_misses |f_i - f_j| - sum_hits |f_i - f_j| ]``.
 
     Parameters
     ----------
-    context : Context
-        With the engine, labels of all samples, and the option ``neighbors``.
+    problem : Problem
+        With labels of all samples, and the option ``neighbors``.
 
     Raises
     ------
     InputError
-        When there are fewer than two classes, a class has at most k samples, or a label is missing.
+        If there are fewer than two classes, a class has at most k samples, or a label is missing.
     OutOfMemoryError
-        When the distances between all samples do not fit.
+        If the distances between all samples do not fit in memory.
     """
-    engine, codes, k = context.engine, context.codes, int(context.options["neighbors"])
-    assert engine is not None
+    engine, codes, k = problem.engine, problem.codes, int(problem.options["neighbors"])
     assert codes is not None
-    names = context.class_names or None
-    class_members(codes, k, names)  # before the passes are made
-    distances = manhattan_distances(engine, context.memory)
+    names = problem.class_names or None
+    class_members(codes, k, names)  # refuse wrong labels before a pass is made
+    distances = manhattan_distances(engine, problem.memory)
     pairs = weighted_pairs(nearest_by_class(distances, codes, k, names), codes, k)
-    m = engine.source.n_features
-    score, status = np.empty(m), np.empty(m, np.int8)
 
     def part(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         values, found = unit_range(block)
@@ -75,44 +73,29 @@ def solve(context: Context) -> Solution:
         sums[found != Status.OK] = np.nan
         return sums, found
 
-    for span, found in engine.run(part, np.dtype(np.float64)):
-        score[span.lo : span.hi], status[span.lo : span.hi] = found
+    blocks = [found for _, found in engine.run(part, np.dtype(np.float64))]
+    score, status = map(np.concatenate, zip(*blocks))
     return Solution(
         score,
         status,
-        stop="every sample was taken once",
+        stop="every sample was used once",
         facts={"neighbors": k, "pairs": len(pairs.weight), "passes": 2},
     )
 
 
 def manhattan_distances(engine: Engine, memory: int) -> np.ndarray:
-    """Return the Manhattan distances between samples over features scaled to [0, 1].
-
-    Parameters
-    ----------
-    engine : Engine
-        The matrix; features that do not vary take no part.
-    memory : int
-        Bytes that may be used.
-
-    Returns
-    -------
-    ndarray, shape (n, n), float64
-
-    Raises
-    ------
-    OutOfMemoryError
-        When `memory` does not hold the distances.
-    """
+    """Return the Manhattan distances (n, n) between samples over features scaled to [0, 1]."""
     from scipy.spatial.distance import pdist, squareform
 
     n = engine.source.n_samples
-    needed = 4 * n * (n - 1) * (engine.executor.workers + 6)  # a half for each result in flight
+    # one triangle of float64 for each result that waits for its turn
+    needed = 4 * n * (n - 1) * (engine.executor.workers + 6)
     if needed > memory:
         raise OutOfMemoryError(
             f"the distances between {n:,} samples need about {format_size(needed)}",
             where=f"memory allowed: {format_size(memory)}",
             hint="allow more with --memory, use fewer --threads, or rank on fewer samples",
+            option=("memory", "threads"),
         )
 
     def part(block: BlockLike) -> np.ndarray:
@@ -126,16 +109,9 @@ def manhattan_distances(engine: Engine, memory: int) -> np.ndarray:
 
 
 def weighted_pairs(neighbors: np.ndarray, codes: np.ndarray, k: int) -> Pairs:
-    """Collect who is whose neighbour into pairs of samples with the weights of Eq. 3.15.
+    """Turn the neighbors of every sample into pairs of samples with the weights of Eq. 3.15.
 
-    Parameters
-    ----------
-    neighbors : ndarray of int, shape (n, c k)
-        The k nearest of every sample in every class.
-    codes : ndarray of int, shape (n,)
-        Class of each sample.
-    k : int
-        Neighbours for each class.
+    `neighbors` (n, c k) are the k nearest of every sample in every class, `codes` (n,) the classes.
     """
     n = len(codes)
     prior = np.bincount(codes) / n
@@ -144,24 +120,13 @@ def weighted_pairs(neighbors: np.ndarray, codes: np.ndarray, k: int) -> Pairs:
     weight = np.where(hits, -1.0, other / (1 - own)) / (n * k)
     sample = np.arange(n)[:, None]
     keys = np.minimum(sample, neighbors) * n + np.maximum(sample, neighbors)
+    # a pair is found from both of its ends, and in several classes: its weights are added up once
     pairs, where = np.unique(keys.ravel(), return_inverse=True)
     return Pairs(pairs // n, pairs % n, np.bincount(where, weight.ravel()))
 
 
 def weighted_differences(values: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Return ``sum_p weight_p |f_low(p) - f_high(p)|`` for every feature.
-
-    Parameters
-    ----------
-    values : ndarray, shape (b, n)
-        Features.
-    pairs : Pairs
-        Pairs of samples with their weights.
-
-    Returns
-    -------
-    ndarray, shape (b,)
-    """
+    """Return ``sum_p weight_p |f_low(p) - f_high(p)|`` (b,) for the features `values` (b, n)."""
     sums = np.zeros(len(values))
     for lo in range(0, len(values), CHUNK_FEATURES):
         chunk = np.ascontiguousarray(values[lo : lo + CHUNK_FEATURES].T)

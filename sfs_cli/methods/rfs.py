@@ -1,48 +1,149 @@
 """RFS: robust feature selection, ``min |X W - Y|_{2,1} + gamma |W|_{2,1}``.
 
 F. Nie, H. Huang, X. Cai and C. Ding, "Efficient and robust feature selection via joint l2,1-norms
-minimization", NIPS 2010, Eq. 10. X holds the z-scored features, Y the classes one-hot, and
-``|A|_{2,1}`` adds up the norms of the rows of A. As in the paper, the bias is the row of W of a
-feature that is 1 in every sample; it is penalised like every other row.
+minimization", NIPS 2010, Eq. 10. X holds z-scored features, Y the classes one-hot, and
+``|A|_{2,1}`` is the sum of the norms of the rows of A. As in the paper, the bias is the row of W of
+a feature that is 1 in every sample, and is penalized like every other row.
 
-With ``E = Y - X W`` and rows scaled by gamma this is a sum of row norms under linear equations
-(Eq. 14), of which only n x n systems are ever solved. The paper's Algorithm 1 finds which features
-matter, at one pass over the matrix each iteration. Then Newton's method (`row_norms`) solves the
-problem over those, and one more pass gives ``|x_i'Z|`` of the dual point Z for every feature:
-features above gamma join, until there are none and the duality gap over the whole data is closed.
-The result is optimal for all features, and says how close it is to the optimum.
+With ``E = Y - X W``, Eq. 10 is ``min sum |U_i|`` over ``U = [gamma W; gamma bias; E]`` under linear
+equations (Eq. 14). Its dual is ``max <Z, Y>`` over Z (n x c) with ``|x_i'Z| <= gamma``,
+``|1'Z| <= gamma`` and ``|z_s| <= 1``, so that any Z, scaled down to obey these, bounds the optimum
+from below. Only n x n systems of the whole data are solved:
 
-Rows of W may vanish: only ``D^-1 = 2 diag(|w^i|)`` is needed, never D, the first of the ways that
-the paper's footnote 1 gives; and a row that Algorithm 1 shrinks does not stay away for good, since
-every feature is looked at again by its ``|x_i'Z|``.
+1. The paper's Algorithm 1 finds which features matter, one pass over the matrix per iteration.
+2. Newton's method (`row_norms`) solves the problem over these.
+3. One more pass gives ``|x_i'Z|`` for every feature. Features above gamma join, and 2 and 3 repeat
+   until there are none and the duality gap over the whole data is closed.
+
+Rows of W may vanish. Only ``D^-1 = 2 diag(|w^i|)`` is needed, never D, which is the first remedy in
+the paper's footnote 1; and a row that Algorithm 1 shrinks is checked again in step 3.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import linalg
 
+from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.memory import MINIMUM, format_size
 from sfs_cli.errors import InputError, OutOfMemoryError
-from sfs_cli.methods.base import Context, Solution
-from sfs_cli.methods.classes import class_counts
-from sfs_cli.methods.features import centred_features
-from sfs_cli.methods.rfs_problem import Problem, reweighted
-from sfs_cli.methods.row_norms import Found, minimise
+from sfs_cli.methods.base import Problem, Solution
+from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
+from sfs_cli.methods.row_norms import Found, minimize
+from sfs_cli.methods.shared import class_counts, require_variation
 
 TOLERANCE = 1e-8
-"""Of the relative duality gap over all features."""
+"""Relative duality gap over all features."""
+REWEIGHTINGS = 12
+"""Iterations of Algorithm 1."""
 MAX_ROUNDS = 30
 _ROUNDING = 1e-11
 _LOOSE = (3e-2, 1e-3)
-"""Gaps that end the first rounds over a few features, as long as others are found missing."""
+"""Gaps that end the first rounds, in which features are still found missing."""
+
+
+def solve(problem: Problem, max_rounds: int = MAX_ROUNDS) -> Solution:
+    """Weigh the features by RFS.
+
+    Parameters
+    ----------
+    problem : Problem
+        With classes; option ``gamma`` (positive).
+    max_rounds : int
+        Largest number of rounds of steps 2 and 3.
+
+    Returns
+    -------
+    Solution
+        Scores ``|w^i|_2`` of z-scored features, larger is better. Features without weight follow by
+        ``|x_i'Z| / gamma``, the column ``pull``: 1 for features with weight, less for others, and
+        the larger, the sooner a feature would enter.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two classes, gamma is not positive, or no feature varies.
+    OutOfMemoryError
+        If the Newton systems do not fit in memory.
+    """
+    gamma = float(problem.options["gamma"])
+    if not (np.isfinite(gamma) and gamma > 0):
+        raise InputError(
+            f"--gamma {gamma:g} is not positive", hint="give a positive number", option="gamma"
+        )
+    codes = problem.codes
+    assert codes is not None
+    counts = class_counts(codes, "RFS")
+    Y = np.eye(len(counts))[codes][:, counts > 0]
+    features = centered_matrix(problem.engine, "zscore", problem.memory)
+    require_variation(features.usable)
+    state = _State(features, Y, gamma)
+    t, sizes = _reweighted(state)
+    indices = np.sort(_largest(sizes, np.flatnonzero(features.usable), state.batch))
+    start = _lifted(np.concatenate([t[indices], t[features.m :]]))
+    chosen = _Chosen(indices, features.take(indices) / gamma, start)
+    found, sizes, stop = _rounds(state, chosen, problem, max_rounds)
+    rows = _cleaned(state, chosen, found)
+    return _solution(state, chosen, rows, sizes, stop)
+
+
+@dataclass
+class _State:
+    """The problem over all features, and how good the best solution so far is.
+
+    Attributes
+    ----------
+    features : CenteredMatrix
+        Features ``x_i``, z-scored.
+    Y : ndarray, shape (n, c)
+        One-hot classes.
+    gamma : float
+        Weight of the penalty.
+    lower : float
+        The largest dual value so far.
+    objective : list of float
+        The smallest value of Eq. 10 so far, after each iteration.
+    """
+
+    features: CenteredMatrix
+    Y: np.ndarray
+    gamma: float
+    lower: float = -np.inf
+    objective: list[float] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap over all features."""
+        return max(self.objective[-1] - self.lower, 0.0) / self.objective[-1]
+
+    @property
+    def batch(self) -> int:
+        """Number of features that join at a time: a few for each row of the equations."""
+        n, c = self.Y.shape
+        return max(100, n * min(max(c, 2), 4))
+
+    def tail(self) -> np.ndarray:
+        """Return the rows of C for the bias and the residuals, shape (1 + n, n)."""
+        n = self.features.n
+        return np.vstack([np.full((1, n), 1 / self.gamma), np.eye(n)])
+
+    def record(self, values: list[float]) -> None:
+        """Append values of the objective, of which only the smallest so far counts."""
+        for value in values:
+            self.objective.append(min([value, *self.objective[-1:]]))
+
+    def bound(self, Z: np.ndarray, sizes: np.ndarray) -> None:
+        """Raise the lower bound by a dual point Z, given ``|x_i'Z| / gamma`` of all features."""
+        rest = np.linalg.norm(self.tail() @ Z, axis=1)
+        largest = max(1.0, float(sizes.max()), float(rest.max()))
+        self.lower = max(self.lower, float(np.vdot(Z, self.Y)) / largest)
 
 
 @dataclass
 class _Chosen:
-    """The features that take part, and what is known of their rows.
+    """The features that take part in Newton's method.
 
     Attributes
     ----------
@@ -51,7 +152,7 @@ class _Chosen:
     rows : ndarray, shape (p, n)
         ``x_i / gamma``.
     t, s : ndarray, shape (p + 1 + n,)
-        Point and multipliers of `row_norms`, those of the bias and the residuals at the end.
+        Point and multipliers of `row_norms`; those of the bias and the residuals come last.
     """
 
     indices: np.ndarray
@@ -60,65 +161,44 @@ class _Chosen:
     s: np.ndarray | None = None
 
 
-def solve(context: Context) -> Solution:
-    """Weigh the features by RFS.
-
-    Parameters
-    ----------
-    context : Context
-        With classes; option ``gamma`` (positive).
+def _reweighted(state: _State) -> tuple[np.ndarray, np.ndarray]:
+    """Run some iterations of the paper's Algorithm 1, from D = I.
 
     Returns
     -------
-    Solution
-        Scores ``|w^i|_2``, of z-scored features, larger better. Features without weight follow by
-        ``|x_i'Z| / gamma``, the column ``pull``: it is 1 where there is weight, below 1 elsewhere,
-        and tells what would enter next.
-
-    Raises
-    ------
-    InputError
-        When there are fewer than two classes, gamma is not positive, or no feature varies.
-    OutOfMemoryError
-        When the Newton systems do not fit the memory.
+    t : ndarray, shape (m + 1 + n,)
+        Norms of the rows of U.
+    sizes : ndarray, shape (m,)
+        ``|x_i'Z| / gamma`` of the last Z.
     """
-    assert context.engine is not None
-    gamma = float(context.options["gamma"])
-    Y = _one_hot(context, gamma)
-    features = centred_features(context.engine, "zscore", context.memory)
-    if not features.usable.any():
-        raise InputError(
-            "no feature varies, so none can be weighed", hint="is the matrix the right one?"
-        )
-    problem = Problem(features, Y, gamma)
-    t, sizes = reweighted(problem)
-    chosen = _first(problem, t, sizes)
-    found, sizes, stop = _rounds(problem, chosen, sizes, context)
-    rows = _cleaned(problem, chosen, found)
-    return _solution(problem, chosen, rows, sizes, stop)
+    features, gamma, tail = state.features, state.gamma, state.tail()
+    m = features.m
+    t, sizes = np.ones(m + len(tail)), np.zeros(m)
+    moment = features.gram() / gamma**2
+    for _ in range(REWEIGHTINGS):
+        K = moment + (tail.T * t[m:]) @ tail
+        Z = linalg.solve(K, state.Y, assume_a="pos")
+        before = t[:m].copy()
 
+        def product(
+            block: np.ndarray, span: Span, Z: np.ndarray = Z, before: np.ndarray = before
+        ) -> tuple[np.ndarray, np.ndarray]:
+            size = np.linalg.norm(block @ Z, axis=1) / gamma
+            scaled = block * (np.sqrt(before[span.lo : span.hi] * size) / gamma)[:, None]
+            return size, scaled.T @ scaled
 
-def _one_hot(context: Context, gamma: float) -> np.ndarray:
-    codes = context.codes
-    assert codes is not None
-    if not (np.isfinite(gamma) and gamma > 0):
-        raise InputError(f"--gamma {gamma:g} is not positive", hint="give a positive number")
-    counts = class_counts(codes, "RFS")
-    return np.eye(len(counts))[codes][:, counts > 0]
-
-
-def _first(problem: Problem, t: np.ndarray, sizes: np.ndarray) -> _Chosen:
-    features = problem.features
-    indices = np.sort(_largest(sizes, np.flatnonzero(features.usable), _batch(problem)))
-    rows = features.take(indices) / problem.gamma
-    known = np.concatenate([t[indices], t[features.m :]])
-    return _Chosen(indices, rows, _lifted(known))
-
-
-def _batch(problem: Problem) -> int:
-    """Return how many features to look at together: a few for each row of the equations."""
-    n, c = problem.Y.shape
-    return max(100, n * min(max(c, 2), 4))
+        # one pass gives both the new norms and the next moment
+        moment = np.zeros_like(K)
+        for span, (size, piece) in features.map(product):
+            sizes[span.lo : span.hi] = size
+            moment += piece
+        t[:m] = before * sizes
+        state.bound(Z, sizes)
+        t[m:] *= np.linalg.norm(tail @ Z, axis=1)
+        state.record([float(t.sum())])
+        # samples that are fitted exactly would make K singular
+        np.maximum(t[m:], 1e-9 * state.objective[-1], out=t[m:])
+    return t, sizes
 
 
 def _largest(sizes: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
@@ -127,87 +207,87 @@ def _largest(sizes: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
 
 
 def _lifted(t: np.ndarray) -> np.ndarray:
+    """Keep t away from zero, where the barrier of Newton's method would be slow."""
     return np.maximum(t, 1e-3 * t.mean())
 
 
 def _rounds(
-    problem: Problem, chosen: _Chosen, sizes: np.ndarray, context: Context
+    state: _State, chosen: _Chosen, problem: Problem, max_rounds: int
 ) -> tuple[Found, np.ndarray, str]:
-    """Solve over the chosen features and add those that are missing, until none is."""
+    """Solve over the chosen features and add the missing ones, until none is missing."""
+    # while features are still missing, an exact solution over the chosen ones would be thrown away
     tolerance = _LOOSE[0]
-    for number in range(1, MAX_ROUNDS + 1):
-        _check_memory(len(chosen.t), context.memory)
-        C = np.vstack([chosen.rows, problem.tail()])
-        found = minimise(C, problem.Y, chosen.t, tolerance, chosen.s)
-        problem.record(found.objective)
+    for number in range(1, max_rounds + 1):
+        size = len(chosen.t)
+        needed = 3 * 8 * size * size
+        if needed > max(problem.memory, MINIMUM):
+            raise OutOfMemoryError(
+                f"the Newton systems of RFS over {size:,} features and samples need "
+                f"{format_size(needed)}, but {format_size(problem.memory)} is allowed",
+                hint="allow more with --memory, or use fewer samples",
+                option="memory",
+            )
+        C = np.vstack([chosen.rows, state.tail()])
+        found = minimize(C, state.Y, chosen.t, tolerance, chosen.s)
+        state.record(found.objective)
         chosen.t, chosen.s = found.t, found.s
-        sizes = np.linalg.norm(problem.features.project(found.Z), axis=1) / problem.gamma
-        problem.bound(found.Z, sizes)
-        context.tell(
+        sizes = np.linalg.norm(state.features.project(found.Z), axis=1) / state.gamma
+        state.bound(found.Z, sizes)
+        problem.tell(
             f"round {number}: {len(chosen.indices)} features, objective "
-            f"{problem.objective[-1]:.10g}, relative gap {problem.gap:.1e}"
+            f"{state.objective[-1]:.10g}, relative gap {state.gap:.1e}"
         )
-        if problem.gap <= TOLERANCE:
+        if state.gap <= TOLERANCE:
             return found, sizes, f"the relative duality gap is at most {TOLERANCE:g}"
         new = np.setdiff1d(np.flatnonzero(sizes > 1 + 1e-9), chosen.indices)
         if not len(new) and tolerance <= TOLERANCE / 2:
-            return found, sizes, f"rounding stopped the relative duality gap at {problem.gap:.1e}"
+            return found, sizes, f"rounding stopped the relative duality gap at {state.gap:.1e}"
         tolerance = _LOOSE[number] if number < len(_LOOSE) and len(new) else TOLERANCE / 2
-        _change(problem, chosen, sizes, np.sort(_largest(sizes, new, _batch(problem))))
-    return found, sizes, f"{MAX_ROUNDS} rounds left a relative duality gap of {problem.gap:.1e}"
+        if len(new):
+            _exchange(state, chosen, sizes, np.sort(_largest(sizes, new, state.batch)))
+    return found, sizes, f"{max_rounds} rounds left a relative duality gap of {state.gap:.1e}"
 
 
-def _check_memory(size: int, memory: int) -> None:
-    needed = 3 * 8 * size * size
-    if needed > max(memory, MINIMUM):
-        raise OutOfMemoryError(
-            f"the Newton systems of RFS over {size:,} features and samples need "
-            f"{format_size(needed)}, and {format_size(memory)} may be used",
-            hint="allow more with --memory, or use fewer samples",
-        )
-
-
-def _change(problem: Problem, chosen: _Chosen, sizes: np.ndarray, new: np.ndarray) -> None:
-    """Add features, and leave out those that are far from having weight."""
-    if not len(new):
-        return
+def _exchange(state: _State, chosen: _Chosen, sizes: np.ndarray, new: np.ndarray) -> None:
+    """Add features, and remove those that are far from having weight."""
     p = len(chosen.indices)
     keep = sizes[chosen.indices] > 0.5
     merged = np.concatenate([chosen.indices[keep], new])
     order = np.argsort(merged)
-    rows = np.vstack([chosen.rows[keep], problem.features.take(new) / problem.gamma])
+    rows = np.vstack([chosen.rows[keep], state.features.take(new) / state.gamma])
     t = np.concatenate([chosen.t[:p][keep], np.zeros(len(new))])[order]
     chosen.indices, chosen.rows = merged[order], rows[order]
     chosen.t = _lifted(np.concatenate([t, chosen.t[p:]]))
-    chosen.s = None  # the new features have none, and a start off the path is slower
+    chosen.s = None  # new features have no multipliers, and guesses off the path are slower
 
 
-def _cleaned(problem: Problem, chosen: _Chosen, found: Found) -> np.ndarray:
-    """Return W and the bias, shape (p + 1, c), rows that vanish set to zero if that is as good.
+def _cleaned(state: _State, chosen: _Chosen, found: Found) -> np.ndarray:
+    """Return W and the bias, shape (p + 1, c), with vanishing rows set to zero if that is as good.
 
-    Rows with weight are those whose t outweighs its multiplier; W over them alone, weighted as in
-    Algorithm 1, is taken if the objective does not grow by more than rounding.
+    A row has weight if its t outweighs its multiplier. W over these rows alone, weighted as in
+    Algorithm 1, is taken unless the objective grows by more than rounding.
     """
     p = len(chosen.indices)
-    C = np.vstack([chosen.rows, problem.tail()])
+    C = np.vstack([chosen.rows, state.tail()])
     kept = found.t > found.s * found.t.sum() * 1e-3
+    # U = diag(t) C Z never has a row that is exactly 0; least squares over the other rows does
     root = np.sqrt(found.t[kept])[:, None]
-    solution = linalg.lstsq((C[kept] * root).T, problem.Y, check_finite=False)[0]
+    solution = linalg.lstsq((C[kept] * root).T, state.Y, check_finite=False)[0]
     U = np.zeros_like(found.U)
     U[kept] = root * solution
-    residual = problem.Y - C[: p + 1].T @ U[: p + 1]
+    residual = state.Y - C[: p + 1].T @ U[: p + 1]
     rows = np.linalg.norm(U[: p + 1], axis=1).sum()
     value = float(rows + np.linalg.norm(residual, axis=1).sum())
-    if value <= problem.objective[-1] * (1 + _ROUNDING):
-        problem.record([value])
-        return U[: p + 1] / problem.gamma
-    return found.U[: p + 1] / problem.gamma
+    if value <= state.objective[-1] * (1 + _ROUNDING):
+        state.record([value])
+        return U[: p + 1] / state.gamma
+    return found.U[: p + 1] / state.gamma
 
 
 def _solution(
-    problem: Problem, chosen: _Chosen, rows: np.ndarray, sizes: np.ndarray, stop: str
+    state: _State, chosen: _Chosen, rows: np.ndarray, sizes: np.ndarray, stop: str
 ) -> Solution:
-    features, W = problem.features, rows[:-1]
+    features, W = state.features, rows[:-1]
     score = np.zeros(features.m)
     score[chosen.indices] = np.linalg.norm(W, axis=1)
     pull = np.minimum(sizes, 1.0)
@@ -218,22 +298,22 @@ def _solution(
     warnings = []
     if not len(weighty):
         warnings.append(
-            f"--gamma {problem.gamma:g} is so large that no feature has weight; the order is that "
-            "in which features would enter"
+            f"--gamma {state.gamma:g} is so large that no feature has weight; features are in the "
+            "order in which they would enter"
         )
     return Solution(
         score=score,
         status=features.status,
         order=order[features.usable[order]],
         extra={"pull": pull},
-        objective=problem.objective,
-        converged=problem.gap <= TOLERANCE,
+        objective=state.objective,
+        converged=state.gap <= TOLERANCE,
         stop=stop,
         coefficients=(chosen.indices[weighty], W[weighty]),
         facts={
-            "gamma": problem.gamma,
+            "gamma": state.gamma,
             "bias": rows[-1],
-            "relative_gap": problem.gap,
+            "relative_gap": state.gap,
             "features_with_weight": len(weighty),
             "features_looked_at_closely": len(chosen.indices),
             "passes": features.passes,

@@ -1,15 +1,15 @@
-"""Minimising a sum of row norms under linear equations, to machine precision.
+"""Minimize a sum of row norms under linear equations, to machine precision (the core of RFS).
 
 The problem is ``min sum_i |U_i|`` subject to ``C' U = Y``, with C (N x n) and U (N x c). Since
-``|U_i| = min_{t > 0} (|U_i|^2 / t + t) / 2``, eliminating U leaves a smooth convex function of one
-number per row, ``f(t) = 1't + tr Y'K^-1 Y`` with ``K = C' diag(t) C`` (twice the objective at the
-optimum). With ``Z = K^-1 Y``:
+``|U_i| = min_{t > 0} (|U_i|^2 / t + t) / 2``, eliminating U leaves a smooth convex function of
+one number per row, ``f(t) = 1't + tr Y'K^-1 Y`` with ``K = C' diag(t) C`` (twice the objective at
+the optimum). With ``Z = K^-1 Y``:
 
-- ``U = diag(t) C Z`` obeys the equations for every t,
+- ``U = diag(t) C Z`` satisfies the equations for every t,
 - the gradient of f is ``1 - |c_i'Z|^2``,
 - its Hessian is ``2 (C K^-1 C') * (C Z Z'C')`` elementwise,
 - Z divided by the largest ``|c_i'Z|`` is a point of the dual problem, ``max <Z, Y>`` subject to
-  ``|c_i'Z| <= 1``, so every iterate carries a bound of its distance to the optimum.
+  ``|c_i'Z| <= 1``, so every iterate bounds its distance to the optimum.
 
 Setting ``t`` to ``|U_i|`` and repeating is the published iteration (F. Nie, H. Huang, X. Cai and
 C. Ding, "Efficient and robust feature selection via joint l2,1-norms minimization", NIPS 2010,
@@ -27,6 +27,7 @@ from scipy import linalg
 
 MAX_STEPS = 100
 _TO_THE_BOUNDARY = 0.995
+"""A step goes at most this far towards the boundary t = 0."""
 _SHORTEST = 1e-4
 _CENTRALITY = 10.0
 """Multipliers stay within this factor of ``mu / t``."""
@@ -34,7 +35,7 @@ _CENTRALITY = 10.0
 
 @dataclass
 class Iterate:
-    """A point t of the reduced problem, and what follows from it.
+    """A point t of the reduced problem, with its Z, U and value.
 
     Attributes
     ----------
@@ -64,11 +65,11 @@ class Found:
     Attributes
     ----------
     U : ndarray, shape (N, c)
-        Obeys the equations to rounding.
+        Satisfies the equations to rounding.
     t, s : ndarray, shape (N,)
         The last point and its multipliers; ``s_i > t_i / sum(t)`` marks the rows that vanish.
     Z : ndarray, shape (n, c)
-        The last dual point; to be divided by the largest ``|c_i'Z|``.
+        The last dual point, before the division by the largest ``|c_i'Z|``.
     objective : list of float
         The smallest sum of norms so far, after each step.
     gap : float
@@ -89,7 +90,7 @@ def evaluate(C: np.ndarray, Y: np.ndarray, t: np.ndarray) -> Iterate:
     Raises
     ------
     numpy.linalg.LinAlgError
-        When K is singular to rounding.
+        If K is singular to rounding.
     """
     root = C * np.sqrt(t)[:, None]
     factor = linalg.cholesky(root.T @ root, lower=True, check_finite=False)
@@ -97,7 +98,7 @@ def evaluate(C: np.ndarray, Y: np.ndarray, t: np.ndarray) -> Iterate:
     return Iterate(t, factor, Z, C @ Z, float(t.sum() + np.vdot(Y, Z)))
 
 
-def minimise(
+def minimize(
     C: np.ndarray, Y: np.ndarray, t: np.ndarray, tolerance: float, s: np.ndarray | None = None
 ) -> Found:
     """Follow the central path from t until the relative duality gap is small.
@@ -105,31 +106,37 @@ def minimise(
     Parameters
     ----------
     C : ndarray, shape (N, n)
-        The last n rows are the identity: those rows of U are the residuals of the others, and
-        are computed as such.
+        The last n rows are the identity: those rows of U are the residuals of the others.
     Y : ndarray, shape (n, c)
         Right-hand sides.
     t : ndarray, shape (N,)
         Where to start; positive.
     tolerance : float
-        Of the relative duality gap.
+        Relative duality gap to reach.
     s : ndarray, shape (N,), optional
         Multipliers to start from.
 
     Returns
     -------
     Found
-        With a larger `gap` where rounding, or the limit on steps, ended the run.
+        Its `gap` is larger than the tolerance if rounding, or `MAX_STEPS`, ended the run.
     """
     at = evaluate(C, Y, t)
     size = np.linalg.norm(at.P, axis=1)
-    if s is None:
+    if s is None:  # s_i = 1 - |c_i'Z|^2 at the optimum; scaled to be feasible, kept off zero
         s = np.maximum(1 - (size / max(1.0, size.max())) ** 2, 1e-2)
     found = Found(np.zeros_like(at.P), t, s, at.Z)
-    lower = -np.inf
+    lower, best = -np.inf, np.inf
     for _ in range(MAX_STEPS):
+        # every iterate is made feasible for the dual by scaling: a lower bound at no cost
         lower = max(lower, float(np.vdot(at.Z, Y)) / max(1.0, float(size.max())))
-        _record(found, _feasible(C, Y, at), lower)
+        U = at.t[:, None] * at.P
+        U[-len(Y) :] = Y - C[: -len(Y)].T @ U[: -len(Y)]  # satisfies the equations to rounding
+        total = float(np.linalg.norm(U, axis=1).sum())
+        if total < best:
+            found.U, best = U, total
+        found.objective.append(best)
+        found.gap = max(best - lower, 0.0) / best
         if found.gap <= tolerance:
             break
         step = _step(C, Y, at, found.s, size)
@@ -141,34 +148,17 @@ def minimise(
     return found
 
 
-def _feasible(C: np.ndarray, Y: np.ndarray, at: Iterate) -> np.ndarray:
-    n = len(Y)
-    U = at.t[:, None] * at.P
-    U[-n:] = Y - C[:-n].T @ U[:-n]
-    return U
-
-
-def _record(found: Found, U: np.ndarray, lower: float) -> None:
-    total = float(np.linalg.norm(U, axis=1).sum())
-    if not found.objective or total < found.objective[-1]:
-        found.U = U
-        found.objective.append(total)
-    else:
-        found.objective.append(found.objective[-1])
-    best = found.objective[-1]
-    found.gap = max(best - lower, 0.0) / best
-
-
 def _step(
     C: np.ndarray, Y: np.ndarray, at: Iterate, s: np.ndarray, size: np.ndarray
 ) -> tuple[Iterate, np.ndarray] | None:
-    """Take one step along the central path; None where rounding leaves none."""
+    """Make one predictor-corrector step along the central path; None if rounding leaves none."""
     factor = _newton_factor(C, at, s)
     if factor is None:
         return None
     t, rate = at.t, s / at.t
     slack = 1 - size * size
-    # an affine step tells how far the barrier can be lowered (Mehrotra)
+    # how far an affine step would get decides how much the barrier is lowered (S. Mehrotra, SIAM J.
+    # Optim. 2, 1992)
     affine = linalg.cho_solve((factor, True), -slack, check_finite=False)
     affine_s = -s - rate * affine
     reached = (t + _longest(t, affine) * affine) @ (s + _longest(s, affine_s) * affine_s)
@@ -179,10 +169,11 @@ def _step(
     after = _search(C, Y, at, direction, mu, float(gradient @ direction))
     if after is None:
         return None
+    # the multipliers move with the linearized s t = mu, then stay near the central path
     change = mu / t - s - rate * direction
     s = s + _longest(s, change) * change
-    centre = mu / after.t
-    return after, np.clip(s, centre / _CENTRALITY, centre * _CENTRALITY)
+    center = mu / after.t
+    return after, np.clip(s, center / _CENTRALITY, center * _CENTRALITY)
 
 
 def _newton_factor(C: np.ndarray, at: Iterate, s: np.ndarray) -> np.ndarray | None:
@@ -192,7 +183,7 @@ def _newton_factor(C: np.ndarray, at: Iterate, s: np.ndarray) -> np.ndarray | No
     H *= at.P @ at.P.T
     H *= 2
     diagonal = H.diagonal() + s / at.t
-    for ridge in (0.0, 1e-14, 1e-12, 1e-10):  # equal features leave a direction to rounding
+    for ridge in (0.0, 1e-14, 1e-12, 1e-10):  # equal features make H singular
         np.fill_diagonal(H, diagonal * (1 + ridge))
         try:
             return linalg.cholesky(H, lower=True, check_finite=False)
@@ -202,7 +193,7 @@ def _newton_factor(C: np.ndarray, at: Iterate, s: np.ndarray) -> np.ndarray | No
 
 
 def _longest(x: np.ndarray, direction: np.ndarray) -> float:
-    """Return the length of the step that keeps x positive, at most 1."""
+    """Return the longest step, at most 1, that keeps x positive."""
     fastest = float(np.max(-direction / x))
     return 1.0 if fastest <= _TO_THE_BOUNDARY else _TO_THE_BOUNDARY / fastest
 
@@ -210,7 +201,7 @@ def _longest(x: np.ndarray, direction: np.ndarray) -> float:
 def _search(
     C: np.ndarray, Y: np.ndarray, at: Iterate, direction: np.ndarray, mu: float, slope: float
 ) -> Iterate | None:
-    """Halve the step until the barrier function falls as it should."""
+    """Halve the step until the barrier function falls enough (Armijo)."""
     length = _longest(at.t, direction)
     start = at.value - mu * np.log(at.t).sum()
     noise = 1e-12 * abs(start)

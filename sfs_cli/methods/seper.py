@@ -1,4 +1,4 @@
-"""SEPER: features by the entropy of the similarities that they give between samples.
+"""SEPER: the entropy of the similarities between samples on one feature.
 
 M. Dash, K. Choi, P. Scheuermann and H. Liu, "Feature selection for clustering - a filter solution",
 ICDM 2002.
@@ -6,30 +6,26 @@ ICDM 2002.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
-from sfs_cli.methods.ranges import unit_range
+from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
+from sfs_cli.methods.shared import unit_range
 
 CHUNK_BYTES = 128 << 10
-"""Differences worked on at a time; a few such arrays stay inside a core's cache."""
+"""Size of a chunk of features; a few such arrays fit in the cache of a core."""
 
 
-class SeperScorer:
+class SeperScorer(Scorer):
     """``-sum_{i != j} S_ij ln S_ij + (1 - S_ij) ln(1 - S_ij)`` of every feature; smaller is better.
 
     ``S_ij = exp(-alpha |f_i - f_j|)`` with alpha such that two samples at the mean distance have
-    similarity 1/2. The entropy is low where samples are either close together or far apart.
+    similarity 1/2. The entropy is low if all samples are either close together or far apart.
     """
 
-    dtype = np.dtype(np.float64)
     larger_is_better = False
 
-    def __init__(self, _context: Context) -> None:
-        self.facts: dict[str, Any] = {}
-        self.warnings: list[str] = []
+    def __init__(self, _problem: Problem) -> None:
+        super().__init__()
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; overwrites it."""
@@ -42,18 +38,7 @@ class SeperScorer:
 
 
 def entropy(values: np.ndarray) -> np.ndarray:
-    """Return the entropy of the similarities between samples, feature by feature.
-
-    Parameters
-    ----------
-    values : ndarray, shape (b, n)
-        Features.
-
-    Returns
-    -------
-    ndarray, shape (b,)
-        In nats, over ordered pairs.
-    """
+    """Return the entropy (b,) in nats of the similarities, over ordered pairs; values (b, n)."""
     n = values.shape[1]
     scaled = values * decay(values)[:, None]
     total = np.zeros(len(values))
@@ -69,23 +54,8 @@ def entropy(values: np.ndarray) -> np.ndarray:
 
 
 def decay(values: np.ndarray) -> np.ndarray:
-    """Return alpha, ln 2 over the mean distance between two samples; 0 where it is zero.
-
-    Parameters
-    ----------
-    values : ndarray, shape (b, n)
-        Features.
-
-    Returns
-    -------
-    ndarray, shape (b,)
-    """
+    """Return alpha (b,), ln 2 over the mean distance of two samples, 0 where it is 0."""
     n = values.shape[1]
     # the k-th smallest value is the larger one in k pairs and the smaller one in n - 1 - k
     mean = np.sort(values, axis=1) @ (2.0 * np.arange(n) - (n - 1)) / max(n * (n - 1) / 2, 1)
     return np.divide(np.log(2), mean, out=np.zeros(len(values)), where=mean > 0)
-
-
-def prepare(context: Context) -> Scorer:
-    """Return the scorer of SEPER."""
-    return SeperScorer(context)

@@ -1,51 +1,70 @@
-"""sSelect: consistency with the graph of all samples and with the labels of some.
+"""sSelect: features that agree with the graph of all samples and with the labels of some.
 
 Z. Zhao and H. Liu, "Semi-supervised feature selection via spectral analysis", SDM 2007; Eq. 2.16
-of the dissertation. Its normalized mutual information is that of L. Yu and H. Liu, "Efficient
-feature selection via analysis of relevance and redundancy", JMLR 5, 2004: the symmetrical
-uncertainty ``2 I(F, y) / (H(F) + H(y))``.
+of the dissertation: ``mix phi(F) + (1 - mix) (1 - NMI(F, y))``. The normalized mutual information
+is that of L. Yu and H. Liu, "Efficient feature selection via analysis of relevance and redundancy",
+JMLR 5, 2004: the symmetrical uncertainty ``2 I(F, y) / (H(F) + H(y))``.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from sfs_cli.errors import InputError, UsageError
-from sfs_cli.methods.attainable import attainable_interval
-from sfs_cli.methods.base import BlockLike, Context, Scorer, Status
-from sfs_cli.methods.information import quantile_means, symmetrical_uncertainty, two_means
-from sfs_cli.methods.spec import SpecScorer
-from sfs_cli.methods.sselect_mix import Terms, choose_mix
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import Span
+from sfs_cli.errors import InputError, NotConvergedError, OutOfMemoryError, UsageError
+from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
+from sfs_cli.graph.laplacian import NormalizedLaplacian
+from sfs_cli.graph.similarity import DenseSimilarity
+from sfs_cli.graph.spectral import DIRECT_LIMIT, leading
+from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
+from sfs_cli.methods.blocks import center
+from sfs_cli.methods.shared import require_variation
+from sfs_cli.methods.spectral import SpecScorer
 
 PHI2 = {"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None}
+MIXES = tuple(step / 10 for step in range(11))
+"""Values of the mix that are compared when none is given."""
+MAX_ITERATIONS = 1000
+_TIE = 1e-12
+"""Cuts whose gains differ by at most this share are equal."""
 
 
-class SSelectScorer:
+class SSelectScorer(Scorer):
     """``mix phi + (1 - mix) (1 - NMI)`` of every feature; smaller is better.
 
     phi is SPEC's phi2 on all samples. It lies between the second smallest and the largest
-    eigenvalue of the normalized Laplacian, and is rescaled from there to [0, 1]. NMI is taken on
-    the labelled samples alone, with the feature cut into as many clusters of values as there are
-    classes.
+    eigenvalue of the normalized Laplacian, and is rescaled from there to [0, 1]. NMI is computed on
+    the labeled samples, with the feature cut into as many clusters of values as there are classes.
     """
 
     larger_is_better = False
 
-    def __init__(self, context: Context, mix: float) -> None:
+    def __init__(self, problem: Problem, mix: float) -> None:
+        super().__init__()
         self.mix = mix
-        self.labelled, self.codes = _labelled(context)
-        self.spec = SpecScorer(replace(context, options=PHI2))
-        self.low, high = attainable_interval(self.spec.laplacian)
+        assert problem.codes is not None
+        assert problem.similarity is not None
+        self.labeled = np.flatnonzero(problem.codes >= 0)
+        classes, self.codes = np.unique(problem.codes[self.labeled], return_inverse=True)
+        if len(classes) < 2:
+            raise InputError(
+                f"sSelect needs labeled samples of at least two classes; the {len(self.labeled):,} "
+                f"of {len(problem.codes):,} samples that have a label are of {len(classes)}",
+                hint="label samples of another class, or use spec, which needs no labels",
+            )
+        self.spec = SpecScorer(replace(problem, options=PHI2))
+        self.low, high = phi2_range(NormalizedLaplacian(problem.similarity))
         self.width = high - self.low
         self.dtype = self.spec.dtype
-        self.facts: dict[str, Any] = {
-            "labelled": len(self.labelled),
+        self.facts = {
+            "labelled": len(self.labeled),
             "phi_range": [self.low, high],
         }
-        self.warnings: list[str] = []
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; may overwrite it."""
@@ -54,7 +73,7 @@ class SSelectScorer:
 
     def terms(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rescaled phi, ``1 - NMI``, and the statuses of a block."""
-        known = block.values[:, self.labelled].astype(np.float64)
+        known = block.values[:, self.labeled].astype(np.float64)
         c = int(self.codes.max()) + 1
         clusters = two_means(known) if c == 2 else quantile_means(known, c)
         disagreement = 1 - symmetrical_uncertainty(clusters, self.codes)
@@ -67,55 +86,253 @@ class SSelectScorer:
         return phi, disagreement, status
 
 
-def _labelled(context: Context) -> tuple[np.ndarray, np.ndarray]:
-    """Return which samples have a label, and their classes from 0 without gaps."""
-    assert context.codes is not None
-    labelled = np.flatnonzero(context.codes >= 0)
-    classes, codes = np.unique(context.codes[labelled], return_inverse=True)
-    if len(classes) < 2:
-        raise InputError(
-            f"sSelect needs labelled samples of at least two classes, and the {len(labelled):,} "
-            f"of {len(context.codes):,} samples that have a label are of {len(classes)}",
-            hint="label some samples of another class, or take spec, which needs no labels",
-        )
-    return labelled, codes
-
-
-def prepare(context: Context) -> Scorer:
+def prepare(problem: Problem) -> Scorer:
     """Return the scorer of sSelect.
 
-    Without the option ``mix`` it is chosen first, which takes a pass over the matrix and a few
-    hundred features more.
+    Without the option ``lambda_`` the mix is chosen first, which takes a pass over the matrix and
+    reads a few hundred features again.
 
     Parameters
     ----------
-    context : Context
-        With the similarity, the labels (-1 where there is none), and the options ``mix`` and
-        ``select``; with the engine where ``mix`` is None.
+    problem : Problem
+        With the similarity, the labels (-1 where there is none), and the options ``lambda_`` (the
+        mix, 0 to 1) and ``select``.
 
     Raises
     ------
     InputError
-        When the labelled samples are not of two classes or more.
+        If the labeled samples are not of two classes or more.
     UsageError
-        When ``lambda`` is not from 0 to 1.
+        If ``lambda_`` is not between 0 and 1.
     """
-    mix = context.options["lambda_"]
+    mix = problem.options["lambda_"]
     if mix is not None and not 0 <= mix <= 1:
         raise UsageError(
-            f"--lambda {mix:g} is not a number from 0 to 1", hint="give one, such as 0.5"
+            f"--lambda {mix:g} is not a number from 0 to 1",
+            hint="give a number such as 0.5",
+            option="lambda_",
         )
-    scorer = SSelectScorer(context, mix if mix is not None else 0.5)
+    scorer = SSelectScorer(problem, mix if mix is not None else 0.5)
     if mix is None:
-        found = choose_mix(_all_terms(scorer, context), context)
-        scorer.mix = found.mix
-        scorer.facts["cut_values"] = found.cuts
+        n = problem.n_samples
+        if 6 * 8 * n * n > problem.memory:
+            raise OutOfMemoryError(
+                f"choosing the mix needs graphs of all {n:,} samples, which do not fit in memory",
+                hint="give --lambda, or allow more with --memory",
+                option=("lambda_", "memory"),
+            )
+        scorer.mix, cuts = choose_mix(scorer, problem.engine, int(problem.options["select"]))
+        scorer.facts["cut_values"] = {f"{tried:g}": cut for tried, cut in zip(MIXES, cuts)}
     scorer.facts["mix"] = scorer.mix
     return scorer
 
 
-def _all_terms(scorer: SSelectScorer, context: Context) -> Terms:
-    assert context.engine is not None
-    parts = [part for _, part in context.engine.run(scorer.terms, scorer.dtype)]
-    phi, disagreement, status = (np.concatenate(column) for column in zip(*parts))
-    return Terms(phi, disagreement, status == Status.OK)
+def choose_mix(scorer: SSelectScorer, engine: Engine, count: int) -> tuple[float, list[float]]:
+    """Choose the mix by footnote 17 of the dissertation.
+
+    Select features with each of `MIXES`, and compute the cut value of the samples on these features
+    only. The mix with the smallest cut value is chosen; of equal ones the smallest.
+
+    Parameters
+    ----------
+    scorer : SSelectScorer
+        Computes both terms.
+    engine : Engine
+        Makes a pass for them, and reads the selected features.
+    count : int
+        Number of features to select.
+
+    Returns
+    -------
+    mix : float
+    cuts : list of float
+        The cut value of each of `MIXES`.
+
+    Raises
+    ------
+    InputError
+        If no feature can be scored, or over half of the pairs of samples are equal.
+    """
+    phi, disagreement, status = engine.columns(scorer.terms, scorer.dtype, kind="score")
+    require_variation(status == Status.OK)
+    usable = np.flatnonzero(status == Status.OK)
+    known: dict[bytes, float] = {}  # several mixes often select the same features
+    cuts = []
+    for mix in MIXES:
+        score = mix * phi[usable] + (1 - mix) * disagreement[usable]
+        chosen = np.sort(usable[np.argsort(score, kind="stable")[:count]])
+        key = chosen.tobytes()
+        if key not in known:
+            rows = np.empty((len(chosen), engine.source.n_samples))
+            for row, i in zip(rows, chosen):
+                block = engine.source.read(Span(int(i), int(i) + 1), np.dtype(np.float64))
+                row[:] = center(block).values[0]
+            engine.count(len(chosen))
+            known[key] = cut_value(rows)
+        cuts.append(known[key])
+    return MIXES[int(np.argmin(cuts))], cuts
+
+
+def cut_value(features: np.ndarray) -> float:
+    """Return the second smallest eigenvalue of the normalized Laplacian of a Gaussian graph.
+
+    Parameters
+    ----------
+    features : ndarray, shape (s, n)
+        Centered features. The bandwidth is the median distance between samples on them.
+
+    Raises
+    ------
+    InputError
+        If over half of the pairs of samples are equal in all these features.
+    """
+    d2 = squared_distances(features.T @ features)
+    S = rbf(d2, median_bandwidth(d2))
+    return float(leading(NormalizedLaplacian(DenseSimilarity(S)), 2).values[1])
+
+
+def two_means(values: np.ndarray) -> np.ndarray:
+    """Cut each feature in two so that the sum of squares within both parts is smallest.
+
+    All cuts of the sorted values are compared; of equal ones the lowest is taken. Values that are
+    all equal form one cluster.
+
+    Parameters
+    ----------
+    values : ndarray, shape (b, n)
+        Features.
+
+    Returns
+    -------
+    ndarray of int, shape (b, n)
+        0 below the cut, 1 above it.
+    """
+    n = values.shape[1]
+    centered = values - values.mean(axis=1, keepdims=True)
+    ordered = np.sort(centered, axis=1)
+    below = np.arange(1, n)
+    sums = np.cumsum(ordered, axis=1)[:, :-1]
+    gain = sums * sums * (1 / below + 1 / (n - below))
+    gain[ordered[:, 1:] <= ordered[:, :-1]] = -1
+    best = gain.max(axis=1, keepdims=True, initial=-1)
+    cut = np.argmax(gain >= best - _TIE * np.abs(best), axis=1)
+    return (centered > np.take_along_axis(ordered, cut[:, None], axis=1)).astype(np.int64)
+
+
+def quantile_means(values: np.ndarray, k: int) -> np.ndarray:
+    """Cluster the values of each feature by k-means, started from quantiles.
+
+    The centers start at the quantiles (j + 1/2) / k, and Lloyd's iterations run until no value
+    changes its cluster. A value in the middle of two centers belongs to the lower one; a cluster
+    that loses all its values keeps its center.
+
+    Parameters
+    ----------
+    values : ndarray, shape (b, n)
+        Features.
+    k : int
+        Number of clusters.
+
+    Returns
+    -------
+    ndarray of int, shape (b, n)
+        0..k-1, ascending with the values.
+    """
+    centered = values - values.mean(axis=1, keepdims=True)
+    ordered = np.sort(centered, axis=1)
+    sums = np.pad(np.cumsum(ordered, axis=1), ((0, 0), (1, 0)))
+    centers = np.quantile(ordered, (np.arange(k) + 0.5) / k, axis=1).T.copy()
+    ends = _ends(ordered, centers)
+    moving = np.arange(len(values))
+    for _ in range(MAX_ITERATIONS):
+        before = ends[moving]
+        counts = np.diff(before, axis=1)
+        parts = np.diff(np.take_along_axis(sums[moving], before, axis=1), axis=1)
+        np.divide(parts, counts, out=parts, where=counts > 0)
+        centers[moving] = np.where(counts > 0, parts, centers[moving])
+        ends[moving] = _ends(ordered[moving], centers[moving])
+        moving = moving[(ends[moving] != before).any(axis=1)]
+        if not len(moving):
+            break
+    bounds = (centers[:, 1:] + centers[:, :-1]) / 2
+    return (centered[:, :, None] > bounds[:, None, :]).sum(axis=2)
+
+
+def _ends(ordered: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Return the borders of the clusters among the sorted values, shape (b, k + 1)."""
+    bounds = (centers[:, 1:] + centers[:, :-1]) / 2
+    b, n = ordered.shape
+    ends = np.empty((b, centers.shape[1] + 1), np.int64)
+    ends[:, 0], ends[:, -1] = 0, n
+    ends[:, 1:-1] = (ordered[:, :, None] <= bounds[:, None, :]).sum(axis=1)
+    return ends
+
+
+def symmetrical_uncertainty(clusters: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return ``2 I(F, y) / (H(F) + H(y))`` of discrete features and the classes.
+
+    Parameters
+    ----------
+    clusters : ndarray of int, shape (b, n)
+        Features with values 0, 1, ...
+    codes : ndarray of int, shape (n,)
+        Class of each sample, 0, 1, ...; at least two classes.
+
+    Returns
+    -------
+    ndarray, shape (b,)
+        From 0 to 1.
+    """
+    from scipy.special import entr
+
+    n = len(codes)
+    members = np.eye(int(codes.max()) + 1)[codes]
+    values = range(int(clusters.max()) + 1)
+    counts = np.stack([(clusters == value) @ members for value in values], axis=1)
+    joint = entr(counts.reshape(len(clusters), -1) / n).sum(axis=1)
+    of_feature = entr(counts.sum(axis=2) / n).sum(axis=1)
+    of_class = entr(members.mean(axis=0)[None]).sum(axis=1)
+    shared = np.maximum(of_feature + of_class - joint, 0)
+    return np.minimum(2 * shared / (of_feature + of_class), 1)
+
+
+def phi2_range(laplacian: NormalizedLaplacian) -> tuple[float, float]:
+    """Return the range of phi2: the second smallest and the largest eigenvalue of N.
+
+    Parameters
+    ----------
+    laplacian : NormalizedLaplacian
+        n x n, n at least 2.
+
+    Raises
+    ------
+    NotConvergedError
+        When Lanczos iterations do not find them.
+    """
+    n = laplacian.n
+    if n > DIRECT_LIMIT:
+        return float(leading(laplacian, 2).values[1]), _largest_eigenvalue(laplacian)
+    matrix = laplacian.smooth_matrix()
+    # moves the trivial eigenvector, at 0 here, away from the others, which are at 1 - lambda
+    matrix += 4 * linalg.norm(matrix, np.inf) * np.outer(laplacian.trivial, laplacian.trivial)
+    values = 1 - linalg.eigvalsh(matrix, overwrite_a=True)[: n - 1]
+    return float(values[-1]), float(values[0])
+
+
+def _largest_eigenvalue(laplacian: NormalizedLaplacian) -> float:
+    def multiply(vector: np.ndarray) -> np.ndarray:
+        row = vector.reshape(1, -1)
+        # moves the trivial eigenvector to 0, below the largest of the others
+        return (laplacian.apply(row) - (row @ laplacian.trivial) * laplacian.trivial).ravel()
+
+    n = laplacian.n
+    operator = LinearOperator((n, n), matvec=multiply, dtype=np.float64)
+    start = np.cos(np.arange(1, n + 1, dtype=np.float64))
+    try:
+        found = eigsh(operator, 1, v0=start, which="LA", tol=1e-12, return_eigenvectors=False)
+    except ArpackNoConvergence:
+        raise NotConvergedError(
+            "the largest eigenvalue of the sample graph was not found",
+            hint="use another similarity",
+        ) from None
+    return float(found[0])

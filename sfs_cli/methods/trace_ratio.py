@@ -6,20 +6,16 @@ AAAI 2008; Section 3.5 of the dissertation (Eq. 3.19-3.21).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian
-from sfs_cli.methods.base import BlockLike, Context, Solution, Status
-from sfs_cli.methods.centering import center
-from sfs_cli.methods.fisher import FisherScorer
-
-Scatter = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""Per feature: b and w in the units of the centred values, their scale, and the status."""
+from sfs_cli.methods.base import Problem, Solution, Status
+from sfs_cli.methods.blocks import center
+from sfs_cli.methods.classical import ClassScatter
 
 
 class Optimum(NamedTuple):
@@ -43,9 +39,9 @@ class Optimum(NamedTuple):
 def maximize_ratio(b: np.ndarray, w: np.ndarray, select: int) -> Optimum:
     """Maximize ``sum_I b / sum_I w`` over all sets I of `select` features.
 
-    From the set of the largest ``b / w`` on, the ratio of the set is taken as lambda and the set
-    as the largest ``b - lambda w`` in turn (Newton's method on a convex piecewise linear
-    function). The ratio grows until the set is optimal among all, after finitely many steps.
+    The first set has the largest ``b / w``. Then, in turn, lambda is the ratio of the set, and the
+    set has the largest ``b - lambda w`` (Newton's method on a convex piecewise linear function).
+    The ratio grows until no other set has a larger one, after finitely many steps.
 
     Parameters
     ----------
@@ -61,10 +57,11 @@ def maximize_ratio(b: np.ndarray, w: np.ndarray, select: int) -> Optimum:
         score = b - ratios[-1] * w
         order = np.argsort(-score, kind="stable")
         ratio = _ratio(b, w, order[:select])
+        # only a gain above the rounding of the sums counts, or two equal sets alternate for ever
         if ratio <= ratios[-1] * (1 + 4 * select * np.finfo(np.float64).eps):
             return Optimum(order, score, ratios)
         ratios.append(ratio)
-    # enough features have no w at all: they come first, and the others as lambda grows
+    # enough features have w = 0: they come first, then the others as lambda grows
     return Optimum(np.lexsort((-b, w)), np.where(w == 0, b, -np.inf), ratios)
 
 
@@ -73,49 +70,26 @@ def _ratio(b: np.ndarray, w: np.ndarray, chosen: np.ndarray) -> float:
     return float(b[chosen].sum()) / below if below > 0 else np.inf
 
 
-@dataclass(frozen=True)
-class _Fisher:
-    """Scatter between and within classes (Eq. 3.12)."""
+class GraphScatter:
+    """Scatter around the D-weighted mean, and along the edges of a sample graph.
 
-    scorer: FisherScorer
+    ``L_b = D - D 1 1' D / 1'D1`` and ``L_w = D - S``.
+    """
 
-    def __call__(self, block: BlockLike) -> Scatter:
-        return self.scorer.scatter(block)
+    def __init__(self, laplacian: NormalizedLaplacian) -> None:
+        self.laplacian = laplacian
 
-
-@dataclass(frozen=True)
-class _Laplacian:
-    """``L_w = D - S`` and ``L_b = D - D 1 1' D / 1'D1``, the scatter around the D-weighted mean."""
-
-    laplacian: NormalizedLaplacian
-
-    def __call__(self, block: BlockLike) -> Scatter:
-        centred = center(block, self.laplacian.degrees)
-        G = centred.values
-        G *= self.laplacian.root
-        square = np.vecdot(G, G)
-        within = self.laplacian.form(G, 1)
+    def __call__(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the total, between and within scatter of centered rows (b, n); overwrites them."""
+        F *= self.laplacian.root
+        square = np.vecdot(F, F)
+        within = self.laplacian.form(F, 1)
         rounding = 4 * self.laplacian.n * np.finfo(np.float64).eps * square
         within[np.abs(within) <= rounding] = 0
-        return square, within, centred.scale, centred.status(square, self.laplacian.volume)
+        return square, square, within
 
 
-def _variant(context: Context) -> Callable[[BlockLike], Scatter]:
-    if context.options["variant"] == "laplacian":
-        assert context.similarity is not None
-        return _Laplacian(NormalizedLaplacian(context.similarity))
-    assert context.codes is not None
-    sizes = np.unique(context.codes, return_counts=True)[1]
-    if len(sizes) < 2 or sizes.max() < 2:
-        raise InputError(
-            "the trace ratio needs two classes or more, and two samples in one of them; there "
-            f"are {len(sizes):,} classes of {len(context.codes):,} samples",
-            hint="check which column holds the labels, or take --variant laplacian",
-        )
-    return _Fisher(FisherScorer(context))
-
-
-def solve(context: Context) -> Solution:
+def solve(problem: Problem) -> Solution:
     """Find the features of the largest trace ratio; one pass over the matrix.
 
     Raises
@@ -124,37 +98,46 @@ def solve(context: Context) -> Solution:
         When there are too few classes, or the similarity has negative entries that make a
         within-scatter negative.
     """
-    assert context.engine is not None
-    m = context.engine.source.n_features
-    b, w, status = np.zeros(m), np.zeros(m), np.empty(m, np.int8)
-    for span, found in context.engine.run(_variant(context), np.dtype(np.float64)):
-        here = slice(span.lo, span.hi)
-        with np.errstate(over="ignore"):
-            b[here], w[here] = found[0] * found[2] ** 2, found[1] * found[2] ** 2
-        status[here] = found[3]
+    scatter: GraphScatter | ClassScatter
+    weights = None
+    if problem.options["variant"] == "laplacian":
+        assert problem.similarity is not None
+        scatter = GraphScatter(NormalizedLaplacian(problem.similarity))
+        weights = problem.similarity.degrees
+    else:
+        assert problem.codes is not None
+        sizes = np.unique(problem.codes, return_counts=True)[1]
+        if len(sizes) < 2 or sizes.max() < 2:
+            raise InputError(
+                "the trace ratio needs two classes or more, and two samples in one of them; there "
+                f"are {len(sizes):,} classes of {len(problem.codes):,} samples",
+                hint="check which column holds the labels, or use --variant laplacian",
+            )
+        scatter = ClassScatter(problem.codes)
+
+    def measure(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        centered = center(block, weights)
+        square, between, within = scatter(centered.values)
+        with np.errstate(over="ignore"):  # refused below
+            units = centered.scale**2
+            return between * units, within * units, centered.status(square)
+
+    blocks = [found for _, found in problem.engine.run(measure, np.dtype(np.float64))]
+    b, w, status = map(np.concatenate, zip(*blocks))
     usable = np.flatnonzero(status == Status.OK)
-    _check(b[usable], w[usable])
-    return _solution(context, b[usable], w[usable], usable, status)
-
-
-def _check(b: np.ndarray, w: np.ndarray) -> None:
+    b, w = b[usable], w[usable]
     if (w < 0).any():
         raise InputError(
             f"{int((w < 0).sum()):,} features have a negative scatter within the sample graph, so "
             "the trace ratio has no maximum",
-            hint="take a similarity without negative entries, such as rbf or knn",
+            hint="use a similarity without negative entries, such as rbf or knn",
         )
     if not np.isfinite(b).all() or not (b + w > 0).all():
         raise InputError(
             "the squares of some features are beyond the range of float64",
             hint="bring the features to one scale, for example with --transform zscore",
         )
-
-
-def _solution(
-    context: Context, b: np.ndarray, w: np.ndarray, usable: np.ndarray, status: np.ndarray
-) -> Solution:
-    select = int(context.options["select"])
+    select = int(problem.options["select"])
     score = np.full(len(status), np.nan)
     if not len(usable):
         return Solution(score, status, stop="no feature varies")
@@ -163,7 +146,9 @@ def _solution(
     score[usable] = best.score
     warnings = []
     if select > taken:
-        warnings.append(f"{select:,} features were asked for and only {taken:,} vary: all are in")
+        warnings.append(
+            f"{select:,} features were asked for, but only {taken:,} vary: all of them are selected"
+        )
     return Solution(
         score,
         status,

@@ -1,1 +1,1 @@
-"""The result table: order, ranks and columns."""
+"""The ranking table, aggregation of rankings, their agreement and their elbow."""

@@ -1,27 +1,33 @@
-"""Rank aggregation: several rankings of the same features made one (Eq. 5.8).
+"""Rank aggregation: one ranking of several rankings of the same features (Eq. 5.8).
 
-A list may be partial. Where a way to aggregate needs a rank of every feature in every list, the
-features that a list leaves out share the mean of the ranks it has left over: a list that ranks
-s of N features gives each of the others (s + 1 + N) / 2. So every list hands out the same sum of
-ranks, and a feature that a short list leaves out loses no more than its place among the rest is
-worth.
+A list may be partial. Mean, median and geometric mean need a rank of every feature in every list:
+the features that a list omits share the mean of its remaining ranks. A list that ranks s of N
+features gives each of the others (s + 1 + N) / 2. So all lists have the same sum of ranks, and a
+short list does not punish the features it omits beyond that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfs_cli.ranking.hows import HOWS, check_list_weights
-from sfs_cli.ranking.markov import mc4
-from sfs_cli.ranking.rra import robust_rank_aggregation
+from sfs_cli.errors import InputError
+from sfs_cli.ranking.aggregations import AGGREGATIONS, check_list_weights
 
 DIGITS = 12
-"""Significant digits that are kept of means, so that rounding tells no equals apart."""
+"""Significant digits of means that are kept, so that rounding does not separate equal features."""
 HALF = 1e-12
-"""How far from one half a share of weights still counts as one half."""
+"""A share of weights this close to one half is one half."""
+MC4_LIMIT = 30_000
+"""Largest number of features of MC4: it takes m^2 / 8 bytes (112 MB), and its time grows as m^2."""
+TELEPORT = 0.05
+"""Probability that MC4 jumps to any feature; without jumps it may stay among a few of them."""
+TOLERANCE = 1e-12
+"""MC4 has converged when no probability changes by more than this share in a sweep."""
+MAJORITY = 1e-9
+"""A majority exceeds half of the weights by at least this share of all weights."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +39,10 @@ class Aggregate:
     score : ndarray, shape (m,)
         NaN for a feature that no list ranks.
     larger_is_better : bool
-        Direction.
+        Direction of the scores.
     extra : dict of ndarray, shape (m,)
-        ``p_value`` and ``q_value`` of ``rra``; ``n_lists``, how many lists rank the feature.
+        ``n_lists``, the number of lists that rank the feature; ``p_value`` and ``q_value`` of
+        ``rra``.
     """
 
     score: np.ndarray
@@ -51,15 +58,15 @@ def aggregate(
     Parameters
     ----------
     how : {"borda", "median", "geometric", "rra", "mc4"}
-        A key of `HOWS`.
+        A key of `AGGREGATIONS`.
     ranks : ndarray, shape (m, L)
-        Rank of each feature in each list, as `midranks` gives it: 1 is best, ties share their mean
+        Rank of each feature in each list, as from `midranks`: 1 is best, ties share their mean
         rank, NaN where the list does not rank the feature.
     weights : ndarray, shape (L,), optional
-        Of the lists; 1 each by default. A list of weight 0 takes no part.
+        Weights of the lists, 1 by default. A list of weight 0 is ignored.
     total : int, optional
-        N, the number of features the lists were drawn from, where they are the best of longer
-        ones; by default the number that some list ranks.
+        N, the number of features that the lists were drawn from, if they are the best of longer
+        lists. By default the number of features that some list ranks.
 
     Returns
     -------
@@ -69,9 +76,9 @@ def aggregate(
     Raises
     ------
     UsageError
-        For weights that cannot be used.
+        For invalid weights.
     InputError
-        For more features than `mc4` takes.
+        If there are too many features for `mc4`.
     """
     weights = np.ones(ranks.shape[1]) if weights is None else np.asarray(weights, np.float64)
     check_list_weights(how, weights.tolist(), "weights of the lists")
@@ -79,10 +86,12 @@ def aggregate(
     n_lists = np.count_nonzero(~np.isnan(ranks), axis=1)
     used = n_lists > 0
     total = int(np.count_nonzero(used)) if total is None else total
-    columns = _WAYS[how](ranks[used], weights, total)
-    spread = {name: _spread(column, used) for name, column in columns.items()}
-    score = spread.pop("score")
-    return Aggregate(score, HOWS[how].larger_is_better, spread | {"n_lists": n_lists})
+    columns: dict[str, np.ndarray] = {}
+    for name, values in _FUNCTIONS[how](ranks[used], weights, total).items():
+        columns[name] = np.full(len(used), np.nan)
+        columns[name][used] = values
+    score = columns.pop("score")
+    return Aggregate(score, AGGREGATIONS[how].larger_is_better, columns | {"n_lists": n_lists})
 
 
 def midranks(values: np.ndarray, *, larger_is_better: bool) -> np.ndarray:
@@ -94,19 +103,14 @@ def midranks(values: np.ndarray, *, larger_is_better: bool) -> np.ndarray:
 
 
 def best_of(ranks: np.ndarray, top: int) -> np.ndarray:
-    """Leave each list its `top` best features, and those that tie with the last of them.
+    """Keep the `top` best features of each list and those tied with the last; the others are NaN.
 
     Parameters
     ----------
     ranks : ndarray, shape (m, L)
         As in `aggregate`.
     top : int
-        How many.
-
-    Returns
-    -------
-    ndarray, shape (m, L)
-        NaN for the others.
+        Number of features to keep.
     """
     from scipy.stats import rankdata
 
@@ -115,7 +119,7 @@ def best_of(ranks: np.ndarray, top: int) -> np.ndarray:
 
 
 def completed(ranks: np.ndarray, total: int) -> np.ndarray:
-    """Give features that a list leaves out the mean of the ranks it has left over.
+    """Give the features that a list omits the mean of its remaining ranks; shape (m, L), no NaN.
 
     Parameters
     ----------
@@ -123,11 +127,6 @@ def completed(ranks: np.ndarray, total: int) -> np.ndarray:
         As in `aggregate`.
     total : int
         N.
-
-    Returns
-    -------
-    ndarray, shape (m, L)
-        Without NaN.
     """
     sizes = np.count_nonzero(~np.isnan(ranks), axis=0)
     return np.where(np.isnan(ranks), (sizes + 1 + total) / 2, ranks)
@@ -143,7 +142,7 @@ def _geometric(ranks: np.ndarray, weights: np.ndarray, total: int) -> dict[str, 
 
 
 def _median(ranks: np.ndarray, weights: np.ndarray, total: int) -> dict[str, np.ndarray]:
-    """Return the weighted median; where weights part in two equal halves, the mean of both ends."""
+    """Return the weighted median; the mean of both candidates if each side has half the weight."""
     ranks = completed(ranks, total)
     order = np.argsort(ranks, axis=1, kind="stable")
     ascending = np.take_along_axis(ranks, order, axis=1)
@@ -155,7 +154,31 @@ def _median(ranks: np.ndarray, weights: np.ndarray, total: int) -> dict[str, np.
 
 
 def _rra(ranks: np.ndarray, _weights: np.ndarray, total: int) -> dict[str, np.ndarray]:
-    return robust_rank_aggregation(ranks, total)
+    """Robust rank aggregation (Kolde, Laur, Adler and Vilo 2012, Bioinformatics 28, 573-580).
+
+    Normalized ranks r = rank / N, sorted, are compared with the order statistics of L independent
+    uniform numbers. beta_k is the probability that the k-th smallest is at most r_(k), a beta
+    distribution with parameters k and L - k + 1, and rho = min_k beta_k. The p-value is the bound
+    of the paper, min(1, L rho), which corrects for the L comparisons. A feature that a list omits
+    has r = 1 there.
+
+    Returns
+    -------
+    dict of ndarray, shape (m,)
+        ``score`` (rho), ``p_value`` and ``q_value`` (Benjamini and Hochberg, over all N features:
+        those that no list ranks have p = 1).
+    """
+    from scipy.special import betainc
+    from scipy.stats import false_discovery_control
+
+    n_lists = ranks.shape[1]
+    r = np.sort(np.where(np.isnan(ranks), 1.0, ranks / total), axis=1)
+    k = np.arange(1, n_lists + 1)
+    rho = betainc(k, n_lists - k + 1, r).min(axis=1)
+    p_value = np.minimum(1.0, n_lists * rho)
+    everyone = np.concatenate([p_value, np.ones(total - len(ranks))])
+    q_value = false_discovery_control(everyone)[: len(ranks)]
+    return {"score": rho, "p_value": p_value, "q_value": q_value}
 
 
 def _mc4(ranks: np.ndarray, weights: np.ndarray, total: int) -> dict[str, np.ndarray]:
@@ -165,7 +188,7 @@ def _mc4(ranks: np.ndarray, weights: np.ndarray, total: int) -> dict[str, np.nda
     return {"score": rounded(score, DIGITS - 3)}
 
 
-_WAYS: dict[str, Callable[[np.ndarray, np.ndarray, int], dict[str, np.ndarray]]] = {
+_FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray, int], dict[str, np.ndarray]]] = {
     "borda": _borda,
     "median": _median,
     "geometric": _geometric,
@@ -175,14 +198,117 @@ _WAYS: dict[str, Callable[[np.ndarray, np.ndarray, int], dict[str, np.ndarray]]]
 
 
 def rounded(values: np.ndarray, digits: int) -> np.ndarray:
-    """Round positive numbers to so many significant digits."""
+    """Round positive numbers to significant digits."""
     size = np.floor(np.log10(values))
     scale = 10.0 ** (digits - 1 - size)
     return np.round(values * scale) / scale
 
 
-def _spread(column: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """Give features that no list ranks a NaN."""
-    spread = np.full(len(used), np.nan)
-    spread[used] = column
-    return spread
+def mc4(
+    ranks: np.ndarray,
+    weights: np.ndarray,
+    *,
+    limit: int = MC4_LIMIT,
+    block: int = 256,
+    panel: int = 32,
+) -> np.ndarray:
+    """Return the stationary distribution of the Markov chain MC4.
+
+    From feature P the chain chooses one of the m features at random, Q, and moves to it if the
+    lists that rank Q before P have more than half of the weight of the lists that rank both;
+    otherwise it stays. With probability `TELEPORT` it jumps to any feature. (C. Dwork, R. Kumar,
+    M. Naor and D. Sivakumar, WWW10, 2001.)
+
+    The distribution solves a linear system, by block Gauss-Seidel in a few sweeps. Power iteration
+    would be slow, because the chain rarely leaves the best features of lists that agree. Sweeps go
+    from worst to best, so lists that agree completely take one.
+
+    Parameters
+    ----------
+    ranks : ndarray, shape (m, L)
+        1 is best, NaN where a list does not rank the feature; rows about from worst to best.
+    weights : ndarray, shape (L,)
+        Positive.
+    limit : int
+        Largest number of features.
+    block, panel : int
+        Features per block of the linear system, and of the comparison of all pairs.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+        Probabilities, which sum to 1.
+
+    Raises
+    ------
+    InputError
+        If there are more than `limit` features.
+    """
+    m = len(ranks)
+    if m > limit:
+        raise InputError(
+            f"mc4 compares all pairs of features and takes at most {limit:,} features, not {m:,}",
+            hint="keep the best of each list with --top, or use borda, geometric or rra",
+            option=("how", "top"),
+        )
+    if m == 0:
+        return np.empty(0)
+    beats, better = _who_beats_whom(ranks.astype(np.float32), weights, panel)
+    step = (1 - TELEPORT) / m
+    leave = TELEPORT + step * better  # the probability of not staying
+    p = np.full(m, 1 / m)
+    change = 1.0
+    while change > TOLERANCE:
+        change = 0.0
+        for lo, hi in _blocks(m, block):
+            new = _solve_block(beats[lo:hi], p, leave[lo:hi], step, lo)
+            change = max(change, float(np.max(np.abs(new - p[lo:hi]) / new)))
+            p[lo:hi] = new
+    return p / p.sum()
+
+
+def _solve_block(
+    packed: np.ndarray, p: np.ndarray, leave: np.ndarray, step: float, lo: int
+) -> np.ndarray:
+    """Solve the balance equations of a block for its own probabilities, with the others fixed."""
+    m, hi = len(p), lo + len(leave)
+    beats = np.unpackbits(packed, axis=1, count=m).astype(np.float64)
+    own = beats[:, lo:hi]
+    inflow = beats @ p - own @ p[lo:hi]
+    return np.linalg.solve(np.diag(leave) - step * own, step * inflow + TELEPORT / m)
+
+
+def _who_beats_whom(
+    ranks: np.ndarray, weights: np.ndarray, panel: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compare all pairs.
+
+    Returns
+    -------
+    beats : ndarray of uint8, shape (m, ceil(m / 8))
+        Bit P of row Q: whether a majority prefers Q to P.
+    better : ndarray of int, shape (m,)
+        Number of features that beat each.
+    """
+    m = len(ranks)
+    present = (~np.isnan(ranks)).astype(np.float32)
+    groups = [(w, ranks.T[weights == w]) for w in np.unique(weights)]
+    beats = np.empty((m, (m + 7) // 8), np.uint8)
+    better = np.zeros(m, np.int64)
+    least = MAJORITY * weights.sum()
+    for lo, hi in _blocks(m, panel):
+        # twice the weight for, minus the weight of all lists that rank both
+        margin = (present[lo:hi] * -weights) @ present.T
+        for weight, lists in groups:
+            votes = np.zeros((hi - lo, m), np.uint16)
+            for column in lists:
+                votes += column[lo:hi, None] < column
+            margin += 2 * weight * votes
+        won = margin > least
+        better += np.count_nonzero(won, axis=0)
+        beats[lo:hi] = np.packbits(won, axis=1)
+    return beats, better
+
+
+def _blocks(m: int, size: int) -> Iterator[tuple[int, int]]:
+    return ((lo, min(lo + size, m)) for lo in range(0, m, size))

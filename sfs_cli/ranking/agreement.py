@@ -1,4 +1,4 @@
-"""How far rankings agree."""
+"""How much rankings agree."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 
 TOPS = (10, 50, 100)
-"""Sizes of the short lists whose overlap is told."""
+"""Lengths of the short lists whose overlap is reported."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far each list agrees with each other.
+    """How much each pair of lists agrees.
 
     Attributes
     ----------
     kendall, spearman : ndarray, shape (L, L)
         Kendall's tau-b and Spearman's rank correlation over the features that both lists rank;
-        NaN where those are fewer than two, or all tie in one of the lists.
+        NaN if these are fewer than two, or all tie in one of the lists.
     common : ndarray of int, shape (L, L)
-        Features that both rank.
+        Number of features that both rank.
     overlap : dict of int to ndarray, shape (L, L)
-        k -> share of the best k that two lists have in common; k only where both rank k and more,
-        else NaN.
+        k -> share of the best k that two lists have in common; NaN if one ranks fewer than k.
     """
 
     kendall: np.ndarray
@@ -33,7 +32,7 @@ class Agreement:
     overlap: dict[int, np.ndarray]
 
     def mean(self, matrix: np.ndarray) -> float:
-        """Return the mean over pairs of lists, NaN where no pair has a number."""
+        """Return the mean over pairs of lists that have a number; NaN if none has."""
         pairs = matrix[np.triu_indices(len(matrix), 1)]
         known = pairs[~np.isnan(pairs)]
         return float(known.mean()) if len(known) else float("nan")
@@ -47,7 +46,7 @@ def agreement(ranks: np.ndarray, tops: Sequence[int] = TOPS) -> Agreement:
     ranks : ndarray, shape (m, L)
         1 is best, ties as midranks, NaN where a list does not rank the feature.
     tops : sequence of int
-        Sizes of short lists.
+        Lengths of short lists.
     """
     n_lists = ranks.shape[1]
     kendall, spearman = np.eye(n_lists), np.eye(n_lists)
@@ -69,7 +68,7 @@ def agreement(ranks: np.ndarray, tops: Sequence[int] = TOPS) -> Agreement:
 def correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
     """Return Kendall's tau-b and Spearman's rho of two lists of ranks without NaN.
 
-    NaN where there are fewer than two features, or all tie in one of the lists.
+    NaN if there are fewer than two features, or all tie in one of the lists.
     """
     from scipy.stats import kendalltau
 
@@ -79,16 +78,9 @@ def correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
 
 
 def top_overlap(a: np.ndarray, b: np.ndarray, k: int) -> float:
-    """Return the share of the best `k` features that two lists have in common.
+    """Return the share of the best `k` features that two lists of ranks (m,) have in common.
 
-    Ties at the end of the short lists are cut by position. NaN where a list ranks fewer than `k`.
-
-    Parameters
-    ----------
-    a, b : ndarray, shape (m,)
-        Ranks, NaN where a list does not rank the feature.
-    k : int
-        Length of the short lists.
+    Ties at the end of the short lists are cut by position. NaN if a list ranks fewer than `k`.
     """
     if min(np.count_nonzero(~np.isnan(a)), np.count_nonzero(~np.isnan(b))) < k:
         return float("nan")
@@ -97,21 +89,21 @@ def top_overlap(a: np.ndarray, b: np.ndarray, k: int) -> float:
 
 
 def compare_rankings(a: np.ndarray, b: np.ndarray, top: int = 100) -> tuple[float, float]:
-    """Tell how much one ranking changed another.
+    """Measure how much two rankings differ.
 
     Parameters
     ----------
     a, b : ndarray, shape (m,)
         Rank of each feature, NaN where it has none.
     top : int
-        Length of the short lists; all of the shorter ranking where that has fewer.
+        Length of the short lists, or that of the shorter ranking if it is less.
 
     Returns
     -------
     spearman : float
         Rank correlation over the features that both rank.
     overlap : float
-        Share of the best `top` that both have.
+        Share of the best `top` that both have in common.
     """
     both = ~(np.isnan(a) | np.isnan(b))
     known = min(int(np.count_nonzero(~np.isnan(a))), int(np.count_nonzero(~np.isnan(b))), top)
@@ -120,7 +112,7 @@ def compare_rankings(a: np.ndarray, b: np.ndarray, top: int = 100) -> tuple[floa
 
 
 def _spearman(a: np.ndarray, b: np.ndarray) -> float:
-    # by hand: importing scipy.stats takes longer than ranking a usual matrix does
+    # not from scipy.stats, whose import takes longer than ranking a typical matrix
     if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan")
     return float(np.corrcoef(_midranks(a), _midranks(b))[0, 1])

@@ -1,11 +1,11 @@
-"""Where a curve of sorted scores bends: a natural place to cut a ranking."""
+"""The elbow of a curve of sorted scores: a natural place to cut a ranking."""
 
 from __future__ import annotations
 
 import numpy as np
 
-# A curve whose distance to its chord is below this share of its height counts as straight.
 STRAIGHT = 1e-9
+"""A curve is straight if its distance to the chord is at most this share of its height."""
 CHUNK = 1 << 20
 
 
@@ -16,8 +16,8 @@ def elbow(scores: np.ndarray) -> int | None:
     does not depend on units or on whether small or large scores are good. The elbow is the point
     farthest from the chord between the first and the last point (Satopaa et al. 2011, *Finding a
     "Kneedle" in a Haystack*, section III, without smoothing). Below the chord it is the first
-    feature of the flat tail, and does not count; above the chord it is the last one before the
-    scores fall off, and does.
+    feature of the flat tail and is not counted; above the chord it is the last one before the
+    scores fall, and is counted.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def elbow(scores: np.ndarray) -> int | None:
         return None
     if not np.isfinite(scores[[0, -1]]).all() or scores[0] == scores[-1]:
         return None
-    largest = max(abs(scores[0]), abs(scores[-1]))  # taken out first: a difference may overflow
+    largest = max(abs(scores[0]), abs(scores[-1]))  # scale first: a difference may overflow
     first, last = scores[0] / largest, scores[-1] / largest
     corner, height = _farthest(scores, largest, first, last)
     rounding = 8 * np.finfo(np.float64).eps / abs(first - last)
@@ -47,7 +47,7 @@ def elbow(scores: np.ndarray) -> int | None:
 def _farthest(scores: np.ndarray, largest: float, first: float, last: float) -> tuple[int, float]:
     """Return the first point farthest from the chord, and how far it lies below it.
 
-    A part of the curve at a time: of ten million scores no copy is made.
+    In chunks, so that ten million scores are not copied at once.
     """
     found = (0, 0.0)
     step = -1.0 / (len(scores) - 1)

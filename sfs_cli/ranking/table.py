@@ -1,33 +1,93 @@
-"""The ranking: the one table that every method fills and every writer writes."""
+"""The ranking: one table that every method fills and every writer writes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol, overload, runtime_checkable
 
 import numpy as np
 
-from sfs_cli.ranking.picked import Picked
+CHUNK = 65_536
+"""Number of strings made at a time by an iteration over all."""
+SORTED_AT_ONCE = 100_000
+"""Fewer scores are sorted by one thread."""
+
+
+@runtime_checkable
+class Taking(Protocol):
+    """Names that return many at a time."""
+
+    def take(self, positions: np.ndarray) -> list[str]:
+        """Return the names at some positions."""
+
+
+class Picked(Sequence[str]):
+    """The strings ``names[positions[0]], names[positions[1]], ...``, made when they are needed.
+
+    Ten million feature ids in the order of a ranking take the memory of `positions` only.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The strings to pick from.
+    positions : ndarray of int, shape (m,)
+        Their positions.
+    """
+
+    def __init__(self, names: Sequence[str], positions: np.ndarray) -> None:
+        self.names = names
+        self.positions = positions
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        """Return a string, or a list of strings."""
+        if isinstance(at, int | np.integer):
+            return self.names[int(self.positions[at])]
+        positions = self.positions[at]
+        if isinstance(self.names, Taking):
+            return self.names.take(positions)
+        return [self.names[i] for i in positions.tolist()]
+
+    def __iter__(self) -> Iterator[str]:
+        for lo in range(0, len(self), CHUNK):
+            yield from self[lo : lo + CHUNK]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other))
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Features from best to worst; those without a score come last.
+    """Features from best to worst; those without a score are last.
 
     Attributes
     ----------
     feature : sequence of str, length m
         Ids, best first.
     score : ndarray, shape (m,)
-        The method's own number, NaN where there is none.
+        The score of the method, NaN where there is none.
     status : sequence of str, length m
         ``ok``, or why there is no score.
     larger_is_better : bool
         Direction of the scores.
     order : ndarray of int, shape (m,)
-        Position in the input of each.
+        Position of each feature in the input.
     extra : dict
-        The method's own columns, in the same order.
+        More columns of the method, in the same order.
     """
 
     feature: Picked
@@ -42,13 +102,13 @@ class Ranking:
 
     @property
     def n_scored(self) -> int:
-        """How many features have a score."""
+        """Number of features with a score."""
         return int(np.count_nonzero(~np.isnan(self.score)))
 
     def columns(
         self, lo: int = 0, hi: int | None = None
     ) -> dict[str, Sequence[object] | np.ndarray]:
-        """Return the columns of the table, or of rows `lo` to `hi`, in the order of writing."""
+        """Return the columns of rows `lo` to `hi` (by default all), in the order of writing."""
         rows = slice(*slice(lo, hi).indices(len(self)))
         return {
             "rank": np.arange(rows.start + 1, rows.stop + 1),
@@ -59,12 +119,11 @@ class Ranking:
         }
 
     def unscored(self) -> dict[str, int]:
-        """Count the features without a score by the reason."""
-        codes = self.status.places[self.n_scored :]
+        """Count the features without a score by the reason, in the order of the table."""
+        codes = self.status.positions[self.n_scored :]
         values, first, counts = np.unique(codes, return_index=True, return_counts=True)
-        by_place = np.argsort(first)
         names = self.status.names
-        return {names[int(values[i])]: int(counts[i]) for i in by_place}
+        return {names[int(values[i])]: int(counts[i]) for i in np.argsort(first)}
 
 
 def rank_features(
@@ -76,10 +135,11 @@ def rank_features(
     larger_is_better: bool,
     order: np.ndarray | None = None,
     extra: dict[str, np.ndarray] | None = None,
+    threads: int = 1,
 ) -> Ranking:
     """Order features by score, or by the order in which a method selected them.
 
-    Equal scores keep the order of the input, and features without a score follow all others.
+    Equal scores keep the order of the input. Features without a score are last.
 
     Parameters
     ----------
@@ -88,24 +148,29 @@ def rank_features(
     score : ndarray, shape (m,)
         NaN where there is none.
     status : ndarray of int, shape (m,)
-        Index into `status_names` of each.
+        Index into `status_names`.
     status_names : sequence of str
         ``ok`` and the reasons for having no score.
     larger_is_better : bool
-        Direction.
+        Direction of the scores.
     order : ndarray of int, optional
-        Features from best to worst, where the scores do not tell. What it leaves out follows in
-        the order of the input.
+        Features from best to worst, for methods that select features together. Features that it
+        omits follow in the order of the input.
     extra : dict of ndarray, shape (m,), optional
         More columns.
+    threads : int
+        Threads that sort.
     """
     if order is None:
-        # NaN sorts last in either direction, and a stable sort keeps equal scores in input order
-        order = np.argsort(-score if larger_is_better else score, kind="stable")
+        # NaN is last in both directions, and a stable sort keeps equal scores in input order
+        order = _stable_order(-score if larger_is_better else score, threads)
     else:
-        order = _completed(order, score)
+        omitted = np.ones(len(score), bool)
+        omitted[order] = False
+        order = np.concatenate([order, np.flatnonzero(omitted)])
+        order = order[np.argsort(np.isnan(score[order]), kind="stable")]
     if len(order) <= np.iinfo(np.int32).max:
-        order = order.astype(np.int32)  # half the memory of what stays
+        order = order.astype(np.int32)  # half of the memory
     return Ranking(
         feature=Picked(features, order),
         score=score[order],
@@ -116,9 +181,15 @@ def rank_features(
     )
 
 
-def _completed(order: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Append the features that an order leaves out, and put those without a score last."""
-    left_out = np.ones(len(score), bool)
-    left_out[order] = False
-    order = np.concatenate([order, np.flatnonzero(left_out)])
-    return order[np.argsort(np.isnan(score[order]), kind="stable")]
+def _stable_order(values: np.ndarray, threads: int) -> np.ndarray:
+    """Return what a stable `numpy.argsort` does, sorting a piece of the values in each thread."""
+    if threads == 1 or len(values) < SORTED_AT_ONCE:
+        return np.argsort(values, kind="stable")
+    bounds = [len(values) * i // threads for i in range(threads + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        pieces = pool.map(
+            lambda lo, hi: lo + np.argsort(values[lo:hi], kind="stable"), bounds[:-1], bounds[1:]
+        )
+    order = np.concatenate(list(pieces))
+    # the stable sort of NumPy merges runs that are sorted already, in linear time
+    return order[np.argsort(values[order], kind="stable")]

@@ -1,4 +1,4 @@
-"""What a report shows: everything the page and the MultiQC file are made from."""
+"""The contents of a report, for the page and the MultiQC file."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A small table on what went into a ranking.
+    """A small table about what a ranking was made from.
 
     Attributes
     ----------
     heading : str
-        What it is about.
+        Its title.
     columns : sequence of str
         Names of the columns; the first names the rows.
     rows : sequence of sequences
         The values of each row: text, numbers, and NaN or None for what is missing.
     note : str
-        What a reader must know to read it.
+        How to read it.
     digits : int
-        Significant digits of numbers that are no integers.
+        Significant digits of numbers that are not integers.
     shade : float, optional
-        Numbers are shaded by their size, fully at this one; negative ones in another colour.
+        Shade numbers by their size, fully at this value; negative ones in another color.
     """
 
     heading: str
@@ -38,7 +38,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """The contents of a report, ready to be shown.
+    """The contents of a report.
 
     Attributes
     ----------
@@ -47,13 +47,13 @@ class ReportData:
     method : str
         Title of the method.
     how : str
-        One sentence that says what a good score means.
+        How to read a score, in a sentence or two.
     larger_is_better : bool
         Whether a large score is a good one.
     scores : ndarray, shape (n_scored,)
         The scores of the scored features, from best to worst, without NaN.
     n_features, n_unscored : int
-        How many features there are, and how many of them have no score.
+        Number of features, and of those without a score.
     reasons : mapping of str to int
         Why features have no score: status -> number of features.
     elbow : int, optional
@@ -61,17 +61,17 @@ class ReportData:
     eigenvalues : ndarray, shape (k,), optional
         Leading eigenvalues of the normalized Laplacian, ascending, the first one 0.
     clusters : int, optional
-        The number of clusters that was used; the gap after this eigenvalue is marked.
+        Number of clusters that was used; the gap after this eigenvalue is marked.
     top : sequence of mappings
         The best features, one mapping of column -> value each, columns in order.
     tables : sequence of Table
-        What went into the ranking, such as the lists of an aggregate.
+        What the ranking was made from, such as the lists of an aggregate.
     facts : sequence of (heading, pairs)
-        Sections of name and value pairs on what was read and how.
+        Sections of names and values about the run.
     warnings : sequence of str
-        What a reader must know before using the ranking.
+        Warnings of the run.
     command : str
-        The command line that makes this ranking again.
+        The command line that reproduces this ranking.
     version : str
         Version of the program.
     reference : str

@@ -1,4 +1,4 @@
-"""The section that a ranking gets in a MultiQC report."""
+"""The section of a ranking in a MultiQC report."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ COLUMNS = {
 
 
 def multiqc(data: ReportData, sample: str) -> dict[str, object]:
-    """Make the contents of ``sfs_mqc.json``.
+    """Return the contents of ``sfs_mqc.json``.
 
-    Sections of several rankings have the same id, so MultiQC (1.20 and newer) makes one table of
-    them, a row each.
+    The sections of all rankings have the same id, so MultiQC (1.20 and newer) joins them to one
+    table with a row for each.
 
     Parameters
     ----------
@@ -40,23 +40,20 @@ def multiqc(data: ReportData, sample: str) -> dict[str, object]:
         "elbow": data.elbow,
         "top_feature": data.top[0].get("feature") if data.top else None,
     }
+    headers: dict[str, object] = {}
+    for name, (title, description) in COLUMNS.items():
+        is_text = name in ("method", "top_feature")
+        scale = {"scale": False} if is_text else {"format": "{:,d}", "min": 0, "scale": "Blues"}
+        headers[name] = {"title": title, "description": description, **scale}
     return {
         "id": "sfs_ranking",
         "section_name": "Feature ranking",
         "description": "Features ranked by sfs: how many there were, and where the ranking bends.",
         "plot_type": "table",
         "pconfig": {"id": "sfs_ranking_table", "title": "sfs: Feature ranking", "namespace": "sfs"},
-        "headers": {name: _header(name) for name in COLUMNS},
+        "headers": headers,
         "data": {sample: {name: _safe(v) for name, v in values.items() if v is not None}},
     }
-
-
-def _header(name: str) -> dict[str, object]:
-    title, description = COLUMNS[name]
-    header: dict[str, object] = {"title": title, "description": description}
-    if name in ("method", "top_feature"):
-        return header | {"scale": False}
-    return header | {"format": "{:,d}", "min": 0, "scale": "Blues"}
 
 
 def _safe(value: object) -> object:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sfs_cli.report import svg, words
-from sfs_cli.report.formatting import counted, is_number, significant
-from sfs_cli.report.model import ReportData, Table
+from sfs_cli.errors import counted
+from sfs_cli.report import charts, words
+from sfs_cli.report.model import ReportData
+from sfs_cli.report.words import is_number, significant
 
 DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/[^\s\"<>]*\w)", re.I)
 
@@ -30,7 +31,7 @@ class Figure:
 class Cell:
     """A table cell: what is shown, the number to sort by, and how it is shaded.
 
-    `shade` is the share of the full shade, negative for the colour of negative numbers.
+    `shade` is between -1 and 1; negative numbers have another color.
     """
 
     shown: str
@@ -60,13 +61,13 @@ def render(data: ReportData) -> str:
     Parameters
     ----------
     data : ReportData
-        What is to be shown. All text in it is escaped.
+        The contents. All text is escaped.
 
     Returns
     -------
     str
-        An HTML document without external resources, dates or anything else that differs from one
-        run to the next.
+        An HTML document without external resources, and without dates, so that equal rankings have
+        equal pages.
     """
     environment = Environment(
         loader=PackageLoader("sfs_cli.report"),
@@ -79,62 +80,56 @@ def render(data: ReportData) -> str:
     environment.filters["linked"] = linked
     environment.globals["counted"] = counted
     template = environment.get_template("report.html.j2")
+    names = list(data.top[0]) if data.top else []
     return template.render(
         data=data,
         summary=words.summary(data),
         figures=figures(data),
-        table=best(data),
-        tables=[(table, grid(table)) for table in data.tables],
+        table=arranged(names, [[row[name] for name in names] for row in data.top]),
+        tables=[(t, arranged(t.columns, t.rows, t.digits, t.shade)) for t in data.tables],
     )
 
 
 def figures(data: ReportData) -> list[Figure]:
-    """Draw the charts there is something to draw for."""
+    """Draw the charts that have data."""
     drawn = []
-    scores = svg.drawable(data.scores)
+    scores = charts.drawable(data.scores)
     if len(scores):
         elbow = data.elbow if len(scores) == len(data.scores) else None
-        curve = svg.score_curve(scores, larger_is_better=data.larger_is_better, elbow=elbow)
-        bars = svg.distribution(scores)
+        curve = charts.score_curve(scores, larger_is_better=data.larger_is_better, elbow=elbow)
+        bars = charts.distribution(scores)
         drawn.append(Figure("Score against rank", Markup(curve), words.curve_caption(data)))
         drawn.append(Figure("Distribution of scores", Markup(bars), words.distribution_caption()))
     if data.eigenvalues is not None and len(data.eigenvalues):
-        stems = svg.spectrum(np.asarray(data.eigenvalues), clusters=data.clusters)
+        stems = charts.spectrum(np.asarray(data.eigenvalues), clusters=data.clusters)
         drawn.append(Figure("Groups of samples", Markup(stems), words.spectrum_caption(data)))
     return drawn
 
 
-def best(data: ReportData) -> Grid:
-    """Arrange the top features."""
-    names = list(data.top[0]) if data.top else []
-    return _arranged(names, [[row[name] for name in names] for row in data.top])
-
-
-def grid(table: Table) -> Grid:
-    """Arrange a table, shaded where it asks for it."""
-    arranged = _arranged(table.columns, table.rows, table.digits)
-    if table.shade is None:
-        return arranged
-    shaded = [
-        [_shaded(cell, value, table.shade) for cell, value in zip(cells, row)]
-        for cells, row in zip(arranged.rows, table.rows)
+def arranged(
+    names: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    digits: int = 6,
+    full: float | None = None,
+) -> Grid:
+    """Arrange values; a column is numeric if it has nothing but numbers and missing values."""
+    columns = []
+    for i, name in enumerate(names):
+        present = [row[i] for row in rows if row[i] is not None]
+        columns.append((name, bool(present) and all(map(is_number, present))))
+    cells = [
+        [_cell(v, numeric, digits, full) for v, (_, numeric) in zip(row, columns)] for row in rows
     ]
-    return Grid(arranged.columns, shaded)
-
-
-def _arranged(names: Sequence[str], rows: Sequence[Sequence[object]], digits: int = 6) -> Grid:
-    """Arrange values; a column of numbers is one where nothing else occurs."""
-    columns = [(name, _numeric([row[i] for row in rows])) for i, name in enumerate(names)]
-    cells = [[_cell(v, numeric, digits) for v, (_, numeric) in zip(row, columns)] for row in rows]
     return Grid(columns, cells)
 
 
-def _shaded(cell: Cell, value: object, full: float) -> Cell:
-    """Shade a number by its size."""
-    if not is_number(value) or value != value:
-        return cell
-    share = max(-1.0, min(1.0, float(str(value)) / full))
-    return replace(cell, shade=round(share, 3))
+def _cell(value: object, numeric: bool, digits: int, full: float | None) -> Cell:
+    """Return a cell; a number is shaded by its size, completely at `full`."""
+    key = repr(float(str(value))) if numeric and value is not None else ""
+    shade = None
+    if full is not None and is_number(value) and value == value:
+        shade = round(max(-1.0, min(1.0, float(str(value)) / full)), 3)
+    return Cell(significant(value, digits), key, shade)
 
 
 def linked(reference: str) -> Markup:
@@ -147,13 +142,3 @@ def linked(reference: str) -> Markup:
         end = match.end()
     parts.append(Markup("{}").format(reference[end:]))
     return Markup("").join(parts)
-
-
-def _numeric(values: list[object]) -> bool:
-    present = [value for value in values if value is not None]
-    return bool(present) and all(map(is_number, present))
-
-
-def _cell(value: object, numeric: bool, digits: int) -> Cell:
-    shown = significant(value, digits)
-    return Cell(shown, repr(float(str(value))) if numeric and value is not None else "")

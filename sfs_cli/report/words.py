@@ -1,27 +1,51 @@
-"""The sentences of a report, for a reader who knows the biology and not the method."""
+"""The sentences and numbers of a report, for readers who know the biology and not the method."""
 
 from __future__ import annotations
 
-from sfs_cli.report.axes import LOG_ABOVE
-from sfs_cli.report.formatting import counted
+import math
+from numbers import Integral, Real
+
+from sfs_cli.errors import counted
+from sfs_cli.report.canvas import LOG_ABOVE
 from sfs_cli.report.model import ReportData
 
 
+def significant(value: object, digits: int = 6) -> str:
+    """Format a table cell: numbers with significant digits, a dash for a missing value."""
+    if value is None or (isinstance(value, Real) and math.isnan(value)):
+        return "–"
+    if not is_number(value) or isinstance(value, Integral):
+        return str(value)
+    return f"{value:#.{digits}g}" if value else "0"
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value is a number; True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def summary(data: ReportData) -> list[str]:
-    """Say in a few sentences what was ranked, what a score means and where the list bends."""
+    """Summarize what was ranked, how to read a score and where the elbow is."""
     scored = data.n_features - data.n_unscored
-    sentences = [f"{data.method} gave a score to {_share(scored, data.n_features)}."]
+    features = counted(data.n_features, "feature")
+    share = f"{scored:,} of {features}"
+    if scored == data.n_features:
+        share = "the only feature" if scored == 1 else f"all {features}"
+    sentences = [f"{data.method} scored {share}."]
     direction = f"A {'larger' if data.larger_is_better else 'smaller'} score is better."
     sentences.append(data.how or direction)
-    if leaders := _leaders(data):
-        sentences.append(f"{leaders}.")
+    best = [str(row["feature"]) for row in data.top[:3] if "feature" in row]
+    if len(best) > 1:
+        sentences.append(f"The best features are {', '.join(best[:-1])} and {best[-1]}.")
+    elif best:
+        sentences.append(f"The best feature is {best[0]}.")
     if data.elbow:
         sentences.append(_bend(data.elbow, scored))
-    passed_over = data.reasons.get("not selected", 0)
-    if passed_over:
-        sentences.append(f"{counted(passed_over, 'feature')} were not selected.")
-    if data.n_unscored > passed_over:
-        failed = counted(data.n_unscored - passed_over, "feature")
+    not_selected = data.reasons.get("not selected", 0)
+    if not_selected:
+        sentences.append(f"{counted(not_selected, 'feature')} were not selected.")
+    if data.n_unscored > not_selected:
+        failed = counted(data.n_unscored - not_selected, "feature")
         sentences.append(f"{failed} could not be scored.")
     return sentences
 
@@ -41,43 +65,30 @@ def curve_caption(data: ReportData) -> str:
 def spectrum_caption(data: ReportData) -> str:
     """Explain the spectrum."""
     words = (
-        "A small eigenvalue of the normalized graph Laplacian is a way to split the samples that "
-        "cuts few edges; the first is always 0. "
+        "Each small eigenvalue of the normalized graph Laplacian stands for a split of the samples "
+        "that cuts few edges; the first is always 0. "
     )
     if not data.clusters:
         return words + "A wide gap after the k-th value suggests k groups of samples."
     return words + (
         f"This ranking used {counted(data.clusters, 'group')} of samples. A wide gap at the dashed "
-        "line supports that number; a narrow one means it is a choice, not a finding."
+        "line supports this number; without a gap, the number is a choice and not a finding."
     )
 
 
 def distribution_caption() -> str:
     """Explain the distribution of scores."""
     return (
-        "How many features have a score in each range. A thin tail on the better side is a short "
-        "list that stands out; a single hump means that scores grade smoothly."
+        "Number of features with a score in each range. A thin tail on the better side is a short "
+        "list that stands out; a single hump has no natural cut."
     )
 
 
-def _share(scored: int, total: int) -> str:
-    if scored == total:
-        return "its only feature" if total == 1 else f"all {counted(total, 'feature')}"
-    return f"{scored:,} of {counted(total, 'feature')}"
-
-
 def _bend(elbow: int, scored: int) -> str:
-    """Say what the elbow is good for: a cut, unless most features come before it."""
+    """Explain the elbow: a place to cut, unless most features come before it."""
     words = f"The curve of scores bends after {counted(elbow, 'feature')}"
     if 2 * elbow <= scored:
         return f"{words}, a natural place to cut the list."
     rest = scored - elbow
     tail = "one falls" if rest == 1 else f"{rest:,} fall"
-    return f"{words}: no short list stands out, only the last {tail} off."
-
-
-def _leaders(data: ReportData) -> str:
-    names = [str(row["feature"]) for row in data.top[:3] if "feature" in row]
-    if len(names) < 2:
-        return f"The best feature is {names[0]}" if names else ""
-    return f"The best features are {', '.join(names[:-1])} and {names[-1]}"
+    return f"{words}: no short list stands out, and only the last {tail} off."

@@ -5,29 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import InputError, counted
-from sfs_cli.io.base import Axis, MatrixReader
-from sfs_cli.io.digest import sha256_file
-from sfs_cli.store.checks import FiniteCheck
-from sfs_cli.store.disk import open_store
-from sfs_cli.store.feature_ids import FeatureIdsBuilder, write_ids
-from sfs_cli.store.ids import check_samples, unique_features
-from sfs_cli.store.manifest import DENSE, FEATURES, SAMPLES, SPARSE, Manifest
-from sfs_cli.store.matrix import DenseMatrix, Ids, Matrix, Missing, SparseMatrix
-from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink
-from sfs_cli.store.spread import SpreadCheck
+from sfs_cli.io.files.atomic import sha256_file
+from sfs_cli.io.matrix.base import Axis, MatrixReader
+from sfs_cli.store.disk import DENSE, FEATURES, SAMPLES, SPARSE, Manifest, open_store
+from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
+from sfs_cli.store.matrix import SHOWN, DenseMatrix, Matrix, Missing, SparseMatrix
+from sfs_cli.store.sinks import (
+    FeatureRows,
+    SampleRows,
+    Sink,
+    SparseFeatureRows,
+    SparseSampleRows,
+)
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+COARSE = 1e-5
+"""A feature that varies by less than this part of its size keeps about two digits in float32."""
 Progress = Callable[[int, int | None], None]
 """Called with the rows read so far and, where it is known, their number."""
 
 
 @dataclass
 class Built:
-    """A matrix, and what a user should be told of how it was read.
+    """A matrix, and what a user should know of how it was read.
 
     Attributes
     ----------
@@ -63,7 +71,7 @@ class BuildOptions:
     source : dict
         Provenance for the manifest.
     progress : callable, optional
-        Told of the rows read.
+        Receives the number of rows read.
     """
 
     rows: Axis
@@ -76,7 +84,7 @@ class BuildOptions:
 
 
 def build(reader: MatrixReader, options: BuildOptions) -> Built:
-    """Read a matrix whole, and return it feature-major.
+    """Read a whole matrix, and return it feature-major.
 
     Raises
     ------
@@ -84,65 +92,59 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
         For what a reader refuses, infinite values, repeated sample ids, fewer than two samples or
         features.
     """
-    rows_are_features = options.rows == "features"
+    where, rows_are_features = str(reader.path), options.rows == "features"
     if rows_are_features:  # known before anything is read: fail early
-        check_samples(reader.column_ids, str(reader.path))
+        check_samples(reader.column_ids, where)
     sink = _sink(reader, options)
     row_ids, missing, coarse = _drain(reader, sink, options)
     if not rows_are_features:
-        check_samples(row_ids, str(reader.path))
-    features, samples = (
-        (row_ids, reader.column_ids) if rows_are_features else (reader.column_ids, row_ids)
-    )
-    _check_features(features, str(reader.path))
-    unique, renamed = unique_features(features)
-    ids = Ids(unique, list(samples), reader.annotations.obs)
-    values = sink.finish(options.keep)
-    if values is None:
-        manifest = Manifest(
-            n_features=len(unique),
-            n_samples=len(samples),
-            dtype=np.dtype(options.dtype).name,
-            sparse=reader.sparse,
-            missing=asdict(missing),
-            source=options.source,
-        )
-        write_store_files(options.folder, ids, manifest, digests=options.keep)
-        return Built(open_store(options.folder), renamed, coarse)
-    kind = SparseMatrix if reader.sparse else DenseMatrix
-    return Built(kind(values, ids, missing), renamed, coarse)
-
-
-def _check_features(ids: Sequence[str], where: str) -> None:
-    if len(ids) < 2:
+        check_samples(row_ids, where)
+    features, samples = row_ids, reader.column_ids
+    if not rows_are_features:
+        features, samples = samples, features
+    if len(features) < 2:
         raise InputError(
-            f"the matrix has {counted(len(ids), 'feature')}; a ranking needs at least 2",
+            f"the matrix has {counted(len(features), 'feature')}; a ranking needs at least 2",
             where=where,
             hint="check the delimiter and --rows: features are the rows of an expression matrix",
         )
+    unique, renamed = unique_features(features)
+    ids = Ids(unique, list(samples), reader.annotations.obs)
+    values = sink.finish(options.keep)
+    if values is not None:
+        kind = SparseMatrix if reader.sparse else DenseMatrix
+        return Built(kind(values, ids, missing), renamed, coarse)
+    manifest = Manifest(
+        n_features=len(unique),
+        n_samples=len(samples),
+        dtype=np.dtype(options.dtype).name,
+        sparse=reader.sparse,
+        missing=asdict(missing),
+        source=options.source,
+    )
+    write_store_files(options.folder, ids, manifest, digests=options.keep)
+    return Built(open_store(options.folder), renamed, coarse)
 
 
-def _sink(reader: MatrixReader, options: BuildOptions) -> Sink[Any, Any]:
-    rows_are_features = options.rows == "features"
+def _sink(reader: MatrixReader, options: BuildOptions) -> Sink[Any]:
+    where = options.folder, options.limit
+    if options.rows == "features":
+        return SparseFeatureRows(*where) if reader.sparse else FeatureRows(*where)
     if reader.sparse:
-        from sfs_cli.store.sparse_sinks import SparseFeatureRows, SparseSampleRows
-
-        kind = SparseFeatureRows if rows_are_features else SparseSampleRows
-        return kind(options.folder, options.limit)
-    if rows_are_features:
-        return FeatureRows(options.folder, options.limit)
-    return SampleRows(options.folder, options.limit, len(reader.column_ids), options.dtype)
+        return SparseSampleRows(*where)
+    return SampleRows(*where, len(reader.column_ids), options.dtype)
 
 
 def _drain(
-    reader: MatrixReader, sink: Sink[Any, Any], options: BuildOptions
+    reader: MatrixReader, sink: Sink[Any], options: BuildOptions
 ) -> tuple[Sequence[str], Missing, list[str]]:
     """Pass every block from the reader to the sink, looking at its values."""
-    check = FiniteCheck(str(reader.path), options.rows == "features", reader.column_ids)
-    spread = _spread_check(reader, options)
-    row_ids: list[str] | FeatureIdsBuilder = (
-        FeatureIdsBuilder() if options.rows == "features" else []
-    )
+    rows_are_features = options.rows == "features"
+    check = FiniteCheck(str(reader.path), rows_are_features, reader.column_ids)
+    spread: SpreadCheck | None = None
+    if not reader.sparse and options.dtype == np.float32:
+        spread = SpreadCheck(rows_are_features, len(reader.column_ids))
+    row_ids: list[str] | FeatureIdsBuilder = FeatureIdsBuilder() if rows_are_features else []
     for block in reader.blocks():
         check.see(block.ids, block.values)
         if spread is not None:
@@ -158,29 +160,108 @@ def _drain(
             hint="check the step that wrote it: a filter may have removed everything",
         )
     coarse = [] if spread is None else spread.result(reader.column_ids)
-    ids = row_ids if isinstance(row_ids, list) else row_ids.finish()
-    return ids, check.result(), coarse
+    return row_ids if isinstance(row_ids, list) else row_ids.finish(), check.result(), coarse
 
 
-def _spread_check(reader: MatrixReader, options: BuildOptions) -> SpreadCheck | None:
-    if reader.sparse or options.dtype != np.float32:
-        return None
-    return SpreadCheck(options.rows == "features", len(reader.column_ids))
+class FiniteCheck:
+    """Counts missing values, and refuses infinite ones, block by block."""
+
+    def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
+        self.where = where
+        self.rows_are_features = rows_are_features
+        self.column_ids = column_ids
+        self.values = 0
+        self.rows = 0
+        self.columns = np.zeros(len(column_ids), bool)
+        self.places: list[tuple[str, str]] = []
+
+    def see(self, ids: Sequence[str], values: np.ndarray | csr_array) -> None:
+        """Look at a block of rows with these ids, shape (rows, columns)."""
+        if isinstance(values, np.ndarray):
+            if not _is_finite(values):
+                bad = ~np.isfinite(values)
+                row, column = np.nonzero(bad)
+                self._note(ids, row, column, values[bad])
+        elif not _is_finite(values.data):
+            at = np.flatnonzero(~np.isfinite(values.data))
+            row = np.searchsorted(values.indptr, at, side="right") - 1
+            self._note(ids, row, values.indices[at], values.data[at])
+
+    def _note(
+        self, ids: Sequence[str], row: np.ndarray, column: np.ndarray, found: np.ndarray
+    ) -> None:
+        """Count the values that are not finite, given with their rows and columns."""
+        infinite = np.isinf(found)
+        if infinite.any():
+            first = int(np.argmax(infinite))
+            feature, sample = self._place(ids[row[first]], self.column_ids[column[first]])
+            raise InputError(
+                f"the matrix holds an infinite value ({found[first]})",
+                where=f"{self.where}: feature {feature}, sample {sample}",
+                hint="replace infinite values; empty or NA fields are missing values (--missing)",
+            )
+        self.values += len(found)
+        self.rows += len(np.unique(row))
+        self.columns[column] = True
+        free = SHOWN - len(self.places)
+        for i, j in zip(row[:free], column[:free]):
+            self.places.append(self._place(ids[i], self.column_ids[j]))
+
+    def _place(self, row: str, column: str) -> tuple[str, str]:
+        return (row, column) if self.rows_are_features else (column, row)
+
+    def result(self) -> Missing:
+        """Return the missing values."""
+        features = self.rows if self.rows_are_features else int(self.columns.sum())
+        return Missing(self.values, features, tuple(self.places))
+
+
+def _is_finite(values: np.ndarray) -> bool:
+    """Tell whether all values are finite, mostly by one pass at the speed of memory.
+
+    A finite sum has finite terms alone; where it is not, because one is not or because the sum has
+    overflowed, every value is looked at.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.add.reduce(values, axis=None)) or np.isfinite(values).all())
+
+
+class SpreadCheck:
+    """Finds the features of a dense float32 matrix that vary little for their size."""
+
+    def __init__(self, rows_are_features: bool, n_columns: int) -> None:
+        self.rows_are_features = rows_are_features
+        self._coarse: list[str] = []
+        self._low = np.full(0 if rows_are_features else n_columns, np.inf, np.float32)
+        self._high = -self._low
+
+    def see(self, ids: Sequence[str], values: np.ndarray) -> None:
+        """Look at a block."""
+        axis = 1 if self.rows_are_features else 0
+        low, high = np.fmin.reduce(values, axis), np.fmax.reduce(values, axis)
+        if self.rows_are_features:
+            self._coarse += [ids[i] for i in _coarse(low, high)]
+        else:
+            np.fmin(self._low, low, out=self._low)
+            np.fmax(self._high, high, out=self._high)
+
+    def result(self, column_ids: Sequence[str]) -> list[str]:
+        """Return the ids of these features, in order."""
+        if self.rows_are_features:
+            return self._coarse
+        return [column_ids[i] for i in _coarse(self._low, self._high)]
+
+
+def _coarse(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    size = np.maximum(np.abs(low), np.abs(high))
+    return np.flatnonzero((high > low) & (high - low < COARSE * size))
 
 
 def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bool) -> None:
     """Write the ids and the manifest beside the values that are there already.
 
-    Parameters
-    ----------
-    folder : Path
-        The store.
-    ids : Ids
-        The names of both axes and the sample annotations.
-    manifest : Manifest
-        All but its list of files, which is made here.
-    digests : bool
-        Whether to note the sha256 of each file (a store that is kept is known by them).
+    The list of files is filled in here, with the sha256 of each if `digests`: a store that is kept
+    is identified by them.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -192,13 +273,9 @@ def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bo
             if name != "sample":
                 samples = samples.append_column(name, ids.obs[name])
     pq.write_table(samples, folder / SAMPLES)
-    names = (*(SPARSE if manifest.sparse else DENSE), FEATURES, SAMPLES)
-    files = {name: _describe(folder / name, digests) for name in names}
+    files: dict[str, dict[str, Any]] = {}
+    for name in (*(SPARSE if manifest.sparse else DENSE), FEATURES, SAMPLES):
+        files[name] = {"bytes": (folder / name).stat().st_size}
+        if digests:
+            files[name]["sha256"] = sha256_file(folder / name)
     replace(manifest, files=files).write(folder)
-
-
-def _describe(path: Path, digest: bool) -> dict[str, Any]:
-    facts: dict[str, Any] = {"bytes": path.stat().st_size}
-    if digest:
-        facts["sha256"] = sha256_file(path)
-    return facts

@@ -1,23 +1,263 @@
-"""Stores on disk: handles that read blocks of features and reopen in every worker."""
+"""Stores on disk: a directory with a manifest, the ids, and the values feature by feature.
+
+Handles read blocks of features, and are opened again by workers in other processes.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.executor import Shared
-from sfs_cli.compute.spans import Span
+from sfs_cli.compute.matrix import Ids, Shared, Span
 from sfs_cli.errors import InputError
-from sfs_cli.store.feature_ids import read_ids
-from sfs_cli.store.manifest import FEATURES, NAME, SAMPLES, Manifest, read_manifest
-from sfs_cli.store.matrix import Ids, Matrix, Missing, Stored, _Shaped, scatter
+from sfs_cli.store.ids import read_ids
+from sfs_cli.store.matrix import Matrix, Missing, Stored, scatter
+
+NAME = "manifest.json"
+FORMAT = "sfs-store"
+VERSION = 1
+
+FEATURES = "features.parquet"
+SAMPLES = "samples.parquet"
+DENSE = ("values.bin",)
+SPARSE = ("indptr.bin", "indices.bin", "data.bin")
+
+_REBUILD = "build it again with `sfs convert`"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What ``manifest.json`` holds.
+
+    Attributes
+    ----------
+    n_features, n_samples : int
+        Shape.
+    dtype : str
+        ``float32`` or ``float64``; values are little-endian, one feature after the other.
+    sparse : bool
+        Whether values are three arrays (indptr and indices are int64 and int32) or one.
+    missing : dict
+        ``values``, ``features`` and ``places`` of the NaN.
+    files : dict
+        Size and sha256 of each file.
+    source : dict
+        What the store was built from: path, format, sha256, orientation.
+    """
+
+    n_features: int
+    n_samples: int
+    dtype: str
+    sparse: bool
+    missing: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    source: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, directory: Path) -> None:
+        """Write the manifest; it is written last, so a directory that has one is complete."""
+        content = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        (directory / NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether `path` is a directory with a store's manifest."""
+    return path.is_dir() and (path / NAME).is_file()
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Read and check the manifest of a store.
+
+    Raises
+    ------
+    InputError
+        When it is no manifest, of a later version, or its files are not as it says.
+    """
+    path = directory / NAME
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        kind, version = content.pop("format"), content.pop("version")
+        manifest = Manifest(**content) if (kind, version) == (FORMAT, VERSION) else None
+        sizes = _sizes(manifest) if manifest else {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(
+            "the manifest of the store cannot be read", where=f"{path}: {reason}", hint=_REBUILD
+        ) from None
+    if manifest is None:
+        raise InputError(
+            f"the store is of format {kind} {version}; this version reads {FORMAT} {VERSION}",
+            where=str(path),
+            hint=_REBUILD,
+        )
+    for name, size in sizes.items():
+        file = directory / name
+        found = file.stat().st_size if file.is_file() else None
+        if found != size:
+            has = "is missing" if found is None else f"has {found:,} bytes"
+            raise InputError(
+                f"{name} of the store {has}; the manifest says {size:,} bytes",
+                where=str(directory),
+                hint=f"the store is damaged: {_REBUILD}",
+            )
+    return manifest
+
+
+def _sizes(manifest: Manifest) -> dict[str, int]:
+    """Return the size of every file that the store must have.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        When the manifest lacks one, or does not agree with itself.
+    """
+    itemsize = {"float32": 4, "float64": 8}[manifest.dtype]
+    names = (*(SPARSE if manifest.sparse else DENSE), FEATURES, SAMPLES)
+    sizes = {name: int(manifest.files[name]["bytes"]) for name in names}
+    if manifest.sparse:
+        first, expected = SPARSE[0], 8 * (manifest.n_features + 1)
+    else:
+        first, expected = DENSE[0], itemsize * manifest.n_features * manifest.n_samples
+    if sizes[first] != expected:
+        raise ValueError(f"{first} of {sizes[first]:,} bytes does not fit the shape")
+    return sizes
+
+
+def open_store(directory: Path, *, ids_later: bool = False) -> Matrix:
+    """Open a store.
+
+    Parameters
+    ----------
+    directory : Path
+        The store.
+    ids_later : bool
+        Whether to read the ids when they are first needed: a pass needs none, and a million of
+        them take as long as a tenth of it.
+
+    Raises
+    ------
+    InputError
+        When the store is damaged.
+    """
+    manifest = read_manifest(directory)
+    store: Matrix = (SparseStore if manifest.sparse else DenseStore)(directory, manifest)
+    if not ids_later:
+        store.ids  # noqa: B018
+    return store
+
+
+def _read_ids(directory: Path, manifest: Manifest) -> Ids:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        features = read_ids(directory / FEATURES, "feature")
+        with pq.ParquetFile(directory / SAMPLES) as file:  # read_table would import pandas first
+            obs = file.read()
+        samples = obs["sample"].to_pylist()
+        if (len(features), len(samples)) != (manifest.n_features, manifest.n_samples):
+            raise ValueError("their number is not that of the manifest")
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        raise InputError(
+            "the ids of the store cannot be read", where=f"{directory}: {error}", hint=_REBUILD
+        ) from None
+    obs = obs.drop_columns(["sample"])
+    return Ids(features, samples, obs if obs.num_columns else None)
+
+
+class _Store(Shared):
+    """A store, which workers in other processes open for themselves."""
+
+    def __init__(self, directory: Path, manifest: Manifest) -> None:
+        self.directory = directory
+        self.n_features = manifest.n_features
+        self.n_samples = manifest.n_samples
+        self._manifest = manifest
+        self._ids: Ids | None = None
+        self._reading = Lock()
+        self.dtype: np.dtype[Any] = np.dtype(manifest.dtype)
+        found = manifest.missing
+        places = tuple((feature, sample) for feature, sample in found.get("places", ()))
+        self.missing = Missing(found.get("values", 0), found.get("features", 0), places)
+
+    @property
+    def ids(self) -> Ids:
+        """Features, samples and annotations; read at the first use, by whichever thread."""
+        with self._reading:
+            if self._ids is None:
+                self._ids = _read_ids(self.directory, self._manifest)
+            return self._ids
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The manifest, which knows the digests of the other files."""
+        return (self.directory / NAME,)
+
+    def __reduce__(self) -> tuple[Any, tuple[Path]]:
+        return partial(open_store, ids_later=True), (self.directory.absolute(),)
+
+
+class DenseStore(_Store):
+    """A dense store: ``values.bin`` holds the features one after the other."""
+
+    sparse = False
+
+    def __init__(self, directory: Path, manifest: Manifest) -> None:
+        super().__init__(directory, manifest)
+        self._file = _File(directory / DENSE[0])
+        self._row = self.n_samples * self.dtype.itemsize
+
+    def read(self, span: Span, out: np.ndarray) -> None:
+        """Read a block of features into `out`."""
+        self._file.read_into(span.lo * self._row, out)
+
+    def read_stored(self, span: Span) -> Stored:
+        """Refuse: zeros are stored too."""
+        raise NotImplementedError
+
+    def prefetch(self, span: Span) -> None:
+        """Have the kernel read `span` ahead."""
+        self._file.read_ahead(span.lo * self._row, span.size * self._row)
+
+
+class SparseStore(_Store):
+    """A sparse store: non-zero values feature by feature."""
+
+    sparse = True
+
+    def __init__(self, directory: Path, manifest: Manifest) -> None:
+        super().__init__(directory, manifest)
+        indptr, indices, data = (directory / name for name in SPARSE)
+        self.indptr = np.fromfile(indptr, np.int64)
+        self._indices, self._data = _File(indices), _File(data)
+
+    def read(self, span: Span, out: np.ndarray) -> None:
+        """Read a block of features into `out`, zeros included."""
+        scatter(self.read_stored(span), out)
+
+    def read_stored(self, span: Span) -> Stored:
+        """Return the stored values of a block of features."""
+        lo, hi = int(self.indptr[span.lo]), int(self.indptr[span.hi])
+        indices, data = np.empty(hi - lo, np.int32), np.empty(hi - lo, self.dtype)
+        self._indices.read_into(4 * lo, indices)
+        self._data.read_into(self.dtype.itemsize * lo, data)
+        return Stored(np.diff(self.indptr[span.lo : span.hi + 1]), indices, data)
+
+    def prefetch(self, span: Span) -> None:
+        """Have the kernel read `span` ahead."""
+        lo, hi = int(self.indptr[span.lo]), int(self.indptr[span.hi])
+        self._indices.read_ahead(4 * lo, 4 * (hi - lo))
+        self._data.read_ahead(self.dtype.itemsize * lo, self.dtype.itemsize * (hi - lo))
 
 
 class _File:
-    """A file read at given offsets; opened again after pickling."""
+    """A file read at given offsets, by many threads at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -31,21 +271,20 @@ class _File:
             count = os.preadv(self.handle, [view[done:]], offset + done)
             if count == 0:
                 raise InputError(
-                    "the store ends before its last value",
-                    where=str(self.path),
-                    hint="build it again with `sfs convert`",
+                    "the store ends before its last value", where=str(self.path), hint=_REBUILD
                 )
             done += count
 
-    def expect(self, offset: int, length: int) -> None:
-        """Have the kernel read ahead what it does not hold yet."""
+    def read_ahead(self, offset: int, length: int) -> None:
+        """Have the kernel read what it does not hold yet."""
         if not length or not hasattr(os, "posix_fadvise"):
             return  # no length would mean all that follows
+        # asking about two bytes is cheaper than advice on pages that are in memory already
         if not (self._is_held(offset) and self._is_held(offset + length - 1)):
             os.posix_fadvise(self.handle, offset, length, os.POSIX_FADV_WILLNEED)
 
     def _is_held(self, offset: int) -> bool:
-        """Tell whether a byte can be read without waiting; advice on what is held takes longer."""
+        """Tell whether a byte can be read without waiting."""
         if not hasattr(os, "RWF_NOWAIT"):
             return False
         try:
@@ -53,124 +292,6 @@ class _File:
         except OSError:  # it would wait, or this file system cannot tell
             return False
 
-    def __reduce__(self) -> tuple[type[_File], tuple[Path]]:
-        return _File, (self.path,)
-
     def __del__(self) -> None:
         if hasattr(self, "handle"):
             os.close(self.handle)
-
-
-class _Store(_Shaped, Shared):
-    """A store, which workers in other processes open for themselves."""
-
-    directory: Path
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The manifest, which knows the digests of the other files."""
-        return (self.directory / NAME,)
-
-    def __reduce__(self) -> tuple[Any, tuple[Path]]:
-        return open_store, (self.directory.absolute(),)
-
-
-class DenseStore(_Store):
-    """A dense store: ``values.bin`` holds the features one after the other."""
-
-    sparse = False
-
-    def __init__(self, directory: Path, manifest: Manifest, ids: Ids) -> None:
-        self.directory = directory
-        self.ids = ids
-        self.dtype: np.dtype[Any] = np.dtype(manifest.dtype)
-        self.missing = missing_of(manifest)
-        self._file = _File(directory / "values.bin")
-        self._row = self.n_samples * self.dtype.itemsize
-
-    def read(self, span: Span, out: np.ndarray) -> None:
-        """Read a block of features into `out`."""
-        self._file.read_into(span.lo * self._row, out)
-
-    def place(self, span: Span) -> tuple[int, int]:
-        """Return the file that a block of features is in, as its descriptor, and the offset."""
-        return self._file.handle, span.lo * self._row
-
-    def prefetch(self, span: Span) -> None:
-        """Have the kernel read `span` ahead."""
-        self._file.expect(span.lo * self._row, span.size * self._row)
-
-
-class SparseStore(_Store):
-    """A sparse store: non-zero values feature by feature."""
-
-    sparse = True
-
-    def __init__(self, directory: Path, manifest: Manifest, ids: Ids) -> None:
-        self.directory = directory
-        self.ids = ids
-        self.dtype: np.dtype[Any] = np.dtype(manifest.dtype)
-        self.missing = missing_of(manifest)
-        self.indptr = np.fromfile(directory / "indptr.bin", np.int64)
-        self._indices = _File(directory / "indices.bin")
-        self._data = _File(directory / "data.bin")
-
-    def read(self, span: Span, out: np.ndarray) -> None:
-        """Read a block of features into `out`, zeros included."""
-        scatter(*self.read_stored(span), out)
-
-    def read_stored(self, span: Span) -> Stored:
-        """Return the stored values of a block of features."""
-        lo, hi = int(self.indptr[span.lo]), int(self.indptr[span.hi])
-        indices, data = np.empty(hi - lo, np.int32), np.empty(hi - lo, self.dtype)
-        self._indices.read_into(4 * lo, indices)
-        self._data.read_into(self.dtype.itemsize * lo, data)
-        return Stored(np.diff(self.indptr[span.lo : span.hi + 1]), indices, data)
-
-    def prefetch(self, span: Span) -> None:
-        """Have the kernel read `span` ahead."""
-        lo, hi = int(self.indptr[span.lo]), int(self.indptr[span.hi])
-        self._indices.expect(4 * lo, 4 * (hi - lo))
-        self._data.expect(self.dtype.itemsize * lo, self.dtype.itemsize * (hi - lo))
-
-
-def missing_of(manifest: Manifest) -> Missing:
-    """Return what a manifest says of missing values."""
-    facts = manifest.missing
-    places = tuple((feature, sample) for feature, sample in facts.get("places", ()))
-    return Missing(facts.get("values", 0), facts.get("features", 0), places)
-
-
-def open_store(directory: Path) -> Matrix:
-    """Open a store.
-
-    Raises
-    ------
-    InputError
-        When the store is damaged.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    manifest = read_manifest(directory)
-    try:
-        features = read_ids(directory / FEATURES, "feature")
-        with pq.ParquetFile(directory / SAMPLES) as file:  # read_table would import pandas first
-            obs = file.read()
-        samples = obs["sample"].to_pylist()
-    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        raise _damaged_ids(directory, str(error)) from None
-    if (len(features), len(samples)) != (manifest.n_features, manifest.n_samples):
-        raise _damaged_ids(directory, "their number is not that of the manifest")
-    obs = obs.drop_columns(["sample"])
-    ids = Ids(features, samples, obs if obs.num_columns else None)
-    kind = SparseStore if manifest.sparse else DenseStore
-    return kind(directory, manifest, ids)
-
-
-def _damaged_ids(directory: Path, reason: str) -> InputError:
-    return InputError(
-        "the ids of the store cannot be read",
-        where=f"{directory}: {reason}",
-        hint="build it again with `sfs convert`",
-    )

@@ -1,14 +1,125 @@
-"""Checks of feature and sample ids."""
+"""Ids of features and samples: held as Arrow strings, checked, made unique, read and written.
+
+A Python string takes some 60 bytes beside its letters, an Arrow one 4: ten million ids would be
+more than a run may use.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.store.feature_ids import FeatureIds
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CHUNK = 65_536
+"""Ids that become Python strings at a time, where all are gone through."""
+
+
+class FeatureIds(Sequence[str]):
+    """A sequence of strings that cannot be changed.
+
+    Parameters
+    ----------
+    array : pyarrow.StringArray or pyarrow.LargeStringArray
+        The ids.
+    """
+
+    def __init__(self, array: pa.Array) -> None:
+        self.array = array
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> FeatureIds:
+        """Return the ids of any other sequence."""
+        if isinstance(names, FeatureIds):
+            return names
+        builder = FeatureIdsBuilder()
+        builder.extend(names)
+        return builder.finish()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return self.array.nbytes
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        """Return an id, or a list of them."""
+        return self.array[at].to_pylist() if isinstance(at, slice) else self.array[int(at)].as_py()
+
+    def __iter__(self) -> Iterator[str]:
+        for lo in range(0, len(self), CHUNK):
+            yield from self[lo : lo + CHUNK]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"FeatureIds({len(self):,}: {', '.join(self[:3])}{', ...' if len(self) > 3 else ''})"
+
+    def __arrow_array__(self, type: pa.DataType | None = None) -> pa.Array:
+        """Return the ids as an Arrow array, without a copy."""
+        return self.array if type is None else self.array.cast(type)
+
+    def take(self, indices: np.ndarray) -> list[str]:
+        """Return the ids at some positions, in their order."""
+        import pyarrow as pa
+
+        at = np.ascontiguousarray(indices, np.int64)
+        buffers = [None, pa.py_buffer(at)]  # of an ndarray, Arrow would make an array by pandas
+        return self.array.take(pa.Array.from_buffers(pa.int64(), len(at), buffers)).to_pylist()
+
+
+class FeatureIdsBuilder:
+    """Gathers ids piece by piece."""
+
+    def __init__(self) -> None:
+        self._pieces: list[pa.Array] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def extend(self, names: Iterable[str]) -> None:
+        """Append ids; those of an Arrow array are not copied."""
+        import pyarrow as pa
+
+        from sfs_cli.io.files.text import string_array
+
+        piece = names if isinstance(names, pa.Array) else string_array(names)
+        self._pieces.append(piece)
+        self._count += len(piece)
+
+    def finish(self) -> FeatureIds:
+        """Return the ids."""
+        import pyarrow as pa
+
+        # 32 bits say where an id begins while all letters together are below 2 GiB
+        wide = sum(piece.nbytes for piece in self._pieces) > np.iinfo(np.int32).max
+        kind = pa.large_string() if wide else pa.string()
+        pieces = [piece.cast(kind) for piece in self._pieces]
+        self._pieces = []
+        if len(pieces) == 1:
+            return FeatureIds(pieces[0])
+        return FeatureIds(pa.concat_arrays(pieces) if pieces else pa.nulls(0, kind))
 
 
 def check_samples(ids: Sequence[str], where: str) -> None:
@@ -25,8 +136,8 @@ def check_samples(ids: Sequence[str], where: str) -> None:
             f"{counted(len(repeated), 'sample id')} {'occurs' if len(repeated) == 1 else 'occur'} "
             f"more than once: {listed(repeated)}",
             where=where,
-            hint="give every sample an id of its own; if the samples are in rows and the features "
-            "in columns, say --rows samples",
+            hint="give every sample its own id; if the samples are in rows and the features in "
+            "columns, add --rows samples",
         )
     if len(ids) < 2:
         raise InputError(
@@ -47,58 +158,79 @@ def unique_features(ids: Sequence[str]) -> tuple[FeatureIds, int]:
         How many were given a suffix.
     """
     known = FeatureIds.of(ids)
-    hashes = _hashes(known)
-    suspects = _recurring(hashes)
-    if not len(suspects):
+    repeated = _repeated(known)
+    if not repeated:
         return known, 0
-    taken = _Taken(known, hashes)
+    # names that a suffix could give; a set of all ids would take more than they do
+    taken = {name for name in known if name.rpartition("-")[0] in repeated}
     seen: set[str] = set()
     last: Counter[str] = Counter()
-    changed: dict[int, str] = {}
-    for i, name in zip(suspects.tolist(), known.take(suspects)):
-        if name not in seen:
-            seen.add(name)
-            continue
-        new = name
-        while new in taken:
-            last[name] += 1
-            new = f"{name}-{last[name]}"
-        changed[i] = new
-        taken.add(new)
-    if not changed:
-        return known, 0
-    return FeatureIds.of(changed.get(i, name) for i, name in enumerate(known)), len(changed)
+    unique, renamed = FeatureIdsBuilder(), 0
+    for lo in range(0, len(known), CHUNK):
+        names = known[lo : lo + CHUNK]
+        for i, name in enumerate(names):
+            if name not in repeated:
+                continue
+            if name not in seen:
+                seen.add(name)
+                continue
+            new = name
+            while new == name or new in taken:
+                last[name] += 1
+                new = f"{name}-{last[name]}"
+            names[i] = new
+            taken.add(new)
+            renamed += 1
+        unique.extend(names)
+    return unique.finish(), renamed
 
 
-class _Taken:
-    """The ids that are there, and those that were made, without a set of them all."""
+def _repeated(ids: FeatureIds) -> set[str]:
+    """Return the ids that occur more than once.
 
-    def __init__(self, ids: FeatureIds, hashes: np.ndarray) -> None:
-        self._ids = ids
-        self._order = np.argsort(hashes)
-        self._hashes = hashes[self._order]
-        self._made: set[str] = set()
-
-    def __contains__(self, name: str) -> bool:
-        if name in self._made:
-            return True
-        wanted = hash(name)
-        lo, hi = (int(np.searchsorted(self._hashes, wanted, side)) for side in ("left", "right"))
-        # equal hashes are nearly always the same id: the first tells
-        return any(self._ids[int(at)] == name for at in self._order[lo:hi])
-
-    def add(self, name: str) -> None:
-        """Take a name."""
-        self._made.add(name)
-
-
-def _hashes(ids: FeatureIds) -> np.ndarray:
-    """Return Python's own hash of each id: the same for equal ones, in this process."""
-    return np.fromiter(map(hash, ids), np.int64, len(ids))
-
-
-def _recurring(hashes: np.ndarray) -> np.ndarray:
-    """Return the places of the hashes that occur more than once, ascending."""
+    Equal ids have equal hashes: eight bytes for each tell nearly all that are unique. Arrow's own
+    tables (`value_counts`) take a hundred.
+    """
+    hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
     ordered = np.sort(hashes)
     again = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    return np.flatnonzero(np.isin(hashes, again)) if len(again) else again
+    if not len(again):
+        return set()
+    suspects = Counter(ids.take(np.flatnonzero(np.isin(hashes, again))))
+    return {name for name, count in suspects.items() if count > 1}
+
+
+def read_ids(path: Path, column: str) -> FeatureIds:
+    """Read a column of ids of a Parquet file.
+
+    Raises
+    ------
+    OSError, KeyError, ValueError, pyarrow.ArrowException
+        When it cannot be read, is not there, or lacks some.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    builder = FeatureIdsBuilder()
+    with pq.ParquetFile(path) as file:
+        if column not in file.schema_arrow.names:
+            raise KeyError(column)
+        # all at once: batches would have to be joined, with room for two copies
+        names = file.read(columns=[column], use_threads=False)[column]
+    if names.null_count:
+        raise ValueError(f"{names.null_count:,} of the {column} ids are missing")
+    for chunk in names.chunks:
+        builder.extend(chunk)
+    pa.default_memory_pool().release_unused()
+    return builder.finish()
+
+
+def write_ids(path: Path, column: str, ids: Sequence[str], rows: int = 1 << 20) -> None:
+    """Write ids as a column of a Parquet file, `rows` at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([(column, pa.string())])
+    with pq.ParquetWriter(path, schema) as writer:
+        for lo in range(0, len(ids), rows):
+            writer.write_table(pa.table([pa.array(ids[lo : lo + rows], pa.string())], schema))

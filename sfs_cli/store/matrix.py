@@ -1,19 +1,21 @@
-"""The matrix as methods see it, and the one that lives in memory."""
+"""A matrix as it is stored, in memory or on disk: whole features, read in blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sfs_cli.compute.executor import Shared
-from sfs_cli.compute.spans import Span
+from sfs_cli.compute.matrix import Ids, Shared, Span, block_features, cut
+from sfs_cli.store.ids import FeatureIds
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from scipy.sparse import csr_array
+
+SHOWN = 5
+"""Missing values whose places are told."""
 
 
 @dataclass(frozen=True)
@@ -35,50 +37,6 @@ class Missing:
     places: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
-class Ids:
-    """The names of both axes, and what is known of the samples.
-
-    Attributes
-    ----------
-    features, samples : sequence of str
-        Unique ids.
-    obs : pyarrow.Table, optional
-        One row per sample; columns are annotations.
-    """
-
-    features: Sequence[str]
-    samples: Sequence[str]
-    obs: pa.Table | None = field(default=None, compare=False)
-
-
-class Matrix(Protocol):
-    """A samples x features matrix, read in blocks of whole features."""
-
-    ids: Ids
-    dtype: np.dtype[Any]
-    sparse: bool
-    missing: Missing
-
-    @property
-    def n_features(self) -> int:
-        """Number of features m."""
-        ...
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples n."""
-        ...
-
-    def read(self, span: Span, out: np.ndarray) -> None:
-        """Fill `out` (span.size x n_samples, C-ordered, of the matrix's dtype)."""
-        ...
-
-    def prefetch(self, span: Span) -> None:
-        """Tell that `span` will be read soon."""
-        ...
-
-
 class Stored(NamedTuple):
     """The stored values of consecutive features of a sparse matrix; some may be zero.
 
@@ -97,15 +55,42 @@ class Stored(NamedTuple):
     data: np.ndarray
 
 
-class SparseReading(Protocol):
-    """What sparse matrices have besides `Matrix.read`."""
+class Matrix(Protocol):
+    """A samples x features matrix, read in blocks of whole features."""
+
+    dtype: np.dtype[Any]
+    sparse: bool
+    missing: Missing
+
+    @property
+    def ids(self) -> Ids:
+        """Names of features and samples; those of a store are read when they are first needed."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """Number of features m."""
+        ...
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples n."""
+        ...
+
+    def read(self, span: Span, out: np.ndarray) -> None:
+        """Fill `out` (span.size x n_samples, C-ordered, of the matrix's dtype)."""
+        ...
 
     def read_stored(self, span: Span) -> Stored:
-        """Return the stored values of a block of features; not to be written to."""
+        """Return the stored values of a block of a sparse matrix; not to be written to."""
+        ...
+
+    def prefetch(self, span: Span) -> None:
+        """Announce that a span will be read soon."""
         ...
 
 
-class _Shaped:
+class IdShape:
     """The shape of a matrix, from its ids."""
 
     ids: Ids
@@ -121,18 +106,8 @@ class _Shaped:
         return len(self.ids.samples)
 
 
-class DenseMatrix(_Shaped, Shared):
-    """A dense matrix in memory.
-
-    Parameters
-    ----------
-    values : ndarray, shape (m, n)
-        One row per feature, C-ordered.
-    ids : Ids
-        The names of features and samples.
-    missing : Missing, optional
-        Where values are NaN.
-    """
+class DenseMatrix(IdShape, Shared):
+    """A dense matrix in memory: C-ordered values, shape (m, n), one row per feature."""
 
     sparse = False
 
@@ -146,22 +121,16 @@ class DenseMatrix(_Shaped, Shared):
         """Copy a block of features into `out`."""
         np.copyto(out, self.values[span.lo : span.hi])
 
+    def read_stored(self, span: Span) -> Stored:
+        """Refuse: zeros are stored too."""
+        raise NotImplementedError
+
     def prefetch(self, span: Span) -> None:
         """Nothing to do: the values are here."""
 
 
-class SparseMatrix(_Shaped, Shared):
-    """A sparse matrix in memory, feature by feature.
-
-    Parameters
-    ----------
-    values : csr_array, shape (m, n)
-        One row per feature.
-    ids : Ids
-        The names of features and samples.
-    missing : Missing, optional
-        Where values are NaN.
-    """
+class SparseMatrix(IdShape, Shared):
+    """A sparse matrix in memory: a csr_array, shape (m, n), one row per feature."""
 
     sparse = True
 
@@ -173,29 +142,84 @@ class SparseMatrix(_Shaped, Shared):
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Write a block of features into `out`, zeros included."""
-        scatter(*self.read_stored(span), out)
+        scatter(self.read_stored(span), out)
 
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of features; not to be written to."""
         indptr = self.values.indptr[span.lo : span.hi + 1]
-        part = slice(int(indptr[0]), int(indptr[-1]))
-        return Stored(np.diff(indptr), self.values.indices[part], self.values.data[part])
+        stored = slice(int(indptr[0]), int(indptr[-1]))
+        return Stored(np.diff(indptr), self.values.indices[stored], self.values.data[stored])
 
     def prefetch(self, span: Span) -> None:
         """Nothing to do: the values are here."""
 
 
-def scatter(counts: np.ndarray, indices: np.ndarray, data: np.ndarray, out: np.ndarray) -> None:
-    """Write the non-zero values of consecutive features into a dense block.
+def scatter(stored: Stored, out: np.ndarray) -> None:
+    """Write the stored values of consecutive features into a dense block, shape (b, n)."""
+    out[...] = 0
+    out[np.repeat(np.arange(len(stored.counts)), stored.counts), stored.indices] = stored.data
+
+
+class FeatureView(IdShape):
+    """Some features of a matrix; no value is copied until it is read.
+
+    Each run of neighboring features is one read of the matrix, so that a store on disk reads
+    nothing else.
 
     Parameters
     ----------
-    counts : ndarray of int, shape (b,)
-        Number of stored values of each feature.
-    indices, data : ndarray, shape (sum(counts),)
-        Sample index and value of each.
-    out : ndarray, shape (b, n)
-        The block; overwritten.
+    matrix : Matrix
+        All features.
+    features : ndarray of int, shape (l,)
+        Indices of those in the view, ascending.
     """
-    out[...] = 0
-    out[np.repeat(np.arange(len(counts)), counts), indices] = data
+
+    def __init__(self, matrix: Matrix, features: np.ndarray) -> None:
+        self.matrix = matrix
+        self.features = np.asarray(features, np.int64)
+        names = FeatureIds.of(matrix.ids.features).take(self.features)
+        self.ids = Ids(names, matrix.ids.samples, matrix.ids.obs)
+        self.dtype = matrix.dtype
+        self.sparse = matrix.sparse
+        self.missing = self._count_missing() if matrix.missing.values else Missing()
+
+    def read(self, span: Span, out: np.ndarray) -> None:
+        """Read a block of the view's features into `out`."""
+        at = 0
+        for run in self._runs(span):
+            self.matrix.read(run, out[at : at + run.size])
+            at += run.size
+
+    def read_stored(self, span: Span) -> Stored:
+        """Return the stored values of a block of the view, where the matrix is sparse."""
+        found = [self.matrix.read_stored(run) for run in self._runs(span)]
+        return Stored(*(np.concatenate(arrays) for arrays in zip(*found)))
+
+    def prefetch(self, span: Span) -> None:
+        """Announce that a span of the view will be read soon."""
+        for run in self._runs(span):
+            self.matrix.prefetch(run)
+
+    def _runs(self, span: Span) -> Iterator[Span]:
+        """Yield the spans of neighboring features of the matrix that make up one of the view."""
+        chosen = self.features[span.lo : span.hi]
+        if not len(chosen):
+            return
+        ends = np.append(np.flatnonzero(np.diff(chosen) != 1), len(chosen) - 1)
+        starts = np.append(0, ends[:-1] + 1)
+        for lo, hi in zip(chosen[starts].tolist(), chosen[ends].tolist()):
+            yield Span(lo, hi + 1)
+
+    def _count_missing(self) -> Missing:
+        """Count the missing values of the view: the matrix only knows those of all features."""
+        values, features = 0, 0
+        places: list[tuple[str, str]] = []
+        for span in cut(self.n_features, block_features(self.n_samples, self.dtype.itemsize)):
+            block = np.empty((span.size, self.n_samples), self.dtype)
+            self.read(span, block)
+            gaps = np.isnan(block)
+            values += int(gaps.sum())
+            features += int(gaps.any(axis=1).sum())
+            for i, j in np.argwhere(gaps)[: SHOWN - len(places)]:
+                places.append((self.ids.features[span.lo + i], self.ids.samples[j]))
+        return Missing(values, features, tuple(places))

@@ -1,44 +1,26 @@
-"""The matrix as it is scored: chosen samples, missing values dealt with, steps applied."""
+"""The matrix as it is scored: chosen samples, missing values dealt with, transformed.
+
+Blocks come dense, or, where zeros stay zero, as the stored values alone; both ways make the same
+choices, so the two are kept side by side here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from sfs_cli.compute.spans import Span
+from sfs_cli.compute.matrix import Block, Ids, NonZeros, Span
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError
-from sfs_cli.store.matrix import Ids, Matrix
-from sfs_cli.store.nonzeros import sample_sums
-from sfs_cli.store.transforms import FEATURE_STEPS, KEEP_ZEROS, SAMPLE_STEPS, RefusedError
-from sfs_cli.store.view import FeatureView
+from sfs_cli.store.matrix import FeatureView, Matrix
+from sfs_cli.store.transforms import FEATURE_STEPS, KEEP_ZEROS, SAMPLE_STEPS, RefusedError, Step
 
 MissingPolicy = Literal["error", "drop", "mean"]
 TotalOver = Callable[[Callable[[Span], Sequence[np.ndarray]]], list[np.ndarray]]
-
-
-@dataclass(frozen=True)
-class Block:
-    """A block of features, ready to be scored.
-
-    Attributes
-    ----------
-    values : ndarray, shape (b, n)
-        In the arithmetic's dtype; the receiver may overwrite it.
-    missing : ndarray of bool, shape (b,), or None
-        Features left out for their missing values; their rows are zero.
-    zero : ndarray of bool, shape (b,), or None
-        Features that are zero in every sample before the steps; None where there are no steps and
-        `values` itself tells.
-    """
-
-    values: np.ndarray
-    missing: np.ndarray | None = None
-    zero: np.ndarray | None = None
 
 
 class PreparedMatrix:
@@ -51,7 +33,8 @@ class PreparedMatrix:
     samples : ndarray of int, optional
         Indices of the samples to use; all by default.
     missing : {"error", "drop", "mean"}
-        What becomes of features with missing values.
+        What becomes of features with missing values: refused, left out, or filled by the mean of
+        the feature's known values.
     steps : tuple of str
         Names of the transformations, in order.
     where : str
@@ -60,7 +43,7 @@ class PreparedMatrix:
     Raises
     ------
     InputError
-        Under ``missing="error"``, when there are missing values.
+        When values are missing and may not be.
     """
 
     def __init__(
@@ -73,14 +56,22 @@ class PreparedMatrix:
         where: str = "",
     ) -> None:
         self.matrix = matrix
+        self.samples = samples
+        self.policy = missing
         self.steps = steps
         self.where = where
-        self.policy = missing
-        self.samples = samples
-        self._numbers: dict[int, np.ndarray] = {}
+        self._factors: dict[int, np.ndarray] = {}
         self._work = Workspace()
-        if missing == "error" and matrix.missing.values:
-            raise _missing_error(matrix, where)
+        found = matrix.missing
+        if missing == "error" and found.values:
+            places = "; ".join(f"feature {f}, sample {s}" for f, s in found.places)
+            raise InputError(
+                f"{found.values:,} values are missing, in {found.features:,} of "
+                f"{matrix.n_features:,} features",
+                where=f"{where}: first at {places}",
+                hint="--missing drop leaves those features out; --missing mean fills them by "
+                "their mean",
+            )
 
     @property
     def n_features(self) -> int:
@@ -98,13 +89,13 @@ class PreparedMatrix:
         return self.matrix.dtype
 
     @property
-    def exact(self) -> np.dtype[Any]:
+    def lossless_dtype(self) -> np.dtype[Any]:
         """Shortest type in which blocks hold their values without rounding."""
         return np.dtype(np.float64) if self.steps else self.dtype
 
     @property
     def ids(self) -> Ids:
-        """The names of the features and of the samples that are used."""
+        """The ids of the features and of the samples that are used."""
         ids = self.matrix.ids
         if self.samples is None:
             return ids
@@ -117,30 +108,36 @@ class PreparedMatrix:
         return self.samples is None and not self.steps and not self.matrix.missing.values
 
     @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored."""
+        return self.matrix.sparse
+
+    @property
     def keeps_zeros(self) -> bool:
-        """Whether the matrix is sparse, and still is after the steps."""
+        """Whether zeros are not stored, and are still zero after the steps."""
         return self._keeps_zeros(len(self.steps))
 
     def _keeps_zeros(self, n_steps: int) -> bool:
         return self.matrix.sparse and all(name in KEEP_ZEROS for name in self.steps[:n_steps])
 
-    def numbers(self, at: int) -> np.ndarray:
-        """Return the numbers per sample of step `at`, shape (n,), which `fit` has found."""
-        return self._numbers[at]
-
     def prefetch(self, span: Span) -> None:
-        """Tell that `span` will be read soon."""
+        """Announce that a span will be read soon."""
         self.matrix.prefetch(span)
 
     def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
         """Read and prepare a block; its values stay valid until this thread's next read."""
         return self._prepare(span, dtype, len(self.steps))
 
+    def read_nonzeros(self, span: Span, dtype: np.dtype[Any]) -> NonZeros:
+        """Read and prepare the stored values of a block, where the matrix `keeps_zeros`."""
+        block = self._prepare_nonzeros(span, len(self.steps))
+        return replace(block, data=block.data.astype(dtype, copy=False))
+
     def selecting(self, features: np.ndarray) -> PreparedMatrix:
         """Return a view of some features, prepared as they are among all.
 
-        Samples, steps and what becomes of missing values stay, and so do the numbers per sample
-        that `fit` found on all features: counts per million stay those of the whole library.
+        Samples, steps and the policy for missing values stay, and so do the factors that `fit`
+        found on all features: counts per million stay those of the whole library.
 
         Parameters
         ----------
@@ -154,15 +151,15 @@ class PreparedMatrix:
             steps=self.steps,
             where=self.where,
         )
-        assert all(at in self._numbers for at in self._sample_steps()), "fit comes first"
-        view._numbers = self._numbers
+        assert all(at in self._factors for at in self._sample_steps()), "fit comes first"
+        view._factors = self._factors
         return view
 
     def _sample_steps(self) -> list[int]:
         return [at for at, name in enumerate(self.steps) if name in SAMPLE_STEPS]
 
     def fit(self, total_over: TotalOver) -> None:
-        """Find the numbers per sample that the steps need, by one pass for each such step.
+        """Find the sample factors that the steps need, by one pass for each such step.
 
         Those that are known already stay.
 
@@ -172,31 +169,39 @@ class PreparedMatrix:
             Adds up what a task makes of all spans (``sfs_cli.compute.engine.Engine.total_over``).
         """
         for at in self._sample_steps():
-            if at in self._numbers:
+            if at in self._factors:
                 continue
             name = self.steps[at]
             total, used = total_over(partial(self._sample_sums, at))
-            numbers = SAMPLE_STEPS[name].finish(total, int(used))
-            if not np.isfinite(numbers).all():
-                first = int(np.argmin(np.isfinite(numbers)))
+            factors = SAMPLE_STEPS[name].factors(total, int(used))
+            if not np.isfinite(factors).all():
+                first = int(np.argmin(np.isfinite(factors)))
                 raise InputError(
                     f"--transform {name}: the values of a sample add up to {total[first]:g}",
                     where=f"{self.where}: sample {self.ids.samples[first]}",
                     hint="remove samples without counts",
                 )
-            self._numbers[at] = numbers
+            self._factors[at] = factors
 
     def _sample_sums(self, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
-        """Return each sample's part of the sum of step `at`, and how many features took part."""
+        """Return the sums over a span that step `at` needs, and how many features took part."""
+        terms = SAMPLE_STEPS[self.steps[at]].terms
+        block: Block | NonZeros
         if self._keeps_zeros(at):
-            return sample_sums(self, span, at)
-        block = self._prepare(span, np.dtype(np.float64), at)
+            block = self._prepare_nonzeros(span, at)
+            values = self._run_nonzeros(terms, block, block.data.astype(np.float64), span)
+            sums = np.bincount(block.indices, values, minlength=self.n_samples)
+        else:
+            block = self._prepare(span, np.dtype(np.float64), at)
+            # features that are left out are zero, and add nothing
+            sums = self._run(terms, block.values, span).sum(axis=0)
         left_out = 0 if block.missing is None else int(block.missing.sum())
-        # features that are left out are zero, and add nothing
-        terms = self._located(SAMPLE_STEPS[self.steps[at]].terms, block.values, span)
-        return terms.sum(axis=0), np.array(span.size - left_out)
+        return sums, np.array(span.size - left_out)
+
+    # dense blocks
 
     def _prepare(self, span: Span, dtype: np.dtype[Any], n_steps: int) -> Block:
+        """Read a block and take it through the first steps."""
         values = self._chosen(span)
         if self.plain:
             return Block(self._cast(values, dtype))
@@ -209,7 +214,10 @@ class PreparedMatrix:
         for at, name in enumerate(self.steps[:n_steps]):
             if missing is not None:
                 work[missing] = 1  # a value that every step can take; zero again below
-            work = self._apply(at, name, work, span)
+            if name in SAMPLE_STEPS:
+                work = SAMPLE_STEPS[name].apply(work, self._factors[at])
+            else:
+                work = self._run(FEATURE_STEPS[name], work, span)
         if missing is not None:
             work[missing] = 0
         return Block(self._cast(work, dtype), missing, zero)
@@ -247,31 +255,90 @@ class PreparedMatrix:
         values[out] = 0
         return out
 
-    def _apply(self, at: int, name: str, work: np.ndarray, span: Span) -> np.ndarray:
-        if name in SAMPLE_STEPS:
-            return SAMPLE_STEPS[name].apply(work, self._numbers[at])
-        return self._located(FEATURE_STEPS[name], work, span)
-
-    def _located(self, step: Any, block: np.ndarray, span: Span) -> np.ndarray:
-        """Run a step; a refusal is told with the names of the feature and the sample."""
+    def _run(self, step: Step, block: np.ndarray, span: Span) -> np.ndarray:
+        """Run a step; a refusal names the feature and the sample."""
         try:
             return step(block)
         except RefusedError as error:
-            raise self.refusal(error, span.lo + error.row, error.column) from None
+            raise self._refusal(error, span.lo + error.row, error.column) from None
 
-    def refusal(self, error: RefusedError, feature: int, sample: int) -> InputError:
-        """Return the refusal of a value, with the names of its feature and its sample."""
+    def _refusal(self, error: RefusedError, feature: int, sample: int) -> InputError:
         ids = self.ids
         where = f"{self.where}: feature {ids.features[feature]}, sample {ids.samples[sample]}"
         return InputError(error.what, where=where, hint=error.hint)
 
+    # stored values alone
 
-def _missing_error(matrix: Matrix, where: str) -> InputError:
-    missing = matrix.missing
-    places = "; ".join(f"feature {f}, sample {s}" for f, s in missing.places)
-    return InputError(
-        f"{missing.values:,} values are missing, in {missing.features:,} of "
-        f"{matrix.n_features:,} features",
-        where=f"{where}: first at {places}",
-        hint="--missing drop leaves those features out; --missing mean fills them by their mean",
+    def _prepare_nonzeros(self, span: Span, n_steps: int) -> NonZeros:
+        """Read the stored values of a block and take them through the first steps.
+
+        They are of the stored type where there are no steps, else float64.
+        """
+        block = self._chosen_nonzeros(span)
+        if self.matrix.missing.values:
+            block = _filled(block, self.policy)
+        zero = np.bincount(block.rows[block.data != 0], minlength=span.size) == 0
+        if not n_steps:
+            return replace(block, zero=zero)
+        data = block.data.astype(np.float64)
+        for at, name in enumerate(self.steps[:n_steps]):
+            if name in SAMPLE_STEPS:
+                data = SAMPLE_STEPS[name].apply(data, self._factors[at][block.indices])
+            elif name == "unit":
+                norms = np.sqrt(np.bincount(block.rows, data * data, minlength=span.size))
+                norms[norms == 0] = 1
+                data = data / norms[block.rows]
+            else:
+                data = self._run_nonzeros(FEATURE_STEPS[name], block, data, span)
+        return replace(block, data=data, zero=zero)
+
+    def _chosen_nonzeros(self, span: Span) -> NonZeros:
+        """Read the samples that are used; the values are copied."""
+        counts, indices, data = self.matrix.read_stored(span)
+        if self.samples is not None:
+            position = np.full(self.matrix.n_samples, -1, np.int32)
+            position[self.samples] = np.arange(self.n_samples, dtype=np.int32)
+            found = position[indices]
+            kept = found >= 0
+            rows = np.repeat(np.arange(span.size), counts)[kept]
+            counts, indices, data = np.bincount(rows, minlength=span.size), found[kept], data[kept]
+        indices = indices.astype(np.int32, copy=False)
+        return NonZeros(_indptr(counts), indices, data.copy(), self.n_samples)
+
+    def _run_nonzeros(
+        self, step: Step, block: NonZeros, data: np.ndarray, span: Span
+    ) -> np.ndarray:
+        """Run a step on all stored values; a refusal names the feature and the sample."""
+        try:
+            return step(data[None, :])[0]
+        except RefusedError as error:
+            row, sample = int(block.rows[error.column]), int(block.indices[error.column])
+            raise self._refusal(error, span.lo + row, sample) from None
+
+
+def _filled(block: NonZeros, policy: MissingPolicy) -> NonZeros:
+    """Fill missing values by the mean of the known ones, zeros included, or leave features out."""
+    gaps = np.isnan(block.data)
+    out = np.zeros(len(block.indptr) - 1, bool)
+    for row in np.unique(block.rows[gaps]):
+        stored = slice(int(block.indptr[row]), int(block.indptr[row + 1]))
+        values = np.zeros(block.n_samples, block.data.dtype)
+        values[block.indices[stored]] = block.data[stored]
+        known = values[~np.isnan(values)].astype(np.float64)
+        out[row] = policy != "mean" or not len(known)
+        if not out[row]:
+            block.data[stored][gaps[stored]] = known.mean()
+    kept = ~out[block.rows]
+    counts = np.bincount(block.rows[kept], minlength=len(out))
+    return replace(
+        block,
+        indptr=_indptr(counts),
+        indices=block.indices[kept],
+        data=block.data[kept],
+        missing=out,
     )
+
+
+def _indptr(counts: np.ndarray) -> np.ndarray:
+    """Return where each feature begins, from how many stored values it has."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])

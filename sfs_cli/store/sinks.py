@@ -1,48 +1,44 @@
-"""Where incoming dense rows go: memory while they are few, files when they are many.
+"""From blocks of rows to a feature-major matrix: in memory while it is small, else in files.
 
-Rows that are features are appended as they come. Rows that are samples are gathered into panels
-of a bounded size, each panel is turned feature-major, and the panels are joined feature block by
-feature block at the end: the transpose never needs more memory than a panel.
+Rows that are features are appended as they come. Rows that are samples are gathered into panels of
+a bounded size, each panel is turned feature-major, and at the end the panels are joined side by
+side, some features at a time: the transpose never needs more memory than a panel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-T_contra = TypeVar("T_contra", contravariant=True)
-T_co = TypeVar("T_co", covariant=True)
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+T = TypeVar("T", bound="np.ndarray | csr_array")
 
 VALUES = "values.bin"
+INDPTR, INDICES, DATA = "indptr.bin", "indices.bin", "data.bin"
 PANELS = "panels.bin"
 TILE_BYTES = 256 << 10
 
 
-class Sink(Protocol[T_contra, T_co]):
+class Sink(Protocol[T]):
     """Takes blocks of rows, and gives the feature-major matrix, or leaves it in files."""
 
-    def add(self, values: T_contra) -> None:
+    def add(self, values: T) -> None:
         """Take the next rows."""
         ...
 
-    def finish(self, to_disk: bool) -> T_co | None:
+    def finish(self, to_disk: bool) -> T | None:
         """Return the matrix (m x n), or None when it is in the files of the folder."""
         ...
 
 
 class FeatureRows:
-    """Dense rows that are features.
-
-    Parameters
-    ----------
-    folder : Path
-        Where values go when they outgrow `limit`.
-    limit : int
-        Bytes to keep in memory.
-    """
+    """Dense rows that are features; in a file of `folder` once they outgrow `limit` bytes."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         self.path = folder / VALUES
@@ -69,22 +65,23 @@ class FeatureRows:
         if self._spilled or to_disk:
             self._spill()
             return None
-        return _stack(self._held)
+        blocks = self._held
+        if len(blocks) == 1:
+            return np.ascontiguousarray(blocks[0])
+        out = np.empty((sum(len(b) for b in blocks), blocks[0].shape[1]), blocks[0].dtype)
+        at = 0
+        blocks.reverse()
+        while blocks:  # each is freed as soon as it is copied: the peak is one matrix, not two
+            block = blocks.pop()
+            out[at : at + len(block)] = block
+            at += len(block)
+        return out
 
 
 class SampleRows:
     """Dense rows that are samples, transposed out of core.
 
-    Parameters
-    ----------
-    folder : Path
-        Where panels and the joined values go.
-    limit : int
-        Bytes of one panel, and of what is joined at a time.
-    n_features : int
-        Length of a row.
-    dtype : dtype
-        Type of the values.
+    `limit` is the bytes of one panel, and of what is joined at a time.
     """
 
     def __init__(self, folder: Path, limit: int, n_features: int, dtype: np.dtype[Any]) -> None:
@@ -155,10 +152,142 @@ class SampleRows:
         at = 0
         for width in self._widths:
             source.seek((self.n_features * at + lo * width) * self.dtype.itemsize)
-            part = np.fromfile(source, self.dtype, (hi - lo) * width)
-            out[:, at : at + width] = part.reshape(hi - lo, width)
+            panel = np.fromfile(source, self.dtype, (hi - lo) * width)
+            out[:, at : at + width] = panel.reshape(hi - lo, width)
             at += width
         return out
+
+
+class SparseFeatureRows:
+    """Sparse rows that are features; as `FeatureRows`."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self.folder = folder
+        self.limit = limit
+        self._held: list[csr_array] = []
+        self._bytes = 0
+        self._counts: list[np.ndarray] = []
+        self._spilled = False
+
+    def add(self, values: csr_array) -> None:
+        """Take the next features."""
+        self._held.append(values)
+        self._bytes += stored_bytes(values)
+        if self._bytes > self.limit or self._spilled:
+            self._spill()
+
+    def _spill(self) -> None:
+        with _appending(self.folder, "ab") as append:
+            self._counts += [append(block) for block in self._held]
+        self._held, self._bytes, self._spilled = [], 0, True
+
+    def finish(self, to_disk: bool) -> csr_array | None:
+        """Return the matrix, or None when it is in the files."""
+        if not self._spilled and not to_disk:
+            return _stacked(self._held)
+        self._spill()
+        write_indptr(self.folder, self._counts)
+        return None
+
+
+class SparseSampleRows:
+    """Sparse rows that are samples, transposed out of core; as `SampleRows`."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self.folder = folder
+        self.limit = limit
+        self._held: list[csr_array] = []
+        self._bytes = 0
+        self._panels: list[_SparsePanel] = []
+        self._ends = np.zeros(1, np.int64)
+
+    def add(self, values: csr_array) -> None:
+        """Take the next samples."""
+        self._held.append(values)
+        self._bytes += stored_bytes(values)
+        if self._bytes > self.limit:
+            self._spill()
+
+    def _transposed(self) -> csr_array:
+        return _stacked(self._held).T.tocsr()
+
+    def _spill(self) -> None:
+        turned = self._transposed()
+        self._ends = self._ends + turned.indptr
+        self._panels.append(_SparsePanel(self.folder / f"panel-{len(self._panels)}.bin", turned))
+        self._held, self._bytes = [], 0
+
+    def finish(self, to_disk: bool) -> csr_array | None:
+        """Return the matrix, or None when it is in the files."""
+        if not self._panels and not to_disk:
+            return self._transposed()
+        if self._held:
+            self._spill()
+        counts: list[np.ndarray] = []
+        with _appending(self.folder, "wb") as append:
+            for lo, hi in self._feature_blocks():
+                panels = [panel.read(lo, hi) for panel in self._panels]
+                counts.append(append(_stacked(panels, axis=1)))
+        write_indptr(self.folder, counts)
+        for panel in self._panels:
+            panel.path.unlink()
+        return None
+
+    def _feature_blocks(self) -> Iterator[tuple[int, int]]:
+        """Cut the features so that a block's stored values stay within half the limit."""
+        ends, lo = self._ends, 0
+        per_value = 2 * (4 + self._panels[0].dtype.itemsize)
+        while lo < len(ends) - 1:
+            room = ends[lo] + self.limit // (2 * per_value)
+            hi = max(lo + 1, int(np.searchsorted(ends, room, side="right")) - 1)
+            yield lo, hi
+            lo = hi
+
+
+class _SparsePanel:
+    """Some samples, feature-major, in one file: where each feature ends, indices and values."""
+
+    def __init__(self, path: Path, values: csr_array) -> None:
+        self.path = path
+        self.n_features, self.width = values.shape
+        self.stored = values.nnz
+        self.dtype = values.dtype
+        with path.open("wb") as file:
+            file.write(as_bytes(values.indptr.astype(np.int64, copy=False)))
+            file.write(as_bytes(values.indices.astype(np.int32, copy=False)))
+            file.write(as_bytes(values.data))
+
+    def read(self, lo: int, hi: int) -> csr_array:
+        """Return the features ``lo..hi`` of these samples."""
+        from scipy.sparse import csr_array
+
+        indptr = np.fromfile(self.path, np.int64, hi - lo + 1, offset=8 * lo)
+        first, count = int(indptr[0]), int(indptr[-1] - indptr[0])
+        start = 8 * (self.n_features + 1)
+        indices = np.fromfile(self.path, np.int32, count, offset=start + 4 * first)
+        start += 4 * self.stored + self.dtype.itemsize * first
+        data = np.fromfile(self.path, self.dtype, count, offset=start)
+        return csr_array((data, indices, indptr - first), shape=(hi - lo, self.width))
+
+
+def _stacked(blocks: list[csr_array], axis: int = 0) -> csr_array:
+    """Stack sparse blocks."""
+    from scipy import sparse  # dense matrices do without the time that its import takes
+
+    return sparse.csr_array((sparse.hstack if axis else sparse.vstack)(blocks, format="csr"))
+
+
+@contextmanager
+def _appending(folder: Path, mode: str) -> Iterator[Callable[[csr_array], np.ndarray]]:
+    """Open the files of indices and values; give what appends a block and returns its counts."""
+    with (folder / INDICES).open(mode) as indices, (folder / DATA).open(mode) as data:
+
+        def append(block: csr_array) -> np.ndarray:
+            indices.write(as_bytes(block.indices.astype(np.int32, copy=False)))
+            data.write(as_bytes(block.data))
+            return np.diff(block.indptr)
+
+        yield append
 
 
 def as_bytes(block: np.ndarray) -> memoryview:
@@ -166,15 +295,12 @@ def as_bytes(block: np.ndarray) -> memoryview:
     return np.ascontiguousarray(block).reshape(-1).data.cast("B")
 
 
-def _stack(blocks: list[np.ndarray]) -> np.ndarray:
-    """Stack blocks of rows, freeing each as soon as it is copied."""
-    if len(blocks) == 1:
-        return np.ascontiguousarray(blocks[0])
-    out = np.empty((sum(len(b) for b in blocks), blocks[0].shape[1]), blocks[0].dtype)
-    at = 0
-    blocks.reverse()
-    while blocks:
-        block = blocks.pop()
-        out[at : at + len(block)] = block
-        at += len(block)
-    return out
+def stored_bytes(block: csr_array) -> int:
+    """Return the bytes of the three arrays of a sparse block."""
+    return block.data.nbytes + block.indices.nbytes + block.indptr.nbytes
+
+
+def write_indptr(folder: Path, counts: list[np.ndarray]) -> None:
+    """Write where each feature's values start, from how many each has."""
+    total = np.concatenate([np.zeros(1, np.int64), *counts]).cumsum(dtype=np.int64)
+    total.tofile(folder / INDPTR)

@@ -1,7 +1,7 @@
 """Transformations of the values, applied in order as blocks pass.
 
-A step works on each feature by itself, or on each sample: the latter needs a number per sample
-(its total, or its mean logarithm) that is found by a pass over the matrix before.
+A step works on each feature by itself, or on each sample: the latter needs a factor for each sample
+(from its total, or its mean logarithm), which an earlier pass over the matrix finds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _zscore(block: np.ndarray) -> np.ndarray:
 
 
 def _scaled(block: np.ndarray, norms: np.ndarray) -> np.ndarray:
-    norms[norms == 0] = 1  # a zero feature stays zero, and is reported as such
+    norms[norms == 0] = 1  # a zero feature stays zero, and its status says so
     block /= norms[:, None]
     return block
 
@@ -56,7 +56,7 @@ def _rank(block: np.ndarray) -> np.ndarray:
 
 
 class RefusedError(InputError):
-    """A value that a step cannot take; the row and column are filled in where they are known."""
+    """A value that a step cannot take, with its row and column in the block."""
 
     row: int
     column: int
@@ -85,22 +85,22 @@ FEATURE_STEPS: dict[str, Step] = {
 
 @dataclass(frozen=True)
 class SampleStep:
-    """A step that needs a number per sample.
+    """A step that needs a factor for each sample.
 
     Attributes
     ----------
     terms : callable
         From a block (b, n) to the terms of a sum over features, value by value, 0 for 0; may
         work in place.
-    finish : callable
-        From the sums and the number of features to the numbers that `apply` takes, shape (n,);
-        not finite where a sample cannot be transformed.
+    factors : callable
+        From the sums and the number of features to the factors, shape (n,); not finite where a
+        sample cannot be transformed.
     apply : callable
-        From a block and the numbers to the transformed block.
+        From a block and the factors to the transformed block.
     """
 
     terms: Step
-    finish: Callable[[np.ndarray, int], np.ndarray]
+    factors: Callable[[np.ndarray, int], np.ndarray]
     apply: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -109,7 +109,7 @@ def _cpm_terms(block: np.ndarray) -> np.ndarray:
     return block
 
 
-def _cpm_finish(total: np.ndarray, _n_features: int) -> np.ndarray:
+def _cpm_factors(total: np.ndarray, _n_features: int) -> np.ndarray:
     with np.errstate(divide="ignore"):
         return 1e6 / total
 
@@ -124,7 +124,7 @@ def _clr_terms(block: np.ndarray) -> np.ndarray:
     return np.log1p(block, out=block)
 
 
-def _clr_finish(total: np.ndarray, n_features: int) -> np.ndarray:
+def _clr_factors(total: np.ndarray, n_features: int) -> np.ndarray:
     return total / max(n_features, 1)
 
 
@@ -135,10 +135,10 @@ def _clr_apply(block: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 SAMPLE_STEPS = {
-    "cpm": SampleStep(_cpm_terms, _cpm_finish, _cpm_apply),
-    "clr": SampleStep(_clr_terms, _clr_finish, _clr_apply),
+    "cpm": SampleStep(_cpm_terms, _cpm_factors, _cpm_apply),
+    "clr": SampleStep(_clr_terms, _clr_factors, _clr_apply),
 }
-"""Counts per million; centred log-ratio of x + 1 (counts hold zeros)."""
+"""Counts per million; centered log-ratio of x + 1 (counts hold zeros)."""
 
 KEEP_ZEROS = ("log1p", "cpm", "unit")
 """Steps after which a zero is still a zero."""
@@ -159,5 +159,6 @@ def parse(text: str | None) -> tuple[str, ...]:
             raise UsageError(
                 f"--transform {step!r} is not a step",
                 hint=f"{nearest(step, sorted(NAMES))} (separated by commas)",
+                option="transform",
             )
     return steps

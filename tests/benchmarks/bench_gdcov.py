@@ -17,18 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.passes import gram
+from sfs_cli.compute.engine import Engine, ThreadExecutor
+from sfs_cli.compute.matrix import Ids
+from sfs_cli.graph.distances import gram
 from sfs_cli.graph.similarity import DenseSimilarity
-from sfs_cli.methods import gdcov, gdcov_spca, hsic, spec
-from sfs_cli.methods.base import Context
-from sfs_cli.store.matrix import DenseMatrix, Ids
+from sfs_cli.methods.base import Problem
+from sfs_cli.methods.gdcov import sparse_pca
+from sfs_cli.methods.gdcov.covariance import GdcovScorer
+from sfs_cli.methods.spectral import HsicScorer, SpecScorer
+from sfs_cli.store.matrix import DenseMatrix
 from sfs_cli.store.prepared import PreparedMatrix
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.benchmarks.table import in_turn
+from tests.making import problem_of
 
 OPTIONS: dict[str, Any] = {
     "ranking": "phi2",
@@ -58,9 +61,8 @@ def make_similarity(engine: Engine) -> DenseSimilarity:
     return DenseSimilarity(np.exp(-square / (2 * np.median(square))))
 
 
-def one_pass(prepare: Callable[[Context], Any], context: Context) -> float:
+def one_pass(prepare: Callable[[Problem], Any], context: Problem) -> float:
     """Time a scoring pass, the preparation apart."""
-    assert context.engine is not None
     scorer = prepare(context)
     start = time.perf_counter()
     for _ in context.engine.run(scorer.score_block, scorer.dtype):
@@ -68,29 +70,29 @@ def one_pass(prepare: Callable[[Context], Any], context: Context) -> float:
     return time.perf_counter() - start
 
 
-def whole_path(context: Context) -> float:
+def whole_path(context: Problem) -> float:
     """Time the sparse-PCA path, all its passes."""
     start = time.perf_counter()
-    gdcov_spca.solve(context)
+    sparse_pca.solve(context)
     return time.perf_counter() - start
 
 
 def cases(engine: Engine) -> Iterator[tuple[str, Callable[[], float], Callable[[], float]]]:
     """Yield what is timed, and the pass of phi2 on the same graph beside it."""
-    n, similarity = engine.source.n_samples, make_similarity(engine)
+    similarity = make_similarity(engine)
 
-    def context(gamma: str, **more: Any) -> Context:
+    def context(gamma: str, **more: Any) -> Problem:
         options = OPTIONS | {"gamma": gamma} | more
-        return Context(n, engine.dtype, similarity, options=options, engine=engine)
+        return problem_of(engine, similarity, options=options)
 
     def phi2() -> float:
-        return one_pass(spec.prepare, context("power"))
+        return one_pass(SpecScorer, context("power"))
 
     for gamma in ("one-minus", "inverse", "heat:1"):
-        yield f"GDCOV {gamma}", lambda g=gamma: one_pass(gdcov.prepare, context(g)), phi2
+        yield f"GDCOV {gamma}", lambda g=gamma: one_pass(GdcovScorer, context(g)), phi2
     local = context("heat:0.01", definition=1)
-    yield "GDCOV heat:0.01, definition 1", lambda: one_pass(gdcov.prepare, local), phi2
-    yield "HSIC", lambda: one_pass(hsic.prepare, context("")), phi2
+    yield "GDCOV heat:0.01, definition 1", lambda: one_pass(GdcovScorer, local), phi2
+    yield "HSIC", lambda: one_pass(HsicScorer, context("")), phi2
     yield "GDCOV SPCA, 50 features", lambda: whole_path(context("one-minus")), phi2
 
 

@@ -22,20 +22,21 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.executor import ThreadExecutor
+from sfs_cli.compute.engine import Engine, ThreadExecutor
+from sfs_cli.compute.matrix import Ids
 from sfs_cli.compute.memory import anonymous, format_size
-from sfs_cli.graph import kernels
+from sfs_cli.graph import distances as kernels
 from sfs_cli.graph.similarity import DenseSimilarity
-from sfs_cli.methods import mrsf
-from sfs_cli.methods.base import Context, Solution
-from sfs_cli.methods.responses import similarity_response
-from sfs_cli.store.matrix import DenseMatrix, Ids
+from sfs_cli.methods.base import Solution
+from sfs_cli.methods.l21 import mrsf
+from sfs_cli.methods.l21.regression import similarity_response
+from sfs_cli.store.matrix import DenseMatrix
 from sfs_cli.store.prepared import PreparedMatrix
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.benchmarks.peers import Peer, run_peer
+from tests.making import problem_of
 
 NAMES = ("tox171", "pix10p", "orl10p")
 
@@ -59,10 +60,8 @@ def follow(values: np.ndarray, S: np.ndarray, select: int) -> tuple[Solution, fl
     ids = Ids([f"f{i}" for i in range(m)], [f"s{i}" for i in range(n)])
     source = PreparedMatrix(DenseMatrix(values, ids))
     engine = Engine(source, ThreadExecutor(2), np.dtype(np.float64))
-    options = {"select": select, "response": "similarity", "rank": None}
-    context = Context(
-        n, np.dtype(np.float64), DenseSimilarity(S), options=options, engine=engine, memory=1 << 30
-    )
+    options = {"select": select, "response": "similarity", "response_rank": None}
+    context = problem_of(engine, DenseSimilarity(S), options=options)
     start = time.perf_counter()
     found = mrsf.solve(context)
     return found, time.perf_counter() - start

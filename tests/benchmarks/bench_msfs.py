@@ -38,25 +38,26 @@ import json, sys, time
 marks = [time.perf_counter()]
 def mark():
     marks.append(time.perf_counter())
-from sfs_cli.config import RankConfig
-from sfs_cli.jobs.fused_rank import convert_sources
-from sfs_cli.jobs.opening import opened_work
-from sfs_cli.jobs.scoring import solve
+from sfs_cli.options import RankConfig
+from sfs_cli.run.fused_rank import make_fusion
+from sfs_cli.run.load import loaded
+from sfs_cli.run.scoring import solve
 from sfs_cli.logs import Messages
-from sfs_cli.sources.parsing import parse_source
+from sfs_cli.options.source import parse_source
 matrix, labels, weights, *sources = sys.argv[1:]
 silent = Messages(verbosity=-1)
 config = RankConfig(
     matrix, method="msfs", source=tuple(map(parse_source, sources)), weights=weights, labels=labels
 )
 mark()
-with opened_work(config, silent) as (work, _):
+with loaded(config, silent) as run:
+    run.fit()
     mark()
-    fusion = convert_sources(work, silent)
+    fusion = make_fusion(run)
     mark()
-    similarity = fusion.graph(fusion.weigh())
+    similarity = fusion.fused(fusion.learn_weights())
     mark()
-    solve(work, similarity, silent)
+    solve(run, similarity)
     mark()
 print(json.dumps([b - a for a, b in zip(marks, marks[1:])]))
 """

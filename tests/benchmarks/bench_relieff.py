@@ -36,9 +36,9 @@ def timed(function: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
 def ours(X: np.ndarray, codes: np.ndarray, k: int) -> np.ndarray:
     """Scores by this project."""
     from sfs_cli.methods.relieff import solve
-    from tests.methods.contexts import make_context
+    from tests.making import make_problem
 
-    return solve(make_context(X, codes=codes, neighbors=k)).score
+    return solve(make_problem(X, codes=codes, neighbors=k)).score
 
 
 def measure(

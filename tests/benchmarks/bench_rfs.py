@@ -47,12 +47,12 @@ def ours(
 ) -> tuple[float, float, set[int]]:
     """Solve several times; return the median of seconds, the gap, and the 20 best features."""
     from sfs_cli.methods.rfs import solve
-    from tests.methods.contexts import make_context
+    from tests.making import make_problem
 
     times = []
     for _ in range(repeat + 1):  # the first one warms up
         start = time.perf_counter()
-        found = solve(make_context(X, codes=codes, gamma=gamma))
+        found = solve(make_problem(X, codes=codes, gamma=gamma))
         times.append(time.perf_counter() - start)
     best = set(found.order[:20].tolist())
     return statistics.median(times[1:]), found.facts["relative_gap"], best

@@ -40,10 +40,10 @@ Times = tuple[float, float]
 def make(folder: Path, n: int, m: int) -> tuple[Any, csr_array]:
     """Simulate cells; return their features, in memory, and their graph."""
     from sfs_cli.compute.memory import default_memory
-    from sfs_cli.config import RankConfig
-    from sfs_cli.io.h5ad import read_obsp
-    from sfs_cli.jobs.inputs import load
+    from sfs_cli.io.matrix.anndata import read_obsp
     from sfs_cli.logs import Messages
+    from sfs_cli.options import RankConfig
+    from sfs_cli.run.inputs import load
     from tests.benchmarks.make_cells import make_cells
 
     path = folder / "cells.h5ad"
@@ -57,21 +57,19 @@ def make(folder: Path, n: int, m: int) -> tuple[Any, csr_array]:
 
 def ours(matrix: Any, S: csr_array, threads: int, repeat: int) -> dict[str, list[Times]]:
     """Time passes that score every gene."""
-    from sfs_cli.compute.engine import Engine
-    from sfs_cli.compute.executor import ThreadExecutor
+    from sfs_cli.compute.engine import Engine, ThreadExecutor
     from sfs_cli.graph.similarity import SparseSimilarity
-    from sfs_cli.methods import laplacian_score, spec
-    from sfs_cli.methods.base import Context
-    from sfs_cli.store.nonzeros import NonZeroSource
+    from sfs_cli.methods.spectral import LaplacianScorer, SpecScorer
     from sfs_cli.store.prepared import PreparedMatrix
+    from tests.making import problem_of
 
     double = np.dtype(np.float64)
-    engine = Engine(NonZeroSource(PreparedMatrix(matrix)), ThreadExecutor(threads), double)
+    engine = Engine(PreparedMatrix(matrix), ThreadExecutor(threads), double, nonzeros=True)
     phi2 = {"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None}
-    context = Context(matrix.n_samples, double, SparseSimilarity(S), options=phi2)
+    context = problem_of(engine, SparseSimilarity(S), options=phi2)
     times: dict[str, list[Times]] = {}
-    for name, module in {"SPEC phi2": spec, "Laplacian Score": laplacian_score}.items():
-        scorer = module.prepare(context).on_nonzeros()
+    for name, scorer_of in {"SPEC phi2": SpecScorer, "Laplacian Score": LaplacianScorer}.items():
+        scorer = scorer_of(context).on_nonzeros()
         assert scorer is not None
         times[name] = []
         for at in range(repeat + 1):
@@ -85,17 +83,16 @@ def ours(matrix: Any, S: csr_array, threads: int, repeat: int) -> dict[str, list
 
 def geary(matrix: Any, S: csr_array) -> np.ndarray:
     """Find Geary's C of every gene from our quadratic forms."""
-    from sfs_cli.compute.spans import Span
+    from sfs_cli.compute.matrix import Span
     from sfs_cli.graph.similarity import SparseSimilarity
-    from sfs_cli.methods.nonzeros import NonZeroForms
-    from sfs_cli.store.nonzeros import NonZeroSource
+    from sfs_cli.methods.sparse import SparseForms
     from sfs_cli.store.prepared import PreparedMatrix
 
     n = matrix.n_samples
-    forms = NonZeroForms(SparseSimilarity(S), np.ones(n))
-    source = NonZeroSource(PreparedMatrix(matrix))
-    block = source.read(Span(0, matrix.n_features), np.dtype(np.float64))
-    square = forms.spread(block).square
+    forms = SparseForms(SparseSimilarity(S), np.ones(n))
+    source = PreparedMatrix(matrix)
+    block = source.read_nonzeros(Span(0, matrix.n_features), np.dtype(np.float64))
+    square = forms.variation(block).square
     return (n - 1) / S.sum() * forms.laplacian(block) / square
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from sfs_cli.compute.matrix import Ids
 from sfs_cli.store.build import write_store_files
-from sfs_cli.store.manifest import Manifest
-from sfs_cli.store.matrix import Ids
+from sfs_cli.store.disk import Manifest
 
 BLOCK = 20_000
 

@@ -8,7 +8,7 @@ with an n x n matrix (``gemm``: 2 n^2). Reading is a sequential read of the file
 - a pass of phi2, GDCOV, HSIC: 2 n^2 m / gemm, and one reading;
 - a pass of phi3 with few clusters, or on the graph of labels with few classes: every value is cast
   to float64, squared, and multiplied by 4 columns, at the rate of that on 512 kB that stay in each
-  core's cache (``thin``: compiled or by NumPy, whichever is faster), and one reading; the
+  core's cache (``thin``), and one reading; the
   eigenvectors of phi3, 4/3 n^3 / gemm, are made once and belong to the whole command.
 
 The limit is the larger of arithmetic and reading.
@@ -44,22 +44,18 @@ print(json.dumps([n * n * block / syrk, 2 * n * n * block / gemm]))
 THIN = """
 import sys, time
 import numpy as np
-from sfs_cli.methods.precision import Rows
-from sfs_cli.methods.thin_sums import NumpySums, make_sums
+from sfs_cli.methods.low_rank import LowRankScores
 n, rng, repeat = int(sys.argv[1]), np.random.default_rng(0), 20
 rows = (1 << 19) // (4 * n)
-block = Rows(rng.standard_normal((rows, n)).astype("f4"), None, None)
-V = rng.standard_normal((n, 4))
-best = []
-for sums in (make_sums(V, None, 0), NumpySums(V, None, 0)):
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        for _ in range(repeat):
-            sums.of(block, less=False)
-        times.append(time.perf_counter() - start)
-    best.append(repeat * rows * n / min(times))
-print(max(best))
+values = rng.standard_normal((rows, n)).astype("f4")
+scores = LowRankScores(np.ones(n), rng.standard_normal((n, 3)))
+times = []
+for _ in range(5):
+    start = time.perf_counter()
+    for _ in range(repeat):
+        scores._sums(values)
+    times.append(time.perf_counter() - start)
+print(repeat * rows * n / min(times))
 """
 
 

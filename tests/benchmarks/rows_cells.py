@@ -39,20 +39,18 @@ def cells(bench: Bench) -> Found:
 
 @job("variable", "scanpy: highly variable genes")
 def variable(bench: Bench) -> Found:
-    from sfs_cli.compute.engine import Engine
-    from sfs_cli.compute.executor import ThreadExecutor
-    from sfs_cli.jobs.reading import best_read
-    from sfs_cli.logs import Messages
-    from sfs_cli.methods import variance
-    from sfs_cli.methods.base import Context
+    from sfs_cli.compute.engine import Engine, ThreadExecutor
+    from sfs_cli.methods.classical import VarianceScorer
+    from sfs_cli.methods.sparse import best_read
     from sfs_cli.store.prepared import PreparedMatrix
+    from tests.making import problem_of
 
     interpreter, threads = environment(bench, "scanpy"), os.cpu_count() or 1
     n, m = size(bench)
     matrix, _ = bench_sparse.make(bench.scratch, n, m)
     double = np.dtype(np.float64)
     engine = Engine(PreparedMatrix(matrix), ThreadExecutor(threads), double)
-    engine, scorer = best_read(engine, variance.prepare(Context(n, double)), Messages(-1))
+    engine, scorer = best_read(engine, VarianceScorer(problem_of(engine)), print)
     times, score = [], np.empty(0)
     for _ in range(bench.repeat + 1):
         start = time.perf_counter()

@@ -34,17 +34,23 @@ def simulated(n: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def ours(
-    module: Any, X: np.ndarray, repeat: int, *, codes: Any = None, S: Any = None, **options: Any
+    scorer_of: Any,
+    X: np.ndarray,
+    repeat: int,
+    *,
+    codes: Any = None,
+    S: Any = None,
+    **options: Any,
 ) -> tuple[float, np.ndarray]:
     """Return the median time of a scoring pass, preparation included, and the scores."""
-    from tests.methods.contexts import make_context
+    from tests.making import make_problem
 
-    context = make_context(X, codes=codes, S=S, workers=os.cpu_count() or 1, **options)
+    context = make_problem(X, codes=codes, S=S, threads=os.cpu_count() or 1, **options)
     assert context.engine is not None
     times, score = [], np.empty(0)
     for _ in range(repeat + 1):  # the first one warms up
         start = time.perf_counter()
-        scorer = module.prepare(context)
+        scorer = scorer_of(context)
         score, _ = context.engine.columns(scorer.score_block, scorer.dtype)
         times.append(time.perf_counter() - start)
     return statistics.median(times[1:]), score
@@ -79,7 +85,8 @@ def same_order(what: str, correlation: float) -> Row:
 
 @job("skfeature", "skfeature-chappers: Laplacian Score, SPEC, Fisher Score")
 def skfeature(bench: Bench) -> Found:
-    from sfs_cli.methods import fisher, laplacian_score, spec
+    from sfs_cli.methods.classical import FisherScorer
+    from sfs_cli.methods.spectral import LaplacianScorer, SpecScorer
 
     interpreter = environment(bench, "skfeature")
     n, m = (60, 300) if bench.small else (200, 10_000)
@@ -91,7 +98,7 @@ def skfeature(bench: Bench) -> Found:
         return run_peer(interpreter, "skfeature", function, given, repeat=repeat, **options)
 
     def laplacian() -> Found:
-        mine, score = ours(laplacian_score, X, repeat, S=S)
+        mine, score = ours(LaplacianScorer, X, repeat, S=S)
         theirs = peer("lap_score")
         yield timing(f"Laplacian Score on rbf, {size}", mine, theirs)
         correlation = rank_correlation(np.argsort(score), theirs.found["order"])
@@ -99,7 +106,7 @@ def skfeature(bench: Bench) -> Found:
 
     def spectral(style: int, ranking: str, clusters: int | None) -> Found:
         options = {"gamma": "power", "gamma_power": 1, "ranking": ranking, "clusters": clusters}
-        mine, score = ours(spec, X, repeat, S=S, **options)
+        mine, score = ours(SpecScorer, X, repeat, S=S, **options)
         theirs = peer("spec", style=style)
         yield timing(f"SPEC {ranking} on rbf, {size}", mine, theirs)
         yield same(f"SPEC {ranking}", apart(score, theirs.found["score"]))
@@ -108,7 +115,7 @@ def skfeature(bench: Bench) -> Found:
         yield Row(f"SPEC {ranking}, rank correlation with its order", "", theirs.name, correlation)
 
     def fisher_score() -> Found:
-        mine, score = ours(fisher, X, repeat, codes=codes)
+        mine, score = ours(FisherScorer, X, repeat, codes=codes)
         theirs = peer("fisher_score")
         yield timing(f"Fisher Score, {size}", mine, theirs)
         correlation = rank_correlation(np.argsort(-score), theirs.found["order"])
@@ -128,12 +135,12 @@ def skfeature(bench: Bench) -> Found:
 
 @job("sklearn", "scikit-learn: f_classif")
 def sklearn(bench: Bench) -> Found:
-    from sfs_cli.methods import f_test
+    from sfs_cli.methods.classical import FTestScorer
 
     interpreter = environment(bench, "sklearn")
     n, m = (60, 300) if bench.small else (200, 100_000)
     X, codes, _ = simulated(n, m)
-    mine, score = ours(f_test, X, bench.repeat, codes=codes)
+    mine, score = ours(FTestScorer, X, bench.repeat, codes=codes)
     given = {"X": X, "y": codes}
     theirs = run_peer(interpreter, "sklearn", "f_classif", given, repeat=bench.repeat)
     yield timing(f"F-test, {n} x {m:,}", mine, theirs)

@@ -18,9 +18,9 @@ import json, sys, time
 marks = [time.perf_counter()]
 def mark():
     marks.append(time.perf_counter())
-from sfs_cli.config import RankConfig
-from sfs_cli.jobs.opening import opened_work
-from sfs_cli.jobs import scoring
+from sfs_cli.options import RankConfig
+from sfs_cli.run.load import loaded
+from sfs_cli.run import scoring
 from sfs_cli.logs import Messages
 silent = Messages(verbosity=-1)
 passes = []
@@ -32,11 +32,12 @@ def score_features(*args, once=scoring.score_features):
 scoring.score_features = score_features
 config = RankConfig(sys.argv[1], **json.loads(sys.argv[2]))
 mark()
-with opened_work(config, silent) as (work, _):
+with loaded(config, silent) as run:
+    run.fit()
     mark()
-    graph = scoring.make_work_graph(work, silent)
+    graph = scoring.make_run_graph(run)
     mark()
-    scoring.solve(work, graph.similarity if graph else None, silent)
+    scoring.solve(run, graph.similarity if graph else None)
     mark()
 *times, solved = [b - a for a, b in zip(marks, marks[1:])]
 print(json.dumps([*times, solved - sum(passes), sum(passes)]))

@@ -23,6 +23,7 @@ def benchmarks(*words):
     )
 
 
+@pytest.mark.slow
 def test_small_jobs_fill_the_table(tmp_path):
     out = tmp_path / "table.md"
     done = benchmarks("--only", "scoring", "memory", "gdcov", "--scratch", tmp_path, "--out", out)
@@ -37,6 +38,7 @@ def test_small_jobs_fill_the_table(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["table.md"]  # stores are gone
 
 
+@pytest.mark.slow
 def test_peers_that_are_left_out_are_named():
     done = benchmarks("--only", "skrebate")
     assert done.returncode == 0
@@ -61,6 +63,7 @@ def test_part_that_fails_is_a_row_and_the_rest_goes_on(tmp_path):
     assert tally.broken == ["a part"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "why"), [(60, "see stderr"), (0.01, "--timeout")])
 def test_job_whose_process_dies_is_a_row(tmp_path, monkeypatch, seconds, why):
     monkeypatch.setitem(JOBS, "none", Job("none", "a job the new process lacks", list))
@@ -84,6 +87,7 @@ def test_exponent_and_rank_correlation():
     assert rank_correlation(order, order[::-1]) == pytest.approx(-1)
 
 
+@pytest.mark.slow
 def test_sigterm_ends_the_job_and_removes_the_stores(tmp_path):
     command = [sys.executable, "-m", "tests.benchmarks", "--no-peers", "--only", "growth-n"]
     process = subprocess.Popen(

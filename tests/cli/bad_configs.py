@@ -70,7 +70,7 @@ CONFIGS = [
         "config check: a file that is not there",
         lambda f: ["config", "check", text(f, "digits: 3\nmatrix: no.csv\n", "run.yaml")],
         "run.yaml",
-        "no.csv; not there; line 2; relative",
+        "no.csv; line 2; relative",
     ),
     bad(
         "config check: a source that is not there",
@@ -80,7 +80,7 @@ CONFIGS = [
             text(f, f"matrix: {good(f)}\nsource:\n  m:\n    profile:no.csv\n", "run.yaml"),
         ],
         "run.yaml",
-        "no.csv; not there; line 3; source.m",
+        "no.csv; line 3; source.m",
     ),
     bad("config: unknown verb", lambda f: ["config", "chek"], "chek", "check", USAGE),
     bad("config check: no file", lambda f: ["config", "check"], "FILE", "missing", USAGE),

@@ -113,7 +113,7 @@ FILES = [
         "truncated Parquet",
         lambda f: ["rank", cut(Path(parquet(f, values())))],
         "m.parquet",
-        "truncated; again",
+        "cut off; again",
     ),
     bad("damaged Parquet page", damaged_parquet_page, "m.parquet", "damaged"),
     bad("text column in Parquet", text_in_parquet, "m.parquet", "note"),

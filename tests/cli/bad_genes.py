@@ -206,13 +206,13 @@ GENES = [
         "feature-similarity: no two are alike",
         lambda f: on(f, f"x=feature-similarity:{square(f, np.eye(4), FEATURES[:4])}"),
         "S.csv",
-        "no two features are alike",
+        "no two features",
     ),
     bad(
         "feature-similarity: no pair in the matrix",
         file_of("feature-similarity", edges([("gene1", "X1"), ("gene2", "X2")]), "e.tsv"),
         "e.tsv",
-        "source x; no feature of the matrix is similar to another",
+        "source x; no two features of the matrix are similar",
     ),
     bad(
         "feature-similarity: negative",
@@ -234,7 +234,7 @@ GENES = [
             f, "x=terms:" + text(f, table(np.eye(4).astype(int), samples=list("abcd")), "t.csv")
         ),
         "t.csv",
-        "no feature; sharing a term",
+        "no two features; share a term",
     ),
 ]
 
@@ -255,7 +255,7 @@ HIERARCHIES = [
         "hierarchy: depth 0",
         file_of("hierarchy", "(" + ",".join(SAMPLES) + ");\n", "t.nwk"),
         "t.nwk",
-        "no two samples; in common",
+        "no two samples; deeper",
     ),
     bad(
         "hierarchy: empty component",

@@ -107,7 +107,7 @@ LABELS = [
             *("--similarity", "relieff", "--neighbors", "2"),
         ],
         "relieff",
-        "class 'healthy'|class healthy; 2 samples; at most 1",
+        "class 'healthy'; 2 samples; at most; 1",
     ),
 ]
 

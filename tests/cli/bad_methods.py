@@ -64,7 +64,7 @@ METHODS = [
         *("--method", "rfs", "--labels", "LABELS", "--gamma", "x"),
     ),
     option("gdcov: unknown gamma", "--gamma; one-minus", "--method", "gdcov", "--gamma", "onemin"),
-    option("gdcov: unknown definition", "1 or 3", "--method", "gdcov", "--definition", "2"),
+    option("gdcov: unknown definition", "'2'; 1, 3", "--method", "gdcov", "--definition", "2"),
     option(
         "qalpha: unknown variant", "--variant; basic", "--method", "qalpha", "--variant", "basi"
     ),

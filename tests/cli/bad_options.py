@@ -47,7 +47,7 @@ WITHOUT_EFFECT = [
     ),
     option(
         "--variable-genes with --components none",
-        "no effect on --components none; leave one",
+        "no effect; --components none",
         *("--similarity", "knn", "--components", "none", "--variable-genes", "4"),
         name="--variable-genes",
     ),

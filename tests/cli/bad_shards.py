@@ -77,7 +77,7 @@ SHARDS = [
         "init of a method without shared passes",
         solver,
         "--method mrsf",
-        "no pass; sfs rank",
+        "sfs rank",
         code=USAGE,
     ),
     bad("init onto a folder", onto_folder, "things", "not the plan; another name", code=EXISTS),

@@ -31,51 +31,49 @@ def asked(
 ASKED = [
     asked("source: unknown kind", "'profil'; did you mean profile", "x=profil:p.csv"),
     asked("source: unknown option", "'neighbours'; neighbors", "x=profile:p.csv,neighbours=3"),
-    asked(
-        "source: no kind", "not understood; NAME=KIND:PATH", "profile", name="--source 'profile'"
-    ),
+    asked("source: no kind", "NAME=KIND:PATH", "profile", name="--source 'profile'"),
     asked("source: no path", "the path is missing", "x=profile:"),
     asked("source: no name", "not one word", "=profile:p.csv", name="source name"),
     asked("source: target with a path", "target takes no path; profile", "x=target:p.csv"),
     asked(
         "source: option of another kind",
-        "min-score has no effect on profile; interactions",
+        "min-score has no effect; profile; interactions",
         "x=profile:p.csv,min-score=3",
     ),
     asked(
         "source: transform of labels",
-        "transform has no effect on labels",
+        "transform has no effect; labels",
         "x=labels:l.tsv,transform=log1p",
     ),
     asked("source: unknown transform", "'log3'; log2", "x=target:,transform=log3"),
     asked(
         "source: linear of Mahalanobis distances",
-        "similarity='linear'; rbf",
+        "'linear'; similarity; rbf",
         "x=terms:t.csv,similarity=linear",
     ),
     asked(
         "source: option of another similarity",
-        "beta has no effect on similarity=rbf",
+        "beta has no effect; similarity=rbf",
         "x=target:,beta=2",
     ),
     asked(
         "source: components of Mahalanobis distances",
-        "components has no effect on terms; profile",
+        "components has no effect; terms; profile",
         "x=terms:t.csv,similarity=knn,components=3",
     ),
     asked(
         "source: components of rbf",
-        "components has no effect on similarity=rbf; knn",
+        "components has no effect; similarity=rbf; knn",
         "x=target:,components=3",
     ),
     asked(
         "source: components of a word",
-        "components 'few'; none",
+        "components; 'few'; none",
         "x=target:,similarity=knn,components=few",
     ),
     asked(
         "source: variable genes of no components",
-        "variable-genes has no effect on components none",
+        "variable-genes has no effect; components=none",
         "x=target:,similarity=knn,components=none,variable-genes=9",
     ),
     asked("source: option given twice", "twice", "x=target:,similarity=knn,similarity=rbf"),
@@ -97,10 +95,10 @@ ASKED = [
         "x=profile:p.csv",
         name="--source",
     ),
-    asked("source: weight below zero", "-1; zero or more", "x=target:@-1"),
+    asked("source: weight below zero", "-1; 0 or more", "x=target:@-1"),
     asked(
         "weights: below zero",
-        "the weight -2 is not zero or more",
+        "-2; below zero",
         "x=target:",
         "y=labels:l.tsv",
         more=["--weights", "1,-2"],
@@ -132,7 +130,7 @@ ASKED = [
     ),
     asked(
         "weights: twice",
-        "no effect on --weights uniform",
+        "no effect; --weights uniform",
         "x=target:@2",
         more=["--weights", "uniform"],
         name="source x",
@@ -173,7 +171,7 @@ ASKED = [
     ),
     asked(
         "fusion option of another learner",
-        "no effect on --weights uniform; rkda, naml",
+        "no effect; --weights uniform; rkda, naml",
         "x=target:",
         more=["--fusion-lambda", "1"],
         name="--fusion-lambda",
@@ -213,7 +211,7 @@ ASKED = [
         more=["--id-map", "map.tsv"],
         name="--id-map",
     ),
-    asked("msfs without sources", "no source; --similarity-file", name="--source"),
+    asked("msfs without sources", "source; --similarity-file", name="--source"),
     asked(
         "weights without sources",
         "no effect without --source",
@@ -236,7 +234,7 @@ ASKED = [
             USAGE,
         )
         for id, sources, more, name, words in (
-            ("one source", ["x=target:"], [], "ranking", "nothing to aggregate; two sources"),
+            ("one source", ["x=target:"], [], "ranking", "only one ranking; --source"),
             ("neither", [], [], "--method kogs", "either sources or members"),
             (
                 "both",
@@ -245,7 +243,7 @@ ASKED = [
                 "--method kogs",
                 "either sources or members",
             ),
-            ("one member", [], ["--members", "spec"], "ranking", "nothing to aggregate"),
+            ("one member", [], ["--members", "spec"], "ranking", "only one ranking"),
             (
                 "learned weights",
                 ["x=target:", "y=labels:l.tsv"],
@@ -265,7 +263,7 @@ ASKED = [
                 [],
                 ["--members", "spec,variance", "--weights", "statis"],
                 "--weights statis",
-                "no effect on --members; 2,1,1",
+                "no effect; 2,1,1",
             ),
             (
                 "unknown how",
@@ -326,7 +324,7 @@ FUSE = [
         "fuse: no sources",
         lambda f: ["fuse", good(f), "--out", str(f / "S.npz")],
         "source",
-        "no source",
+        "--source",
         USAGE,
     ),
     bad(

@@ -243,7 +243,7 @@ SOURCES = [
         "source: rows that are not samples",
         lambda f: on(f, f"x=profile:{profile(f)},rows=samples"),
         "p.csv",
-        "none of the 6 samples; leave rows=samples out",
+        "none of the 6 samples; remove rows=samples",
     ),
     bad(
         "source: layer of a CSV",

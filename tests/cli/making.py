@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfs_cli.cli.app import run
+from tests.making import annotated, table_text, write_labels, write_parquet
 
 Make = Callable[[Path], list[str]]
 
@@ -73,9 +72,7 @@ def table(
     samples: Sequence[str] = SAMPLES,
     delimiter: str = ",",
 ) -> str:
-    lines = [delimiter.join(["id", *samples])]
-    lines += [delimiter.join([f, *map(str, row)]) for f, row in zip(features, X.tolist())]
-    return "\n".join(lines) + "\n"
+    return table_text(X[: len(features)], features[: len(X)], samples, delimiter)
 
 
 def text(folder: Path, content: str, name: str = "m.csv") -> str:
@@ -105,25 +102,18 @@ def edited(folder: Path, old: int | tuple[int, int], new: str, name: str = "m.cs
 
 
 def parquet(folder: Path, X: np.ndarray, name: str = "m.parquet", **options: object) -> str:
-    columns = {"id": pa.array(FEATURES[: len(X)], pa.string())}
-    columns |= {s: pa.array(X[:, j]) for j, s in enumerate(SAMPLES)}
-    pq.write_table(pa.table(columns), folder / name, **options)
-    return str(folder / name)
+    return write_parquet(folder / name, X, FEATURES[: len(X)], SAMPLES, **options)
 
 
 def h5ad(folder: Path, name: str = "m.h5ad", **parts: object) -> str:
-    import anndata as ad
-    import pandas as pd
-
-    obs = pd.DataFrame({"tissue": ["a", "b"] * (N // 2)}, index=SAMPLES)
-    data = ad.AnnData(values().T, obs=obs, var=pd.DataFrame(index=FEATURES), **parts)
+    data = annotated(values().T, FEATURES, SAMPLES, **parts)
+    data.obs["tissue"] = AB
     data.write_h5ad(folder / name)
     return str(folder / name)
 
 
 def labels(folder: Path, classes: Sequence[str], ids: Sequence[str] = SAMPLES) -> str:
-    rows = "".join(f"{i}\t{c}\n" for i, c in zip(ids, classes))
-    return text(folder, "sample\ttissue\n" + rows, "labels.tsv")
+    return write_labels(folder / "labels.tsv", classes, ids)
 
 
 def fisher(folder: Path, spec: str) -> list[str]:

@@ -10,6 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from sfs_cli.cli.app import run
+from tests.making import write_table
 
 N, M = 24, 150
 RESULT = ("ranking.tsv", "report.html", "sfs_mqc.json")
@@ -57,8 +58,8 @@ def make_study(folder: Path) -> Path:
     X[:30] += np.arange(N) % 3
     X[40] = 1.5
     genes = [f"g{i}" for i in range(M - 1)] + ["g3"]
-    write(folder / "m.csv", X, genes, samples)
-    write(
+    write_table(folder / "m.csv", X, genes, samples)
+    write_table(
         folder / "mirna.csv",
         rng.normal(size=(20, N)).round(3),
         [f"r{i}" for i in range(20)],
@@ -66,7 +67,7 @@ def make_study(folder: Path) -> Path:
     )
     X[2, 3] = np.nan
     X[70:73, 1] = np.nan
-    write(folder / "gaps.csv", np.abs(X), [*genes[:-1], "last"], samples)
+    write_table(folder / "gaps.csv", np.abs(X), [*genes[:-1], "last"], samples)
     rows = [f"{s}\t{t}" for s, t in zip(samples, tissue)]
     (folder / "labels.tsv").write_text("\n".join(["sample\ttissue", *rows, "stranger\tlung\n"]))
     (folder / "some.tsv").write_text("\n".join(["sample\ttissue", *rows[:-5]]) + "\n")
@@ -79,14 +80,6 @@ def make_study(folder: Path) -> Path:
     )
     data.write_h5ad(folder / "counts.h5ad")
     return folder
-
-
-def write(path: Path, X: np.ndarray, features: list[str], samples: list[str]) -> None:
-    lines = [",".join(["id", *samples])]
-    lines += [
-        ",".join([f, *("" if np.isnan(v) else str(v) for v in row)]) for f, row in zip(features, X)
-    ]
-    path.write_text("\n".join(lines) + "\n")
 
 
 def sfs(*words: object) -> None:

@@ -193,7 +193,7 @@ def test_folder_holds_ranking_report_and_provenance(into, tmp_path, capfd):
     alone = run_here([word for word in into if word not in into[-2:]], capfd)
     assert files["ranking.tsv"] == alone.out.encode()
     page = files["report.html"].decode()
-    for words in ("The lists", "How far the lists agree", "Mean rank (Borda)", "3.tsv"):
+    for words in ("Lists", "Agreement of the lists", "Mean rank (Borda)", "3.tsv"):
         assert words in page
     assert "Mean rank (Borda)" in files["sfs_mqc.json"].decode()
 
@@ -257,4 +257,4 @@ def test_many_lists_are_aggregated_and_not_compared_in_pairs(tmp_path, capfd):
     paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in range(21)]
     done = run_here(["aggregate", *paths, "--out", str(tmp_path / "out"), "--json"], capfd)
     assert json.loads(done.out)["agreement"] is None
-    assert "20 of them at most" in done.err
+    assert "more than 20 lists" in done.err

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.making import BAD, good, h5ad, labels
 from tests.cli.running import MODULE, Finished, run_apart, snapshot
+from tests.making import write_parquet
 
 NOBODY = "65534"
 
@@ -36,10 +35,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def large(folder: Path, n_samples: int, n_features: int) -> str:
     X = np.random.default_rng(3).normal(size=(n_samples, n_features)).astype(np.float32)
-    columns = {"id": [f"gene{i}" for i in range(n_features)]}
-    columns |= {f"s{j}": X[j] for j in range(n_samples)}
-    pq.write_table(pa.table(columns), folder / "large.parquet")
-    return str(folder / "large.parquet")
+    return write_parquet(folder / "large.parquet", X.T)
 
 
 def full_out(folder: Path, disk: Path) -> list[str]:

@@ -57,7 +57,14 @@ def test_any_number_of_shards_gives_the_bytes_of_one_run(shards, tmp_path):
     assert result(tmp_path / "out") == whole(tmp_path)
 
 
-@pytest.mark.parametrize("case", [name for name in CASES if name != "spec rbf"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "components" else [])
+        for name in CASES
+        if name != "spec rbf"
+    ],
+)
 def test_every_kind_of_ranking_may_be_shared(case, tmp_path):
     plan = planned(tmp_path, 3, case)
     expected = json.loads((plan / "plan.json").read_text())["passes"]
@@ -143,7 +150,7 @@ def test_a_damaged_part_is_made_again_by_its_shard(tmp_path, capfd):
     plan = planned(tmp_path, 2)
     shares(plan, 2)
     shares(plan, 2)
-    part = sorted(plan.rglob("pass-02-part-*.npz"))[-1]
+    part = sorted(plan.rglob("pass-02-chunks-*.npz"))[-1]
     part.write_bytes(part.read_bytes()[:40])
     done = refused(capfd, 3, "shard", "merge", plan, "--out", tmp_path / "out")
     assert "shard 2 of pass 2" in done.err
@@ -152,6 +159,7 @@ def test_a_damaged_part_is_made_again_by_its_shard(tmp_path, capfd):
     assert result(tmp_path / "out") == whole(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_same_shard_twice_at_once_does_no_harm(tmp_path):
     plan = planned(tmp_path, 2)
     command = [*MODULE, "shard", "run", str(plan), "-q"]

@@ -102,7 +102,7 @@ def test_signal_of_an_impatient_user_may_come_twice(large_matrix, tmp_path):
 
 def test_a_signal_whose_exception_was_swallowed_is_still_told(monkeypatch, capfd):
     """Exceptions in a finaliser go nowhere; the exit code must not say that no signal came."""
-    from sfs_cli.jobs import rank_run
+    from sfs_cli.run import rank
 
     def swallowing(*_args: object, **_options: object) -> bytes:
         with contextlib.suppress(BaseException):
@@ -110,7 +110,7 @@ def test_a_signal_whose_exception_was_swallowed_is_still_told(monkeypatch, capfd
             time.sleep(1)
         return b""
 
-    monkeypatch.setattr(rank_run, "run", swallowing)
+    monkeypatch.setattr(rank, "run", swallowing)
     done = run_here(["rank", "any.csv"], capfd)
     assert done.code == 143
     assert "interrupted" in done.err

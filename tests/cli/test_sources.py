@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfs_cli.io.sample_matrix import read_similarity
-from sfs_cli.io.similarity_writers import write_similarity
+from sfs_cli.io.knowledge.similarity import read_similarity, write_similarity
 from tests.cli.making import AB, FEATURES, SAMPLES, good, h5ad, kernel, labels, table, text, values
 from tests.cli.running import Finished, run_here, snapshot
 
@@ -48,9 +47,9 @@ def done(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> Finished:
 
 def test_what_became_of_each_source_is_said(tmp_path, capfd):
     said = done(msfs(tmp_path), capfd).err
-    assert "source mirna (profile): rbf on 4 features (2 other samples left out)" in said
+    assert "source mirna (profile): rbf on 4 features (2 other samples ignored)" in said
     assert "source ppi (interactions): rbf on 4 features, 4 of 4 genes found" in said
-    assert "left out: 1 self-loop, 1 repeated edge, 1 edge below min-score" in said
+    assert "ignored: 1 self-loop, 1 repeated edge, 1 edge below min-score" in said
     assert "weights (uniform): mirna 0.3333, ppi 0.3333, expression 0.3333" in said
     assert "warning" not in said
 
@@ -97,7 +96,7 @@ def test_the_record_of_a_run_is_complete(tmp_path, capfd):
     assert knowledge["fusion"]["objective"] > 1
     assert len(knowledge["leave_one_out"]) == 3
     page = (tmp_path / "out" / "report.html").read_text()
-    for shown in ("mirna", "interactions", "The knowledge sources", "What each source changed"):
+    for shown in ("mirna", "interactions", "Knowledge sources", "Effect of each source"):
         assert shown in page
     assert "up to date" in done(words[:-1], capfd).err
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfs_cli.cli.app import run
@@ -61,12 +59,3 @@ def ranking_bytes(out: Path, matrix: str | Path, *options: str | Path) -> bytes:
 
 def facts(out: Path) -> dict[str, Any]:
     return json.loads((out / "run.json").read_text())
-
-
-def write_rows(
-    path: Path, rows: np.ndarray, row_ids: Sequence[str], column_ids: Sequence[str]
-) -> Path:
-    """Write Parquet with an id column, whatever a row is."""
-    columns = {name: np.ascontiguousarray(c) for name, c in zip(column_ids, rows.T)}
-    pq.write_table(pa.table({"id": list(row_ids)} | columns), path)
-    return path

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import anndata as ad
 import numpy as np
-import pandas as pd
 
-from tests.cli.making import table, text
+from tests.cli.making import text
+from tests.making import annotated, table_text, write_labels
 
 N, M = 40, 160
 
@@ -26,17 +25,15 @@ def write_study(made: Path) -> None:
     """Write a matrix and what is known of it."""
     rng = np.random.default_rng(4)
     X = rng.normal(5, 2, (M, N)) + 2 * (rng.random((M, 1)) < 0.2) * CLASSES
-    text(made, table(X.round(3), GENES, SAMPLES), "x.csv")
-    obs, var = pd.DataFrame(index=SAMPLES), pd.DataFrame(index=GENES)
-    ad.AnnData(X.round(3).T, obs=obs, var=var).write_h5ad(made / "x.h5ad")
+    text(made, table_text(X.round(3), GENES, SAMPLES), "x.csv")
+    annotated(X.round(3).T, GENES, SAMPLES).write_h5ad(made / "x.h5ad")
     P = rng.normal(size=(25, N)) + 2 * (rng.random((25, 1)) < 0.5) * CLASSES
     order = rng.permutation(N)
     names = [f"p{i}" for i in range(25)]
-    text(made, table(P[:, order].round(3), names, [SAMPLES[i] for i in order]), "p.csv")
+    text(made, table_text(P[:, order].round(3), names, [SAMPLES[i] for i in order]), "p.csv")
     some = np.sort(order[: N - 9])
-    text(made, table(P[:, some].round(3), names, [SAMPLES[i] for i in some]), "some.csv")
-    rows = "".join(f"{s}\tc{c}\n" for s, c in zip(SAMPLES, CLASSES))
-    text(made, "sample\ttissue\n" + rows, "labels.tsv")
+    text(made, table_text(P[:, some].round(3), names, [SAMPLES[i] for i in some]), "some.csv")
+    write_labels(made / "labels.tsv", CLASSES)
     text(made, "SET1\t\t" + "\t".join(GENES[:30]) + "\nSET2\t\t" + "\t".join(GENES[20:50]), "s.gmt")
 
 

@@ -7,14 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import anndata as ad
 import numpy as np
-import pandas as pd
 import pytest
 
 from sfs_cli.store import build
-from tests.cli_numbers.commands import facts, ranked, ranking_bytes, sfs, write_rows
+from tests.cli_numbers.commands import facts, ranked, ranking_bytes, sfs
 from tests.io.format_cases import CASES, Writer, write_csv
+from tests.making import annotated, write_parquet
 
 SMALL = {
     "phi2": ("--ranking", "phi2"),
@@ -66,7 +65,7 @@ def test_samples_in_rows_give_the_same_bytes(
     if form == "csv":
         path = write_csv(tmp_path, values.T, samples, features)
     else:
-        path = write_rows(tmp_path / "matrix.parquet", values.T, samples, features)
+        path = write_parquet(tmp_path / "matrix.parquet", values.T, samples, features)
     for name, options in SMALL.items():
         found = ranking_bytes(tmp_path / name, path, "--rows", "samples", *options)
         assert found == from_csv[1][name], name
@@ -131,15 +130,14 @@ def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     features = [f"g{i}" for i in range(LARGE[1])]
     samples = [f"s{i}" for i in range(LARGE[0])]
     if request.param == "genes in rows":
-        return write_rows(folder / "matrix.parquet", values.T, features, samples)
+        return write_parquet(folder / "matrix.parquet", values.T, features, samples)
     stored: Any = values
     if request.param == "sparse":
         from scipy.sparse import csr_matrix
 
         stored = csr_matrix(np.maximum(values, 0))
     path = folder / "matrix.h5ad"
-    obs, var = pd.DataFrame(index=samples), pd.DataFrame(index=features)
-    ad.AnnData(stored, obs=obs, var=var).write_h5ad(path)
+    annotated(stored, features, samples).write_h5ad(path)
     return path
 
 
@@ -158,7 +156,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return folders
 
 
-@pytest.mark.parametrize("similarity", ["rbf", "knn"])
+@pytest.mark.parametrize("similarity", ["rbf", pytest.param("knn", marks=pytest.mark.slow)])
 def test_threads_and_memory_do_not_change_a_byte(
     large: Path, similarity: str, opened: list[Path], tmp_path: Path
 ) -> None:

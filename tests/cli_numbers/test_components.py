@@ -1,7 +1,8 @@
-"""Neighbours among principal components, from the command line: the twin's graph and its scores."""
+"""Neighbors among principal components, from the command line: the twin's graph and its scores."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import anndata as ad
@@ -10,14 +11,13 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from sfs_cli.compute import principal
-from sfs_cli.compute.principal import principal_components
-from sfs_cli.config import RankConfig
 from sfs_cli.errors import InputError
-from sfs_cli.jobs.rank import rank
+from sfs_cli.graph.pca import principal_components
 from sfs_cli.logs import Messages
-from sfs_cli.sources import neighbours
+from sfs_cli.options import RankConfig
+from sfs_cli.run.rank import rank
 from tests.cli_numbers.commands import Table, code_of, facts, ranked, ranking_bytes, sfs
+from tests.making import annotated
 from tests.oracles import components as oracle
 
 KNN = ("--similarity", "knn", "--neighbors", "6")
@@ -44,9 +44,9 @@ def check_same(found: Table, expected: Table) -> None:
 
 @pytest.mark.parametrize("limit", [0, 5000])
 def test_sample_data(
-    sample_data: Path, limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample_data: Path, limit: int, tmp_path: Path, set_limits: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(principal, "EXACT_SAMPLES", limit)
+    set_limits(exact_samples=limit)
     table = pd.read_csv(sample_data / "expression.csv", index_col=0)
     X = table.to_numpy(np.float32).astype(float).T
     given = ("--components", "4", "--variable-genes", "60")
@@ -89,10 +89,9 @@ def counts(tmp_path: Path) -> Path:
 
     rng = np.random.default_rng(5)
     level = np.exp(rng.normal(size=(90, 3)) @ rng.normal(size=(3, 200)) * 0.8)
-    cells = ad.AnnData(csr_matrix(rng.poisson(level).astype(np.float32)))
-    cells.obs_names = [f"cell{i}" for i in range(90)]
-    cells.var_names = [f"gene{i}" for i in range(200)]
-    cells.write_h5ad(tmp_path / "counts.h5ad")
+    annotated(csr_matrix(rng.poisson(level).astype(np.float32))).write_h5ad(
+        tmp_path / "counts.h5ad"
+    )
     return tmp_path / "counts.h5ad"
 
 
@@ -101,11 +100,11 @@ ASKED = (*KNN, "--transform", "cpm,log1p", "--components", "8", "--variable-gene
 
 @pytest.mark.parametrize("how", ["exact", "randomized"])
 def test_shards_threads_and_memory_give_the_same_bytes(
-    how: str, counts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    how: str, counts: Path, tmp_path: Path, set_limits: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(principal, "EXACT_SAMPLES", 0)
-    monkeypatch.setattr(principal, "EXACT_FEATURES", 0 if how == "randomized" else 5000)
-    monkeypatch.setattr(neighbours, "DENSE_DISTANCES", 2)
+    set_limits(
+        exact_samples=0, exact_features=0 if how == "randomized" else 5000, dense_distances=2
+    )
     block = ("--block-size", "20")
     expected = ranking_bytes(tmp_path / "one", counts, *ASKED, *block, "--threads", "1")
     assert facts(tmp_path / "one")["graph"]["components_by"] == how
@@ -130,7 +129,7 @@ def test_components_are_not_found_again_by_a_run_that_goes_on(
         calls.append(given)
         return principal_components(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("sfs_cli.sources.reduction.principal_components", counted)
+    monkeypatch.setattr("sfs_cli.graph.pca.principal_components", counted)
     expected = ranking_bytes(tmp_path / "whole", counts, *ASKED)
 
     def fail(*_given: object, **_more: object) -> None:
@@ -139,7 +138,7 @@ def test_components_are_not_found_again_by_a_run_that_goes_on(
     out = tmp_path / "out"
     given = ("rank", counts, *ASKED, "--out", out, "--resume")
     with monkeypatch.context() as patch:
-        patch.setattr("sfs_cli.sources.sample_graph.find_neighbours", fail)
+        patch.setattr("sfs_cli.graph.build.find_neighbors", fail)
         assert code_of(*given) == 3
     assert len(calls) == 2
     sfs(*given)

@@ -43,7 +43,12 @@ OPTIONS = {
 CONSTANT_GENES = 5112
 
 
-@pytest.fixture(params=MATRICES)
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.slow] if name == "relathe/expression" else [])
+        for name in MATRICES
+    ]
+)
 def case(request: pytest.FixtureRequest, shared_data: Path) -> tuple[Path, str, list[str]]:
     """A matrix, its labels, and the options that it needs."""
     matrix = shared_data / MATRICES[request.param]

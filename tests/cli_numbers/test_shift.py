@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli_numbers.commands import ranked, write_rows
+from tests.cli_numbers.commands import ranked
+from tests.making import write_parquet
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 1e-4)])
@@ -22,8 +23,8 @@ def test_an_offset_does_not_change_phi2(
     features, samples = table["feature_id"].to_pylist(), table.column_names[1:]
     values = np.array([table[s].to_numpy() for s in samples], np.float64).T
     offset = 1000 * values.std(axis=1, keepdims=True)
-    plain = write_rows(tmp_path / "plain.parquet", values, features, samples)
-    moved = write_rows(tmp_path / "moved.parquet", values + offset, features, samples)
+    plain = write_parquet(tmp_path / "plain.parquet", values, features, samples)
+    moved = write_parquet(tmp_path / "moved.parquet", values + offset, features, samples)
     options = ("--similarity", similarity, "--dtype", dtype, "--labels", folder / "labels.tsv")
     expected = ranked(tmp_path / "a", plain, *options)
     found = ranked(tmp_path / "b", moved, *options)

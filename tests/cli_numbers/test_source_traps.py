@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from sfs_cli import RankConfig, rank
-from sfs_cli.config import parse_source
 from sfs_cli.errors import InputError, NotConvergedError
-from sfs_cli.fusion import naml
-from sfs_cli.jobs import opening
+from sfs_cli.knowledge.weights import discriminant as naml
 from sfs_cli.logs import Messages
+from sfs_cli.options import parse_source
+from sfs_cli.run import load
 
 GENES = [f"GENE{i}" for i in range(40)]
 SAMPLES = [f"S{i}" for i in range(12)]
@@ -67,7 +67,7 @@ def test_a_profile_whose_columns_are_samples_for_certain_turns_the_matrix(study)
 )
 def test_tables_that_are_each_the_other_way_round_are_refused(study, matrix, profile):
     """The two cases differ in the meaning of their ids alone."""
-    with pytest.raises(InputError, match="which of the two has features in rows") as caught:
+    with pytest.raises(InputError, match="look transposed relative to each other") as caught:
         ranked(study, f"p=profile:{study}/{profile}", matrix=matrix)
     assert "--rows samples" in str(caught.value.hint)
 
@@ -86,7 +86,7 @@ def test_equal_features_share_a_rank_in_every_list_of_kogs(study):
 
 
 def test_weights_that_have_not_converged_are_told_of_or_refused(study, monkeypatch):
-    monkeypatch.setattr(naml, "MOST", 1)
+    monkeypatch.setattr(naml, "MAX_ROUNDS", 1)
     asked = ("t=target:", f"p=profile:{study}/p.csv")
     parsed = tuple(parse_source(text) for text in asked)
     config = RankConfig(str(study / "m.csv"), method="msfs", source=parsed, weights="naml")
@@ -105,6 +105,6 @@ def test_genes_that_had_one_id_are_told_of_where_sources_name_genes(study):
     messages = Messages(verbosity=-1)
     source = parse_source(f"g=genes:{study}/genes.txt")
     config = RankConfig(str(study / "twice.csv"), method="msfs", source=(source,))
-    with opening.opened_work(config, messages):
+    with load.loaded(config, messages):
         pass
     assert any("first feature of each id" in text for text in messages.warnings)

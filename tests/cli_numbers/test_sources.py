@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from tests.cli.making import text
-from tests.cli_numbers.commands import Table, code_of, facts, ranked, ranking_bytes, sfs, write_rows
+from tests.cli_numbers.commands import Table, code_of, facts, ranked, ranking_bytes, sfs
 from tests.cli_numbers.source_study import M, N, sources
+from tests.making import write_parquet
 
 RANKINGS = {
     "phi2": [],
@@ -88,7 +89,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, count in (("x", 24), ("p", 6)):
         X = rng.normal(size=(count, 2050)) + np.arange(2050) % 3
         ids = [f"{name}{i}" for i in range(count)]
-        write_rows(made / f"{name}.parquet", X.astype(np.float32), ids, samples)
+        write_parquet(made / f"{name}.parquet", X.astype(np.float32), ids, samples)
     return made
 
 

@@ -16,14 +16,15 @@ import numpy as np
 import pytest
 
 from sfs_cli import RankConfig, rank
-from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.spans import Span, cut
+from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError, OutOfMemoryError, UsageError
-from sfs_cli.io.writers import ranking_bytes
+from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.store.disk import open_store
 from tests.benchmarks.make_store import make_store
 from tests.cli.running import MODULE, run_apart, run_here, snapshot
+from tests.making import write_labels, write_table
 
 distributed = pytest.importorskip(
     "distributed", reason="Dask, the extra sfs-cli[dask], is not installed"
@@ -44,10 +45,10 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A client of two worker processes of this machine."""
-    from sfs_cli.compute.dask_cluster import local_cluster
+    from sfs_cli.compute.dask_cluster import starting_cluster
 
-    with local_cluster(2, tmp_path_factory.mktemp("cluster")) as client:
-        yield client
+    with starting_cluster(2, tmp_path_factory.mktemp("cluster")) as started:
+        yield started()
 
 
 @pytest.fixture
@@ -71,8 +72,7 @@ def csv(store: Path) -> Path:
     matrix, path = open_store(store), store.parent / "m.csv"
     values = np.empty((M, N), np.float32)
     matrix.read(Span(0, M), values)
-    lines = [",".join([name, *map(str, row)]) for name, row in zip(matrix.ids.features, values)]
-    path.write_text("\n".join([",".join(["id", *matrix.ids.samples]), *lines]) + "\n")
+    write_table(path, values, matrix.ids.features, matrix.ids.samples)
     return path
 
 
@@ -80,7 +80,7 @@ def csv(store: Path) -> Path:
 def labels(store: Path) -> Path:
     path = store.parent / "labels.tsv"
     ids = open_store(store).ids.samples
-    path.write_text("sample\tkind\n" + "".join(f"{s}\t{'abc'[i % 3]}\n" for i, s in enumerate(ids)))
+    write_labels(path, ["abc"[i % 3] for i in range(N)], ids)
     return path
 
 
@@ -125,7 +125,7 @@ def test_same_bytes_when_the_workers_make_every_pass(
     method: str, store: Path, labels: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The matrix of an iterative method is too large to be held."""
-    monkeypatch.setattr("sfs_cli.methods.features.HOLD_BYTES", 0)
+    monkeypatch.setattr("sfs_cli.methods.centered_matrix.HOLD_BYTES", 0)
     given: dict[str, Any] = {} if method in ("rfs", "qalpha") else {"select": 3}
     if method in ("rfs", "mrmr"):
         given["labels"] = str(labels)
@@ -134,12 +134,11 @@ def test_same_bytes_when_the_workers_make_every_pass(
     assert ranking_bytes(ours.ranking, "tsv", 17) == ranking_bytes(theirs.ranking, "tsv", 17)
 
 
-@pytest.mark.parametrize("how", ["exact", "randomized"])
+@pytest.mark.parametrize("how", [pytest.param("exact", marks=pytest.mark.slow), "randomized"])
 def test_same_bytes_when_the_workers_search_components(
-    how: str, store: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+    how: str, store: Path, client: Any, set_limits: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr("sfs_cli.compute.principal.EXACT_SAMPLES", 0)
-    monkeypatch.setattr("sfs_cli.compute.principal.EXACT_FEATURES", 5000 * (how == "exact"))
+    set_limits(exact_samples=0, exact_features=5000 * (how == "exact"))
     config = RankConfig(str(store), similarity="knn", components=5, variable_genes="all")
     ours, theirs = rank(config), rank(config, client=client)
     assert ours.facts["graph"]["components_by"] == how
@@ -165,7 +164,7 @@ class AtFirstProgress(Messages):
 
 
 @pytest.mark.parametrize("killed", [1, 2])
-@pytest.mark.parametrize("form", ["store", "csv"])
+@pytest.mark.parametrize("form", ["store", pytest.param("csv", marks=pytest.mark.slow)])
 def test_same_bytes_when_workers_are_killed(
     killed: int, form: str, store: Path, csv: Path, client: Any
 ) -> None:
@@ -222,13 +221,14 @@ def test_errors_of_tasks_reach_the_caller(executor: Any) -> None:
     assert list(executor.map(lambda span: span.lo, cut(3, 1))) == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_its_worker_every_time_is_given_up(executor: Any) -> None:
     def task(span: Span) -> int:
         if span.lo == 2:
             os.kill(os.getpid(), signal.SIGKILL)
         return span.lo
 
-    with pytest.raises(OutOfMemoryError, match="died at work"):
+    with pytest.raises(OutOfMemoryError, match="died repeatedly"):
         list(executor.map(task, cut(4, 1)))
 
 
@@ -239,7 +239,7 @@ def test_results_may_be_written_to(executor: Any) -> None:
 
 
 def test_a_store_that_workers_do_not_see_is_refused(client: Any, store: Path) -> None:
-    from sfs_cli.compute import dask_workers
+    from sfs_cli.compute import dask_cluster
 
     client.wait_for_workers(2, timeout=20)
     hidden = store.parent / "hidden.json"
@@ -253,7 +253,7 @@ def test_a_store_that_workers_do_not_see_is_refused(client: Any, store: Path) ->
             return client.run(function, *given, **how)
 
     with pytest.raises(InputError, match="2 of 2 Dask workers do not see") as caught:
-        dask_workers.check_files(Elsewhere(), [hidden])  # type: ignore[arg-type]
+        dask_cluster.check_files(Elsewhere(), [hidden])  # type: ignore[arg-type]
     assert str(hidden) in str(caught.value.where)
     assert "sfs convert" in str(caught.value.hint)
 
@@ -261,27 +261,27 @@ def test_a_store_that_workers_do_not_see_is_refused(client: Any, store: Path) ->
 def test_workers_with_other_versions_are_refused(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sfs_cli.compute import dask_workers
+    from sfs_cli.compute import dask_cluster
 
     client.wait_for_workers(2, timeout=20)
-    assert dask_workers.check_workers(client, "here") == []
-    own = dask_workers.describe()
+    assert dask_cluster.check_workers(client, "here") == []
+    own = dask_cluster.describe()
     other = {"versions": own["versions"] | {"numpy": "1.0"}, "single": True}
     with monkeypatch.context() as patch:
         patch.setattr(client, "run", lambda *_, **__: {"tcp://a": own, "tcp://b": other})
         with pytest.raises(InputError, match="1 of 2 workers cannot run") as caught:
-            dask_workers.check_workers(client, "here")
+            dask_cluster.check_workers(client, "here")
         assert "tcp://b has numpy 1.0, not" in str(caught.value.where)
-        versions = {name: own["versions"][name] for name in own["versions"] if name != "sums"}
+        versions = {name: own["versions"][name] for name in own["versions"] if name != "scipy"}
         patch.setattr(client, "run", lambda *_, **__: {"tcp://a": own | {"versions": versions}})
         with pytest.raises(InputError) as caught:
-            dask_workers.check_workers(client, "here")
-        assert "has sums of an earlier sfs-cli, not" in str(caught.value.where)
+            dask_cluster.check_workers(client, "here")
+        assert "has scipy of an earlier sfs-cli, not" in str(caught.value.where)
         patch.setattr(client, "run", lambda *_, **__: {"tcp://a": ImportError("no sfs_cli")})
         with pytest.raises(InputError, match="1 of 1 workers cannot run"):
-            dask_workers.check_workers(client, "here")
+            dask_cluster.check_workers(client, "here")
         patch.setattr(client, "run", lambda *_, **__: {"tcp://a": own | {"single": False}})
-        (warning,) = dask_workers.check_workers(client, "here")
+        (warning,) = dask_cluster.check_workers(client, "here")
         assert "OPENBLAS_NUM_THREADS" in warning
 
 
@@ -302,7 +302,7 @@ def test_a_scheduler_that_is_not_there(
     monkeypatch.setattr("sfs_cli.compute.dask_cluster.WAIT_SECONDS", 0.5)
     done = run_here(["rank", str(store), "--executor", "dask:tcp://127.0.0.1:9"], capfd)
     assert done.code == 3
-    assert "no Dask scheduler answers" in done.err
+    assert "no Dask scheduler" in done.err
     assert "tcp://127.0.0.1:9" in done.err
     assert "Traceback" not in done.err
 
@@ -342,6 +342,7 @@ def is_alive(process: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
 @pytest.mark.parametrize("stop", [None, signal.SIGINT])
 def test_processes_of_this_machine_leave_nothing(

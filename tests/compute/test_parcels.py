@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.spans import Span
-from sfs_cli.config.choices import ON_SOURCES
+from sfs_cli.compute.matrix import Span
+from sfs_cli.compute.passes import PassList
 from sfs_cli.graph.similarity import DenseSimilarity
-from sfs_cli.methods.base import Context
-from sfs_cli.methods.catalog import METHODS
+from sfs_cli.methods.base import Problem
 from sfs_cli.store.disk import open_store
 from sfs_cli.store.matrix import DenseMatrix
 from tests.benchmarks.make_store import make_store
-from tests.methods.contexts import make_context, make_engine
+from tests.making import make_engine, make_problem
 
 pytest.importorskip("cloudpickle", reason="cloudpickle, of the extra sfs-cli[dask], is absent")
 
@@ -32,15 +32,15 @@ SCORERS = [
 ]
 
 
-def context_of(name: str) -> Context:
+def context_of(name: str) -> Problem:
     S = np.exp(-((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2) / 100)
     options = METHODS[name].options
-    return make_context(X, codes=CODES, S=DenseSimilarity(S), block_size=7, **options)
+    return make_problem(X, codes=CODES, S=DenseSimilarity(S), block_size=7, **options)
 
 
 def opened(task: object) -> object:
     """The task as another process has it, where all that it shares has arrived."""
-    from sfs_cli.compute.parcels import pack
+    from sfs_cli.compute.dask_executor import pack
 
     parcel, shared = pack(task)
     arrived = pickle.loads(pickle.dumps(shared))
@@ -50,7 +50,6 @@ def opened(task: object) -> object:
 @pytest.mark.parametrize("name", SCORERS)
 def test_every_scorer_travels(name: str) -> None:
     context = context_of(name)
-    assert context.engine is not None
     prepare = METHODS[name].load("prepare")
     assert prepare is not None
     scorer = prepare(context)
@@ -67,7 +66,7 @@ def test_there_are_separable_methods() -> None:
 
 
 def test_the_matrix_is_left_out_and_sent_once() -> None:
-    from sfs_cli.compute.parcels import pack
+    from sfs_cli.compute.dask_executor import pack
 
     engine = make_engine(np.ones((50, 4000)))
     matrix = engine.source.matrix
@@ -82,10 +81,10 @@ def test_the_matrix_is_left_out_and_sent_once() -> None:
 
 
 def test_an_engine_travels_without_what_runs_and_watches_it() -> None:
-    engine = replace(make_engine(X, block_size=7, workers=3), tick=lambda _count: None)
+    engine = replace(make_engine(X, block_size=7, threads=3), passes=PassList([], 1))
     there = opened(engine)
     assert isinstance(there, Engine)
-    assert there.tick is None
+    assert there.passes is None
     assert there.executor.workers == 1
     assert there.spans() == engine.spans()
 

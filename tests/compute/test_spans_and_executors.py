@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.spans import MAX_FEATURES, TARGET_BYTES, Span, block_features, cut
+from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.compute.matrix import MAX_FEATURES, TARGET_BYTES, Span, block_features, cut
 from sfs_cli.compute.workspace import Workspace
 
 

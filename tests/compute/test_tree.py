@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from sfs_cli.compute.spans import Span, cut
-from sfs_cli.compute.tree import (
+from sfs_cli.compute.engine import (
     FAN,
     LEVELS,
+    Accumulator,
     Node,
-    Part,
-    Tree,
-    added,
+    PartialSum,
+    add,
     chunks_of,
-    joined,
-    levels_at,
-    make,
+    join,
+    largest_nodes,
     nodes_of,
+    sum_of,
 )
+from sfs_cli.compute.matrix import Span, cut
 
 COUNTS = [1, 2, 4, 5, 13, 16, 17, 63, 64, 65, 300]
 
 
-def numbers(span: Span) -> Part:
+def numbers(span: Span) -> PartialSum:
     """Numbers whose sum depends on the order in the last bits."""
     rng = np.random.default_rng(span.lo)
     return [(rng.normal(size=5) * 10.0 ** rng.integers(-8, 8, 5)).astype(np.float32)]
@@ -46,17 +48,17 @@ def by_chunk(count: int) -> list[np.ndarray]:
     sums = []
     for chunk in chunks_of(cut(count, 1)):
         total = np.zeros(5)
-        for span in chunk.spans:
+        for span in chunk:
             total = total + numbers(span)[0]
         sums.append(total)
     return sums
 
 
 def grown(nodes: list[Node], count: int) -> np.ndarray:
-    tree = Tree(min(count, 64), added)
+    tree = Accumulator(min(count, 64), add)
     for node in nodes:
-        tree.add(node.level, node.end, make(node, numbers, added))
-    return tree.made()[0]
+        tree.add(node.level, node.end, sum_of(node, numbers, add))
+    return tree.result()[0]
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -72,8 +74,8 @@ def test_nodes_of_mixed_levels_give_them_too(count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     chunks, nodes, at = chunks_of(cut(count, 1)), [], 0
     while at < len(chunks):
-        level = rng.choice(list(levels_at(at)))
-        nodes.append(Node(int(level), tuple(chunks[at : at + FAN**level])))
+        level = int(rng.choice([level for level in range(LEVELS + 1) if at % FAN**level == 0]))
+        nodes.append(Node(level, at, tuple(chunks[at : at + FAN**level])))
         at = nodes[-1].end
     np.testing.assert_array_equal(grown(nodes, count), twin(by_chunk(count)))
 
@@ -91,19 +93,30 @@ def test_the_order_matters_to_the_last_bits() -> None:
 def test_what_is_joined_keeps_its_order(count: int) -> None:
     chunks = chunks_of(cut(count, 1))
     for level in range(LEVELS + 1):
-        tree = Tree(len(chunks), joined)
+        tree = Accumulator(len(chunks), join)
         for node in nodes_of(chunks, level):
             tree.add(
-                node.level, node.end, make(node, lambda span: [np.arange(*span)[:, None]], joined)
+                node.level, node.end, sum_of(node, lambda span: [np.arange(*span)[:, None]], join)
             )
-        np.testing.assert_array_equal(tree.made()[0][:, 0], np.arange(count))
+        np.testing.assert_array_equal(tree.result()[0][:, 0], np.arange(count))
+
+
+@pytest.mark.parametrize("count", [1, 5, 13, 64])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_largest_nodes_of_any_cut_give_the_bits_of_the_twin(count: int, seed: int) -> None:
+    chunks = chunks_of(cut(count, 1))
+    cuts = [0, *sorted(np.random.default_rng(seed).integers(0, count + 1, 5).tolist()), count]
+    nodes = [node for lo, hi in pairwise(cuts) for node in largest_nodes(chunks, lo, hi)]
+    assert [chunk for node in nodes for chunk in node.chunks] == chunks
+    np.testing.assert_array_equal(grown(nodes, count), twin(by_chunk(count)))
+    assert len(list(largest_nodes(chunks, 0, count))) == 1
 
 
 def test_few_sums_wait() -> None:
     """No more than one of each level, beside the one that is added."""
-    tree = Tree(64, added)
+    tree = Accumulator(64, add)
     for i in range(64):
         tree.add(0, i + 1, [np.ones(1)])
         assert sum(bool(part) for part in tree.waiting) <= LEVELS
-    assert tree.made()[0] == 64
+    assert tree.result()[0] == 64
     assert sum(bool(part) for part in tree.waiting) == 1

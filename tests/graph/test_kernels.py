@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import ortho_group
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph.kernels import (
+from sfs_cli.graph.distances import (
     correlation,
     linear,
     median_bandwidth,
@@ -127,7 +127,7 @@ def test_panels_do_not_change_distances(monkeypatch: pytest.MonkeyPatch, random:
     X, _ = random
     whole = distances_of(X)
     bandwidths = self_tuning_bandwidths(whole)
-    monkeypatch.setattr("sfs_cli.graph.panels.PANEL_VALUES", 3 * len(X))
+    monkeypatch.setattr("sfs_cli.graph.similarity.PANEL_VALUES", 3 * len(X))
     np.testing.assert_array_equal(distances_of(X), whole)
     np.testing.assert_array_equal(self_tuning_bandwidths(whole), bandwidths)
 
@@ -179,7 +179,7 @@ def test_self_tuning_counts_samples_with_seven_copies() -> None:
     assert "sample number 5, 6" in str(caught.value)
 
 
-def test_self_tuning_needs_more_samples_than_neighbours() -> None:
+def test_self_tuning_needs_more_samples_than_neighbors() -> None:
     with pytest.raises(InputError, match="more than 7 samples, there are 7"):
         self_tuning_bandwidths(np.zeros((7, 7)))
 

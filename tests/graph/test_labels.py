@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph.labels import label_similarity
+from sfs_cli.graph.others import label_similarity
 from tests.oracles import similarities
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph.kernels import squared_distances
-from sfs_cli.graph.relieff import relieff_similarity
+from sfs_cli.graph.distances import squared_distances
+from sfs_cli.graph.others import relieff_similarity
 from tests.oracles import similarities
 
 Data = tuple[np.ndarray, np.ndarray]
@@ -69,7 +69,8 @@ def test_relieff_names_a_class_that_is_too_small() -> None:
     codes = np.array([0] * 9 + [1] * 5)
     with pytest.raises(InputError, match="class 'tumor' has 5 samples, too few for 5") as caught:
         relieff_similarity(np.zeros((14, 14)), codes, 5, ["normal", "tumor"])
-    assert "at most 4 neighbours" in str(caught.value)
+    assert "--neighbors 4" in str(caught.value)
+    assert caught.value.options == ("neighbors",)
     with pytest.raises(InputError, match="class 1 has 5"):
         relieff_similarity(np.zeros((14, 14)), codes, 5)
 

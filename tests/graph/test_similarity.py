@@ -143,7 +143,7 @@ def test_negative_degrees_are_told_from_zero_ones() -> None:
     with pytest.raises(InputError, match=r"\(1 zero, 1 negative\)") as caught:
         check_degrees(DenseSimilarity(S), None, "relieff")
     assert "sample number 1, 2" in str(caught.value)
-    assert "fewer neighbours" in str(caught.value)
+    assert "fewer neighbors" in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["dense", "factor"])

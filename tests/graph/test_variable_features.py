@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfs_cli.graph.variable_features import all_alike, most_variable, normalised_dispersion
+from sfs_cli.graph.pca import all_alike, most_variable, normalized_dispersion
 from tests.oracles import components as oracle
 
 
@@ -24,8 +24,8 @@ def test_the_dispersion_is_its_twin(seed):
     X = counts(seed)
     X[:, [5, 80]] = 0
     X[:, 7] = 3
-    found = normalised_dispersion(*moments(X))
-    np.testing.assert_allclose(found, oracle.normalised_dispersion(X), rtol=1e-9, atol=1e-12)
+    found = normalized_dispersion(*moments(X))
+    np.testing.assert_allclose(found, oracle.normalized_dispersion(X), rtol=1e-9, atol=1e-12)
     assert np.isnan(found[[5, 7, 80]]).all()
     for count in (1, 40, 250):
         assert most_variable(*moments(X), count).tolist() == oracle.most_variable(X, count)
@@ -34,13 +34,13 @@ def test_the_dispersion_is_its_twin(seed):
 def test_a_feature_alone_in_its_bin_gets_one_and_equal_ones_get_nothing():
     mean = np.array([1.0, 1.0, 1.01, 50.0, 1.0])
     dispersion = np.array([2.0, 4.0, 3.0, 9.0, 3.0])
-    found = normalised_dispersion(mean, dispersion * mean)
+    found = normalized_dispersion(mean, dispersion * mean)
     assert found[3] == 1
     assert found[0] < found[4] < found[1]
-    alike = normalised_dispersion(mean, np.array([2.0, 2.0, 2.0, 9.0, 2.0]) * mean)
+    alike = normalized_dispersion(mean, np.array([2.0, 2.0, 2.0, 9.0, 2.0]) * mean)
     np.testing.assert_array_equal(alike, [0, 0, 0, 1, 0])
-    np.testing.assert_array_equal(normalised_dispersion(np.ones(3), np.ones(3)), np.zeros(3))
-    assert np.isnan(normalised_dispersion(np.ones(3), np.zeros(3))).all()
+    np.testing.assert_array_equal(normalized_dispersion(np.ones(3), np.ones(3)), np.zeros(3))
+    assert np.isnan(normalized_dispersion(np.ones(3), np.zeros(3))).all()
 
 
 def test_equal_features_come_by_index_and_constant_ones_never():

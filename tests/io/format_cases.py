@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 from pyarrow import feather
 from scipy import sparse
 
+from tests.making import annotated
+
 Writer = Callable[[Path, np.ndarray, Sequence[str], Sequence[str]], Path]
 
 
@@ -132,11 +134,6 @@ def write_arrow(folder: Path, matrix, features, samples) -> Path:
     path = folder / "matrix.arrow"
     feather.write_feather(table(matrix, features, samples), path, compression="uncompressed")
     return path
-
-
-def annotated(stored, features: Sequence[str], samples: Sequence[str]) -> ad.AnnData:
-    obs, var = pd.DataFrame(index=list(samples)), pd.DataFrame(index=list(features))
-    return ad.AnnData(stored, obs=obs, var=var)
 
 
 def write_h5ad(folder: Path, matrix, features, samples) -> Path:

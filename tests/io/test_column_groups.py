@@ -1,4 +1,4 @@
-"""Tables of more columns than may be decoded side by side: the same values, in bounded memory."""
+"""Tables of more columns than may be decoded together: the same values, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
-from sfs_cli.errors import InputError
-from sfs_cli.io.arrow_groups import GroupedReader, group_columns
-from sfs_cli.io.base import ReadOptions
-from sfs_cli.io.column_panels import Panels
-from sfs_cli.io.registry import open_matrix
+from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.io.matrix.arrow import Panels, TableReader, group_columns
+from sfs_cli.io.matrix.base import ReadOptions, open_matrix
+from sfs_cli.io.matrix.parquet import ParquetSource
 
 MEMORY = 64 << 20
 
@@ -61,20 +60,32 @@ def test_groups_of_columns_give_the_same_table(tmp_path, kind, budget):
     WRITERS[kind](table(200, 40), path)
     whole, ids, values = read(path, dtype="float64")
     grouped, ids_again, again = read(path, dtype="float64", decode_bytes=budget, scratch=tmp_path)
-    assert not isinstance(whole, GroupedReader)
-    assert isinstance(grouped, GroupedReader) == (budget < 200_000 or kind.startswith("parquet"))
+    assert len(whole.groups) == 1
+    assert (len(grouped.groups) > 1) == (budget < 200_000 or kind.startswith("parquet"))
     assert ids_again == ids
     assert list(grouped.column_ids) == list(whole.column_ids)
     np.testing.assert_array_equal(again, values)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
-def test_index_of_pandas_is_found_in_a_footer_that_pyarrow_does_not_read(tmp_path):
+def test_a_group_has_no_columns_whose_names_only_begin_like_its_own(tmp_path):
+    path = tmp_path / "t.parquet"
+    columns = [pa.array(["x", "y"]), *(pa.array([j, j + 0.5]) for j in range(5))]
+    names = ["gene", "a.b", "a", "twice", "a.c", "twice"]
+    pq.write_table(pa.Table.from_arrays(columns, names=names), path)
+    options = ReadOptions(decode_bytes=40_000, scratch=tmp_path)
+    reader = TableReader(path, "parquet", ParquetSource(path, options), options)
+    assert len(reader.groups) == 3
+    values = np.concatenate([block.values for block in reader.blocks()])
+    np.testing.assert_array_equal(values, [np.arange(5), np.arange(5) + 0.5])
+
+
+def test_index_of_pandas_is_found_in_groups_too(tmp_path):
     path = tmp_path / "p.parquet"
     frame = pd.DataFrame(np.eye(4), index=list("wxyz"), columns=list("abcd"))
     frame.to_parquet(path)
     reader, ids, values = read(path, decode_bytes=1)
-    assert isinstance(reader, GroupedReader)
+    assert len(reader.groups) > 1
     assert (ids, list(reader.column_ids)) == (list("wxyz"), list("abcd"))
     np.testing.assert_array_equal(values, np.eye(4))
 
@@ -144,7 +155,7 @@ def grown(words: list[str], small: Path) -> int:
 
 
 CASES = {
-    "200 x 20,000 parquet": ("w.parquet", 200, 20_000, "samples"),
+    "200 x 5,000 parquet": ("w.parquet", 200, 5_000, "samples"),
     "200 x 20,000 feather": ("w.feather", 200, 20_000, "samples"),
     "20,000 x 400 parquet": ("t.parquet", 20_000, 400, "features"),
     "20,000 x 400 feather": ("t.feather", 20_000, 400, "features"),
@@ -176,3 +187,14 @@ def test_wide_tables_stay_within_the_memory(tmp_path, case):
     found = np.fromfile(store / "values.bin", np.float32)
     wanted = expected.T if rows == "samples" else expected
     np.testing.assert_array_equal(found.reshape(wanted.shape), wanted)
+
+
+def test_more_parquet_columns_than_the_memory_can_describe_are_refused(tmp_path):
+    path = tmp_path / "w.parquet"
+    write(path, 3, 20_000)
+    with pytest.raises(OutOfMemoryError) as caught:
+        open_matrix(path, ReadOptions(decode_bytes=(64 << 20) // 4))
+    assert caught.value.exit_code == 137
+    assert str(path) in str(caught.value.where)
+    assert "--memory 1G" in str(caught.value.hint)
+    open_matrix(path, ReadOptions(decode_bytes=(1 << 30) // 4)).close()

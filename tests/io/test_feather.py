@@ -8,8 +8,8 @@ import pytest
 from pyarrow import feather
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.base import ReadOptions
-from sfs_cli.io.feather import open_feather
+from sfs_cli.io.matrix.base import ReadOptions
+from sfs_cli.io.matrix.feather import open_feather
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from scipy.io import mmwrite
 
-from sfs_cli.io.feature_similarity import read_feature_similarity
+from sfs_cli.io.knowledge.similarity import read_feature_similarity
 
 IDS = ["A", "B", "C", "D"]
 VALUES = np.array([[1, 0.5, 0, 0], [0.5, 1, 0.25, 0], [0, 0.25, 1, 2], [0, 0, 2, 1]])
@@ -95,7 +95,7 @@ def spoilt(row, column, value):
             "s.csv",
         ),
         (spoilt("B", "C", -1), "the similarity -1 is negative", "s.csv, row 'B', column 'C'"),
-        (spoilt("B", "C", ""), "a similarity is missing", "s.csv, row 'B', column 'C'"),
+        (spoilt("B", "C", ""), "is missing", "s.csv, row 'B', column 'C'"),
         (spoilt("C", "A", "inf"), "inf is not a finite number", "s.csv, row 'C', column 'A'"),
         (spoilt("C", "A", "low"), "'low' is not a number", "s.csv, line 4, column 'A'"),
         (FRAME.drop(index="B").to_csv(), "other ids: 1 column alone (B)", "s.csv"),
@@ -106,8 +106,8 @@ def spoilt(row, column, value):
         ),
         (FRAME.rename(index=str.lower).to_csv(), "4 rows alone (a, b, c and 1 more)", "s.csv"),
         (pd.concat([FRAME, FRAME[:1]]).to_csv(), "rows have the same id: A", "s.csv"),
-        ((FRAME * np.eye(4)).to_csv(), "no two features are alike", "s.csv"),
-        ("gene_a,gene_b,score\nA,B,0\n", "no two features are alike", "s.csv"),
+        ((FRAME * np.eye(4)).to_csv(), "no two features", "s.csv"),
+        ("gene_a,gene_b,score\nA,B,0\n", "no two features", "s.csv"),
         ("gene_a,gene_b,score\nA,B,-2\n", "the score -2 is negative", "s.csv, line 2"),
         ("", "empty", "s.csv"),
     ],
@@ -119,7 +119,7 @@ def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
 
 def test_nothing_reaches_the_score(write_text, check_refused):
     path = write_text(FRAME.to_csv(), "s.csv")
-    check_refused(lambda: read_feature_similarity(path, 5), "no two features are alike", "s.csv")
+    check_refused(lambda: read_feature_similarity(path, 5), "no two features", "s.csv")
     check_refused(
         lambda: read_feature_similarity(path, float("nan")), "not a finite number", "s.csv"
     )

@@ -7,8 +7,7 @@ from collections import defaultdict
 import pytest
 
 from sfs_cli.errors import UsageError
-from sfs_cli.io.evidence import CODES, kept_codes
-from sfs_cli.io.gaf import read_gaf
+from sfs_cli.io.knowledge.gene_sets import CODES, kept_codes, read_gaf
 
 
 def line(symbol, term, code="EXP", qualifier="", uid="", columns=17):
@@ -58,10 +57,10 @@ def test_evidence_is_kept_or_left_out(write_text, evidence, genes, other):
     ("evidence", "what", "hint"),
     [
         (("IDA", "!IEA"), "keeps some codes and leaves others out", "not both"),
-        (("IEX",), "'IEX' is not known", "did you mean"),
-        ("ida", "'ida' is not known", "did you mean IDA"),
+        (("IEX",), "'IEX'", "did you mean"),
+        ("ida", "'ida'", "did you mean IDA"),
         ((), "no evidence code", "EXP,IDA"),
-        ("", "'' is not known", "known: EXP"),
+        ("", "''", "choose from EXP"),
     ],
 )
 def test_evidence_that_is_not_understood(evidence, what, hint):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.base import ReadOptions
-from sfs_cli.io.gct import open_gct
+from sfs_cli.io.matrix.base import ReadOptions
+from sfs_cli.io.matrix.gct import open_gct
 
 GCT13 = [
     "#1.3",

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from sfs_cli.io.gene_list import read_gene_list
-from sfs_cli.io.id_names import is_id_name
+from sfs_cli.io.files.table import is_id_name
+from sfs_cli.io.knowledge.gene_sets import read_gene_list
 
 GENES = ["TP53", "BRCA1", "ID1"]
 

@@ -13,8 +13,8 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.errors import InputError, UsageError
-from sfs_cli.io.base import ReadOptions
-from sfs_cli.io.h5ad import open_h5ad, read_obsp
+from sfs_cli.io.matrix.anndata import open_h5ad, read_obsp
+from sfs_cli.io.matrix.base import ReadOptions
 
 CELLS = [f"cell{i}" for i in range(40)]
 GENES = [f"g{i}" for i in range(15)]

@@ -15,10 +15,9 @@ from scipy import sparse
 
 from sfs_cli.cli.app import run
 from sfs_cli.errors import InputError
-from sfs_cli.io.base import ReadOptions
-from sfs_cli.io.h5ad import read_obsp
-from sfs_cli.io.registry import open_matrix
-from sfs_cli.io.sniff import Kind, recognise
+from sfs_cli.io.files.sniff import Kind, recognize
+from sfs_cli.io.matrix.anndata import read_obsp
+from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 
 CELLS = [f"cell{i}" for i in range(12)]
 
@@ -91,7 +90,7 @@ def test_unknown_modality_names_the_nearest(path):
 
 
 def test_missing_files_and_files_that_are_not_mudata_are_refused(tmp_path):
-    assert recognise(tmp_path / "none.h5mu:rna").kind is Kind.MISSING
+    assert recognize(tmp_path / "none.h5mu:rna").kind is Kind.MISSING
     with pytest.raises(InputError, match="no such file"):
         open_matrix(tmp_path / "none.h5mu:rna", ReadOptions())
     PARTS["rna"].write_h5ad(tmp_path / "a.h5mu")

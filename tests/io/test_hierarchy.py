@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from sfs_cli.io.hierarchy import read_hierarchy
+from sfs_cli.io.knowledge.hierarchy import read_hierarchy
 
 PATHS = {
     "s1": ("epithelial", "colon", "tumor"),
@@ -61,10 +61,10 @@ def test_the_sample_data(sample_data):
         ("s\tp\na\tx/y\nb\tx/ \n", "", "'x/' has an empty component", "h.tsv, line 3"),
         ("s\tp\na\tx/y\na\tx/z\n", "", "'a' has two paths, 'x/y' and 'x/z'", "h.tsv, line 3"),
         ("s\tp\na\tNA\nb\t\n", "", "no sample has a path", "column 'p'"),
-        ("s\tp\tq\na\tx\ty\n", "", "cannot be told", "h.tsv"),
+        ("s\tp\tq\na\tx\ty\n", "", "not clear", "h.tsv"),
         ("s\tp\na\tx\n", ":z", "no column 'z'", "h.tsv"),
-        ("s\tp\na\tx/y\nb\tz/y\n", "", "no two samples have a node", "h.tsv"),
-        ("(a,b,c);", "", "no two samples have a node", "h.tsv"),
+        ("s\tp\na\tx/y\nb\tz/y\n", "", "no two samples", "h.tsv"),
+        ("(a,b,c);", "", "no two samples", "h.tsv"),
         ("((a,b),c;", "", "parentheses", "h.tsv, character 9"),
         ("((a,b),c);", ":p", "a Newick tree, which has no column 'p'", "h.tsv"),
         ("", "", "empty", "h.tsv"),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfs_cli.io.id_map import read_id_map
+from sfs_cli.io.knowledge.gene_sets import read_id_map
 
 PAIRS = [("1_at", "TP53"), ("2_at", "A"), ("2_at", "B")]
 

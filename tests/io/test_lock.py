@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from sfs_cli.errors import InputError, OutputBusyError
-from sfs_cli.io import lock as lock_of
-from sfs_cli.io.lock import output_lock
+from sfs_cli.io.files import lock as lock_of
+from sfs_cli.io.files.lock import output_lock
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from sfs_cli.io.lock import output_lock
+from sfs_cli.io.files.lock import output_lock
 with output_lock(Path(sys.argv[1])) as lock:
     lock.leaves(Path(sys.argv[1] + "-scratch"))
     print("held", flush=True)
@@ -118,10 +118,9 @@ def test_a_link_to_an_output_has_the_same_lock(tmp_path):
         pass
 
 
-def test_a_sign_of_life_is_given(tmp_path, monkeypatch):
-    monkeypatch.setattr(lock_of, "TOUCH_SECONDS", 0.02)
+def test_a_sign_of_life_is_given(tmp_path):
     out = tmp_path / "out"
-    with output_lock(out):
+    with output_lock(out, touch_seconds=0.02):
         os.utime(lock_file(out), (1, 1))
         for _ in range(200):
             if lock_file(out).stat().st_mtime > 1:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from sfs_cli.errors import InputError, UsageError
-from sfs_cli.io.base import Annotations
-from sfs_cli.io.orientation import decide
+from sfs_cli.io.matrix.base import Annotations, decide
 
 GENES, SAMPLES = ["g1", "g2", "g3", "g4"], ["s1", "s2", "s3"]
 

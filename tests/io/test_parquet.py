@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.base import ReadOptions
-from sfs_cli.io.parquet import open_parquet
+from sfs_cli.io.matrix.base import ReadOptions
+from sfs_cli.io.matrix.parquet import open_parquet
 
 GENES = ["a", "b", "c"]
 
@@ -113,7 +113,7 @@ def test_text_besides_the_names_is_refused_with_name_and_type(tmp_path):
 
 @pytest.mark.parametrize("columns", [{"gene": GENES}, {"gene": ["a", None], "s": [1.0, 2]}])
 def test_tables_without_values_or_with_a_nameless_row_are_refused(tmp_path, columns):
-    with pytest.raises(InputError, match=r"no numeric column|at least 1 rows have no name"):
+    with pytest.raises(InputError, match=r"no numeric column|without a name"):
         read(write(tmp_path, columns))
 
 
@@ -161,7 +161,8 @@ def test_memory_does_not_grow_with_the_row_group(tmp_path):
 def peak_of_reading(path):
     code = (
         "import pyarrow as pa; from pathlib import Path\n"
-        "from sfs_cli.io.base import ReadOptions; from sfs_cli.io.parquet import open_parquet\n"
+        "from sfs_cli.io.matrix.base import ReadOptions\n"
+        "from sfs_cli.io.matrix.parquet import open_parquet\n"
         f"r = open_parquet(Path({str(path)!r}), ReadOptions(block_bytes=1 << 20))\n"
         "n = sum(len(b.ids) for b in r.blocks())\n"
         "print(pa.default_memory_pool().max_memory())"
@@ -174,7 +175,8 @@ def test_heavy_libraries_are_not_imported(tmp_path):
     path = write(tmp_path, {"gene": GENES, "s1": [1.0, None, 3], "s2": pa.array([1, None, 2])})
     code = (
         "import sys; from pathlib import Path\n"
-        "from sfs_cli.io.base import ReadOptions; from sfs_cli.io.parquet import open_parquet\n"
+        "from sfs_cli.io.matrix.base import ReadOptions\n"
+        "from sfs_cli.io.matrix.parquet import open_parquet\n"
         f"r = open_parquet(Path({str(path)!r}), ReadOptions())\n"
         "r.first_row_ids(); list(r.blocks())\n"
         "print(*[m for m in ('pandas', 'anndata', 'scipy', 'sklearn') if m in sys.modules])"

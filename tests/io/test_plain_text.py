@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfs_cli.io.plain_text import first_lines, read_whole, text_chunks, text_lines
+from sfs_cli.io.files.text import first_lines, read_whole, text_chunks, text_lines
 
 TEXT = "a\n\nbb\r\n  \nccc ddd\n\ne"
 LINES = [(1, "a"), (3, "bb"), (5, "ccc ddd"), (7, "e")]

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfs_cli.io.base import ReadOptions
-from sfs_cli.io.registry import FORMATS, open_matrix
+from sfs_cli.io.matrix.base import FORMATS, ReadOptions, open_matrix
 
 _spec = importlib.util.spec_from_file_location(
     "format_cases", Path(__file__).with_name("format_cases.py")

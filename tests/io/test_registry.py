@@ -5,9 +5,8 @@ import gzip
 import pytest
 
 from sfs_cli.errors import InputError, UsageError
-from sfs_cli.io.base import ReadOptions
-from sfs_cli.io.registry import FORMATS, format_of, open_matrix
-from sfs_cli.io.sniff import Content, Kind, recognise
+from sfs_cli.io.files.sniff import Content, Kind, recognize
+from sfs_cli.io.matrix.base import FORMATS, ReadOptions, format_of, open_matrix
 
 PARQUET = b"PAR1\x15\x04"
 TEXT = b"id,a,b\ng,1,2\n"
@@ -69,7 +68,7 @@ def test_nothing_there_and_plain_folders(tmp_path):
 
 def test_a_10x_folder_may_have_any_name(tmp_path):
     (tmp_path / "matrix.mtx.gz").touch()
-    assert format_of(tmp_path, recognise(tmp_path)).name == "10x-mtx"
+    assert format_of(tmp_path, recognize(tmp_path)).name == "10x-mtx"
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.csv.zst"])

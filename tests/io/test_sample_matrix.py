@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.sample_matrix import read_similarity
+from sfs_cli.io.knowledge.similarity import read_similarity
 
 IDS = ["p", "q", "r", "s", "extra"]
 WANTED = ["s", "q", "p", "r"]

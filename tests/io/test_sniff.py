@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.compression import open_binary
-from sfs_cli.io.sniff import Content, Kind, recognise
+from sfs_cli.io.files.sniff import Content, Kind, recognize
+from sfs_cli.io.files.text import ByteStream
 
 HEADS = {
     Kind.TEXT: b"id,a,b\n",
@@ -29,16 +29,16 @@ HEADS = {
 def test_plain_files_by_their_first_bytes(tmp_path, kind):
     path = tmp_path / "misnamed.csv"
     path.write_bytes(HEADS[kind])
-    assert recognise(path) == Content(kind)
+    assert recognize(path) == Content(kind)
 
 
 @pytest.mark.parametrize("kind", HEADS)
 def test_compressed_files_by_what_they_hold(tmp_path, kind):
     path = tmp_path / "file"
     path.write_bytes(gzip.compress(HEADS[kind], mtime=0))
-    assert recognise(path) == Content(kind, "gzip")
+    assert recognize(path) == Content(kind, "gzip")
     path.write_bytes(pa.Codec("zstd").compress(HEADS[kind] * 9, asbytes=True))
-    assert recognise(str(path)) == Content(kind, "zstd")
+    assert recognize(str(path)) == Content(kind, "zstd")
 
 
 @pytest.mark.parametrize(("member", "kind"), [("xl/w.xml", Kind.EXCEL), ("a.csv", Kind.ZIP)])
@@ -46,9 +46,9 @@ def test_workbooks_are_told_from_other_archives(tmp_path, member, kind):
     path = tmp_path / "m.csv"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(member, "x")
-    assert recognise(path).kind is kind
+    assert recognize(path).kind is kind
     path.write_bytes(path.read_bytes()[:30])
-    assert recognise(path).kind is Kind.ZIP
+    assert recognize(path).kind is Kind.ZIP
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_workbooks_are_told_from_other_archives(tmp_path, member, kind):
 )
 def test_folders_by_their_members(tmp_path, member, kind):
     (tmp_path / member).touch()
-    assert recognise(tmp_path) == Content(kind)
+    assert recognize(tmp_path) == Content(kind)
 
 
 def test_what_is_absent_or_forbidden(tmp_path, monkeypatch):
-    assert recognise(tmp_path / "none").kind is Kind.MISSING
+    assert recognize(tmp_path / "none").kind is Kind.MISSING
     path = tmp_path / "secret"
     path.write_text("x")
 
@@ -76,21 +76,21 @@ def test_what_is_absent_or_forbidden(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pathlib.Path.open", refuse)
-    assert recognise(path).kind is Kind.UNREADABLE
-    with pytest.raises(InputError, match="may not be read"):
-        open_binary(path)
+    assert recognize(path).kind is Kind.UNREADABLE
+    with pytest.raises(InputError, match="permission"):
+        ByteStream(path)
 
 
 def test_several_gzip_members_are_one_stream(tmp_path):
     path = tmp_path / "bgzipped"
     path.write_bytes(gzip.compress(b"one ", mtime=0) + gzip.compress(b"two") + gzip.compress(b""))
-    with open_binary(path) as stream:
+    with ByteStream(path) as stream:
         assert stream.read(100) == b"one two"
         assert stream.read(100) == b""
 
 
 def read_all(path):
-    with open_binary(path) as stream:
+    with ByteStream(path) as stream:
         while stream.read(1 << 16):
             pass
 
@@ -117,6 +117,6 @@ def test_damaged_compression_names_the_file(tmp_path, compression, damage):
 
 def test_folders_and_absent_files_cannot_be_opened(tmp_path):
     with pytest.raises(InputError, match="folder"):
-        open_binary(tmp_path)
+        ByteStream(tmp_path)
     with pytest.raises(InputError, match="no such file"):
-        open_binary(tmp_path / "none")
+        ByteStream(tmp_path / "none")

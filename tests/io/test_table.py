@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.table import read_labels, read_table
+from sfs_cli.io.files.table import read_table
+from sfs_cli.io.knowledge.labels import read_labels
 
 EXPECTED = {"s1": "tumour", "s2": "normal"}
 
@@ -94,8 +95,9 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_tables_keep_their_columns_in_order(write):
     table = read_table(write("probe_id,symbol\n1000_at,MAPK3\n1001_at,\n", "map.csv"))
-    assert table == {"probe_id": ["1000_at", "1001_at"], "symbol": ["MAPK3", ""]}
-    assert list(table) == ["probe_id", "symbol"]
+    assert table.columns == {"probe_id": ["1000_at", "1001_at"], "symbol": ["MAPK3", ""]}
+    assert list(table.columns) == ["probe_id", "symbol"]
+    assert table.where(1, "symbol").endswith("map.csv, line 3, column 'symbol'")
 
 
 def test_labels_of_every_shared_data_set(shared_data):

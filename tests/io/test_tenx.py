@@ -10,10 +10,9 @@ import pytest
 from scipy import io, sparse
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.base import ReadOptions
-from sfs_cli.io.matrix_market import read_header, stream_major
-from sfs_cli.io.tenx_h5 import open_tenx_h5
-from sfs_cli.io.tenx_mtx import open_tenx_mtx
+from sfs_cli.io.matrix.base import ReadOptions
+from sfs_cli.io.matrix.matrix_market import read_header, stream_major
+from sfs_cli.io.matrix.tenx import open_tenx_h5, open_tenx_mtx
 
 N_GENES, N_CELLS = 60, 45
 
@@ -117,12 +116,15 @@ def test_unsorted_entries_are_refused_with_their_line(tmp_path, counts):
     assert f"line {101 + 1 + 3}" in caught.value.where
 
 
-def test_order_that_breaks_after_the_first_look_is_refused(tmp_path, monkeypatch, counts):
-    monkeypatch.setattr("sfs_cli.io.matrix_market._LOOK_BYTES", 1000)
+def test_order_that_breaks_after_the_first_look_is_refused(tmp_path, counts):
     lines = entries(counts)
     lines[-1], lines[400] = lines[400], lines[-1]
-    with pytest.raises(InputError, match="a column goes back"):
-        read(write(tmp_path, counts, header(counts) + lines), block_bytes=1)
+    path = write(tmp_path, counts, header(counts) + lines) / "matrix.mtx"
+    found = read_header(path, look_bytes=1000)
+    assert found.by_column
+    with pytest.raises(InputError, match="sorted neither by column") as caught:
+        list(stream_major(path, found, "float32", 1))
+    assert "line" in caught.value.where
 
 
 @pytest.mark.parametrize("change", [-1, 1])
@@ -136,9 +138,9 @@ def test_another_number_of_entries_than_declared_is_refused(tmp_path, counts, ch
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("0 40 1", "out of the bounds"),
-        ("61 40 1", "out of the bounds"),
-        ("5 46 1", "out of the bounds"),
+        ("0 40 1", "outside the bounds"),
+        ("61 40 1", "outside the bounds"),
+        ("5 46 1", "outside the bounds"),
         ("5 x 1", "not a row, a column and a value"),
         ("5 40", "not a row, a column and a value"),
         ("5 40 ", "not a row, a column and a value"),

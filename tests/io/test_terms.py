@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.errors import UsageError
-from sfs_cli.io.terms import read_terms
+from sfs_cli.io.knowledge.gene_sets import read_terms
 
 GENES, TERMS = ["A", "B", "C"], ["T1", "T2", "T3"]
 MATRIX = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0]])

@@ -13,9 +13,8 @@ import zarr
 from scipy import sparse
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.base import ReadOptions
-from sfs_cli.io.h5ad import read_obsp
-from sfs_cli.io.zarr import open_zarr
+from sfs_cli.io.matrix.anndata import open_zarr, read_obsp
+from sfs_cli.io.matrix.base import ReadOptions
 
 
 @pytest.fixture

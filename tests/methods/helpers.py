@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from sfs_cli.config import RankConfig
+from sfs_cli.catalog import METHODS
+from sfs_cli.compute.matrix import Block
 from sfs_cli.graph.similarity import Similarity
-from sfs_cli.jobs.rank import RankResult, rank
-from sfs_cli.methods.base import Context, Scorer, Status
-from sfs_cli.methods.catalog import METHODS
+from sfs_cli.methods.base import Problem, Scorer, Solution, Status
+from sfs_cli.options import RankConfig
+from sfs_cli.run.rank import RankResult, rank
+from tests.making import make_engine, problem_of
 
 GAMMAS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "1": lambda v: v,
@@ -33,15 +32,6 @@ def gamma_options(name: str) -> dict[str, Any]:
     return {"gamma": "exp"} if name == "exp" else {"gamma_power": int(name)}
 
 
-@dataclass
-class Block:
-    """A block as a matrix hands it to a scorer."""
-
-    values: np.ndarray
-    missing: np.ndarray | None = None
-    zero: np.ndarray | None = None
-
-
 def make_scorer(
     method: str,
     n: int,
@@ -52,16 +42,11 @@ def make_scorer(
     **options: Any,
 ) -> Scorer:
     listed = METHODS[method]
-    context = Context(
-        n_samples=n,
-        dtype=np.dtype(dtype),
-        similarity=S,
-        codes=codes,
-        options=dict(listed.options) | options,
-    )
+    engine = replace(make_engine(np.zeros((n, n if n < 1000 else 1))), dtype=np.dtype(dtype))
+    problem = problem_of(engine, S, codes=codes, options=dict(listed.options) | options)
     prepare = listed.load("prepare")
     assert prepare is not None
-    return prepare(context)
+    return prepare(problem)
 
 
 def score(method: str, X: np.ndarray, S: Similarity | None = None, **options: Any) -> np.ndarray:
@@ -72,19 +57,19 @@ def score(method: str, X: np.ndarray, S: Similarity | None = None, **options: An
     return scores
 
 
-def write_matrix(path: Path, X: np.ndarray) -> str:
-    """Write samples x features as Parquet with genes in rows; s0, s1, ... and g0, g1, ..."""
-    columns = {f"s{i}": row for i, row in enumerate(X)}
-    genes = [f"g{i}" for i in range(X.shape[1])]
-    pq.write_table(pa.table({"feature_id": genes} | columns), path)
-    return str(path)
+def score_all(scorer: Scorer, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and statuses of all features by a scorer, block by block."""
+    parts = [part for _, part in problem.engine.run(scorer.score_block, scorer.dtype)]
+    score, status = (np.concatenate(column) for column in zip(*parts))
+    np.testing.assert_array_equal(np.isnan(score), status != Status.OK)
+    return score, status
 
 
-def write_labels(path: Path, codes: np.ndarray) -> str:
-    """Write classes c0, c1, ... of the samples s0, s1, ..."""
-    rows = [f"s{i}\tc{c}\n" for i, c in enumerate(codes)]
-    path.write_text("sample\tlabel\n" + "".join(rows))
-    return str(path)
+def check_solution(solution: Solution) -> None:
+    """What holds of every solution: NaN exactly where the status is not ok, no feature twice."""
+    np.testing.assert_array_equal(np.isnan(solution.score), solution.status != Status.OK)
+    if solution.order is not None:
+        assert len(np.unique(solution.order)) == len(solution.order)
 
 
 def run(matrix: str, **options: Any) -> RankResult:

@@ -10,15 +10,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tests.methods.helpers import (
-    GAMMAS,
-    gamma_options,
-    in_input_order,
-    run,
-    run_scores,
-    write_labels,
-    write_matrix,
-)
+from tests.making import write_labels, write_parquet
+from tests.methods.helpers import GAMMAS, gamma_options, in_input_order, run, run_scores
 from tests.oracles import similarities, spec
 
 N, K = 36, 4
@@ -93,7 +86,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
     X = rng.normal(size=(N, 11)) + 0.8 * rng.normal(size=(3, 11))[codes]
     X = np.column_stack([X, codes + 0.1 * rng.normal(size=N)]) + 6 * rng.normal(size=12)
     labels = write_labels(folder / "labels.tsv", codes)
-    matrix = write_matrix(folder / "matrix.parquet", X)
+    matrix = write_parquet(folder / "matrix.parquet", X.T)
     return Data(X, codes, matrix, labels, make_graphs(X, codes, labels, folder))
 
 

@@ -9,18 +9,23 @@ import pytest
 from scipy import stats
 
 from sfs_cli.errors import InputError, MissingExtraError
-from sfs_cli.methods import f_test, fisher, mutual_info, seper, t_test
+from sfs_cli.methods import classical, mutual_info, seper
 from sfs_cli.methods.base import Status
-from tests.methods.contexts import make_context, score_all
+from tests.making import make_problem
+from tests.methods.helpers import score_all
 from tests.oracles import baselines as twin
 
-SUPERVISED = {"f-test": f_test, "t-test": t_test, "mutual-info": mutual_info}
-ALL = SUPERVISED | {"seper": seper}
+SUPERVISED = {
+    "f-test": classical.FTestScorer,
+    "t-test": classical.TTestScorer,
+    "mutual-info": mutual_info.MutualInfoScorer,
+}
+ALL = SUPERVISED | {"seper": seper.SeperScorer}
 
 
 def scores(method: str, X: np.ndarray, codes: np.ndarray | None = None, **given: int) -> np.ndarray:
-    context = make_context(X, codes=codes, **given)
-    return score_all(ALL[method].prepare(context), context)[0]
+    context = make_problem(X, codes=codes, **given)
+    return score_all(ALL[method](context), context)[0]
 
 
 def make_data(sizes: tuple[int, ...], m: int = 40, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -62,8 +67,8 @@ def test_f_is_the_square_of_t_where_classes_are_equal() -> None:
 
 def test_f_ranks_as_the_fisher_score() -> None:
     X, codes = make_data((8, 9, 20))
-    context = make_context(X, codes=codes)
-    of_fisher, _ = score_all(fisher.prepare(context), context)
+    context = make_problem(X, codes=codes)
+    of_fisher, _ = score_all(classical.FisherScorer(context), context)
     np.testing.assert_array_equal(np.argsort(of_fisher), np.argsort(scores("f-test", X, codes)))
 
 
@@ -126,8 +131,8 @@ def test_features_that_do_not_vary_have_no_score(method: str) -> None:
         pytest.importorskip("sklearn")
     X, codes = make_data((12, 16))
     wide = np.insert(X, [0, 3], [[0.0, 0.1]], axis=1)
-    context = make_context(wide, codes=codes)
-    found, status = score_all(ALL[method].prepare(context), context)
+    context = make_problem(wide, codes=codes)
+    found, status = score_all(ALL[method](context), context)
     assert (status[0], status[4]) == (Status.ALL_ZERO, Status.CONSTANT)
     np.testing.assert_allclose(np.delete(found, [0, 4]), scores(method, X, codes), rtol=1e-12)
 

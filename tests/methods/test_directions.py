@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sfs_cli.graph.kernels import median_bandwidth, rbf, squared_distances
-from sfs_cli.methods import (
-    arom_svm,
-    f_test,
-    mrmr,
-    mutual_info,
-    relieff,
-    seper,
-    sselect,
-    t_test,
-)
-from tests.methods.contexts import make_context, score_all
+from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
+from sfs_cli.methods import arom_svm, classical, mrmr, mutual_info, relieff, seper, sselect
+from tests.making import make_problem
+from tests.methods.helpers import score_all
 
-METHODS: dict[str, tuple[ModuleType, dict[str, Any]]] = {
+METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     "relieff": (relieff, {"neighbors": 5}),
     "sselect": (sselect, {"lambda_": 0.5, "select": 10}),
     "sselect, mix chosen": (sselect, {"lambda_": None, "select": 10}),
-    "f-test": (f_test, {}),
-    "t-test": (t_test, {}),
-    "mutual-info": (mutual_info, {}),
+    "f-test": (classical.FTestScorer, {}),
+    "t-test": (classical.TTestScorer, {}),
+    "mutual-info": (mutual_info.MutualInfoScorer, {}),
     "mrmr, difference": (mrmr, {"select": 10, "variant": "difference"}),
     "mrmr, quotient": (mrmr, {"select": 10, "variant": "quotient"}),
-    "seper": (seper, {}),
+    "seper": (seper.SeperScorer, {}),
     "arom-svm": (arom_svm, {"select": 10}),
 }
 
 
-def ranked(module: ModuleType, X: np.ndarray, codes: np.ndarray, options: dict) -> np.ndarray:
+def ranked(module: Any, X: np.ndarray, codes: np.ndarray, options: dict) -> np.ndarray:
     """Features from best to worst, those without a score left out."""
     Z = X - X.mean(axis=0)
     d2 = squared_distances(Z @ Z.T)
     S = rbf(d2, median_bandwidth(d2))
-    context = make_context(X, codes=codes, S=S, **options)
+    context = make_problem(X, codes=codes, S=S, **options)
     if hasattr(module, "solve"):
         solution = module.solve(context)
         if solution.order is not None:
             return solution.order
         score, larger = solution.score, solution.larger_is_better
     else:
-        scorer = module.prepare(context)
+        prepare = getattr(module, "prepare", module)
+        scorer = prepare(context)
         score, larger = score_all(scorer, context)[0], scorer.larger_is_better
     order = np.argsort(-score if larger else score, kind="stable")
     return order[~np.isnan(score[order])]
@@ -59,7 +51,7 @@ def test_an_informative_feature_is_first_and_constant_ones_are_nowhere(
     name: str, seed: int
 ) -> None:
     module, options = METHODS[name]
-    if module in (mutual_info, arom_svm):
+    if module in (mutual_info.MutualInfoScorer, arom_svm):
         pytest.importorskip("sklearn")
     rng = np.random.default_rng(seed)
     codes = rng.permutation(np.repeat([0, 1], 30))

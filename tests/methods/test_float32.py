@@ -8,19 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from sfs_cli.compute import spans
+from sfs_cli.compute import matrix as matrix_of
+from sfs_cli.compute.matrix import Block
 from sfs_cli.graph.similarity import DenseSimilarity
-from sfs_cli.methods import precision
-from tests.methods.helpers import (
-    Block,
-    in_input_order,
-    make_scorer,
-    run,
-    run_scores,
-    score,
-    write_labels,
-    write_matrix,
-)
+from sfs_cli.methods import quadratic
+from tests.making import write_labels, write_parquet
+from tests.methods.helpers import in_input_order, make_scorer, run, run_scores, score
 
 N, M = 150, 400
 TOLERANCE = 1e-5
@@ -43,14 +36,14 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
     X *= np.exp(rng.normal(size=M)) / X.std(axis=0)
     X += 1000 * X.std(axis=0)
     X = X.astype(np.float32).astype(np.float64)
-    matrix = write_matrix(folder / "matrix.parquet", X)
+    matrix = write_parquet(folder / "matrix.parquet", X.T)
     return Data(X, matrix, write_labels(folder / "labels.tsv", codes))
 
 
 @pytest.fixture
 def forced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the plan choose float32 arithmetic for small matrices too."""
-    monkeypatch.setattr(spans, "FLOAT64_BELOW", 0)
+    monkeypatch.setattr(matrix_of, "FLOAT64_BELOW", 0)
 
 
 GRAPHS: dict[str, dict[str, Any]] = {
@@ -89,20 +82,24 @@ def test_the_data_has_features_that_float32_alone_cannot_score(data: Data) -> No
     options = GRAPHS["narrow rbf"]
     cubed = run_scores(data.matrix, ranking="phi2", gamma_power=3, **options)
     assert cubed.min() < 1e-8
-    assert np.median(cubed) < precision.WEAK_BELOW
+    assert np.median(cubed) < 1e-5
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize("options", [METHODS["phi2"], METHODS["laplacian"]])
-def test_without_the_second_look_the_digits_would_be_lost(
+@pytest.mark.parametrize("options", [METHODS["phi2 cubed"], METHODS["laplacian"]])
+def test_a_second_look_in_float64_keeps_a_digit(
     data: Data, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = GRAPHS["narrow rbf"] | options
     expected = run_scores(data.matrix, dtype="float64", **options)
-    for module in ("spec", "laplacian_score"):
-        monkeypatch.setattr(f"sfs_cli.methods.{module}.WEAK_BELOW", 0)
-    found = run_scores(data.matrix, dtype="float32", **options)
-    assert np.max(np.abs(found / expected - 1)) > TOLERANCE
+
+    def loss() -> float:
+        found = run_scores(data.matrix, dtype="float32", **options)
+        return float(np.max(np.abs(found / expected - 1)))
+
+    assert loss() < 1e-6
+    monkeypatch.setattr(quadratic, "WEAK_TRIANGULAR", 0)
+    assert 2e-6 < loss() < TOLERANCE
 
 
 @pytest.mark.parametrize("method", ["spec", "laplacian"])
@@ -131,7 +128,7 @@ def test_float32_finds_the_same_neighbours(tmp_path: Path, similarity: str) -> N
     middle = 4 * rng.normal(size=(15, 1, 200))
     sides = rng.normal(size=(15, 4, 200))
     X = np.concatenate([middle, middle + sides, middle - sides], axis=1).reshape(-1, 200)
-    matrix = write_matrix(tmp_path / "matrix.parquet", X.astype(np.float32).astype(np.float64))
+    matrix = write_parquet(tmp_path / "matrix.parquet", X.astype(np.float32).astype(np.float64).T)
     options = {"similarity": similarity, "neighbors": 3}
     found = run_scores(matrix, dtype="float32", **options)
     np.testing.assert_allclose(found, run_scores(matrix, **options), rtol=TOLERANCE)
@@ -142,7 +139,7 @@ def test_float32_tells_near_duplicates_from_duplicates(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     X = rng.normal(size=(20, 300))
     X = np.concatenate([X, X[:5], X[5:] + 5e-4 * rng.normal(size=(15, 300))])
-    matrix = write_matrix(tmp_path / "matrix.parquet", X.astype(np.float32).astype(np.float64))
+    matrix = write_parquet(tmp_path / "matrix.parquet", X.astype(np.float32).astype(np.float64).T)
     for options in (GRAPHS["rbf"], {"similarity": "rbf", "bandwidth": "3"}):
         found = run_scores(matrix, dtype="float32", **options)
         np.testing.assert_allclose(found, run_scores(matrix, **options), rtol=TOLERANCE)

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sfs_cli.compute.matrix import Block
 from sfs_cli.errors import InputError, NotConvergedError, OutOfMemoryError, UsageError
-from sfs_cli.graph.labels import label_similarity
+from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, SparseSimilarity
-from sfs_cli.graph.spectral_functions import parse_gamma
+from sfs_cli.graph.spectral import parse_gamma
 from sfs_cli.methods.base import Scorer, Status
-from sfs_cli.methods.gdcov import prepare
-from sfs_cli.store.prepared import Block
-from tests.methods.contexts import make_context, score_all
+from sfs_cli.methods.gdcov.covariance import GdcovScorer
+from tests.making import make_problem
+from tests.methods.helpers import make_scorer, score_all
 from tests.oracles import covariance, similarities, spec
 
 GAMMAS: dict[str, covariance.Gamma] = {
@@ -43,12 +44,8 @@ GRAPHS = {
 
 def scorer(S: Any, *, dtype: str = "float64", **options: Any) -> Scorer:
     given = {"definition": 3, "gamma": "one-minus"} | options
-    context = make_context(np.zeros((len(X), 1)), S=S, **given)
-    return prepare(
-        type(context)(
-            context.n_samples, np.dtype(dtype), context.similarity, options=context.options
-        )
-    )
+    similarity = DenseSimilarity(S) if isinstance(S, np.ndarray) else S
+    return make_scorer("gdcov", len(X), similarity, dtype=dtype, **given)
 
 
 def scores(values: np.ndarray, S: Any, **options: Any) -> np.ndarray:
@@ -165,8 +162,8 @@ def test_the_order_of_samples_and_of_features_changes_nothing() -> None:
 def test_blocks_of_any_size_give_the_same_scores() -> None:
     found = []
     for size in (1, 4, 100):
-        context = make_context(X, S=RBF, block_size=size, definition=3, gamma="heat:1")
-        found.append(score_all(prepare(context), context)[0])
+        context = make_problem(X, S=RBF, block_size=size, definition=3, gamma="heat:1")
+        found.append(score_all(GdcovScorer(context), context)[0])
     np.testing.assert_allclose(found[0], found[2], rtol=1e-12)
     np.testing.assert_allclose(found[1], found[2], rtol=1e-12)
 
@@ -185,7 +182,7 @@ def test_an_indicator_of_a_piece_counts_for_nothing_and_pieces_are_told() -> Non
             assert abs(found[-1]) < 1e-12 * found[:-1].max()
             made = scorer(form, gamma=gamma)
             assert made.facts["components"] == 2
-            assert "2 pieces" in made.warnings[0]
+            assert "2 connected components" in made.warnings[0]
 
 
 def test_a_bridge_however_weak_makes_one_piece() -> None:
@@ -200,7 +197,7 @@ def test_a_bridge_however_weak_makes_one_piece() -> None:
     part = d @ centred**2 / (d @ indicator[:, 0] ** 2)
     np.testing.assert_allclose(scores(indicator, bridged), part / (N - 1), rtol=1e-9)
     weak = scorer(bridged, gamma="inverse")
-    assert any("0 to rounding" in text for text in weak.warnings)
+    assert any("0 but for rounding" in text for text in weak.warnings)
 
 
 def test_one_minus_warns_where_it_is_negative() -> None:
@@ -212,7 +209,7 @@ def test_one_minus_warns_where_it_is_negative() -> None:
 def test_a_function_that_is_zero_everywhere_is_refused() -> None:
     S = label_similarity(CODES)
     for form in (S, DenseSimilarity(S.to_dense())):
-        with pytest.raises(InputError, match="0 in every direction"):
+        with pytest.raises(InputError, match="gets the same score"):
             scorer(form)
         within = scores(X, form, gamma="inverse")
         assert (within > 0).all()
@@ -229,21 +226,21 @@ def test_the_inverse_of_an_indefinite_laplacian_is_refused() -> None:
 
 
 def test_conjugate_gradients_that_do_not_converge_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfs_cli.graph.spectral_functions.MAX_STEPS", 2)
+    monkeypatch.setattr("sfs_cli.graph.spectral.MAX_STEPS", 2)
     with pytest.raises(NotConvergedError, match="2 steps"):
         scores(X, SparseSimilarity(sparse.csr_array(RBF)), gamma="inverse")
 
 
 def test_eigenvectors_that_do_not_fit_are_refused() -> None:
-    context = make_context(X, S=RBF, memory=40 * N * N - 1, definition=3, gamma="heat:1")
+    context = make_problem(X, S=RBF, memory=40 * N * N - 1, definition=3, gamma="heat:1")
     with pytest.raises(OutOfMemoryError, match="40 x 40"):
-        prepare(context)
-    assert prepare(make_context(X, S=RBF, memory=0, definition=3, gamma="one-minus"))
+        GdcovScorer(context)
+    assert GdcovScorer(make_problem(X, S=RBF, memory=0, definition=3, gamma="one-minus"))
 
 
 @pytest.mark.parametrize("text", ["", "heat", "heat:", "heat:0", "heat:-1", "heat:nan", "power"])
 def test_words_that_are_no_gamma_are_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="spectral function"):
+    with pytest.raises(UsageError, match="--gamma"):
         parse_gamma(text)
 
 
@@ -265,9 +262,9 @@ def test_two_samples() -> None:
     values = np.array([[1.0, 2.0], [2.0, -1.0]])
     for definition, twin in TWINS.items():
         for gamma, function in GAMMAS.items():
-            context = make_context(values, S=S, definition=definition, gamma=gamma)
+            context = make_problem(values, S=S, definition=definition, gamma=gamma)
             expected = np.diag(twin(values, S, function))
-            found = score_all(prepare(context), context)[0]
+            found = score_all(GdcovScorer(context), context)[0]
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
 
 

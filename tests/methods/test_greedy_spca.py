@@ -13,9 +13,11 @@ from scipy import sparse
 
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph.similarity import FactoredSimilarity, SparseSimilarity
-from sfs_cli.methods import gdcov_spca, greedy_bounds, greedy_spca, spca
+from sfs_cli.methods import spca
 from sfs_cli.methods.base import Solution, Status
-from tests.methods.contexts import check_solution, make_context
+from sfs_cli.methods.gdcov import greedy, sparse_pca
+from tests.making import make_problem
+from tests.methods.helpers import check_solution
 from tests.methods.test_gdcov import GAMMAS, TWINS
 from tests.oracles import covariance, similarities
 
@@ -28,14 +30,14 @@ HALVES = np.where((CODES[:, None] == 0) == (CODES == 0), RBF, 0)
 
 
 def plain(values: np.ndarray, select: int = SELECT, **given: Any) -> Solution:
-    found = spca.solve(make_context(values, select=select, **given))
+    found = spca.solve(make_problem(values, select=select, **given))
     check_solution(found)
     return found
 
 
 def in_geometry(values: np.ndarray, S: Any, select: int = SELECT, **given: Any) -> Solution:
     options = {"definition": 3, "gamma": "one-minus", "select": select} | given
-    found = gdcov_spca.solve(make_context(values, S=S, **options))
+    found = sparse_pca.solve(make_problem(values, S=S, **options))
     check_solution(found)
     return found
 
@@ -104,8 +106,8 @@ def test_the_path_does_not_depend_on_how_passes_are_saved(
     monkeypatch: pytest.MonkeyPatch, working: int, references: int
 ) -> None:
     expected = plain(X)
-    monkeypatch.setattr(greedy_bounds, "REFERENCES", references)
-    monkeypatch.setattr(greedy_spca, "WORKING", working)
+    monkeypatch.setattr(greedy, "REFERENCES", references)
+    monkeypatch.setattr(greedy, "WORKING", working)
     found = plain(X)
     np.testing.assert_array_equal(found.order, expected.order)
     np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-10)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sfs_cli.compute.matrix import Block
 from sfs_cli.errors import InputError
-from sfs_cli.graph.labels import label_similarity
+from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, SparseSimilarity
-from sfs_cli.methods.base import Context, Scorer, Status
-from sfs_cli.methods.hsic import prepare
-from sfs_cli.store.prepared import Block
-from tests.methods.contexts import make_context, score_all
+from sfs_cli.methods.base import Scorer, Status
+from sfs_cli.methods.spectral import HsicScorer
+from tests.making import make_problem
+from tests.methods.helpers import make_scorer, score_all
 from tests.oracles import covariance, similarities
 
 N, M = 31, 12
@@ -32,7 +33,7 @@ GRAPHS = {
 
 def scorer(S: Any, dtype: str = "float64") -> Scorer:
     similarity = DenseSimilarity(S) if isinstance(S, np.ndarray) else S
-    return prepare(Context(similarity.n, np.dtype(dtype), similarity))
+    return make_scorer("hsic", similarity.n, similarity, dtype=dtype)
 
 
 def scores(values: np.ndarray, S: Any, dtype: str = "float64") -> np.ndarray:
@@ -103,9 +104,9 @@ def test_orders_and_block_sizes_change_nothing() -> None:
     found = scores(X[samples][:, features], S[np.ix_(samples, samples)])
     np.testing.assert_allclose(found, scores(X, S)[features], rtol=1e-9)
     for size in (1, 5):
-        context = make_context(X, S=S, block_size=size)
+        context = make_problem(X, S=S, block_size=size)
         np.testing.assert_allclose(
-            score_all(prepare(context), context)[0], scores(X, S), rtol=1e-11
+            score_all(HsicScorer(context), context)[0], scores(X, S), rtol=1e-11
         )
 
 
@@ -117,7 +118,7 @@ def test_a_similarity_without_differences_is_refused() -> None:
         label_similarity(one_class),
         SparseSimilarity(sparse.csr_array(np.eye(N))),
     ):
-        with pytest.raises(InputError, match="the same for every pair"):
+        with pytest.raises(InputError, match="same similarity"):
             scorer(S)
 
 

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, SparseSimilarity
-from tests.methods.helpers import run, run_scores, score, write_labels, write_matrix
+from tests.making import write_labels, write_parquet
+from tests.methods.helpers import run, run_scores, score
 from tests.oracles import similarities
 
 N, M = 40, 15
@@ -79,7 +80,7 @@ def test_a_variance_that_float64_cannot_hold_is_its_limit(scale: float, expected
 
 def test_a_tiny_and_a_huge_feature_in_a_whole_run(tmp_path: Path) -> None:
     columns = np.column_stack([X[:, 0], X[:, 0] * 1e-200, X[:, 0] * -1e200])
-    matrix = write_matrix(tmp_path / "matrix.parquet", columns)
+    matrix = write_parquet(tmp_path / "matrix.parquet", columns.T)
     labels = write_labels(tmp_path / "labels.tsv", CODES)
     for options in ({"similarity": "label"}, {"method": "fisher"}):
         found = run_scores(matrix, labels=labels, **options)
@@ -113,8 +114,8 @@ def test_the_order_of_samples_and_features_changes_nothing(tmp_path: Path, simil
     samples, features = rng.permutation(N), rng.permutation(M)
     options = {"similarity": similarity, "labels": write_labels(tmp_path / "l.tsv", CODES)}
     shuffled = options | {"labels": write_labels(tmp_path / "ls.tsv", CODES[samples])}
-    first = write_matrix(tmp_path / "a.parquet", offset)
-    second = write_matrix(tmp_path / "b.parquet", offset[samples][:, features])
+    first = write_parquet(tmp_path / "a.parquet", offset.T)
+    second = write_parquet(tmp_path / "b.parquet", offset[samples][:, features].T)
     for ranking in ("phi1", "phi2"):
         expected = run_scores(first, ranking=ranking, **options)[features]
         found = run_scores(second, ranking=ranking, **shuffled)
@@ -122,7 +123,7 @@ def test_the_order_of_samples_and_features_changes_nothing(tmp_path: Path, simil
 
 
 def test_flipping_every_sign_flips_nothing_in_phi3(tmp_path: Path) -> None:
-    first = write_matrix(tmp_path / "a.parquet", X)
-    second = write_matrix(tmp_path / "b.parquet", -X)
+    first = write_parquet(tmp_path / "a.parquet", X.T)
+    second = write_parquet(tmp_path / "b.parquet", -X.T)
     options = {"ranking": "phi3", "clusters": 3}
     assert run(first, **options).ranking.feature == run(second, **options).ranking.feature

@@ -10,27 +10,28 @@ from sklearn.linear_model import lars_path
 
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.similarity import FactoredSimilarity
-from sfs_cli.methods import l21, mrsf
 from sfs_cli.methods.base import Solution, Status
-from sfs_cli.methods.features import centred_features
-from sfs_cli.methods.l21_path import Path
-from sfs_cli.methods.l21_screen import Screen, inner_products, spectral_bound
-from tests.methods.contexts import HELD, STREAMED, check_solution, make_context, make_engine
+from sfs_cli.methods.centered_matrix import centered_matrix
+from sfs_cli.methods.l21 import fixed, mrsf
+from sfs_cli.methods.l21.mrsf import Path
+from sfs_cli.methods.l21.screen import Screen, inner_products, spectral_bound
+from tests.making import HELD, STREAMED, make_engine, make_problem
+from tests.methods.helpers import check_solution
 from tests.oracles import l21 as oracle
 
 Array = np.ndarray
 
 
 def follow(X: Array, Y: Array, select: int, **given: Any) -> Solution:
-    options = {"select": select, "response": "similarity", "rank": None}
-    found = mrsf.solve(make_context(X, S=FactoredSimilarity(Y), **(options | given)))
+    options = {"select": select, "response": "similarity", "response_rank": None}
+    found = mrsf.solve(make_problem(X, S=FactoredSimilarity(Y), **(options | given)))
     check_solution(found)
     return found
 
 
 def fit(X: Array, Y: Array, **given: Any) -> Solution:
-    options = {"lambda_": None, "budget": None, "response": "similarity", "rank": None}
-    return l21.solve(make_context(X, S=FactoredSimilarity(Y), **(options | given)))
+    options = {"lambda_": None, "budget": None, "response": "similarity", "response_rank": None}
+    return fixed.solve(make_problem(X, S=FactoredSimilarity(Y), **(options | given)))
 
 
 def dense(found: Solution, m: int) -> Array:
@@ -79,7 +80,7 @@ def test_every_breakpoint_is_optimal_and_the_active_set_changes_there(
     rng: np.random.Generator,
 ) -> None:
     X, Y = rng.normal(size=(20, 50)), rng.normal(size=(20, 3))
-    features = centred_features(make_engine(X), "unit", HELD)
+    features = centered_matrix(make_engine(X), "unit", HELD)
     F, R = oracle.unit_features(X), oracle.centred(Y)
     path = Path(Screen(features, R, 20), 0.0)
     for _ in range(20):
@@ -217,7 +218,7 @@ def test_nothing_to_select_from_is_refused(rng: np.random.Generator) -> None:
 
 
 def test_inner_products_of_a_pass_are_those_of_the_definition(rng: np.random.Generator) -> None:
-    features = centred_features(make_engine(rng.normal(size=(12, 30)), block_size=7), "unit", HELD)
+    features = centered_matrix(make_engine(rng.normal(size=(12, 30)), block_size=7), "unit", HELD)
     F = features.take(np.arange(30))
     R, T = rng.normal(size=(12, 5)), rng.normal(size=(12, 2))
     V = np.linalg.qr(rng.normal(size=(5, 2)))[0]

@@ -5,14 +5,15 @@ import pytest
 
 from sfs_cli.methods import mrmr
 from sfs_cli.methods.base import Solution, Status
-from tests.methods.contexts import HELD, STREAMED, check_solution, make_context
+from tests.making import HELD, STREAMED, make_problem
+from tests.methods.helpers import check_solution
 from tests.oracles import baselines as twin
 
 
 def solve(
     X: np.ndarray, codes: np.ndarray, select: int, variant: str = "difference", **given: int
 ) -> Solution:
-    context = make_context(X, codes=codes, select=select, variant=variant, **given)
+    context = make_problem(X, codes=codes, select=select, variant=variant, **given)
     solution = mrmr.solve(context)
     check_solution(solution)
     return solution
@@ -80,7 +81,7 @@ def test_features_that_do_not_vary_are_never_chosen() -> None:
     X, codes = make_data(m=6)
     wide = np.insert(X, [0, 3], [[0.0, 7.0]], axis=1)
     solution = solve(wide, codes, 20)
-    assert solution.warnings == ["only 6 features can be chosen"]
+    assert "only 6 features" in solution.warnings[0]
     assert (solution.status[0], solution.status[4]) == (Status.ALL_ZERO, Status.CONSTANT)
     assert solution.order is not None
     assert sorted(solution.order) == [1, 2, 3, 5, 6, 7]

@@ -10,10 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.linear_model import MultiTaskLasso
 
-from sfs_cli.graph import kernels
-from sfs_cli.methods import l21, mrsf
+from sfs_cli.graph import distances as kernels
 from sfs_cli.methods.base import Solution, Status
-from tests.methods.contexts import HELD, STREAMED, check_solution, make_context
+from sfs_cli.methods.l21 import fixed, mrsf
+from tests.making import HELD, STREAMED, make_problem
+from tests.methods.helpers import check_solution
 
 Array = np.ndarray
 
@@ -36,8 +37,8 @@ def response(S: Array) -> Array:
 
 
 def path(X: Array, S: Array, select: int, **given: Any) -> Solution:
-    options = {"select": select, "response": "similarity", "rank": None}
-    context = make_context(X, S=S, **(options | given))
+    options = {"select": select, "response": "similarity", "response_rank": None}
+    context = make_problem(X, S=S, **(options | given))
     return mrsf.solve(context)
 
 
@@ -136,13 +137,13 @@ def test_l21_at_points_of_the_path_equals_the_path(select: int) -> None:
     X = simulated()
     S = rbf(X)
     found = path(X, S, select)
-    options = {"budget": None, "response": "similarity", "rank": None}
-    fixed = l21.solve(make_context(X, S=S, lambda_=found.facts["lambda_end"], **options))
+    options = {"budget": None, "response": "similarity", "response_rank": None}
+    single = fixed.solve(make_problem(X, S=S, lambda_=found.facts["lambda_end"], **options))
     np.testing.assert_allclose(
-        np.nan_to_num(fixed.score), np.nan_to_num(found.extra["row_norm"]), atol=1e-7
+        np.nan_to_num(single.score), np.nan_to_num(found.extra["row_norm"]), atol=1e-7
     )
     budget = found.facts["l21_norm_end"]
-    given = l21.solve(make_context(X, S=S, lambda_=None, **(options | {"budget": budget})))
+    given = fixed.solve(make_problem(X, S=S, lambda_=None, **(options | {"budget": budget})))
     np.testing.assert_allclose(
         np.nan_to_num(given.score), np.nan_to_num(found.extra["row_norm"]), atol=1e-6
     )

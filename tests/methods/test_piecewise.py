@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfs_cli.compute import compiled
-from sfs_cli.graph.labels import label_similarity
-from sfs_cli.methods import fisher, laplacian_score, precision, spec
-from sfs_cli.methods.thin_sums import NumpySums
-from tests.methods.contexts import make_context
+from sfs_cli.graph.others import label_similarity
+from sfs_cli.methods import blocks
+from sfs_cli.methods.classical import FisherScorer
+from sfs_cli.methods.low_rank import LowRankScores
+from sfs_cli.methods.spectral import LaplacianScorer, SpecScorer
+from tests.making import make_problem
 
 N, M = 24, 301
 PHI3 = {"ranking": "phi3", "gamma": "power", "gamma_power": 1, "clusters": 3}
 PHI2 = PHI3 | {"ranking": "phi2", "clusters": None}
-THIN = [(spec, PHI2), (spec, PHI3), (laplacian_score, {}), (fisher, {})]
+THIN = [(SpecScorer, PHI2), (SpecScorer, PHI3), (LaplacianScorer, {}), (FisherScorer, {})]
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def context():
         rng = np.random.default_rng(0)
         X, codes = rng.normal(5, 2, (N, M)), np.arange(N) % 3
         X[:, 7], X[:, 250] = 0, 3
-        return make_context(X, codes=codes, S=label_similarity(codes), **options)
+        return make_problem(X, codes=codes, S=label_similarity(codes), **options)
 
     return make
 
@@ -33,8 +34,8 @@ def scored(monkeypatch):
     """Scores in pieces of so many rows."""
 
     def run(method, context, rows):
-        monkeypatch.setattr(precision, "PIECE_BYTES", 8 * N * rows)
-        scorer = method.prepare(context)
+        monkeypatch.setattr(blocks, "PIECE_BYTES", 8 * N * rows)
+        scorer = method(context)
         return context.engine.columns(scorer.score_block, scorer.dtype)
 
     return run
@@ -49,13 +50,13 @@ def check(found, whole):
 
 @pytest.mark.parametrize(("method", "options"), THIN)
 def test_pieces_change_no_score_of_few_columns(monkeypatch, context, scored, method, options):
-    monkeypatch.setattr(compiled, "SETS", ())
-    sizes, scaled = [], NumpySums._scaled
-    monkeypatch.setattr(
-        NumpySums,
-        "_scaled",
-        lambda self, values, less: sizes.append(len(values)) or scaled(self, values, less),
-    )
+    sizes, once = [], LowRankScores._prepared
+
+    def prepared(self, values, *, subtract):
+        sizes.append(len(values))
+        return once(self, values, subtract=subtract)
+
+    monkeypatch.setattr(LowRankScores, "_prepared", prepared)
     whole = scored(method, context(**options), M)
     assert sizes == [M, 2]
     found = scored(method, context(**options), 40)
@@ -64,11 +65,16 @@ def test_pieces_change_no_score_of_few_columns(monkeypatch, context, scored, met
 
 
 def test_pieces_change_no_score_of_a_power(monkeypatch, context, scored):
-    sizes, once = [], spec.refined
-    monkeypatch.setattr(spec, "refined", lambda b, f: sizes.append(len(b.values)) or once(b, f))
+    sizes, once = [], SpecScorer.score_centered
+
+    def score_centered(self, block):
+        sizes.append(len(block.values))
+        return once(self, block)
+
+    monkeypatch.setattr(SpecScorer, "score_centered", score_centered)
     squared = PHI2 | {"gamma_power": 2}
-    whole = scored(spec, context(**squared), M)
+    whole = scored(SpecScorer, context(**squared), M)
     assert sizes == [M]
-    found = scored(spec, context(**squared), 40)
+    found = scored(SpecScorer, context(**squared), 40)
     assert sizes[1:] == [*[40] * 7, 21]
     check(found, whole)

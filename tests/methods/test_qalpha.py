@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from sfs_cli.catalog import METHODS
 from sfs_cli.errors import InputError, OutOfMemoryError
-from sfs_cli.methods import qalpha
 from sfs_cli.methods.base import Solution, Status
-from sfs_cli.methods.qalpha_supervised import spectral_simplex
-from tests.methods.contexts import STREAMED, check_solution, make_context
+from sfs_cli.methods.qalpha import qalpha
+from sfs_cli.methods.qalpha.variants import spectral_simplex
+from tests.making import STREAMED, make_problem
+from tests.methods.helpers import check_solution
 from tests.oracles import qalpha as oracle
 
 Array = np.ndarray
@@ -30,7 +32,7 @@ def case(seed: int = 0, n: int = 24, m: int = 70, c: int = 3) -> tuple[Array, Ar
 
 def solve(X: Array, variant: str = "basic", clusters: int | None = 3, **given: Any) -> Solution:
     options = {"variant": variant, "clusters": clusters, "power": None}
-    solution = qalpha.solve(make_context(X, **(options | given)))
+    solution = qalpha.solve(make_problem(X, **(options | given)))
     check_solution(solution)
     return solution
 
@@ -44,7 +46,9 @@ def real(shared_data: Path, name: str, features: int | None = None) -> tuple[Arr
 
 
 @pytest.mark.parametrize("variant", ["basic", "power", "ritz", "laplacian"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1))]
+)
 def test_each_variant_equals_its_twin(variant: str, seed: int) -> None:
     X, _ = case(seed)
     found = solve(X, variant)
@@ -84,6 +88,7 @@ def test_supervised_equals_its_twin_on_real_data_where_turning_settles(
     np.testing.assert_allclose(found.score, alphas[-1], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_supervised_stands_still_where_the_papers_turning_goes_back_and_forth(
     shared_data: Path,
 ) -> None:
@@ -181,7 +186,7 @@ def test_equal_features_have_equal_weights() -> None:
 def test_features_that_do_not_vary_are_left_out_of_everything() -> None:
     X, y = case()
     with_dead = np.column_stack([np.zeros(len(X)), X, np.full(len(X), 3.3)])
-    for variant in qalpha.VARIANTS:
+    for variant in METHODS["qalpha"].choices["variant"]:
         found = solve(with_dead, variant, 2, codes=y)
         assert list(found.status[[0, -1]]) == [Status.ALL_ZERO, Status.CONSTANT]
         plain = solve(X, variant, 2, codes=y)
@@ -243,9 +248,9 @@ def test_a_kernel_of_too_few_dimensions_is_refused() -> None:
         solve(X, "kernel", power=1)
 
 
-def test_a_run_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qalpha, "MAX_CYCLES", 3)
-    found = solve(case()[0], "power")
+def test_a_run_that_is_cut_short_says_so() -> None:
+    options = {"variant": "power", "clusters": None, "power": None}
+    found = qalpha.solve(make_problem(case()[0], **options), max_cycles=3)
     assert not found.converged
     assert found.stop.startswith("3 cycles")
 
@@ -274,7 +279,7 @@ def test_collinear_and_equal_features_are_no_obstacle(variant: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 3))
     X = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 1] - X[:, 2], 2 * X[:, 0]])
-    context = make_context(X, variant=variant, clusters=6, power=None)
+    context = make_problem(X, variant=variant, clusters=6, power=None)
     found = qalpha.solve(context)
     assert np.isfinite(found.score).all()
     assert found.converged

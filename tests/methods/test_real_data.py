@@ -9,13 +9,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tests.methods.helpers import (
-    GAMMAS,
-    gamma_options,
-    run_scores,
-    write_labels,
-    write_matrix,
-)
+from tests.making import write_labels, write_parquet
+from tests.methods.helpers import GAMMAS, gamma_options, run_scores
 from tests.oracles import similarities, spec
 
 FEATURES = 400
@@ -45,7 +40,7 @@ def data(
 ) -> Data:
     X, codes = load(shared_data / request.param, 2 if request.param == "tox171" else 1)
     folder = tmp_path_factory.mktemp(request.param)
-    matrix = write_matrix(folder / "matrix.parquet", X)
+    matrix = write_parquet(folder / "matrix.parquet", X.T)
     return Data(X, codes, matrix, write_labels(folder / "labels.tsv", codes))
 
 

@@ -9,14 +9,15 @@ from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.methods import relieff
 from sfs_cli.methods.base import Status
 from tests.graph.conftest import read_matrix
-from tests.methods.contexts import check_solution, make_context
+from tests.making import make_problem
+from tests.methods.helpers import check_solution
 from tests.oracles import relieff as twin
 
 Data = tuple[np.ndarray, np.ndarray]
 
 
 def scores(X: np.ndarray, codes: np.ndarray, k: int = 5, **context: object) -> np.ndarray:
-    solution = relieff.solve(make_context(X, codes=codes, neighbors=k, **context))
+    solution = relieff.solve(make_problem(X, codes=codes, neighbors=k, **context))
     check_solution(solution)
     return solution.score
 
@@ -84,7 +85,7 @@ def test_blocks_threads_shifts_and_scales_do_not_matter(data: Data) -> None:
 
 def test_threads_give_the_same_bytes(data: Data) -> None:
     X, codes = data
-    one, two = (scores(X, codes, block_size=16, workers=workers) for workers in (1, 2))
+    one, two = (scores(X, codes, block_size=16, threads=threads) for threads in (1, 2))
     np.testing.assert_array_equal(one, two)
 
 
@@ -110,7 +111,7 @@ def test_many_pairs_and_features_are_worked_on_in_chunks() -> None:
 def test_features_that_do_not_vary_take_no_part(data: Data) -> None:
     X, codes = data
     wide = np.insert(X, [0, 5], [[0.0, 7.0]], axis=1)
-    solution = relieff.solve(make_context(wide, codes=codes, neighbors=5))
+    solution = relieff.solve(make_problem(wide, codes=codes, neighbors=5))
     np.testing.assert_array_equal(solution.status[[0, 6]], [Status.ALL_ZERO, Status.CONSTANT])
     assert np.isnan(solution.score[[0, 6]]).all()
     rest = np.delete(solution.score, [0, 6])
@@ -125,9 +126,9 @@ def test_duplicate_samples_are_neighbours_at_distance_zero() -> None:
 
 def test_a_class_that_is_too_small_is_named() -> None:
     X, codes = np.random.default_rng(0).random((12, 4)), np.array([0] * 7 + [1] * 5)
-    with pytest.raises(InputError, match="class 1 has 5 samples, too few for 5") as caught:
+    with pytest.raises(InputError, match="class '1' has 5 samples, too few for 5") as caught:
         scores(X, codes, 5)
-    assert "at most 4" in str(caught.value)
+    assert "--neighbors 4" in str(caught.value)
     assert np.isfinite(scores(X, codes, 4)).all()
 
 

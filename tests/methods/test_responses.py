@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph.labels import label_similarity
+from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
-from sfs_cli.methods.features import centred_features
-from sfs_cli.methods.responses import (
+from sfs_cli.methods.centered_matrix import centered_matrix
+from sfs_cli.methods.l21.regression import (
     lda_response,
     make_response,
     pca_response,
     similarity_response,
     svm_response,
 )
-from tests.methods.contexts import HELD, make_context, make_engine
+from tests.making import HELD, make_engine, make_problem
 from tests.oracles import l21 as oracle
 
 LABELS = np.array([0, 2, 1, 1, 0, 2, 2, 2])
@@ -30,9 +30,9 @@ def rng() -> np.random.Generator:
 
 
 def of(X: np.ndarray, **given: Any) -> np.ndarray:
-    context = make_context(X, **({"rank": None} | given))
+    context = make_problem(X, **({"response_rank": None} | given))
     assert context.engine is not None
-    return make_response(context, centred_features(context.engine, "unit", HELD)).Y
+    return make_response(context, centered_matrix(context.engine, "unit", HELD))
 
 
 def test_similarity_is_reproduced_without_its_negative_part(rng: np.random.Generator) -> None:
@@ -84,7 +84,7 @@ def test_pca_response_reproduces_the_inner_products_of_the_samples(
 ) -> None:
     X = rng.normal(size=(7, 20))
     F = oracle.unit_features(X)
-    features = centred_features(make_engine(X), "unit", HELD)
+    features = centered_matrix(make_engine(X), "unit", HELD)
     Y = pca_response(features, None)
     np.testing.assert_allclose(Y @ Y.T, F @ F.T, atol=1e-12)
     assert pca_response(features, 3).shape == (7, 3)
@@ -98,7 +98,7 @@ def test_a_response_by_labels_is_centred_and_needs_two_classes(
     X = rng.normal(size=(8, 5))
     Y = of(X, codes=LABELS, response=name)
     np.testing.assert_allclose(Y.sum(axis=0), 0, atol=1e-12)
-    assert of(X, codes=LABELS, response=name, rank=1).shape == (8, 1)
+    assert of(X, codes=LABELS, response=name, response_rank=1).shape == (8, 1)
     with pytest.raises(InputError, match="same for all samples"):
         of(X, codes=np.zeros(8, int), response=name)
     with pytest.raises(InputError, match="no label"):
@@ -109,4 +109,4 @@ def test_a_similarity_that_tells_no_samples_apart_is_refused(rng: np.random.Gene
     with pytest.raises(InputError, match="same for all samples"):
         of(rng.normal(size=(8, 5)), S=np.ones((8, 8)), response="similarity")
     with pytest.raises(InputError, match="leaves no response"):
-        of(rng.normal(size=(8, 5)), S=np.eye(8), response="similarity", rank=0)
+        of(rng.normal(size=(8, 5)), S=np.eye(8), response="similarity", response_rank=0)

@@ -10,8 +10,9 @@ import pytest
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.methods import rfs
 from sfs_cli.methods.base import Solution, Status
-from sfs_cli.methods.row_norms import minimise
-from tests.methods.contexts import check_solution, make_context
+from sfs_cli.methods.row_norms import minimize
+from tests.making import make_problem
+from tests.methods.helpers import check_solution
 from tests.oracles import rfs as oracle
 
 Array = np.ndarray
@@ -26,7 +27,7 @@ def case(seed: int = 0, n: int = 24, m: int = 40, c: int = 3) -> tuple[Array, Ar
 
 
 def solve(X: Array, y: Array, gamma: float = 1.0, **given: Any) -> Solution:
-    solution = rfs.solve(make_context(X, codes=y, **({"gamma": gamma} | given)))
+    solution = rfs.solve(make_problem(X, codes=y, **({"gamma": gamma} | given)))
     check_solution(solution)
     return solution
 
@@ -168,9 +169,9 @@ def test_a_matrix_without_varying_features_is_refused() -> None:
         solve(np.ones((6, 3)), np.arange(6) % 2)
 
 
-def test_a_run_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rfs, "MAX_ROUNDS", 1)
-    found = solve(*case(m=300), 0.5)
+def test_a_run_that_is_cut_short_says_so() -> None:
+    X, y = case(m=300)
+    found = rfs.solve(make_problem(X, codes=y, gamma=0.5), max_rounds=1)
     assert not found.converged
     assert "1 rounds left a relative duality gap" in found.stop
     assert found.facts["relative_gap"] > rfs.TOLERANCE
@@ -186,7 +187,7 @@ def test_newton_closes_the_duality_gap_that_it_reports() -> None:
     rng = np.random.default_rng(0)
     C = np.vstack([rng.normal(size=(30, 12)), np.eye(12)])
     Y = rng.normal(size=(12, 3))
-    found = minimise(C, Y, np.ones(42), 1e-10)
+    found = minimize(C, Y, np.ones(42), 1e-10)
     np.testing.assert_allclose(C.T @ found.U, Y, atol=1e-10)
     assert found.gap <= 1e-10
     largest = np.linalg.norm(C @ found.Z, axis=1).max()

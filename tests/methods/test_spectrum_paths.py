@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sfs_cli.graph import spectrum
-from sfs_cli.graph.labels import label_similarity
+from sfs_cli.graph import spectral as spectrum
 from sfs_cli.graph.laplacian import NormalizedLaplacian
+from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,
@@ -121,6 +121,7 @@ def test_lanczos_finds_what_the_direct_solver_finds(
     np.testing.assert_allclose(residual, found.vectors * found.values, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_phi3_of_more_samples_than_are_solved_directly() -> None:
     n = spectrum.DIRECT_LIMIT + 100
     points = np.random.default_rng(2).uniform(size=(n, 1)) + np.arange(n)[:, None] % 4 * 1.5

@@ -12,7 +12,8 @@ from sfs_cli.errors import InputError
 from sfs_cli.graph.similarity import DenseSimilarity, SparseSimilarity
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.methods.trace_ratio import maximize_ratio, solve
-from tests.methods.contexts import check_solution, make_context
+from tests.making import make_problem
+from tests.methods.helpers import check_solution
 from tests.oracles import covariance, similarities
 
 N, M = 24, 10
@@ -25,13 +26,13 @@ RBF = similarities.rbf(X)
 def fisher(
     values: np.ndarray, select: int = 4, codes: np.ndarray = CODES, **given: Any
 ) -> Solution:
-    found = solve(make_context(values, codes=codes, variant="fisher", select=select, **given))
+    found = solve(make_problem(values, codes=codes, variant="fisher", select=select, **given))
     check_solution(found)
     return found
 
 
 def laplacian(values: np.ndarray, S: Any = RBF, select: int = 4, **given: Any) -> Solution:
-    found = solve(make_context(values, S=S, variant="laplacian", select=select, **given))
+    found = solve(make_problem(values, S=S, variant="laplacian", select=select, **given))
     check_solution(found)
     return found
 

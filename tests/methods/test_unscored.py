@@ -10,7 +10,8 @@ import pytest
 
 from sfs_cli.errors import InputError
 from sfs_cli.ranking.table import Ranking
-from tests.methods.helpers import run, write_labels, write_matrix
+from tests.making import write_labels, write_parquet
+from tests.methods.helpers import run
 
 N = 30
 CODES = np.repeat(np.arange(3), N // 3)
@@ -50,7 +51,7 @@ STATUS = {
 
 
 def ranked(folder: Path, X: np.ndarray, **options: Any) -> Ranking:
-    matrix = write_matrix(folder / "matrix.parquet", X)
+    matrix = write_parquet(folder / "matrix.parquet", X.T)
     labels = write_labels(folder / "labels.tsv", CODES)
     return run(matrix, labels=labels, missing="drop", **options).ranking
 
@@ -145,7 +146,7 @@ def test_a_gene_without_a_count_is_not_ranked_by_the_means_of_the_samples(
     labels = write_labels(tmp_path / "labels.tsv", codes)
 
     def ranking(values: np.ndarray, **more: Any) -> Ranking:
-        matrix = write_matrix(tmp_path / "matrix.parquet", values)
+        matrix = write_parquet(tmp_path / "matrix.parquet", values.T)
         return run(matrix, labels=labels, missing="drop", **(options | more)).ranking
 
     found = ranking(counts, transform="clr")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 
-def normalised_dispersion(X: np.ndarray) -> np.ndarray:
+def normalized_dispersion(X: np.ndarray) -> np.ndarray:
     """The table of the means and the dispersions, binned and scored by pandas; NaN if constant."""
     table = pd.DataFrame({"mean": X.mean(axis=0), "variance": X.var(axis=0, ddof=1)})
     table = table[np.ptp(X, axis=0) > 0]
@@ -20,7 +20,7 @@ def normalised_dispersion(X: np.ndarray) -> np.ndarray:
 
 def most_variable(X: np.ndarray, count: int) -> list[int]:
     """Indices of the genes of the largest dispersion, or variance where a value is negative."""
-    key = normalised_dispersion(X) if (X >= 0).all() else X.var(axis=0)
+    key = normalized_dispersion(X) if (X >= 0).all() else X.var(axis=0)
     known = [j for j in range(X.shape[1]) if np.ptp(X[:, j]) > 0]
     return sorted(sorted(known, key=lambda j: (-round(key[j], 9), j))[:count])
 

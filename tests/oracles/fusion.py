@@ -12,14 +12,14 @@ def centring(n: int) -> np.ndarray:
     return np.eye(n) - np.ones((n, n)) / n
 
 
-def centred(K: np.ndarray) -> np.ndarray:
+def centered(K: np.ndarray) -> np.ndarray:
     H = centring(len(K))
     return H @ K @ H
 
 
 def products(kernels: list[np.ndarray]) -> np.ndarray:
     """<Kc_k, Kc_l>."""
-    C = [centred(K) for K in kernels]
+    C = [centered(K) for K in kernels]
     return np.array([[(a * b).sum() for b in C] for a in C])
 
 
@@ -28,16 +28,16 @@ def indicators(y: np.ndarray) -> np.ndarray:
 
 
 def alignment(K: np.ndarray, y: np.ndarray) -> float:
-    """The cosine between K and YY', both centred."""
+    """The cosine between K and YY', both centered."""
     Y = indicators(y)
-    a, b = centred(K), centred(Y @ Y.T)
+    a, b = centered(K), centered(Y @ Y.T)
     return (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
 
 
 def class_alignments(kernels: list[np.ndarray], y: np.ndarray) -> np.ndarray:
     """a_k = <Kc_k, YY'>."""
     Y = indicators(y)
-    return np.array([(centred(K) * (Y @ Y.T)).sum() for K in kernels])
+    return np.array([(centered(K) * (Y @ Y.T)).sum() for K in kernels])
 
 
 def average(
@@ -74,7 +74,7 @@ def discriminant(
 
     theta is scaled so that sum theta_i tr G_i = 1; the gradient is that of the formula itself.
     """
-    G = [without_negative(centred(K)) for K in kernels]
+    G = [without_negative(centered(K)) for K in kernels]
     theta = theta / sum(t * np.trace(g) for t, g in zip(theta, G))
     M = np.eye(len(h)) + sum(t * g for t, g in zip(theta, G)) / lam
     inverse = np.linalg.inv(M)
@@ -83,8 +83,8 @@ def discriminant(
 
 
 def cluster_indicators(kernels: list[np.ndarray], theta: np.ndarray, k: int) -> np.ndarray:
-    """The k leading eigenvectors of the weighted sum of centred kernels."""
-    G = sum(t * without_negative(centred(K)) for t, K in zip(theta, kernels))
+    """The k leading eigenvectors of the weighted sum of centered kernels."""
+    G = sum(t * without_negative(centered(K)) for t, K in zip(theta, kernels))
     return np.linalg.eigh(G)[1][:, -k:]
 
 
@@ -94,7 +94,7 @@ def cosine_scaled(K: np.ndarray) -> np.ndarray:
 
 
 def neighbor_counts(kernels: list[np.ndarray], k: int) -> np.ndarray:
-    """W: how many times i and j are neighbours, over kernels and both directions."""
+    """W: how many times i and j are neighbors, over kernels and both directions."""
     n = len(kernels[0])
     W = np.zeros((n, n))
     for K in kernels:

@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import rankdata
 
 from sfs_cli.errors import InputError, UsageError
-from sfs_cli.ranking import markov
-from sfs_cli.ranking.aggregate import aggregate, best_of, completed, midranks
-from sfs_cli.ranking.hows import HOWS
+from sfs_cli.ranking.aggregate import TELEPORT, aggregate, best_of, completed, mc4, midranks
+from sfs_cli.ranking.aggregations import AGGREGATIONS
 from tests.oracles import aggregate as twin
 
 WEIGHTED = ("borda", "median", "geometric", "mc4")
@@ -32,12 +31,12 @@ def expected(how: str, ranks: np.ndarray, weights: np.ndarray, total: int) -> np
     if how == "rra":
         return np.array(twin.rho(ranks, total))
     if how == "mc4":
-        return twin.mc4(ranks, weights, markov.TELEPORT)
+        return twin.mc4(ranks, weights, TELEPORT)
     return np.array(getattr(twin, how)(ranks, weights, total))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", AGGREGATIONS)
 def test_scores_are_those_of_the_slow_twin(how: str, kind: str) -> None:
     ranks, weights = lists(kind), np.ones(5)
     found = aggregate(how, ranks)
@@ -69,7 +68,7 @@ def test_only_ratios_of_weights_count_and_weight_zero_is_no_list(how: str) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", AGGREGATIONS)
 def test_the_order_of_features_and_of_lists_does_not_matter(how: str, kind: str) -> None:
     ranks = lists(kind, seed=4)
     rows, columns = np.random.default_rng(5).permutation(30), [3, 1, 4, 0, 2]
@@ -80,7 +79,7 @@ def test_the_order_of_features_and_of_lists_does_not_matter(how: str, kind: str)
 
 
 @pytest.mark.parametrize("kind", ["full", "ties"])
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", AGGREGATIONS)
 def test_identical_lists_give_themselves_back(how: str, kind: str) -> None:
     one = lists(kind, L=1, seed=6)
     found = aggregate(how, np.tile(one, 3))
@@ -104,7 +103,7 @@ def test_a_list_and_its_reverse_leave_nothing_to_choose() -> None:
         assert len(np.unique(aggregate(how, both).score)) == 1
 
 
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", AGGREGATIONS)
 def test_features_in_no_list_have_no_score_and_change_none(how: str) -> None:
     ranks = lists("partial", seed=8)
     found = aggregate(how, ranks)
@@ -115,7 +114,7 @@ def test_features_in_no_list_have_no_score_and_change_none(how: str) -> None:
     np.testing.assert_array_equal(found.extra["n_lists"], (~np.isnan(ranks)).sum(axis=1))
 
 
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", AGGREGATIONS)
 def test_lists_that_rank_nothing_give_no_score(how: str) -> None:
     assert np.isnan(aggregate(how, np.full((3, 2), np.nan)).score).all()
 
@@ -141,10 +140,10 @@ def test_midranks_are_those_of_scipy_and_leave_out_what_has_no_value() -> None:
 @pytest.mark.parametrize(
     ("how", "weights", "words"),
     [
-        ("rra", [1.0, 2], "rra takes equal ones"),
+        ("rra", [1.0, 2], "rra needs equal weights"),
         ("borda", [1.0, -1], "-1 is not zero"),
         ("mc4", [1.0, np.nan], "nan is not zero"),
-        ("median", [0.0, 0], "all weights are zero"),
+        ("median", [0.0, 0], "sum to zero"),
     ],
 )
 def test_weights_that_mean_nothing_are_refused(how: str, weights: list[float], words: str) -> None:
@@ -152,20 +151,18 @@ def test_weights_that_mean_nothing_are_refused(how: str, weights: list[float], w
         aggregate(how, lists("full", L=2), np.array(weights))
 
 
-def test_mc4_refuses_what_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markov, "LIMIT", 29)
-    with pytest.raises(InputError, match="30 are more than the 29") as found:
-        aggregate("mc4", lists("full"))
+def test_mc4_refuses_what_would_take_too_long() -> None:
+    ranks = lists("full")
+    with pytest.raises(InputError, match="29 features, not 30") as found:
+        mc4(ranks, np.ones(ranks.shape[1]), limit=29)
     assert "--top" in str(found.value.hint)
     assert aggregate("mc4", lists("full", m=29)).score.sum() == pytest.approx(1)
 
 
-def test_mc4_in_blocks_is_that_of_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mc4_in_blocks_is_that_of_one_block() -> None:
     ranks, weights = lists("partial", m=100, seed=10), np.array([1.0, 2, 1, 1, 3])
-    whole = aggregate("mc4", ranks, weights).score
-    monkeypatch.setattr(markov, "_BLOCK", 7)
-    monkeypatch.setattr(markov, "_FEW", 9)
-    np.testing.assert_allclose(aggregate("mc4", ranks, weights).score, whole, rtol=1e-8)
+    in_blocks = mc4(ranks, weights, block=7, panel=9)
+    np.testing.assert_allclose(in_blocks, mc4(ranks, weights), rtol=1e-8)
 
 
 def test_mc4_puts_the_condorcet_winner_first() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfs_cli.ranking import table
 from sfs_cli.ranking.table import Ranking, rank_features
 
 NAMES = ("ok", "constant", "all zero")
@@ -93,3 +94,17 @@ def test_the_input_is_left_as_it_was(larger_is_better: bool) -> None:
     scores = np.array([3.0, np.nan, 1.0])
     rank_features(list("abc"), scores, np.zeros(3, int), NAMES, larger_is_better=larger_is_better)
     np.testing.assert_array_equal(scores, [3.0, np.nan, 1.0])
+
+
+@pytest.mark.parametrize("larger", [True, False])
+def test_threads_sort_as_one_thread_does(larger: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "SORTED_AT_ONCE", 0)
+    score = np.random.default_rng(1).integers(0, 9, 1003) / 8
+    score[::50] = np.nan
+    ids, status = [f"f{i}" for i in range(len(score))], np.zeros(len(score), np.int8)
+    orders = [
+        rank_features(ids, score, status, ["ok"], larger_is_better=larger, threads=threads).order
+        for threads in (1, 2, 5)
+    ]
+    np.testing.assert_array_equal(orders[0], orders[1])
+    np.testing.assert_array_equal(orders[0], orders[2])

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.making import table, text
+from tests.cli.making import text
 from tests.cli_numbers.commands import ranked, sfs
+from tests.making import table_text
 
 PLANTED = {"tissue", "tumour", "redundant"}
 LABELLED = ("alignf", "rkda")
@@ -55,7 +56,7 @@ def noise(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
         samples = file.readline().strip().split(",")[1:]
     X = np.random.default_rng(2010).normal(8.0, 1.5, size=(150, len(samples))).round(3)
     names = [f"noise{i}" for i in range(len(X))]
-    return text(tmp_path_factory.mktemp("noise"), table(X, names, samples), "noise.csv")
+    return text(tmp_path_factory.mktemp("noise"), table_text(X, names, samples), "noise.csv")
 
 
 def weights(

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sfs_cli.io.base import Annotations, RowBlock
+from sfs_cli.io.matrix.base import Annotations, RowBlock
 from sfs_cli.store.build import BuildOptions, build
+from tests.making import names
 
 
 class ArrayReader:
@@ -41,10 +42,6 @@ class ArrayReader:
 
     def close(self):
         """Nothing is open."""
-
-
-def names(letter, count):
-    return [f"{letter}{i}" for i in range(count)]
 
 
 @pytest.fixture
@@ -79,10 +76,22 @@ def built(tmp_path):
     return make
 
 
+@pytest.fixture(params=["memory", "dense store", "sparse store", "sparse memory"])
+def matrix(request, built):
+    """Return what makes the same matrix in each of the forms it can have."""
+
+    def make(values, **more):
+        return built(
+            values, sparse="sparse" in request.param, keep="store" in request.param, **more
+        ).matrix
+
+    return make
+
+
 @pytest.fixture
 def whole():
     """Return what reads a matrix whole, by spans of a given size."""
-    from sfs_cli.compute.spans import cut
+    from sfs_cli.compute.matrix import cut
 
     def read(matrix, size=5):
         parts = []

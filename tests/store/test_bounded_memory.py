@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sfs_cli.compute.memory import anonymous
 from sfs_cli.store.sinks import SampleRows
-from sfs_cli.store.sparse_sinks import SparseSampleRows
+from sfs_cli.store.sinks import SparseSampleRows
 
 folder, kind, limit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 n, m, step = 400, 200_000, 4

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
-from sfs_cli.store.checks import FiniteCheck
+from sfs_cli.store.build import FiniteCheck
 
 ROWS, COLUMNS = ["r0", "r1", "r2", "r3"], ["c0", "c1", "c2"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 
 import numpy as np
@@ -10,10 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfs_cli.compute.spans import Span
+from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
-from sfs_cli.store.disk import open_store
-from sfs_cli.store.manifest import is_store, read_manifest
+from sfs_cli.store.disk import is_store, open_store, read_manifest
 
 
 @pytest.fixture(params=[False, True], ids=["dense", "sparse"])
@@ -149,3 +149,23 @@ def test_a_file_that_shrinks_while_it_is_open_is_an_error_not_garbage(store):
         file.truncate(8)
     with pytest.raises(InputError, match="ends before its last value"):
         store.matrix.read(Span(0, 37), np.empty((37, 11)))
+
+
+def test_the_kernel_reads_ahead_only_what_is_not_cached(built, counts, monkeypatch):
+    matrix = built(counts, sparse=False, keep=True).matrix
+    asked, cached = [], True
+    monkeypatch.setattr(os, "posix_fadvise", lambda *args: asked.append(args))
+    once = os.preadv
+
+    def preadv(descriptor, buffers, offset, flags=0):
+        if flags and not cached:
+            raise BlockingIOError
+        return once(descriptor, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    matrix.prefetch(Span(0, 10))
+    assert not asked
+    cached = False
+    matrix.prefetch(Span(0, 10))
+    row = matrix.n_samples * matrix.dtype.itemsize
+    assert [args[1:3] for args in asked] == [(0, 10 * row)]

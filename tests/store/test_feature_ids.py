@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfs_cli.ranking.picked import Picked
-from sfs_cli.store.feature_ids import CHUNK, FeatureIds, FeatureIdsBuilder, read_ids, write_ids
+from sfs_cli.ranking.table import Picked
+from sfs_cli.store.ids import CHUNK, FeatureIds, FeatureIdsBuilder, read_ids, write_ids
 
 NAMES = st.lists(st.text(max_size=5), max_size=20)
 
@@ -95,7 +95,7 @@ import jinja2, numpy, pyarrow.parquet, scipy.linalg, scipy.sparse
 from make_store import make_store
 from sfs_cli.cli.app import run
 from sfs_cli.compute.memory import anonymous
-import sfs_cli.jobs.rank_run
+import sfs_cli.run.rank
 before, peak, done = anonymous(), [0], threading.Event()
 
 def watch():
@@ -112,6 +112,7 @@ print(json.dumps({"code": code, "grown": peak[0] - before}))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_a_ranking_of_two_million_features_takes_little_for_each(tmp_path):
     benchmarks = Path(__file__).parents[1] / "benchmarks"

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.spans import Span
+from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
-from sfs_cli.store.nonzeros import NonZeroSource
 from sfs_cli.store.prepared import PreparedMatrix
+from tests.making import fit
 
 DOUBLE = np.dtype(np.float64)
 M, N = 12, 9
@@ -30,13 +28,11 @@ def values(seed: int, gaps: bool = False) -> np.ndarray:
 
 
 def source_of(matrix: Any, **more: Any) -> PreparedMatrix:
-    source = PreparedMatrix(matrix, where="counts", **more)
-    source.fit(Engine(source, ThreadExecutor(1), DOUBLE, 5).total_over)
-    return source
+    return fit(PreparedMatrix(matrix, where="counts", **more), size=5)
 
 
 def spread_out(source: PreparedMatrix, span: Span) -> tuple[np.ndarray, Any, np.ndarray]:
-    block = NonZeroSource(source).read(span, DOUBLE)
+    block = source.read_nonzeros(span, DOUBLE)
     dense = np.zeros((span.size, block.n_samples))
     dense[block.rows, block.indices] = block.data
     assert len(np.unique(block.rows * N + block.indices)) == len(block.data)
@@ -81,7 +77,7 @@ def test_a_refusal_names_the_same_place(built: Any, step: str, sparse: bool) -> 
 
     def read() -> None:
         source = source_of(matrix, steps=(step,), samples=np.arange(2, N))
-        (NonZeroSource(source) if sparse else source).read(Span(5, M), DOUBLE)
+        (source.read_nonzeros if sparse else source.read)(Span(5, M), DOUBLE)
 
     with pytest.raises(InputError, match=f"{step} needs") as caught:
         read()

@@ -6,24 +6,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.spans import cut
+from sfs_cli.compute.matrix import cut
 from sfs_cli.errors import InputError
 from sfs_cli.store.prepared import PreparedMatrix
+from tests.making import fit
 
 DOUBLE = np.dtype(np.float64)
 
 
-def total_over(source, threads, size):
-    """Return what adds up a task over all spans of `size` features."""
-    engine = Engine(source, ThreadExecutor(threads), np.dtype(np.float64), block_size=size)
-    return engine.total_over
-
-
 def prepared(source, size=7, threads=1, dtype=DOUBLE):
     """Return all values (m x n), which features are left out and which were zero."""
-    source.fit(total_over(source, threads, size))
+    fit(source, size=size, threads=threads)
     values, missing, zero = [], [], []
     for span in cut(source.n_features, size):
         block = source.read(span, dtype)
@@ -33,18 +26,6 @@ def prepared(source, size=7, threads=1, dtype=DOUBLE):
         missing.append(none if block.missing is None else block.missing)
         zero.append(~block.values.any(axis=1) if block.zero is None else block.zero)
     return np.concatenate(values), np.concatenate(missing), np.concatenate(zero)
-
-
-@pytest.fixture(params=["memory", "dense store", "sparse store", "sparse memory"])
-def matrix(request, built):
-    """Return what makes the same matrix in each of the forms it can have."""
-
-    def make(values, **more):
-        return built(
-            values, sparse="sparse" in request.param, keep="store" in request.param, **more
-        ).matrix
-
-    return make
 
 
 def test_without_anything_to_do_blocks_are_the_stored_values(matrix, counts):

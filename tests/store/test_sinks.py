@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sfs_cli.store.sinks import FeatureRows, SampleRows
-from sfs_cli.store.sparse_sinks import SparseFeatureRows, SparseSampleRows, write_indptr
+from sfs_cli.store.sinks import (
+    FeatureRows,
+    SampleRows,
+    SparseFeatureRows,
+    SparseSampleRows,
+    write_indptr,
+)
 
 LIMITS = [1, 100, 500, 1 << 30]
 """Less than a row; many panels; a few; everything in memory."""

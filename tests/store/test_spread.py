@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfs_cli.store.spread import SpreadCheck
+from sfs_cli.store.build import SpreadCheck
 
 NAMES = ["fine", "coarse", "constant", "zero", "gap"]
 VALUES = np.array(

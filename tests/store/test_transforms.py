@@ -8,18 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.spans import Span, cut
+from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import UsageError
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.transforms import NAMES, parse
-
-
-def total_over(source, threads, size):
-    """Return what adds up a task over all spans of `size` features."""
-    engine = Engine(source, ThreadExecutor(threads), np.dtype(np.float64), block_size=size)
-    return engine.total_over
+from tests.making import fit
 
 
 def zscore(X):
@@ -48,7 +41,7 @@ OBVIOUS = {
 
 def transformed(matrix, steps, samples=None):
     source = PreparedMatrix(matrix, steps=steps, samples=samples)
-    source.fit(total_over(source, 2, 7))
+    fit(source, threads=2)
     return np.concatenate(
         [source.read(span, np.dtype(np.float64)).values.copy() for span in cut(37, 6)]
     )

@@ -8,38 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.executor import ThreadExecutor
-from sfs_cli.compute.spans import Span, cut
+from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.store.matrix import FeatureView
 from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.view import FeatureView
+from tests.making import fit
 
 DOUBLE = np.dtype(np.float64)
 CHOSEN = np.array([0, 1, 2, 5, 9, 10, 20, 21, 30, 36])
 
 
-def total_over(source, threads, size):
-    """Return what adds up a task over all spans of `size` features."""
-    engine = Engine(source, ThreadExecutor(threads), np.dtype(np.float64), block_size=size)
-    return engine.total_over
-
-
-@pytest.fixture(params=["memory", "dense store", "sparse store", "sparse memory"])
-def matrix(request, built):
-    """Return what makes the same matrix in each of the forms it can have."""
-
-    def make(values, **more):
-        return built(
-            values, sparse="sparse" in request.param, keep="store" in request.param, **more
-        ).matrix
-
-    return make
-
-
 def fitted(matrix, **more):
-    source = PreparedMatrix(matrix, **more)
-    source.fit(total_over(source, 1, 7))
-    return source
+    return fit(PreparedMatrix(matrix, **more))
 
 
 def read_all(source, size=4):
@@ -131,7 +110,7 @@ def test_selected_features_are_prepared_as_among_all(matrix, counts, steps, poli
     view = source.selecting(CHOSEN)
     for found, full in zip(read_all(view), expected):
         np.testing.assert_array_equal(found, full[CHOSEN])
-    view.fit(total_over(view, 1, 3))  # the numbers of the whole matrix stay
+    fit(view, size=3)  # the numbers of the whole matrix stay
     np.testing.assert_array_equal(read_all(view)[0], expected[0][CHOSEN])
 
 

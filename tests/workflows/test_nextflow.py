@@ -67,6 +67,7 @@ def shard_tasks(tmp_path: Path, env: dict[str, str], number: int, made: list[Pat
     return folders
 
 
+@pytest.mark.slow
 def test_scripts_of_the_shards_make_the_bytes_of_one_run(tmp_path, env):
     method = (*BLOCKS, "--method", "sselect", "--labels")
     inputs = {"matrix": [MATRIX], "files": [LABELS]}
@@ -111,6 +112,7 @@ def test_pipeline_includes_modules_that_are_there():
         assert f"process {process} {{" in (FOLDER / f"{path}.nf").read_text()
 
 
+@pytest.mark.slow
 def test_files_are_groovy(tmp_path):
     jar = tool("groovy.jar", "SFS_GROOVY_JAR")
     script = tmp_path / "parse.groovy"
@@ -128,6 +130,7 @@ def commit(folder: Path, env: dict[str, str]) -> None:
         assert run(["git", *arguments], folder, env).returncode == 0
 
 
+@pytest.mark.slow
 def test_modules_have_the_form_of_nf_core(tmp_path, env):
     nf_core = tool("nf-core", "SFS_NF_CORE")
     write_script(tmp_path / "bin" / "nextflow", NO_NEXTFLOW)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.workflows.commands import ROOT, WORKFLOWS, environment, run
 
 
+@pytest.mark.slow
 def test_commands_of_the_readme_succeed_in_order(tmp_path):
     text = (WORKFLOWS / "README.md").read_text(encoding="utf-8")
     env = environment(tmp_path / "bin")

@@ -50,6 +50,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     return environment(tmp_path / "bin")
 
 
+@pytest.mark.slow
 def test_arrays_make_the_bytes_of_one_run_and_no_more_when_submitted_again(env, tmp_path):
     command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
     done = run(command, tmp_path, env)

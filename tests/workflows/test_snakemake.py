@@ -20,6 +20,8 @@ from tests.workflows.commands import (
     write_script,
 )
 
+pytestmark = pytest.mark.slow
+
 FOLDER = WORKFLOWS / "snakemake"
 HEADER = "name\tmatrix\toptions\tconfig\tfiles\tshards"
 TISSUE = ["--method", "fisher", "--labels", str(MATRIX.parent / "labels.tsv") + ":tissue"]

@@ -1,0 +1,492 @@
+"""The catalog of ranking methods: what each needs, takes, costs and cites.
+
+Adding a method takes its file in ``sfs_cli.methods`` and its entry here. An option that no other
+method has is declared in ``sfs_cli.options.rank`` as well. No numeric library is imported here,
+because ``sfs --help`` and shell completion read this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Literal, NamedTuple
+
+from sfs_cli.ranking.aggregations import AGGREGATIONS
+
+Need = Literal["graph", "labels", "some-labels"]
+
+
+class Method(NamedTuple):
+    """A ranking method.
+
+    Attributes
+    ----------
+    name : str
+        The value of ``--method``.
+    title : str
+        Its name in the literature.
+    module : str
+        The module with its ``solve`` (iterative methods) or ``prepare`` (separable methods, which
+        score features block by block); or ``module:Class``, the scorer of a separable method.
+    meaning : mapping
+        How to read its score: by the value of ``--ranking`` where that decides, else under "".
+    needs : tuple of str
+        What it always needs: ``graph``, ``labels`` (of all samples) or ``some-labels``.
+    needs_by : mapping
+        For each option that decides: what its values need in addition.
+    options : mapping
+        Its own options and their defaults; None where the default depends on the data.
+    choices : mapping
+        The values that those options take, as `sfs_cli.options.fields.matches` reads them.
+    cost : str
+        Order of its arithmetic in n samples, m features, c classes, k eigenvectors, l selected
+        features.
+    passes : str
+        How often it reads the matrix, besides what the graph needs.
+    iterative : bool
+        Whether it has ``solve``; else every feature is scored by itself.
+    first_passes : int
+        Passes that an iterative method makes even where the centered matrix fits in memory.
+    typical_passes : int
+        A typical number of its passes where it does not fit, for estimates.
+    when : str
+        When to use it.
+    reference : str
+        What to cite.
+    extra : str
+        The optional dependencies that it needs.
+    kernel : bool
+        Whether it uses the similarity as a kernel, so that degrees may be zero or negative.
+    """
+
+    name: str
+    title: str
+    module: str
+    meaning: Mapping[str, str]
+    cost: str
+    passes: str
+    when: str
+    needs: tuple[Need, ...] = ()
+    needs_by: Mapping[str, Mapping[str, tuple[Need, ...]]] = {}
+    options: Mapping[str, Any] = {}
+    choices: Mapping[str, tuple[str, ...]] = {}
+    reference: str = ""
+    extra: str = ""
+    kernel: bool = False
+    iterative: bool = False
+    first_passes: int = 1
+    typical_passes: int = 4
+
+    def how(self, options: Mapping[str, Any]) -> str:
+        """Return one sentence on how to read a score that was made with these options."""
+        return self.meaning.get(options.get("ranking", ""), "") or self.meaning[""]
+
+    def needed(self, options: Mapping[str, Any]) -> set[Need]:
+        """Return what is needed with these options, defaults filled in."""
+        found = set(self.needs)
+        for option, by_value in self.needs_by.items():
+            found.update(by_value.get(options[option], ()))
+        return found
+
+    def load(self, function: Literal["prepare", "solve"]) -> Callable[..., Any] | None:
+        """Import the method and return its function of that name, None where it has the other."""
+        module, _, scorer = self.module.partition(":")
+        if scorer:
+            return getattr(import_module(module), scorer) if function == "prepare" else None
+        return getattr(import_module(module), function, None)
+
+
+_GDCOV_GAMMAS = ("one-minus", "inverse", "heat:T")
+_SCORERS_ON_SOURCES = ("spec", "gdcov", "mrsf")
+_RESPONSES = ("similarity", "lda", "svm", "pca")
+_RESPONSE_NEEDS: dict[str, dict[str, tuple[Need, ...]]] = {
+    "response": {"similarity": ("graph",), "lda": ("labels",), "svm": ("labels",)}
+}
+_SOURCES_REFERENCE = "Zhao and Liu, JMLR W&CP 4, 2008"
+_THESIS = "Zhao, dissertation, Arizona State University 2010"
+
+_SPECTRAL = (  # each feature is scored by itself, on a sample graph
+    Method(
+        name="spec",
+        title="SPEC",
+        module="sfs_cli.methods.spectral:SpecScorer",
+        meaning={
+            "phi1": "The smaller the score, the smoother the feature is over the sample graph. "
+            "Features that vary little compared with their mean also get small scores.",
+            "phi2": "The smaller the score, the smoother the feature is over the sample graph: "
+            "similar samples have similar values.",
+            "phi3": "The larger the score, the better the feature follows the leading clusters of "
+            "the sample graph.",
+        },
+        needs=("graph",),
+        options={"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None},
+        choices={"ranking": ("phi1", "phi2", "phi3"), "gamma": ("power", "exp")},
+        cost="n^2 m ceil(r/2); phi3: n m k",
+        passes="1",
+        when="few classes: phi1 or phi2; many classes: phi2 or phi3; noisy data: phi3 or a larger "
+        "--gamma-power",
+        reference=f"Zhao and Liu, ICML 2007; {_THESIS}, ch. 2",
+    ),
+    Method(
+        name="laplacian",
+        title="Laplacian Score",
+        module="sfs_cli.methods.spectral:LaplacianScorer",
+        meaning={
+            "": "The smaller the score, the better the feature keeps neighboring samples together."
+        },
+        needs=("graph",),
+        cost="n^2 m",
+        passes="1",
+        when="the classical unsupervised filter; equal to phi2 of SPEC",
+        reference="He, Cai and Niyogi, NIPS 2005",
+    ),
+    Method(
+        name="sselect",
+        title="sSelect",
+        module="sfs_cli.methods.sselect",
+        meaning={
+            "": "The smaller the score (0 to 1), the better the feature agrees with the graph of "
+            "all samples and with the labels of some of them."
+        },
+        needs=("graph", "some-labels"),
+        options={"lambda_": None, "select": 50},
+        cost="n^2 m + n m c",
+        passes="1; 2 if lambda is chosen from the data",
+        when="only some of the samples have labels",
+        reference="Zhao and Liu, SDM 2007",
+    ),
+    Method(
+        name="gdcov",
+        title="GDCOV",
+        module="sfs_cli.methods.gdcov.covariance:GdcovScorer",
+        meaning={
+            "": "The larger the score, the more the feature varies along the geometry of the "
+            "sample graph."
+        },
+        needs=("graph",),
+        options={"definition": 3, "gamma": "one-minus"},
+        choices={"gamma": _GDCOV_GAMMAS},
+        cost="n^2 m; inverse and heat: n^3 more",
+        passes="1",
+        when="several knowledge sources in one sample graph",
+        reference=_SOURCES_REFERENCE,
+    ),
+    Method(
+        name="gdcov-spca",
+        title="GDCOV with sparse PCA",
+        module="sfs_cli.methods.gdcov.sparse_pca",
+        meaning={
+            "": "The score is the variance that this feature and those before it explain together."
+        },
+        needs=("graph",),
+        options={"definition": 3, "gamma": "one-minus", "select": 50},
+        choices={"gamma": _GDCOV_GAMMAS},
+        iterative=True,
+        cost="n^2 m + n m l",
+        passes="few: bounds exclude most features",
+        first_passes=2,
+        when="a short list of features that vary together along the sample graph",
+        reference=f"{_SOURCES_REFERENCE}; d'Aspremont, Bach and El Ghaoui, JMLR 9, 2008",
+    ),
+    Method(
+        name="hsic",
+        title="HSIC",
+        module="sfs_cli.methods.spectral:HsicScorer",
+        meaning={"": "The larger the score, the more the feature depends on the sample graph."},
+        needs=("graph",),
+        cost="n^2 m",
+        passes="1",
+        when="dependence on the labels (given labels make the graph) or on any kernel",
+        kernel=True,
+        reference="Song, Smola, Gretton, Borgwardt and Bedo, ICML 2007",
+    ),
+    Method(
+        name="trace-ratio",
+        title="Trace Ratio",
+        module="sfs_cli.methods.trace_ratio",
+        meaning={
+            "": "The larger the score, the more the feature raises the ratio of the scatter "
+            "between groups to the scatter within groups of the selected features."
+        },
+        needs_by={"variant": {"fisher": ("labels",), "laplacian": ("graph",)}},
+        options={"variant": "fisher", "select": 50},
+        choices={"variant": ("fisher", "laplacian")},
+        iterative=True,
+        cost="n m c; laplacian: n^2 m",
+        passes="1",
+        when="the best set of a given size, by one ratio for the whole set",
+        reference="Nie, Xiang, Jia, Zhang and Yan, AAAI 2008",
+    ),
+)
+
+_ON_SOURCES = (  # another method, --then, scores the features on one or several knowledge sources
+    Method(
+        name="msfs",
+        title="MSFS",
+        module="sfs_cli.methods.spectral:SpecScorer",
+        meaning={
+            "": "Each knowledge source gives similarities between the samples. The score says how "
+            "well the feature agrees with all of them together."
+        },
+        needs=("graph",),
+        options={"then": "spec"},
+        choices={"then": _SCORERS_ON_SOURCES},
+        cost="n^2 for each source, and the cost of --then",
+        passes="1, and 1 for each source made from the matrix",
+        when="other profiles of the samples, gene sets, terms or interactions are known",
+        reference=f"{_SOURCES_REFERENCE}; {_THESIS}, ch. 5",
+    ),
+    Method(
+        name="kogs",
+        title="KOGS",
+        module="sfs_cli.methods.spectral:SpecScorer",
+        meaning={
+            "": "The features are ranked separately on each knowledge source (or by each member "
+            "method), and the rankings are aggregated."
+        },
+        needs=("graph",),
+        options={"then": "spec", "how": "borda", "members": ()},
+        choices={"then": _SCORERS_ON_SOURCES, "how": tuple(AGGREGATIONS)},
+        cost="the cost of --then for each source, or of each member",
+        passes="the passes of all rankings",
+        when="sources that should not be mixed, or several methods that should agree",
+        reference=f"{_THESIS}, ch. 5",
+    ),
+)
+
+_SPARSE = (  # features are selected together: the coefficients of most become zero
+    Method(
+        name="mrsf",
+        title="MRSF",
+        module="sfs_cli.methods.l21.mrsf",
+        meaning={
+            "": "Features are ranked in the order in which they enter the regularization path; the "
+            "score is the penalty lambda at which each enters. Features that repeat selected ones "
+            "enter late."
+        },
+        needs_by=_RESPONSE_NEEDS,
+        options={"response": "similarity", "response_rank": None, "select": 50},
+        choices={"response": _RESPONSES},
+        kernel=True,
+        iterative=True,
+        cost="n^2 m, and l^3 for each entry",
+        passes="few: screening skips inactive features",
+        typical_passes=8,
+        when="redundant features: a short list without repetition",
+        reference=f"{_THESIS}, ch. 4",
+    ),
+    Method(
+        name="l21",
+        title="L2,1 regression",
+        module="sfs_cli.methods.l21.fixed",
+        meaning={"": "The score is the norm of the feature's coefficients; most are zero."},
+        needs_by=_RESPONSE_NEEDS,
+        options={"lambda_": None, "budget": None, "response": "similarity", "response_rank": None},
+        choices={"response": _RESPONSES},
+        kernel=True,
+        iterative=True,
+        cost="as mrsf",
+        passes="few",
+        typical_passes=8,
+        when="MRSF at one known penalty, or at one known sum of coefficient norms",
+        reference=f"{_THESIS}, ch. 4",
+    ),
+    Method(
+        name="rfs",
+        title="RFS",
+        module="sfs_cli.methods.rfs",
+        meaning={
+            "": "The score is the norm of the feature's coefficients in a regression on the "
+            "classes that is robust to outliers."
+        },
+        needs=("labels",),
+        options={"gamma": 1.0},
+        choices={"gamma": ("NUMBER",)},
+        iterative=True,
+        cost="n^2 m for each pass, and (p + n)^3 for each step over p features with weight",
+        passes="about 18",
+        typical_passes=18,
+        when="labels for all samples, and outliers among the samples",
+        reference="Nie, Huang, Cai and Ding, NIPS 2010",
+    ),
+    Method(
+        name="qalpha",
+        title="Q-alpha",
+        module="sfs_cli.methods.qalpha.qalpha",
+        meaning={
+            "": "The larger the weight alpha, the more the feature contributes to a clear "
+            "clustering of the samples."
+        },
+        needs_by={"variant": {"supervised": ("labels",)}},
+        options={"variant": "basic", "clusters": None, "power": None},
+        choices={"variant": ("basic", "power", "ritz", "laplacian", "supervised", "kernel")},
+        iterative=True,
+        cost="n^2 m for each pass; kernel: m^2",
+        passes="15 to 70",
+        typical_passes=40,
+        when="no labels, and clusters that only a few features show",
+        reference="Wolf and Shashua, JMLR 6, 2005",
+    ),
+)
+
+_BASELINES = (  # classical filters and selectors, to compare with
+    Method(
+        name="fisher",
+        title="Fisher Score",
+        module="sfs_cli.methods.classical:FisherScorer",
+        meaning={
+            "": "The larger the score, the further apart the class means are, relative to the "
+            "scatter within the classes."
+        },
+        needs=("labels",),
+        cost="n m c",
+        passes="1",
+        when="labels for all samples; each gene by itself; no graph",
+        reference="Duda, Hart and Stork, Pattern Classification, 2001",
+    ),
+    Method(
+        name="relieff",
+        title="ReliefF",
+        module="sfs_cli.methods.relieff",
+        meaning={
+            "": "The larger the score, the more the feature differs between near samples of "
+            "different classes."
+        },
+        needs=("labels",),
+        options={"neighbors": 10},
+        iterative=True,
+        cost="n^2 m + n k c m, with k neighbors",
+        passes="2",
+        when="labels, and features that matter together",
+        reference="Robnik-Sikonja and Kononenko, Machine Learning 53, 2003",
+    ),
+    Method(
+        name="f-test",
+        title="F statistic",
+        module="sfs_cli.methods.classical:FTestScorer",
+        meaning={
+            "": "The larger the score, the further apart the class means are (one-way ANOVA)."
+        },
+        needs=("labels",),
+        cost="n m c",
+        passes="1",
+        when="the classical test for several classes",
+        reference="Fisher, 1925",
+    ),
+    Method(
+        name="t-test",
+        title="t statistic",
+        module="sfs_cli.methods.classical:TTestScorer",
+        meaning={
+            "": "The larger the score, the further apart the means of the two classes are (Welch)."
+        },
+        needs=("labels",),
+        cost="n m",
+        passes="1",
+        when="the classical test for two classes",
+        reference="Welch, Biometrika 34, 1947",
+    ),
+    Method(
+        name="mutual-info",
+        title="Mutual information",
+        module="sfs_cli.methods.mutual_info:MutualInfoScorer",
+        meaning={"": "The larger the score (in nats), the more the feature says about the class."},
+        needs=("labels",),
+        cost="n log(n) m",
+        passes="1",
+        when="labels, and any dependence, not only a shift of the mean",
+        reference="Ross, PLoS ONE 9, 2014",
+        extra="ml",
+    ),
+    Method(
+        name="mrmr",
+        title="mRMR",
+        module="sfs_cli.methods.mrmr",
+        meaning={
+            "": "Features are ranked in the order of selection: each is relevant to the class and "
+            "correlates little with those before it."
+        },
+        needs=("labels",),
+        options={"variant": "difference", "select": 50},
+        choices={"variant": ("difference", "quotient")},
+        iterative=True,
+        cost="n m l",
+        passes="2; l more if the matrix does not fit in memory",
+        typical_passes=2,
+        when="labels, and redundant features",
+        reference="Ding and Peng, J. Bioinform. Comput. Biol. 3, 2005",
+    ),
+    Method(
+        name="arom-svm",
+        title="AROM-SVM",
+        module="sfs_cli.methods.arom_svm",
+        meaning={
+            "": "Features are ranked in reverse order of elimination by a linear SVM that is "
+            "trained repeatedly."
+        },
+        needs=("labels",),
+        options={"select": 50},
+        iterative=True,
+        cost="(n^2 m + n m c) for each iteration",
+        passes="2 for each iteration",
+        typical_passes=40,
+        when="a small set of features for a linear classifier",
+        reference="Weston, Elisseeff, Schoelkopf and Tipping, JMLR 3, 2003",
+        extra="ml",
+    ),
+    Method(
+        name="seper",
+        title="SEPER",
+        module="sfs_cli.methods.seper:SeperScorer",
+        meaning={
+            "": "The smaller the score, the clearer the clusters of the samples by this feature "
+            "alone (entropy of the similarities)."
+        },
+        cost="n^2 m",
+        passes="1",
+        when="a baseline without labels",
+        reference="Dash, Choi, Scheuermann and Liu, ICDM 2002",
+    ),
+    Method(
+        name="spca",
+        title="Sparse PCA path",
+        module="sfs_cli.methods.spca",
+        meaning={
+            "": "The score is the variance that this feature and those before it explain together."
+        },
+        options={"select": 50},
+        iterative=True,
+        cost="n^2 m + n m l",
+        passes="few: bounds exclude most features",
+        when="a baseline without labels: features with a large common variance",
+        reference="d'Aspremont, Bach and El Ghaoui, JMLR 9, 2008",
+    ),
+    Method(
+        name="variance",
+        title="Variance",
+        module="sfs_cli.methods.classical:VarianceScorer",
+        meaning={"": "The larger the score, the more the feature varies between samples."},
+        cost="n m",
+        passes="1",
+        when="a baseline; it prefers features measured on a large scale, and batch effects",
+    ),
+)
+
+METHODS: dict[str, Method] = {
+    method.name: method for method in (*_SPECTRAL, *_ON_SOURCES, *_SPARSE, *_BASELINES)
+}
+"""The methods by name, in the order in which they are listed."""
+
+ON_SOURCES = tuple(method.name for method in _ON_SOURCES)
+"""Methods for which another one scores the features."""
+
+WITH_COEFFICIENTS = ("mrsf", "l21")
+"""Methods with coefficients to write."""
+
+OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.options))
+"""Every option that some method takes."""
+
+
+def takers(option: str) -> list[str]:
+    """Return the names of the methods that take an option."""
+    return [name for name, method in METHODS.items() if option in method.options]

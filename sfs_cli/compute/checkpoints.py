@@ -1,0 +1,365 @@
+"""Checkpoints: the sums of passes on disk, for a run that continues, and for shards.
+
+A pass is cut into pieces, each a node of the tree by which sums are added (`compute.engine`): the
+whole pass for a run with ``--resume``, and the fewest nodes that make up a shard's chunks for
+shards. Of every piece there is one file, with the sums of its chunks so far; it is replaced as the
+piece grows. So the disk holds a few sums for each shard, never one for each of 64 chunks (64 sums
+of 2,000 x 2,000 samples are 2 GB), nothing has to be merged on disk, and the pieces that are
+complete are added in the order of the tree, which gives the bytes of an uninterrupted run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+import uuid
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.engine import (
+    Accumulator,
+    Chunk,
+    Combine,
+    MakeNodes,
+    Node,
+    PartialSum,
+    largest_nodes,
+)
+from sfs_cli.errors import unwritable
+
+SMALL = 1 << 20
+"""Sums of fewer bytes are written after every chunk."""
+SAVE_SECONDS = 5.0
+"""Larger ones are written no more often than this, and at the end of a piece."""
+STALE_SECONDS = 3600.0
+"""A half-written file of this age belongs to a run that was killed."""
+_IDENTITY = "identity.json"
+_FILE = re.compile(r"pass-(\d+)-chunks-(\d+)-to-(\d+)-done-(\d+)\.npz")
+
+
+class IncompletePassError(Exception):
+    """A pass cannot be finished here: chunks of other shards are missing.
+
+    Attributes
+    ----------
+    number : int
+        The pass, from 0.
+    shards : list of int
+        The shards that have not finished it, from 0.
+    missing, total : int
+        Chunks that are missing, and those of the pass.
+    """
+
+    def __init__(self, number: int, shards: list[int], missing: int, total: int) -> None:
+        super().__init__(f"pass {number + 1}: {missing} of {total} chunks are missing")
+        self.number = number
+        self.shards = shards
+        self.missing = missing
+        self.total = total
+
+
+class ShardDoneError(Exception):
+    """A shard has nothing more to do: what follows is done by one process."""
+
+
+class Checkpoints:
+    """The checkpoints of one run in a folder.
+
+    Passes are numbered in the order in which a run makes them, which is the same in every run of
+    the same work.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files are.
+    """
+
+    shards = 1
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.passes = 0
+        self.chunks_made = 0
+        self._saved = float("-inf")
+
+    @property
+    def active(self) -> bool:
+        """Whether passes that begin now are kept."""
+        return True
+
+    def owns(self, number: int, shard: int) -> bool:
+        """Tell whether this process makes the pieces of a shard (from 0) in a pass (from 0)."""
+        return True
+
+    def begin(self, total: int) -> int:
+        """Begin the next pass, which has `total` chunks; return its number."""
+        self.passes += 1
+        return self.passes - 1
+
+    def end(self, number: int) -> None:
+        """End a pass: this process has made all pieces that it owns."""
+
+    def stop_saving(self) -> None:
+        """Announce the passes of a solver, which one run alone can keep."""
+
+    def run_pass(
+        self,
+        chunks: Sequence[Chunk],
+        combine: Combine,
+        make: MakeNodes,
+        done_before: Callable[[Sequence[Chunk]], None],
+    ) -> Iterator[tuple[Node, PartialSum]]:
+        """Yield the pieces of a pass in order; see `sfs_cli.compute.engine.PassStore`."""
+        number = self.begin(len(chunks))
+        pieces = list(self.pieces(chunks))
+        found = self._found(number)
+        for shard, piece in pieces:
+            done = found.get(_key(piece), 0)
+            done_before(piece.chunks[:done])
+            if done < len(piece.chunks) and self.owns(number, shard):
+                self._make(number, piece, combine, make)
+        self.end(number)
+        self._check_complete(number, pieces, len(chunks))
+        for shard, piece in pieces:
+            part = self._load(number, piece)
+            if part is None and self.owns(number, shard):  # damaged: it is made again
+                part = self._make(number, piece, combine, make)
+            if part is None:
+                self._check_complete(number, pieces, len(chunks))
+                raise IncompletePassError(number, [shard], len(piece.chunks), len(chunks))
+            yield piece, part
+
+    def pieces(self, chunks: Sequence[Chunk]) -> Iterator[tuple[int, Node]]:
+        """Yield the pieces of a pass in order, each with the shard it belongs to."""
+        total = len(chunks)
+        for shard, run in groupby(range(total), lambda i: owner(i, total, self.shards)):
+            own = list(run)
+            yield from ((shard, node) for node in largest_nodes(chunks, own[0], own[-1] + 1))
+
+    def _make(self, number: int, piece: Node, combine: Combine, make: MakeNodes) -> PartialSum:
+        """Make a piece from where an earlier run has stopped, saving it as it grows."""
+        total = Accumulator(piece.end, combine)
+        done = self._restore(number, piece, total)
+        rest = [Node(0, piece.first + i, (chunk,)) for i, chunk in enumerate(piece.chunks)][done:]
+        for node, part in make(rest):
+            total.add(0, node.end, part)
+            self.chunks_made += 1
+            self._save(number, piece, node.end - piece.first, total)
+        return total.result()
+
+    def _check_complete(self, number: int, pieces: Sequence[tuple[int, Node]], total: int) -> None:
+        """Refuse to go on while chunks are missing."""
+        found = self._found(number)
+        left = [(s, len(piece.chunks) - found.get(_key(piece), 0)) for s, piece in pieces]
+        if any(count for _, count in left):
+            shards = sorted({shard for shard, count in left if count})
+            raise IncompletePassError(number, shards, sum(count for _, count in left), total)
+
+    def _found(self, number: int) -> dict[tuple[int, int], int]:
+        """Return how many chunks of each piece (its first chunk and its end) are on disk."""
+        found: dict[tuple[int, int], int] = {}
+        for path in self.folder.glob(f"pass-{number + 1:02d}-chunks-*.npz"):
+            match = _FILE.fullmatch(path.name)
+            if match is not None:
+                _, first, end, done = map(int, match.groups())
+                found[first - 1, end] = max(done, found.get((first - 1, end), 0))
+        return found
+
+    def _files(self, number: int, piece: Node) -> list[Path]:
+        """Return the files of a piece, the one with the most chunks first."""
+        first, end = _key(piece)
+        pattern = f"pass-{number + 1:02d}-chunks-{first + 1:02d}-to-{end:02d}-done-*.npz"
+        return sorted(self.folder.glob(pattern), reverse=True)
+
+    def _path(self, number: int, piece: Node, done: int) -> Path:
+        first, end = _key(piece)
+        name = f"pass-{number + 1:02d}-chunks-{first + 1:02d}-to-{end:02d}-done-{done:02d}.npz"
+        return self.folder / name
+
+    def _restore(self, number: int, piece: Node, total: Accumulator) -> int:
+        """Take the sums of the most chunks of a piece; return the number of these chunks."""
+        for path in self._files(number, piece):
+            kept = _read(path)
+            if kept is not None:
+                counts, *arrays = kept
+                for level, count in enumerate(counts.tolist()):
+                    total.waiting[level], arrays = arrays[:count], arrays[count:]
+                return int(path.stem.rpartition("-")[2])
+        return 0
+
+    def _load(self, number: int, piece: Node) -> PartialSum | None:
+        """Return a piece that is complete; None where it is not, or damaged."""
+        total = Accumulator(piece.end, lambda parts: parts[-1])
+        complete = self._restore(number, piece, total) == len(piece.chunks)
+        return total.result() if complete else None
+
+    def _save(self, number: int, piece: Node, done: int, total: Accumulator) -> None:
+        """Write the sums of the first `done` chunks of a piece, unless some were just now."""
+        arrays = [array for part in total.waiting for array in part]
+        small = sum(array.nbytes for array in arrays) < SMALL
+        recent = time.monotonic() - self._saved <= SAVE_SECONDS
+        if recent and not small and done < len(piece.chunks):
+            return
+        path, before = self._path(number, piece, done), self._files(number, piece)
+        if before and before[0].name >= path.name and done < len(piece.chunks):
+            return  # the same shard runs twice, and the other process is ahead
+        counts = np.array([len(part) for part in total.waiting])
+        named: dict[str, Any] = {f"a{i}": array for i, array in enumerate([counts, *arrays])}
+        replace_file(path, lambda file: np.savez(file, **named))
+        self._saved = time.monotonic()
+        for old in before:
+            if old.name < path.name:
+                old.unlink(missing_ok=True)
+
+    def claim(self, identity: str) -> bool:
+        """Take the folder for a given work, and remove that of another one.
+
+        Tells whether it was the folder of this work already.
+        """
+        if self.is_of(identity):
+            return True
+        try:
+            if self.folder.exists():
+                shutil.rmtree(self.folder)
+            self.folder.mkdir(parents=True)
+        except OSError as error:
+            raise unwritable(self.folder, error) from None
+        text = json.dumps({"identity": identity})
+        replace_file(self.folder / _IDENTITY, lambda file: file.write(text.encode()))
+        return False
+
+    def is_of(self, identity: str) -> bool:
+        """Tell whether the folder is one of a given work."""
+        try:
+            return json.loads((self.folder / _IDENTITY).read_text())["identity"] == identity
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+
+class ShardCheckpoints(Checkpoints):
+    """The checkpoints that shards make for each other.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files are, on a file system that all shards see.
+    shards : int
+        Number of shards.
+    own : range
+        The shards whose pieces this process makes (from 0); none by default.
+    only : int, optional
+        Makes pieces of this pass alone (from 0), and stops after it.
+    gather : bool
+        Goes on, without checkpoints, where passes cannot be shared; else it stops there.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        shards: int,
+        own: range = range(0),
+        *,
+        only: int | None = None,
+        gather: bool = False,
+    ) -> None:
+        super().__init__(folder)
+        self.shards = shards
+        self.own = own
+        self.only = only
+        self.gather = gather
+        self.shares: list[int] = []
+        self._stopped = False
+
+    @property
+    def active(self) -> bool:
+        """Whether passes that begin now are kept."""
+        return not self._stopped
+
+    def begin(self, total: int) -> int:
+        """Begin the next pass, and note on disk how many chunks it has."""
+        number = super().begin(total)
+        path = self.folder / f"pass-{number + 1:02d}.json"
+        if not path.exists():
+            text = json.dumps({"chunks": total})
+            replace_file(path, lambda file: file.write(text.encode()))
+        self.shares.append(sum(owner(i, total, self.shards) in self.own for i in range(total)))
+        return number
+
+    def owns(self, number: int, shard: int) -> bool:
+        """Tell whether this process makes the pieces of a shard (from 0) in a pass (from 0)."""
+        return shard in self.own and self.only in (None, number)
+
+    def end(self, number: int) -> None:
+        """Stop after the only pass that is asked for."""
+        if self.only == number:
+            raise ShardDoneError
+
+    def stop_saving(self) -> None:
+        """Stop; where all is gathered, go on without checkpoints."""
+        if not self.gather:
+            raise ShardDoneError
+        self._stopped = True
+
+    def progress(self) -> list[list[tuple[int, int]]]:
+        """Return, for each pass that was begun, the chunks that each shard has made, and has."""
+        passes: list[list[tuple[int, int]]] = []
+        while True:
+            path = self.folder / f"pass-{len(passes) + 1:02d}.json"
+            try:
+                total = int(json.loads(path.read_text())["chunks"])
+            except (OSError, ValueError, KeyError, TypeError):
+                return passes
+            found, made = self._found(len(passes)), [[0, 0] for _ in range(self.shards)]
+            for shard, piece in self.pieces([()] * total):
+                made[shard][0] += found.get(_key(piece), 0)
+                made[shard][1] += len(piece.chunks)
+            passes.append([(done, share) for done, share in made])
+
+    def remove_stale(self) -> None:
+        """Remove what killed runs were writing long ago."""
+        for path in self.folder.glob(".*.partial"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > STALE_SECONDS:
+                    path.unlink()
+
+
+def owner(chunk: int, total: int, shards: int) -> int:
+    """Return the shard (from 0) that a chunk belongs to: shards are runs of chunks."""
+    return -(-(chunk + 1) * shards // total) - 1
+
+
+def _key(piece: Node) -> tuple[int, int]:
+    return piece.first, piece.end
+
+
+def _read(path: Path) -> PartialSum | None:
+    """Read the arrays of a file; one that is damaged is removed, and gives None."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return [arrays[f"a{i}"] for i in range(len(arrays.files))]
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        path.unlink(missing_ok=True)
+        return None
+
+
+def replace_file(path: Path, write: Callable[[Any], object]) -> None:
+    """Write a file beside its place, and move it there: it is complete or not there."""
+    # by chance, not by process: shards on two machines may have the same process id
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.partial")
+    try:
+        with partial.open("wb") as file:
+            write(file)
+        partial.replace(path)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)

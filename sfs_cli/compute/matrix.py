@@ -1,0 +1,244 @@
+"""What passes see of a matrix: spans of its features, and blocks of their values.
+
+`graph` and `methods` know a matrix by `MatrixView` alone; where its values are is the business of
+``sfs_cli.store``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+
+TARGET_BYTES = 8 << 20
+MAX_FEATURES = 16_384
+FLOAT64_BELOW = 2e10
+"""Dense arithmetic (n^2 m) below this is done in float64: it takes well under a second."""
+
+
+class Span(NamedTuple):
+    """Features ``lo <= i < hi``."""
+
+    lo: int
+    hi: int
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return self.hi - self.lo
+
+
+def block_features(n_samples: int, itemsize: int) -> int:
+    """Return the number of features in a block that stays inside the processor's caches.
+
+    It depends on the shape alone, never on memory or threads: blocks decide how sums are rounded,
+    and those have to be the same on every machine.
+    """
+    return max(1, min(MAX_FEATURES, TARGET_BYTES // (n_samples * itemsize)))
+
+
+def cut(n_features: int, size: int) -> list[Span]:
+    """Cut ``n_features`` features into consecutive spans of at most `size`."""
+    return [Span(lo, min(lo + size, n_features)) for lo in range(0, n_features, size)]
+
+
+def arithmetic_dtype(n: int, m: int, stored: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of the dense arithmetic: float64 where that costs next to nothing."""
+    return np.dtype(np.float64) if n * n * m <= FLOAT64_BELOW else stored
+
+
+@dataclass(frozen=True)
+class Ids:
+    """The ids of both axes, and the annotations of the samples.
+
+    Attributes
+    ----------
+    features, samples : sequence of str
+        Unique ids.
+    obs : pyarrow.Table, optional
+        One row per sample; columns are annotations.
+    """
+
+    features: Sequence[str]
+    samples: Sequence[str]
+    obs: Any | None = field(default=None, compare=False)  # this room knows no table format
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of features, ready to be scored.
+
+    Attributes
+    ----------
+    values : ndarray, shape (b, n)
+        In the dtype asked for; the receiver may overwrite it.
+    missing : ndarray of bool, shape (b,), or None
+        Features left out for their missing values; their rows are zero.
+    zero : ndarray of bool, shape (b,), or None
+        Features that are zero in every sample before the transformation; None where there is no
+        transformation and `values` shows it.
+    """
+
+    values: np.ndarray
+    missing: np.ndarray | None = None
+    zero: np.ndarray | None = None
+
+
+class BlockLike(Protocol):
+    """What methods read of a `Block`; they score rows of one too."""
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values, shape (b, n)."""
+        ...
+
+    @property
+    def missing(self) -> np.ndarray | None:
+        """As in `Block`."""
+        ...
+
+    @property
+    def zero(self) -> np.ndarray | None:
+        """As in `Block`."""
+        ...
+
+
+@dataclass(frozen=True)
+class NonZeros:
+    """The stored values of a block of features, ready to be scored.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (b + 1,)
+        Where each feature begins.
+    indices : ndarray of int32, shape (nnz,)
+        Samples; each once for a feature.
+    data : ndarray, shape (nnz,)
+        Values, which may be zero; the receiver may overwrite them.
+    n_samples : int
+        Number of samples n.
+    missing, zero : ndarray of bool, shape (b,), or None
+        As in `Block`; nothing is stored of features that are left out.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    n_samples: int
+    missing: np.ndarray | None = None
+    zero: np.ndarray | None = None
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The feature of each value, shape (nnz,)."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+
+class Shared:
+    """What many tasks refer to: workers in other processes get it once, not with every task.
+
+    Attributes
+    ----------
+    files : tuple of Path
+        What a worker reads it from; empty where it is sent whole.
+    """
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Empty: all of it is sent."""
+        return ()
+
+
+class MatrixView(Protocol):
+    """A matrix as methods see it: chosen samples, transformed, read in blocks of features."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of features m."""
+        ...
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples n that are used."""
+        ...
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of the features and of the samples that are used."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the stored values."""
+        ...
+
+    @property
+    def lossless_dtype(self) -> np.dtype[Any]:
+        """Shortest type in which blocks hold their values without rounding."""
+        ...
+
+    @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored."""
+        ...
+
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether zeros are not stored, and are still zero after the transformation."""
+        ...
+
+    def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
+        """Read a block; its values stay valid until this thread's next read."""
+        ...
+
+    def read_nonzeros(self, span: Span, dtype: np.dtype[Any]) -> NonZeros:
+        """Read the stored values of a block, where the matrix `keeps_zeros`."""
+        ...
+
+    def prefetch(self, span: Span) -> None:
+        """Announce that a span will be read soon."""
+        ...
+
+    def selecting(self, features: np.ndarray) -> Self:
+        """Return the view of some features (indices, ascending), transformed as among all."""
+        ...
+
+
+class ArrayMatrix(Shared):
+    """An array in memory as a `MatrixView`, such as the principal components of the samples.
+
+    Parameters
+    ----------
+    values : ndarray, shape (m, n)
+        One row per feature, without missing values.
+    ids : Ids
+        The ids of both axes.
+    """
+
+    sparse = False
+    keeps_zeros = False
+
+    def __init__(self, values: np.ndarray, ids: Ids) -> None:
+        self.values = values
+        self.ids = ids
+        self.n_features, self.n_samples = values.shape
+        self.dtype = self.lossless_dtype = values.dtype
+
+    def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
+        """Copy a block of features."""
+        return Block(self.values[span.lo : span.hi].astype(dtype, order="C"))
+
+    def read_nonzeros(self, span: Span, dtype: np.dtype[Any]) -> NonZeros:
+        """Refuse: zeros are stored."""
+        raise NotImplementedError
+
+    def prefetch(self, span: Span) -> None:
+        """Nothing to do: the values are here."""
+
+    def selecting(self, features: np.ndarray) -> ArrayMatrix:
+        """Return a copy of some features."""
+        names = [self.ids.features[i] for i in features]
+        return ArrayMatrix(self.values[features], Ids(names, self.ids.samples, self.ids.obs))

@@ -1,1 +1,0 @@
-"""Weighing and combining sample similarities of several knowledge sources."""

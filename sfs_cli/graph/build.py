@@ -1,0 +1,282 @@
+"""The one place where sample graphs are made, and where their passes over the matrix are listed.
+
+To add a graph: its name and options in ``sfs_cli/options/graph.py``, and a function here, in
+`MAKERS` (its formula in ``others.py``). A graph that takes other passes than the inner products of
+the samples says so in `graph_passes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from sfs_cli.compute.context import RunContext
+from sfs_cli.compute.limits import LIMITS, Limits
+from sfs_cli.compute.matrix import arithmetic_dtype, cut
+from sfs_cli.compute.passes import Pass
+from sfs_cli.graph.distances import Samples, correlation, gram, linear, raw_gram, rbf
+from sfs_cli.graph.neighbors import (
+    find_neighbors,
+    knn_lengths,
+    knn_similarity,
+    searches_approximately,
+)
+from sfs_cli.graph.others import (
+    diffusion_similarity,
+    geodesic_similarity,
+    label_similarity,
+    relieff_similarity,
+)
+from sfs_cli.graph.pca import reads, reduced, reduction_of
+from sfs_cli.graph.similarity import (
+    DenseSimilarity,
+    Similarity,
+    SparseSimilarity,
+    check_similarity,
+    similarity_of,
+)
+from sfs_cli.options.graph import (
+    DEFAULT_BETA,
+    DEFAULT_NEIGHBORS,
+    NEIGHBOR_GRAPHS,
+    SIMILARITIES,
+    GraphOptions,
+    parse_bandwidth,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+COMPARISON = "comparison of samples that seem identical"
+
+
+@dataclass
+class Graph:
+    """A sample graph and how it was made.
+
+    Attributes
+    ----------
+    similarity : Similarity
+        Symmetric.
+    facts : dict
+        Name, bandwidth, neighbors and the like, for ``run.json``.
+    """
+
+    similarity: Similarity
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def sample_graph(
+    options: GraphOptions,
+    run: RunContext,
+    *,
+    source: str = "",
+    distances: np.ndarray | None = None,
+) -> Graph:
+    """Make a sample graph by its name; its degrees are not checked.
+
+    Parameters
+    ----------
+    options : GraphOptions
+        The name of the graph and its options.
+    run : RunContext
+        The matrix that measures the samples, and their labels.
+    source : str
+        The knowledge source whose graph it is, as messages name it.
+    distances : ndarray, shape (n, n), optional
+        Squared distances between the samples, where they are not those of the matrix.
+
+    Raises
+    ------
+    InputError
+        When it cannot be made from these samples.
+    OutOfMemoryError
+        When it does not fit the memory allowed.
+    """
+    graph = MAKERS[options.name](options, Samples(run, source, distances))
+    graph.facts = {"similarity": options.name} | graph.facts
+    return graph
+
+
+def given_graph(
+    S: np.ndarray | csr_array, name: str, sample_ids: Sequence[str], where: str
+) -> Graph:
+    """Make the graph of a similarity that is given.
+
+    Parameters
+    ----------
+    S : ndarray or csr_array, shape (n, n)
+        The similarity.
+    name : str
+        Its name, for ``run.json``.
+    sample_ids : sequence of str, length n
+        Samples of its rows.
+    where : str
+        Where it comes from, for messages.
+
+    Raises
+    ------
+    InputError
+        When it is not finite, symmetric and square.
+    """
+    check_similarity(S, where, sample_ids)
+    similarity = similarity_of(S)
+    facts: dict[str, Any] = {"similarity": name}
+    if isinstance(similarity, SparseSimilarity):
+        facts["edges"] = similarity.matrix.nnz // 2
+    return Graph(similarity, facts)
+
+
+def _rbf(options: GraphOptions, samples: Samples) -> Graph:
+    # the exponent multiplies the rounding of a distance: by half at the median bandwidth, by more
+    # the narrower it is
+    narrow = options.bandwidth not in (None, "median")
+    d2 = samples.squared_distances(float64=narrow)
+    bandwidth = samples.bandwidth(options, d2)
+    return Graph(DenseSimilarity(rbf(d2, bandwidth)), _bandwidth_facts(options, bandwidth))
+
+
+def _bandwidth_facts(options: GraphOptions, bandwidth: float | np.ndarray | None) -> dict[str, Any]:
+    if bandwidth is None:
+        return {"edge_weights": "binary"}
+    rule = options.bandwidth or "median"
+    return {"bandwidth_rule": rule, "bandwidth": float(np.median(bandwidth))}
+
+
+def _knn(options: GraphOptions, samples: Samples) -> Graph:
+    samples, space = reduced(options, samples)
+    weights: Literal["rbf", "binary"] = "binary" if options.edge_weights == "binary" else "rbf"
+    found = find_neighbors(options, samples, weighted=weights == "rbf")
+    similarity = knn_similarity(found.indices, found.d2, found.bandwidth, weights)
+    facts = space | found.facts | _bandwidth_facts(options, found.bandwidth)
+    return Graph(similarity, facts | {"edges": similarity.matrix.nnz // 2})
+
+
+def _geodesic(options: GraphOptions, samples: Samples) -> Graph:
+    samples, space = reduced(options, samples)
+    found = find_neighbors(options, samples, weighted=False)
+    similarity = geodesic_similarity(knn_lengths(found.indices, found.d2))
+    return Graph(similarity, space | found.facts)
+
+
+def _diffusion(options: GraphOptions, samples: Samples) -> Graph:
+    beta = options.beta if options.beta is not None else DEFAULT_BETA
+    knn = _knn(options, samples)
+    similarity = diffusion_similarity(cast(SparseSimilarity, knn.similarity), beta)
+    return Graph(similarity, knn.facts | {"beta": beta})
+
+
+def _label(_options: GraphOptions, samples: Samples) -> Graph:
+    labels = samples.run.labels
+    assert labels is not None, "the options ask for labels"
+    return Graph(label_similarity(labels.codes), {"classes": int(labels.codes.max()) + 1})
+
+
+def _relieff(options: GraphOptions, samples: Samples) -> Graph:
+    labels = samples.run.labels
+    assert labels is not None, "the options ask for labels"
+    k = options.neighbors or DEFAULT_NEIGHBORS
+    d2 = samples.squared_distances(float64=True)
+    similarity = relieff_similarity(d2, labels.codes, k, labels.classes)
+    return Graph(similarity, {"neighbors": k})
+
+
+def _linear(_options: GraphOptions, samples: Samples) -> Graph:
+    return Graph(DenseSimilarity(linear(gram(samples.run.engine))))
+
+
+def _correlation(_options: GraphOptions, samples: Samples) -> Graph:
+    S = correlation(*raw_gram(samples.run.engine), sample_ids=samples.run.matrix.ids.samples)
+    return Graph(DenseSimilarity(S))
+
+
+MAKERS: dict[str, Callable[[GraphOptions, Samples], Graph]] = {
+    "rbf": _rbf,
+    "knn": _knn,
+    "geodesic": _geodesic,
+    "diffusion": _diffusion,
+    "label": _label,
+    "relieff": _relieff,
+    "linear": _linear,
+    "correlation": _correlation,
+}
+"""The makers of the graphs; `sfs_cli.options.graph` lists the options of each."""
+
+
+def graph_passes(
+    options: GraphOptions,
+    n: int,
+    m: int,
+    stored: np.dtype[Any],
+    of: str = "",
+    limits: Limits = LIMITS,
+) -> list[Pass]:
+    """List the passes over the matrix that `sample_graph` makes.
+
+    Parameters
+    ----------
+    options : GraphOptions
+        The graph. One that is given, or made of labels, takes no pass.
+    n, m : int
+        Samples and features that it is made of.
+    stored : dtype
+        Type of the stored values.
+    of : str
+        Whose graph it is, for the purpose of each pass, such as `` for source mirna``.
+    limits : Limits
+        Sizes at which the algorithms change.
+    """
+    name = options.name
+    if name not in SIMILARITIES or name == "label":
+        return []
+    reduction = reduction_of(options, n, m, limits=limits)
+    if reduction is not None:
+        used = reduction.features(m)
+        passes = [Pass(f"features that vary most{of}", "sums")] if used < m else []
+        count, times = reads(n, used, reduction.components, limits)
+        count, times = count + 1, times + 1  # one more finds identical samples
+        passes += [
+            Pass(
+                f"{reduction.components} principal components of the samples{of}",
+                "components",
+                count,
+                sharing="one",
+                fraction=times / count * used / m,
+            ),
+            Pass(f"{COMPARISON}{of}", "components", 0, exact=False, sharing="one"),
+        ]
+        search = _search_passes(options, n, f" among the components{of}", limits)
+        fraction = reduction.components / m
+        return passes + [
+            replace(each, fraction=each.fraction * fraction, of_matrix=False) for each in search
+        ]
+    if name in NEIGHBOR_GRAPHS:
+        return _search_passes(options, n, of, limits)
+    passes = [Pass(f"inner products of the samples{of}", "gram")]
+    default_rbf = name == "rbf" and options.bandwidth in (None, "median")
+    if default_rbf and arithmetic_dtype(n, m, stored) == np.float32:
+        again = f"inner products in float64, if samples nearly coincide{of}"
+        passes.append(Pass(again, "gram", 0, exact=False))
+    return passes
+
+
+def _search_passes(options: GraphOptions, n: int, of: str, limits: Limits) -> list[Pass]:
+    """List the passes of `find_neighbors`."""
+    if n <= limits.dense_distances:
+        return [Pass(f"inner products of the samples{of}", "gram")]
+    weighted = options.name != "geodesic" and options.edge_weights != "binary"
+    median = weighted and parse_bandwidth(options.bandwidth or "median") == "median"
+    pairs = [Pass(f"median distance of the samples{of}", "pairs")] if median else []
+    if searches_approximately(n, limits):
+        return [Pass(f"all values, to be searched in memory{of}", "sums", sharing="one"), *pairs]
+    panels = len(cut(n, limits.panel))
+    return [
+        *pairs,
+        Pass(f"identical samples{of}", "sums"),
+        Pass(f"{COMPARISON}{of}", "pairs", 0, exact=False),
+        Pass(f"neighbors of the samples{of}, by panels", "panels", fraction=panels),
+    ]

@@ -1,0 +1,440 @@
+"""Distances between samples, bandwidths, and the dense similarities that are made of them.
+
+The passes over the matrix are sums of what each block of features adds, in float64 and in a fixed
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfs_cli.compute.context import RunContext
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.passes import Kind
+from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.graph.similarity import name_samples, row_panels
+from sfs_cli.options.graph import GraphOptions, parse_bandwidth
+
+DOUBLE = np.dtype(np.float64)
+EPS = float(np.finfo(np.float64).eps)
+NOISE_UNITS = 16
+"""Units of rounding in an entry of a Gram matrix, which is a long sum: a few, seldom ten."""
+SELF_TUNING_NEIGHBOR = 7
+"""The neighbor whose distance is the self-tuning bandwidth of a sample."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples that a graph is made of, as points between which there are distances.
+
+    Attributes
+    ----------
+    run : RunContext
+        The matrix that measures them, and memory, seed and messages.
+    source : str
+        The source whose graph it is, as messages name it; empty for ``--similarity``.
+    squared : ndarray, shape (n, n), optional
+        Squared distances, where they are not those of the matrix.
+    """
+
+    run: RunContext
+    source: str = ""
+    squared: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return self.run.n
+
+    def name_option(self, option: str) -> str:
+        """Return an option as messages name it."""
+        return f"{self.source}: {option}" if self.source else f"--{option}"
+
+    def squared_distances(self, *, float64: bool = False) -> np.ndarray:
+        """Return all squared distances, shape (n, n), a new array.
+
+        Parameters
+        ----------
+        float64 : bool
+            Whether to compute in float64 whatever the size. Neighbors need it: which of two nearly
+            equal distances is shorter changes a score far more than rounding does.
+
+        Raises
+        ------
+        OutOfMemoryError
+            When they do not fit the memory allowed.
+        InputError
+            When they overflow.
+        """
+        if self.squared is not None:
+            return self.squared.copy()
+        n, memory = self.n, self.run.memory
+        needed = 3 * 8 * n * n
+        if needed > memory:
+            raise OutOfMemoryError(
+                f"the distances between {n:,} samples need {needed / 2**30:.1f} GiB",
+                where=f"--memory allows {memory / 2**30:.1f} GiB",
+                hint="raise --memory, or use --similarity knn, which stays sparse",
+                option="memory",
+            )
+        engine = replace(self.run.engine, dtype=DOUBLE) if float64 else self.run.engine
+        products = gram(engine)
+        if not np.isfinite(products).all():
+            raise InputError(
+                f"the distances between samples overflow {engine.dtype.name}",
+                where=self.run.where,
+                hint="use --dtype float64, or bring the values to a common scale (--transform)",
+                option="dtype",
+            )
+        d2 = squared_distances(products, float(np.finfo(engine.dtype).eps))
+        if engine.dtype != DOUBLE and np.count_nonzero(d2) < n * (n - 1):
+            # single precision does not distinguish near duplicates from duplicates
+            return self.squared_distances(float64=True)
+        return d2
+
+    def bandwidth(self, options: GraphOptions, d2: np.ndarray) -> float | np.ndarray:
+        """Return the bandwidth that the options name: a number, or one for each sample, (n,).
+
+        Raises InputError when all samples are identical, or the rule gives a bandwidth of 0.
+        """
+        rule = parse_bandwidth(options.bandwidth or "median")
+        if not d2.any():
+            raise self.identical()
+        if rule == "median":
+            return median_bandwidth(d2)
+        return self_tuning_bandwidths(d2) if rule == "self-tuning" else float(rule)
+
+    def identical(self) -> InputError:
+        """Return the error for samples that do not differ at all."""
+        return InputError(
+            f"all samples are identical: each of the {self.run.m:,} features is constant, zero or "
+            "dropped for missing values",
+            where=self.run.where,
+            hint="check that values differ between samples (and --rows, --transform, --missing)",
+        )
+
+
+def center(values: np.ndarray) -> None:
+    """Subtract about the mean of each feature, in place.
+
+    The first sample is subtracted first, so that no digits are lost to a large offset and a
+    constant feature becomes exactly zero. Of the mean of what is left only the leading bits are
+    subtracted: integers stay integers, and so do their distances and the ties between them.
+
+    Parameters
+    ----------
+    values : ndarray, shape (b, n)
+        Features in rows; overwritten.
+    """
+    values -= values[:, :1].copy()
+    weight = np.full(values.shape[1], 1 / values.shape[1], values.dtype)
+    fraction, exponent = np.frexp(values @ weight)
+    values -= np.ldexp(np.rint(fraction * 16), exponent - 4)[:, None]
+
+
+def gram(engine: Engine) -> np.ndarray:
+    """Return ``X X'``, shape (n, n), float64, by one pass over X (n x m) centered by `center`."""
+
+    def products(block: BlockLike) -> tuple[np.ndarray]:
+        center(block.values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (block.values.T @ block.values,)  # one symmetric rank-k update in BLAS
+
+    return engine.total(products, kind="gram")[0]
+
+
+def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return ``X X'`` (n, n), ``X 1`` (n,) and the number of features used, not centered.
+
+    Correlations between samples depend on the offsets of the features; the arithmetic is float64
+    for the digits that these offsets cost.
+    """
+
+    def products(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        dropped = 0 if block.missing is None else int(block.missing.sum())
+        used = len(block.values) - dropped
+        return block.values.T @ block.values, block.values.sum(axis=0), np.array(used)
+
+    total, sums, count = engine.total(products, DOUBLE, kind="gram")
+    return total, sums, int(count)
+
+
+def pair_distances(
+    engine: Engine, first: np.ndarray, second: np.ndarray, kind: Kind = "pairs"
+) -> np.ndarray:
+    """Return the squared Euclidean distances of p pairs of samples, shape (p,), by one pass."""
+
+    def squares(block: BlockLike) -> tuple[np.ndarray]:
+        total = np.zeros(len(first))
+        for row in block.values:
+            gap = row[first] - row[second]
+            total += gap * gap
+        return (total,)
+
+    return engine.total(squares, DOUBLE, kind=kind)[0]
+
+
+def distance_panel(engine: Engine, lo: int, hi: int) -> np.ndarray:
+    """Return the squared distances from samples ``lo..hi`` to all, shape (hi - lo, n), float64.
+
+    Each worker makes a panel by a pass of its own, and holds no more than that panel.
+    """
+    n = engine.source.n_samples
+    cross, norms = np.zeros((hi - lo, n)), np.zeros(n)
+    for span in engine.spans():
+        values = engine.source.read(span, DOUBLE).values
+        center(values)
+        cross += values[:, lo:hi].T @ values
+        norms += np.einsum("ij,ij->j", values, values)
+    d2 = norms[lo:hi, None] + norms[None, :] - 2 * cross
+    noise = NOISE_UNITS * EPS * (norms[lo:hi, None] + norms[None, :])
+    d2[d2 <= noise] = 0  # identical samples
+    d2[np.arange(hi - lo), np.arange(lo, hi)] = 0
+    return d2
+
+
+def squared_distances(gram: np.ndarray, eps: float = EPS) -> np.ndarray:
+    """Return squared Euclidean distances between samples.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (n, n)
+        Inner products between samples, of centered features (for accuracy; distances do not
+        depend on it).
+    eps : float
+        Machine epsilon of the arithmetic that made `gram`.
+
+    Returns
+    -------
+    ndarray, shape (n, n)
+        g_ii + g_jj - 2 g_ij in float64: symmetric to the last bit, never negative, 0 on the
+        diagonal. A distance within the rounding of `gram` is exactly 0, and samples at distance 0
+        have the same distances to all others, so that ties between them are exact ties.
+    """
+    norms = gram.diagonal().astype(np.float64)
+    d2 = np.empty(gram.shape)
+    for rows in row_panels(gram.shape[0]):
+        sizes = norms[rows, None] + norms
+        panel = d2[rows]
+        np.add(gram[rows], gram[:, rows].T, out=panel)
+        np.subtract(sizes, panel, out=panel)
+        panel[panel <= NOISE_UNITS * eps * sizes] = 0.0
+    np.fill_diagonal(d2, 0.0)
+    # samples at distance 0 get the distances of the first of them
+    first = np.argmax(d2 == 0.0, axis=1)
+    copies = np.flatnonzero(first != np.arange(len(d2)))
+    d2[copies] = d2[first[copies]]
+    d2[:, copies] = d2[:, first[copies]]
+    return d2
+
+
+def median_bandwidth(d2: np.ndarray) -> float:
+    """Return the median distance over pairs i < j; pairs at infinite distance do not count.
+
+    Parameters
+    ----------
+    d2 : ndarray, shape (n, n)
+        Squared distances.
+
+    Returns
+    -------
+    float
+        The bandwidth delta of Eq. 1.1.
+
+    Raises
+    ------
+    InputError
+        When the median is 0, or there is no pair.
+    """
+    # pairs are a copy of half of the distances, which may be ordered in place
+    pairs = np.concatenate([d2[i, i + 1 :] for i in range(len(d2))])
+    pairs = pairs[np.isfinite(pairs)]
+    if pairs.size == 0:
+        raise InputError(
+            "a bandwidth needs at least two samples",
+            hint="give more samples, or the bandwidth as a number",
+            option="bandwidth",
+        )
+    middle = [(pairs.size - 1) // 2, pairs.size // 2]
+    pairs.partition(middle)
+    median = float(np.sqrt(pairs[middle]).mean())
+    if median == 0.0:
+        raise InputError(
+            "the median distance between samples is 0: at least half of the pairs are identical",
+            hint="drop duplicated samples, or give --bandwidth as a number if the similarity takes "
+            "it; a single huge value (1e30 for a missing one?) hides all differences, too",
+            option="bandwidth",
+        )
+    return median
+
+
+def self_tuning_bandwidths(d2: np.ndarray, neighbor: int = SELF_TUNING_NEIGHBOR) -> np.ndarray:
+    """Return the distance of each sample to its 7th neighbor (Zelnik-Manor & Perona 2004).
+
+    Parameters
+    ----------
+    d2 : ndarray, shape (n, n)
+        Squared distances, 0 on the diagonal.
+    neighbor : int
+        Which neighbor; the sample itself does not count.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        delta_i > 0.
+
+    Raises
+    ------
+    InputError
+        When there are too few samples, or a bandwidth is 0 (identical samples).
+    """
+    n = d2.shape[0]
+    if n <= neighbor:
+        raise InputError(
+            f"the self-tuning bandwidth needs more than {neighbor} samples, there are {n}",
+            hint="use the median bandwidth, or a number",
+            option="bandwidth",
+        )
+    bandwidths = np.empty(n)
+    for rows in row_panels(n):
+        # the sample itself, at distance 0, takes the first place
+        bandwidths[rows] = np.partition(d2[rows], neighbor, axis=1)[:, neighbor]
+    zero = np.flatnonzero(bandwidths == 0.0)
+    if zero.size:
+        raise InputError(
+            f"the self-tuning bandwidth is 0 for {zero.size:,} samples: each has at least "
+            f"{neighbor} identical ones",
+            where=name_samples(zero),
+            hint="drop duplicated samples, or use the median bandwidth or a number",
+            option="bandwidth",
+        )
+    return np.sqrt(bandwidths)
+
+
+def rbf(d2: np.ndarray, bandwidth: float | np.ndarray) -> np.ndarray:
+    """Return the Gaussian similarity, exp(-dist^2 / (2 delta^2)) (Eq. 1.1).
+
+    Parameters
+    ----------
+    d2 : ndarray, shape (n, n)
+        Squared distances.
+    bandwidth : float or ndarray, shape (n,)
+        delta. With one delta_i per sample (self-tuning), delta_i delta_j takes the place of
+        delta^2 and the 2 stays: exp(-dist^2 / (2 delta_i delta_j)).
+
+    Returns
+    -------
+    ndarray, shape (n, n)
+        S, 1 on the diagonal.
+
+    Raises
+    ------
+    InputError
+        When a bandwidth is not a positive finite number.
+    """
+    delta = checked_bandwidth(bandwidth)
+    S = gaussian_weights(d2, delta * delta if delta.ndim == 0 else np.outer(delta, delta))
+    np.fill_diagonal(S, 1.0)
+    return S
+
+
+def gaussian_weights(d2: np.ndarray, squared_bandwidth: np.ndarray) -> np.ndarray:
+    """Return exp(-d2 / (2 squared_bandwidth)), of the shape of `d2`."""
+    # a quotient that overflows is a weight of 0
+    with np.errstate(over="ignore"):
+        weights = np.divide(d2, squared_bandwidth, dtype=np.float64)
+    weights *= -0.5
+    return np.exp(weights, out=weights)
+
+
+def checked_bandwidth(bandwidth: float | np.ndarray) -> np.ndarray:
+    """Return `bandwidth` as a float64 array, refusing one whose square is no positive number."""
+    delta = np.asarray(bandwidth, dtype=np.float64)
+    smallest, largest = np.sqrt(np.finfo(np.float64).tiny), np.sqrt(np.finfo(np.float64).max)
+    if not np.all((delta > smallest) & (delta < largest)):
+        raise InputError(
+            "the bandwidth of a Gaussian similarity must be a positive finite number",
+            where=f"bandwidth {bandwidth}" if delta.ndim == 0 else None,
+            hint="give a number near the typical distance between samples, or `median`",
+        )
+    return delta
+
+
+def linear(gram: np.ndarray) -> np.ndarray:
+    """Return the inner products between samples, over centered features.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (n, n)
+        Inner products between samples; of centered features, for accuracy.
+
+    Returns
+    -------
+    ndarray, shape (n, n)
+        The doubly centered Gram matrix, symmetric to the last bit. All its degrees are 0.
+    """
+    S = np.add(gram, gram.T, dtype=np.float64)
+    S *= 0.5
+    means = S.mean(axis=1)
+    # half of the total mean goes to each of i and j: s_ij - m_i - m_j is symmetric to the last bit
+    means -= 0.5 * means.mean()
+    S -= np.add.outer(means, means)
+    return S
+
+
+def correlation(
+    gram_raw: np.ndarray,
+    sums: np.ndarray,
+    n_features: int,
+    eps: float = EPS,
+    sample_ids: Sequence[str] | None = None,
+) -> np.ndarray:
+    """Return the Pearson correlation between samples over features.
+
+    Parameters
+    ----------
+    gram_raw : ndarray, shape (n, n)
+        Inner products between samples of features as they are, not centered.
+    sums : ndarray, shape (n,)
+        Sum of each sample over its features.
+    n_features : int
+        Number of features summed over.
+    eps : float
+        Machine epsilon of the arithmetic that made `gram_raw`.
+    sample_ids : sequence of str, optional
+        Names for messages.
+
+    Returns
+    -------
+    ndarray, shape (n, n)
+        Values in [-1, 1], 1 on the diagonal, symmetric to the last bit.
+
+    Raises
+    ------
+    InputError
+        When a sample has the same value in all features.
+    """
+    means = np.asarray(sums, dtype=np.float64) / n_features
+    S = np.add(gram_raw, gram_raw.T, dtype=np.float64)
+    S *= 0.5
+    squares = S.diagonal().copy()
+    S -= n_features * np.outer(means, means)
+    variances = S.diagonal().copy()
+    constant = np.flatnonzero(~(variances > NOISE_UNITS * eps * squares))
+    if constant.size:
+        raise InputError(
+            f"{constant.size:,} samples have the same value in all features: "
+            "their correlation is not defined",
+            where=name_samples(constant, sample_ids),
+            hint="drop these samples, or use another similarity such as rbf",
+            option="similarity",
+        )
+    deviations = np.sqrt(variances)
+    S /= np.outer(deviations, deviations)
+    np.clip(S, -1.0, 1.0, out=S)
+    np.fill_diagonal(S, 1.0)
+    return S

@@ -1,0 +1,249 @@
+"""Graphs of classes, paths and diffusion: label, ReliefF, geodesic and diffusion similarities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, exp, isfinite, log2
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfs_cli.errors import InputError
+from sfs_cli.graph.distances import median_bandwidth, rbf
+from sfs_cli.graph.neighbors import smallest_in_rows
+from sfs_cli.graph.similarity import (
+    DenseSimilarity,
+    FactoredSimilarity,
+    SparseSimilarity,
+    check_degrees,
+    name_samples,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+def label_similarity(codes: np.ndarray) -> FactoredSimilarity:
+    """Return the similarity 1/n_l within class l, 0 between classes (Eq. 3.13).
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Class of each sample.
+
+    Returns
+    -------
+    FactoredSimilarity
+        Its factor is sparse, shape (n, number of classes): column l is the indicator of class l
+        divided by sqrt(n_l). Every degree is 1.
+
+    Raises
+    ------
+    InputError
+        When a code is negative (a sample without a label).
+    """
+    from scipy.sparse import csr_array
+
+    check_labelled(codes)
+    classes, column, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+    n = len(codes)
+    values = 1.0 / np.sqrt(sizes[column])
+    return FactoredSimilarity(csr_array((values, column, np.arange(n + 1)), (n, len(classes))))
+
+
+def check_labelled(codes: np.ndarray) -> None:
+    """Raise an InputError for negative class codes, which stand for missing labels."""
+    missing = np.flatnonzero(np.asarray(codes) < 0)
+    if missing.size:
+        raise InputError(
+            f"{missing.size:,} of {len(codes):,} samples have no label",
+            where=name_samples(missing),
+            hint="label these samples, or leave them out",
+        )
+
+
+def geodesic_similarity(lengths: csr_array) -> DenseSimilarity:
+    """Return the Gaussian similarity of shortest paths over the neighbor graph (Isomap).
+
+    The papers call it "Dijkstra".
+
+    Parameters
+    ----------
+    lengths : csr_array, shape (n, n)
+        Symmetric edge lengths, as `sfs_cli.graph.neighbors.knn_lengths` gives them.
+
+    Returns
+    -------
+    DenseSimilarity
+        exp(-path^2 / (2 delta^2)), delta the median path over connected pairs i < j; 1 on the
+        diagonal, 0 between connected components.
+
+    Raises
+    ------
+    InputError
+        When the median path has length 0.
+    """
+    from scipy.sparse.csgraph import dijkstra
+
+    paths = dijkstra(lengths)  # infinite between connected components
+    # the two directions of a path are summed in opposite orders
+    np.minimum(paths, paths.T, out=paths)
+    d2 = np.square(paths, out=paths)
+    return DenseSimilarity(rbf(d2, median_bandwidth(d2)))
+
+
+TAYLOR_LIMIT = 1e-20
+
+
+def diffusion_similarity(knn: SparseSimilarity, beta: float = 1.0) -> DenseSimilarity:
+    """Return the diffusion kernel expm(-beta N) of a graph (Kondor & Lafferty 2002).
+
+    With A = D^-1/2 S D^-1/2 it is exp(-beta) expm(beta A). A has no negative entry, so that the
+    terms of the Taylor series do not cancel, and each costs one sparse product. Above beta = 1 the
+    series is summed for a fraction of beta, and the result is squared.
+
+    Parameters
+    ----------
+    knn : SparseSimilarity
+        Neighbor graph with non-negative weights.
+    beta : float
+        Diffusion time.
+
+    Returns
+    -------
+    DenseSimilarity
+        The kernel, symmetric to the last bit; D^1/2 1 is its eigenvector to the eigenvalue 1.
+
+    Raises
+    ------
+    InputError
+        When `beta` is not positive and finite, or a sample has no positive degree.
+    """
+    from scipy.sparse import diags_array
+
+    if not (isfinite(beta) and beta > 0.0):
+        raise InputError(
+            f"the diffusion time beta is {beta}",
+            hint="give a positive number; 1 is the default",
+            option="beta",
+        )
+    check_degrees(knn, None, "knn")
+    # terms of the series grow before they fall when beta is large: its root is summed and squared
+    halvings = max(0, ceil(log2(beta)))
+    scale = diags_array(1.0 / np.sqrt(knn.degrees))
+    kernel = _series((scale @ knn.matrix @ scale).tocsr(), beta / 2.0**halvings)
+    for _ in range(halvings):
+        kernel = _symmetrized(kernel @ kernel)
+    return DenseSimilarity(kernel)
+
+
+def _series(A: csr_array, beta: float) -> np.ndarray:
+    """Return exp(-beta) expm(beta A) for beta <= 1; the spectrum of A lies in [-1, 1]."""
+    term = exp(-beta) * np.eye(A.shape[0])
+    total = term.copy()
+    size, order = 1.0, 0
+    while size > TAYLOR_LIMIT:
+        order += 1
+        size *= beta / order
+        term = A @ term
+        term *= beta / order
+        total += term
+    return _symmetrized(total)
+
+
+def _symmetrized(kernel: np.ndarray) -> np.ndarray:
+    return 0.5 * (kernel + kernel.T)
+
+
+def relieff_similarity(
+    d2: np.ndarray,
+    codes: np.ndarray,
+    k: int,
+    class_names: Sequence[str] | None = None,
+) -> SparseSimilarity:
+    """Return the signed similarity whose phi1 is the ReliefF criterion (Zhao & Liu 2007, Eq. 12).
+
+    Row i of A has 1 at i, +1/k at the k nearest samples of its own class and -1/((c-1)k) at the k
+    nearest of each of the c-1 other classes; S = (A + A')/2. Rows of A sum to 1, but degrees of S
+    may be negative. The dissertation prints the signs reversed (Eq. 3.17); with phi1 minimized
+    they must be these.
+
+    Parameters
+    ----------
+    d2 : ndarray, shape (n, n)
+        Squared distances; equal ones are ordered by the index of the sample.
+    codes : ndarray of int, shape (n,)
+        Class of each sample.
+    k : int
+        Number of nearest hits, and of nearest misses per other class.
+    class_names : sequence of str, optional
+        Name of class 0, 1, ... for messages.
+
+    Returns
+    -------
+    SparseSimilarity
+        S, about n k c entries.
+
+    Raises
+    ------
+    InputError
+        When there are fewer than two classes, a class has at most k samples, or a label is missing.
+    """
+    from scipy.sparse import csr_array, eye_array
+
+    codes = np.asarray(codes)
+    neighbors = nearest_by_class(d2, codes, k, class_names)
+    others = neighbors.shape[1] // k - 1
+    weights = np.where(codes[neighbors] == codes[:, None], 1.0 / k, -1.0 / (others * k))
+    n, per_row = neighbors.shape
+    ends = np.arange(n + 1) * per_row
+    A = csr_array((weights.ravel(), neighbors.ravel(), ends), shape=(n, n))
+    return SparseSimilarity((0.5 * (A + A.T) + eye_array(n)).tocsr())
+
+
+def nearest_by_class(
+    distances: np.ndarray, codes: np.ndarray, k: int, class_names: Sequence[str] | None = None
+) -> np.ndarray:
+    """Return the k nearest samples in each of c classes, themselves excluded, shape (n, c k).
+
+    Those of the first class are in the first k columns, and so on. Equal distances, (n, n), are
+    ordered by the index of the sample. Raises the errors of `class_members`.
+    """
+    members = class_members(codes, k, class_names)
+    neighbors = np.empty((len(codes), k * len(members)), dtype=np.int64)
+    for position, inside in enumerate(members.values()):
+        among = distances[:, inside]
+        among[inside, np.arange(inside.size)] = np.inf  # no sample is its own neighbor
+        nearest, _ = smallest_in_rows(among, k)
+        neighbors[:, position * k : (position + 1) * k] = inside[nearest]
+    return neighbors
+
+
+def class_members(
+    codes: np.ndarray, k: int, class_names: Sequence[str] | None = None
+) -> dict[int, np.ndarray]:
+    """Return the samples of every class, at least two classes with more than k samples each.
+
+    Raises
+    ------
+    InputError
+        When there are fewer than two classes, a class has at most k samples, or a label is missing.
+    """
+    check_labelled(codes)
+    members = {int(code): np.flatnonzero(codes == code) for code in np.unique(codes)}
+    if len(members) < 2:
+        raise InputError(
+            "ReliefF needs at least two classes",
+            hint="check which column holds the labels",
+            option="labels",
+        )
+    for code, inside in members.items():
+        if inside.size <= k:
+            name = repr(class_names[code]) if class_names is not None else str(code)
+            raise InputError(
+                f"class {name} has {inside.size} samples, too few for {k} nearest hits of each",
+                where=f"ReliefF with {k} neighbors",
+                hint=f"give at most --neighbors {inside.size - 1}, or leave the class out",
+                option="neighbors",
+            )
+    return members

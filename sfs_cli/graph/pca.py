@@ -1,0 +1,654 @@
+"""Principal components of the samples, in which neighbors may be searched.
+
+With X the n x m matrix less the mean of each feature, and X = U S V', the components are the
+columns of U S: distances in their space are those of the samples, projected. They are found by
+passes over blocks of features; nothing larger than a few blocks and n x (components + 10) arrays is
+held. Sparse blocks stay sparse, by products that subtract the means afterwards:
+(B - b 1') Q = B Q - b (1'Q) and (B - b 1')'T = B'T - 1 (b'T), for a block B with means b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.limits import LIMITS, Limits
+from sfs_cli.compute.matrix import (
+    ArrayMatrix,
+    BlockLike,
+    Ids,
+    NonZeros,
+    Span,
+    block_features,
+    cut,
+)
+from sfs_cli.errors import InputError, OutOfMemoryError, UsageError
+from sfs_cli.graph.distances import DOUBLE, Samples, center
+from sfs_cli.graph.neighbors import first_identical
+from sfs_cli.options.graph import (
+    DEFAULT_COMPONENTS,
+    DEFAULT_VARIABLE_GENES,
+    NEIGHBOR_GRAPHS,
+    GraphOptions,
+    parse_components,
+    parse_variable_genes,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+OVERSAMPLING = 10
+"""Columns beyond the components in the randomized search."""
+POWER_ITERATIONS = 7
+"""Passes that turn the random space towards the leading components."""
+SPARSE_ROWS = 4
+"""Factor on the features whose products with all others are made together, if they are sparse."""
+GROUPS = 16
+"""Sums over the features are made of at most so many parts, each as large as the result."""
+ARRAYS = 4
+"""n x (components + 10) arrays that a pass holds, and each of its workers."""
+LEAST_BLOCK = 16
+"""Features of a dense block, at least: each block costs a walk over an array of the result."""
+BINS = 20
+"""Bins of the mean, within which dispersions are compared."""
+ALIKE = 1e-9
+"""Numbers that differ by no more than this, relative, are equal."""
+DIGITS = 9
+"""Decimals of a normalized dispersion that count; the rest is rounding."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Principal components in which neighbors are searched.
+
+    Attributes
+    ----------
+    components : int
+        Their number.
+    genes : int, optional
+        How many features, of those that vary most, they are made of; None for all.
+    by_default : bool
+        Whether they are used because there are many samples, and not on request.
+    """
+
+    components: int
+    genes: int | None
+    by_default: bool
+
+    def features(self, m: int) -> int:
+        """Return how many of m features the components are made of."""
+        return m if self.genes is None else self.genes
+
+
+def reduction_of(
+    options: GraphOptions,
+    n: int,
+    m: int,
+    *,
+    samples: Samples | None = None,
+    limits: Limits = LIMITS,
+) -> Reduction | None:
+    """Return the principal components that neighbors are searched in; None for all features.
+
+    Without ``components`` that is 50 of them for more than 50,000 samples of more than 50
+    features, made of the 2,000 features that vary most.
+
+    Parameters
+    ----------
+    options : GraphOptions
+        What the user asked for.
+    n, m : int
+        Samples and features.
+    samples : Samples, optional
+        Names the options and the input in messages.
+    limits : Limits
+        Sizes at which the default changes.
+
+    Raises
+    ------
+    InputError
+        When more components are asked for than there are.
+    UsageError
+        For ``variable_genes`` without components.
+    """
+    if options.name not in NEIGHBOR_GRAPHS:
+        return None
+    if options.variable_genes is None:
+        genes = DEFAULT_VARIABLE_GENES if m > DEFAULT_VARIABLE_GENES else None
+    else:
+        genes = parse_variable_genes(options.variable_genes)
+        genes = None if genes is None or genes >= m else genes
+    most = m if genes is None else genes
+    if options.components is None:
+        many = n > limits.approximate_above and m > DEFAULT_COMPONENTS
+        if many:
+            return Reduction(min(DEFAULT_COMPONENTS, most), genes, True)
+        if options.variable_genes is not None:
+            flag = _flag(samples)
+            raise UsageError(
+                f"{flag}variable-genes has no effect without {flag}components",
+                where=samples.run.where if samples else None,
+                hint=f"give {flag}components {DEFAULT_COMPONENTS} too; that is the default only "
+                f"above {limits.approximate_above:,} samples",
+                option="variable_genes",
+            )
+        return None
+    count = parse_components(options.components)
+    if count is None:
+        return None
+    if count > min(n - 1, most):
+        raise _too_many(count, n, most, samples)
+    return Reduction(count, genes, False)
+
+
+def _flag(samples: Samples | None) -> str:
+    return samples.name_option("") if samples else "--"
+
+
+def _too_many(count: int, n: int, features: int, samples: Samples | None) -> InputError:
+    most = min(n - 1, features)
+    limit = f"the {n:,} samples less one" if most == n - 1 else f"the {features:,} features used"
+    return InputError(
+        f"{_flag(samples)}components {count} are more than {limit}",
+        where=samples.run.where if samples else None,
+        hint=f"give at most {most}, or none to search among all features",
+        option="components",
+    )
+
+
+def reduced(options: GraphOptions, samples: Samples) -> tuple[Samples, dict[str, Any]]:
+    """Return the samples as points in the space that neighbors are searched in, and its facts.
+
+    The components are those of the transformed values, centered but not scaled.
+
+    Raises
+    ------
+    InputError
+        When fewer components exist than are asked for, or all samples are identical.
+    OutOfMemoryError
+        When the components do not fit the memory allowed.
+    """
+    if samples.squared is not None:
+        return samples, {}
+    run = samples.run
+    asked = reduction_of(options, run.n, run.m, samples=samples, limits=run.limits)
+    if asked is None:
+        return samples, {}
+    if asked.by_default:
+        of = "all" if asked.genes is None else f"the {asked.features(run.m):,} most variable"
+        who, off = "", "--components none"
+        if samples.source:
+            who, off = f"{samples.source}: ", f",similarity={options.name},components=none"
+        run.log.note(
+            f"{who}neighbors of {run.n:,} samples are searched among {asked.components} principal "
+            f"components of {of} features; {off} searches among all features"
+        )
+    genes, by = _variable_genes(options, samples, asked)
+    used = run.m if genes is None else len(genes)
+    most = min(run.n - 1, used)
+    if asked.components > most and not asked.by_default:
+        raise _too_many(asked.components, run.n, used, samples)
+    count = min(asked.components, most)
+    scores, facts = _scores(samples, genes, count)
+    ids = Ids([f"component {i + 1}" for i in range(count)], run.matrix.ids.samples)
+    engine = replace(run.engine, source=ArrayMatrix(scores, ids), dtype=DOUBLE, block_size=None)
+    space = {"components": count, "variable_genes": used if by else "all", "variable_by": by}
+    return replace(samples, run=replace(run, engine=engine)), space | facts
+
+
+def _variable_genes(
+    options: GraphOptions, samples: Samples, asked: Reduction
+) -> tuple[np.ndarray | None, str | None]:
+    """Return the features that vary most and the measure of that; None for all features."""
+    if asked.genes is None:
+        return None, None
+    run = samples.run
+    mean, variance, lowest = feature_moments(run.engine)
+    by = "dispersion" if lowest.min() >= 0 else "variance"
+    if not (variance > 0).any():
+        raise samples.identical()
+    if all_alike(mean, variance, by):
+        if options.variable_genes is None:
+            run.log.note(f"all features have the same {by}: all are used for the components")
+            return None, None
+        raise InputError(
+            f"all features have the same {by}: none varies most",
+            where=run.where,
+            hint=f"give {samples.name_option('variable-genes')} all, or leave out the step of the "
+            "transformation that makes them alike (zscore, rank)",
+            option="variable_genes",
+        )
+    if by == "variance":
+        run.log.note(
+            "some values are negative: the most variable features are those of the largest "
+            "variance, not dispersion"
+        )
+    return most_variable(mean, variance, asked.genes, by), by
+
+
+def _scores(
+    samples: Samples, genes: np.ndarray | None, count: int
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return the components, shape (count, n), equal for samples that are identical."""
+    run = samples.run
+    n = run.n
+    unit = room(n, count, 0)
+    workers = min(run.engine.executor.workers, run.memory // unit - 1)
+    if workers < 1:
+        raise OutOfMemoryError(
+            f"{count} principal components of {n:,} samples need {2 * unit / 2**20:,.0f} MiB",
+            where=f"--memory allows {run.memory / 2**20:,.0f} MiB",
+            hint="raise --memory, use fewer components, or give a graph that is made already "
+            "(--similarity obsp:KEY or --similarity-file)",
+            option="memory",
+        )
+    source = run.matrix if genes is None else run.matrix.selecting(genes)
+    # kept as a whole by the checkpoint, and not pass by pass
+    engine = replace(run.engine, source=source, checkpoints=None)
+    engine = replace(engine, executor=engine.executor.at_most(workers))
+    products = engine
+    if source.keeps_zeros:  # the stored values are enough
+        # small blocks do not pay: each costs a walk over an array of n x (count + 10)
+        products = replace(engine, nonzeros=True, block_size=engine.block_size or _rows(n, count))
+
+    def find() -> list[np.ndarray]:
+        found = principal_components(products, count, run.seed, run.limits)
+        found.scores[...] = found.scores[:, first_identical(engine, "components")]
+        return [found.scores, np.array([found.kept]), np.array([found.how])]
+
+    scores, kept, how = run.engine.whole(find, kind="components")
+    if not scores.any():
+        raise samples.identical()
+    return scores, {"variance_kept": float(kept[0]), "components_by": str(how[0])}
+
+
+@dataclass(frozen=True)
+class Components:
+    """Leading principal components.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (k, n), float64
+        (U S)', a component in each row, the largest first. Signs are arbitrary.
+    kept : float
+        The fraction of the variance that they explain.
+    how : str
+        ``exact`` or ``randomized``.
+    """
+
+    scores: np.ndarray
+    kept: float
+    how: str
+
+
+def principal_components(
+    engine: Engine, count: int, seed: int, limits: Limits = LIMITS
+) -> Components:
+    """Find the leading principal components of the samples.
+
+    Parameters
+    ----------
+    engine : Engine
+        Passes over the features, as dense blocks or stored values alone.
+    count : int
+        Number of components k, at most the smaller of samples - 1 and features.
+    seed : int
+        Of the random space in which the search begins.
+    limits : Limits
+        Sizes up to which components are exact.
+
+    Notes
+    -----
+    With at most 2,048 samples or 2,048 features (or k + 10, if that is more), by the eigenvectors
+    of the Gram matrix, exactly. Otherwise by the randomized method of Halko, Martinsson and Tropp
+    (2011, Algorithms 4.4 and 5.1) with 7 power iterations, each followed by a QR decomposition:
+    leading components that stand out are exact too, those among others of nearly their size are
+    not.
+    """
+    engine = replace(engine, dtype=DOUBLE, checkpoints=None)
+    algorithm = _algorithm(engine.source.n_samples, engine.source.n_features, count, limits)
+    if algorithm == "samples":
+        return _of_samples(engine, count)
+    if algorithm == "features":
+        return _of_features(engine, count)
+    return _randomized(engine, count, seed)
+
+
+def _algorithm(n: int, m: int, count: int, limits: Limits) -> str:
+    """Return what is decomposed: products of the samples, of the features, or a random space."""
+    width = count + OVERSAMPLING
+    few_features = m <= max(limits.exact_features, width)
+    if n <= max(limits.exact_samples, width) and (n <= m or not few_features):
+        return "samples"
+    return "features" if few_features else "randomized"
+
+
+def reads(n: int, m: int, count: int, limits: Limits = LIMITS) -> tuple[int, int]:
+    """Return the number of passes, and how often a feature is read in all, on average.
+
+    Where features are multiplied with features, a pass reads many of them again; fewer where the
+    matrix is sparse.
+    """
+    algorithm = _algorithm(n, m, count, limits)
+    if algorithm == "features":
+        return 2, 2 + len(cut(m, _rows(n, count))) // 2
+    passes = 1 if algorithm == "samples" else 2 + POWER_ITERATIONS
+    return passes, passes
+
+
+def room(n: int, count: int, workers: int) -> int:
+    """Return the bytes that the search of components holds beside ordinary blocks."""
+    return ARRAYS * (1 + workers) * 8 * n * (count + OVERSAMPLING)
+
+
+def _rows(n: int, count: int) -> int:
+    """Return the features whose products with all others are found by one walk over those."""
+    return max(block_features(n, 8), count + OVERSAMPLING)
+
+
+def _of_samples(engine: Engine, count: int) -> Components:
+    """Decompose X X', shape (n, n)."""
+    from scipy.linalg import eigh
+
+    n = engine.source.n_samples
+
+    def products(span: Span) -> tuple[np.ndarray]:
+        gram = np.zeros((n, n))
+        for values, mean in centered_blocks(engine, span):
+            if mean is not None:
+                values = values.toarray() - mean[:, None]
+            gram += values.T @ values
+        return (gram,)
+
+    (gram,) = _grouped(engine).total_over(products, kind="components")
+    total = float(np.trace(gram))
+    values, vectors = eigh(gram, subset_by_index=[n - count, n - 1], overwrite_a=True)
+    sizes = np.maximum(values[::-1], 0)
+    scores = vectors[:, ::-1].T * np.sqrt(sizes)[:, None]
+    return Components(scores, _fraction(sizes, total), "exact")
+
+
+def _of_features(engine: Engine, count: int) -> Components:
+    """Decompose X' X, shape (m, m), made of a few of its rows at a time."""
+    from scipy.linalg import eigh
+
+    n, m = engine.source.n_samples, engine.source.n_features
+    size = _rows(n, count)
+    held = size * SPARSE_ROWS if engine.nonzeros else size
+
+    def products(span: Span) -> tuple[np.ndarray]:
+        own, mean = read_centered(engine, span)
+        # copied: the values are valid until the next read, and a product wants samples in rows
+        own = own.T.copy() if mean is None else own.T.tocsr()
+        found = np.zeros((span.size, m))
+        for at in cut(m - span.lo, size):
+            other = Span(span.lo + at.lo, span.lo + at.hi)
+            values, others_mean = read_centered(engine, other)
+            product = values @ own
+            if mean is not None and others_mean is not None:
+                product = product.toarray() - n * np.outer(others_mean, mean)
+            found[:, other.lo : other.hi] = product.T
+        return (found,)
+
+    # a span is multiplied with itself and with all that follow it
+    walking = replace(engine, features_per_task=lambda span: span.size + m - span.lo)
+    (gram,) = walking.joined(products, cut(m, held), kind="components")
+    total = float(np.trace(gram))
+    sizes, vectors = eigh(gram, lower=False, subset_by_index=[m - count, m - 1], overwrite_a=True)
+    directions = vectors[:, ::-1]
+
+    def project(span: Span) -> tuple[np.ndarray, np.ndarray]:
+        return transposed_times(engine, span, directions)
+
+    scores, _ = _grouped(engine).total_over(project, kind="components")
+    fraction = _fraction(np.maximum(sizes, 0), total)
+    return Components(np.ascontiguousarray(scores.T), fraction, "exact")
+
+
+def _randomized(engine: Engine, count: int, seed: int) -> Components:
+    """Decompose the projection of X on a random space that power iterations have turned."""
+    m = engine.source.n_features
+    start = np.random.default_rng(seed).standard_normal((m, count + OVERSAMPLING))
+    grouped = _grouped(engine)
+
+    def begin(span: Span) -> tuple[np.ndarray, np.ndarray]:
+        return transposed_times(engine, span, start)
+
+    def turn(span: Span) -> tuple[np.ndarray]:
+        found, offset = np.zeros(space.shape), np.zeros(space.shape[1])
+        for block in centered_blocks(engine, span):
+            add_transposed(found, offset, *block, times(*block, space, sums))
+        found -= offset
+        return (found,)
+
+    def finish(span: Span) -> tuple[np.ndarray]:
+        blocks = [times(*block, space, sums) for block in centered_blocks(engine, span)]
+        return (np.concatenate(blocks),)
+
+    space, squares = grouped.total_over(begin, kind="components")
+    for _ in range(POWER_ITERATIONS):
+        space = _orthonormal(space)
+        sums = space.sum(axis=0)
+        (space,) = grouped.total_over(turn, kind="components")
+    space = _orthonormal(space)
+    sums = space.sum(axis=0)
+    (directions,) = grouped.joined(finish, grouped.spans(), kind="components")
+    left, sizes, _ = np.linalg.svd(directions.T, full_matrices=False)
+    scores = (left[:, :count] * sizes[:count]).T @ space.T
+    return Components(scores, _fraction(sizes[:count] ** 2, float(squares[0])), "randomized")
+
+
+def _grouped(engine: Engine) -> Engine:
+    """Return the same passes in few spans: the result of a span is as large as the sum of all."""
+    source = engine.source
+    size = max(-(-source.n_features // GROUPS), block_features(source.n_samples, 8))
+    return replace(engine, block_size=size)
+
+
+def _orthonormal(space: np.ndarray) -> np.ndarray:
+    from scipy.linalg import qr
+
+    found = qr(space, mode="economic", overwrite_a=True, check_finite=False)[0]
+    return np.ascontiguousarray(found)  # else every sparse product copies it
+
+
+def _fraction(sizes: np.ndarray, total: float) -> float:
+    """Return the fraction of a total that some sizes make up; 0 of 0."""
+    return float(min(1.0, np.sum(sizes) / total)) if total > 0 else 0.0
+
+
+Block = tuple[Any, np.ndarray | None]
+"""Features in rows, and their means: dense values are centered (None), sparse ones are not."""
+
+
+def centered_blocks(engine: Engine, span: Span) -> Iterator[Block]:
+    """Yield the features of a span block by block."""
+    most = engine.block_size or max(block_features(engine.source.n_samples, 8), LEAST_BLOCK)
+    count = -(-span.size // most)
+    for piece in cut(span.size, -(-span.size // count)):
+        yield read_centered(engine, Span(span.lo + piece.lo, span.lo + piece.hi))
+
+
+def read_centered(engine: Engine, span: Span) -> Block:
+    """Read features; dense values stay valid until the next read of this thread."""
+    block = engine.read(span, DOUBLE)
+    if isinstance(block, NonZeros):
+        stored = _sparse(block)
+        return stored, stored.sum(axis=1) / block.n_samples
+    values = block.values
+    center(values)  # saves the digits that a mean far from zero would cost
+    values -= values.mean(axis=1)[:, None]
+    return values, None
+
+
+def _sparse(block: NonZeros) -> csr_array:
+    from scipy.sparse import csr_array
+
+    shape = (len(block.indptr) - 1, block.n_samples)
+    return csr_array((block.data, block.indices, block.indptr), shape=shape)
+
+
+def transposed_times(
+    engine: Engine, span: Span, directions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Multiply the transposed features of a span by their rows of T, shape (m, width).
+
+    Returns the products, shape (n, width), and the sum of squares of the centered values, (1,).
+    """
+    width, at = directions.shape[1], span.lo
+    found, offset = np.zeros((engine.source.n_samples, width)), np.zeros(width)
+    total = 0.0
+    for values, mean in centered_blocks(engine, span):
+        size = values.shape[0]
+        add_transposed(found, offset, values, mean, directions[at : at + size])
+        if mean is None:
+            total += float(np.vdot(values, values))
+        else:
+            counts = np.diff(values.indptr)
+            away = values.data - np.repeat(mean, counts)
+            total += float(away @ away + (values.shape[1] - counts) @ (mean * mean))
+        at += size
+    found -= offset
+    return found, np.array([total])
+
+
+def times(values: Any, mean: np.ndarray | None, space: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """Return the block times Q, shape (b, width); `sums` is 1'Q."""
+    found = values @ space
+    return found if mean is None else found - np.outer(mean, sums)
+
+
+def add_transposed(
+    total: np.ndarray,
+    offset: np.ndarray,
+    values: Any,
+    mean: np.ndarray | None,
+    directions: np.ndarray,
+) -> None:
+    """Add the transposed block times T to `total`, shape (n, width), and b'T to `offset`."""
+    total += values.T @ directions
+    if mean is not None:
+        offset += mean @ directions
+
+
+def feature_moments(engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the mean, variance and smallest value of every feature, by one pass.
+
+    Parameters
+    ----------
+    engine : Engine
+        Passes over a matrix; of one that is sparse only the stored values are read.
+
+    Returns
+    -------
+    mean, variance, lowest : ndarray, shape (m,), float64
+        The variance divides by n - 1; it is exactly 0 for constant features, and for those that
+        are dropped for missing values.
+    """
+    if engine.source.keeps_zeros:
+        stored = replace(engine, nonzeros=True)
+        mean, variance, lowest = stored.columns(_moments_of_stored, DOUBLE)
+    else:
+        mean, variance, lowest = engine.columns(_moments, DOUBLE)
+    return mean, variance, lowest
+
+
+def _moments(block: BlockLike) -> tuple[np.ndarray, ...]:
+    values, n = block.values, block.values.shape[1]
+    lowest, first = values.min(axis=1), values[:, 0].copy()
+    values -= first[:, None]  # no digits are lost to an offset, and a constant becomes 0
+    mean = values.mean(axis=1)
+    values -= mean[:, None]
+    return first + mean, np.einsum("ij,ij->i", values, values) / (n - 1), lowest
+
+
+def _moments_of_stored(block: NonZeros) -> tuple[np.ndarray, ...]:
+    n, counts = block.n_samples, np.diff(block.indptr)
+    mean = np.bincount(block.rows, block.data, len(counts)) / n
+    stored = _sparse(block)
+    lowest, highest = stored.min(axis=1).toarray(), stored.max(axis=1).toarray()
+    away = block.data - np.repeat(mean, counts)
+    squares = np.bincount(block.rows, away * away, len(counts)) + (n - counts) * mean * mean
+    constant = (counts == n) & (lowest == highest)  # else rounding of the mean is left of it
+    return mean, np.where(constant, 0, squares / (n - 1)), lowest
+
+
+def most_variable(
+    mean: np.ndarray, variance: np.ndarray, count: int, by: str = "dispersion"
+) -> np.ndarray:
+    """Choose the features that vary most.
+
+    Parameters
+    ----------
+    mean, variance : ndarray, shape (m,)
+        Of the values of each feature; the variance divides by n - 1.
+    count : int
+        How many are wanted.
+    by : {"dispersion", "variance"}
+        What features are ordered by: `normalized_dispersion`, for values that are not negative,
+        or the variance, for others. Equal ones are ordered by index.
+
+    Returns
+    -------
+    ndarray of int, shape (at most count,)
+        Indices, ascending. Constant features are never among them.
+    """
+    if by == "dispersion":
+        key = np.round(normalized_dispersion(mean, variance), DIGITS)
+    else:
+        key = np.where(variance > 0, variance, np.nan)
+    order = np.argsort(-key, kind="stable")  # NaN comes last
+    return np.sort(order[: min(count, int(np.count_nonzero(~np.isnan(key))))])
+
+
+def normalized_dispersion(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Return how much each feature varies, compared with features of a similar mean.
+
+    The dispersion is the logarithm of variance over mean (Satija et al. 2015). Features are put
+    into 20 bins of equal width of log(1 + mean), closed on the right, the first widened by a
+    thousandth of the range. From the dispersion the mean of its bin is subtracted, and the
+    difference is divided by the standard deviation of the bin (with n - 1). A feature alone in its
+    bin gets 1. Features of a bin where all dispersions are equal get 0.
+
+    Parameters
+    ----------
+    mean, variance : ndarray, shape (m,)
+        Of each feature; the means of those that vary are above zero.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+        NaN for constant features, which are in no bin.
+    """
+    varies = variance > 0
+    found = np.full(len(mean), np.nan)
+    if not varies.any():
+        return found
+    dispersion = np.log(variance[varies] / mean[varies])
+    means = np.log1p(mean[varies])
+    edges = np.linspace(means.min(), means.max(), BINS + 1)
+    edges[0] -= np.ptp(means) / 1000
+    bin_of = np.maximum(np.searchsorted(edges, means, side="left") - 1, 0)  # 0 if all are equal
+    sizes = np.bincount(bin_of, minlength=BINS)
+    middle = np.bincount(bin_of, dispersion, BINS) / np.maximum(sizes, 1)
+    away = dispersion - middle[bin_of]
+    scatter = np.sqrt(np.bincount(bin_of, away * away, BINS) / np.maximum(sizes - 1, 1))
+    equal = scatter <= ALIKE * np.maximum(np.abs(middle), 1)
+    z = away / np.where(equal, 1, scatter)[bin_of]
+    z[equal[bin_of]] = 0
+    z[sizes[bin_of] == 1] = 1
+    found[varies] = z
+    return found
+
+
+def all_alike(mean: np.ndarray, variance: np.ndarray, by: str) -> bool:
+    """Return whether all features that vary do so equally, so that none varies most."""
+    varies = variance > 0
+    measure = variance[varies]
+    if by == "dispersion":
+        measure = measure / mean[varies]
+    return len(measure) > 0 and bool(np.ptp(measure) <= ALIKE * measure.max())

@@ -1,0 +1,1 @@
+"""Files: text, compression, atomic writes, locks."""

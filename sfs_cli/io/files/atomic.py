@@ -1,0 +1,230 @@
+"""Outputs that are complete or absent: written beside their target, renamed when done.
+
+Also what goes with them: scratch folders, and digests of files.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import hashlib
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sfs_cli.errors import unwritable
+
+PARTIAL = "sfs-partial"
+"""Part of the names of files that are being written."""
+WHOLE = "sfs-whole"
+"""Part of the name of a staging folder whose files are complete and being moved."""
+
+
+class OutputFolder:
+    """Files of a run, staged in a hidden folder inside `path`, which is made if absent."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._made = absent(path)
+        self._staging = path / _partial_name("")
+        self._last: str | None = None
+
+    def __enter__(self) -> OutputFolder:
+        try:
+            self._staging.mkdir(parents=True)
+        except OSError as error:
+            remove_empty(self._made)
+            raise unwritable(self.path, error, "--out") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._last is not None:  # interrupted between two moves: half of them would be worse
+            _move_all(self._staging, self.path, self._last)
+        shutil.rmtree(self._staging, ignore_errors=True)
+        remove_empty(self._made)
+
+    def file(self, name: str) -> Path:
+        """Return where to write the file that will be called `name`."""
+        return self._staging / name
+
+    def commit(self, last: str) -> None:
+        """Move every file to its place, and after them all `last`, which vouches for the others.
+
+        If the run is killed meanwhile, `finish` moves the rest.
+        """
+        whole = self._staging.with_name(self._staging.name.replace(PARTIAL, WHOLE))
+        self._last = last
+        self._staging = self._staging.rename(whole)
+        _move_all(self._staging, self.path, last)
+        self._last = None
+
+
+def finish(path: Path, last: str) -> None:
+    """Clean an output folder, to which nothing may be writing, after runs that were killed.
+
+    Complete files are moved to their places, `last` after the others; partial ones are removed.
+    """
+    for staging in path.glob(f".*{WHOLE}-*"):
+        _move_all(staging, path, last)
+    remove_partial(path, "")
+
+
+def remove_partial(folder: Path, name: str) -> None:
+    """Remove the partial outputs of a given name that killed runs have left."""
+    for left in folder.glob(f".{glob.escape(name)}.{PARTIAL}-*"):
+        _remove(left)
+
+
+def _move_all(staging: Path, target: Path, last: str) -> None:
+    if not staging.is_dir():
+        return
+    names = sorted(p.name for p in staging.iterdir())
+    for name in [n for n in names if n != last] + [n for n in names if n == last]:
+        (staging / name).replace(target / name)
+    staging.rmdir()
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a path to write a file or folder to, which replaces `path` on success.
+
+    Raises
+    ------
+    InputError
+        When it cannot be written.
+    """
+    made = absent(path.parent)
+    partial = path.with_name(_partial_name(path.name))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        remove_empty(made)
+        raise unwritable(path, error) from None
+    try:
+        yield partial
+        _replace(partial, path)
+    except OSError as error:
+        if error.filename is not None and partial.name not in str(error.filename):
+            raise  # about a file that was read, not about the output
+        raise unwritable(path, error) from None
+    finally:
+        _remove(partial)
+        remove_empty(made)
+
+
+def check_writable(path: Path, option: str) -> None:
+    """Raise an `InputError` if an output cannot be made, before any work is done for it.
+
+    Neither the output nor the folders it is in need to exist. `option` names it in the message.
+    """
+    place = next(p for p in (path, *path.parents) if os.access(p, os.F_OK))
+    if place != path and not place.is_dir():
+        raise unwritable(path, NotADirectoryError(errno.ENOTDIR, "not a directory"), option)
+    if not os.access(place, os.W_OK | (os.X_OK if place.is_dir() else 0)):
+        raise unwritable(path, PermissionError(errno.EACCES, "permission denied"), option)
+
+
+def _partial_name(name: str) -> str:
+    # not the process id: in a container every run has the same one, and killed runs leave theirs
+    return f".{name}.{PARTIAL}-{uuid.uuid4().hex[:12]}"
+
+
+def _replace(partial: Path, path: Path) -> None:
+    if not (partial.is_dir() and path.is_dir()):
+        partial.replace(path)
+        return
+    old = path.with_name(f"{partial.name}-old")  # a folder cannot replace one that is not empty
+    path.rename(old)
+    partial.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def absent(path: Path) -> list[Path]:
+    """Return the folders that will have to be made for `path`, the innermost first."""
+    return [p for p in (path, *path.parents) if not p.exists()]
+
+
+def remove_empty(folders: list[Path]) -> None:
+    """Remove the folders that were made for an output and are still empty."""
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:  # not empty, so the folders around it are not either
+            return
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """Return a hidden path that goes with an output: beside it, or inside if it must be.
+
+    Links are followed, so that one output has one such path.
+    """
+    real = path.resolve()
+    if real.name and (os.access(real.parent, os.W_OK | os.X_OK) or not real.is_dir()):
+        return real.with_name(f".{real.name}.{suffix}")
+    return real / f".{suffix}"
+
+
+@contextmanager
+def scratch_folder(
+    parent: Path | None, announce: Callable[[Path], None] | None = None
+) -> Iterator[Path]:
+    """Make a folder under `parent` (by default the system's), and remove it at the end.
+
+    `announce` receives its path before it is made, so that whoever cleans up after a killed run
+    knows of it.
+    """
+    try:
+        if parent is not None:
+            parent.mkdir(parents=True, exist_ok=True)
+        home = Path(tempfile.gettempdir()) if parent is None else parent
+        folder = home.absolute() / f"sfs-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        if announce is not None:
+            announce(folder)
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise unwritable(parent or tempfile.gettempdir(), error, "--scratch") from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sha256_file(path: Path) -> str:
+    """Return the sha256 of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """Return path, size in bytes and sha256 of a file, or of all files of a folder together.
+
+    The digest of ``FILE.h5mu:MODALITY`` is of the file and the modality's name: two modalities of
+    a file are two matrices. That of the file alone is ``file_sha256``.
+    """
+    from sfs_cli.io.files.sniff import split_modality
+
+    file, modality = split_modality(path)
+    if modality is not None:
+        facts = describe(file)
+        digest = hashlib.sha256(f"{modality}\0{facts['sha256']}\n".encode()).hexdigest()
+        return facts | {"path": str(path), "sha256": digest, "file_sha256": facts["sha256"]}
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.is_file())
+        total = hashlib.sha256()
+        for file in files:
+            total.update(f"{file.relative_to(path).as_posix()}\0{sha256_file(file)}\n".encode())
+        size = sum(p.stat().st_size for p in files)
+        return {"path": str(path), "bytes": size, "sha256": total.hexdigest()}
+    return {"path": str(path), "bytes": path.stat().st_size, "sha256": sha256_file(path)}

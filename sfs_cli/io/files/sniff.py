@@ -1,0 +1,138 @@
+"""What a file or folder holds, found by looking into it; its name is not trusted."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, COPY_AGAIN, InputError
+from sfs_cli.io.files.text import BOM, ByteStream, Compression
+
+_HEAD_BYTES = 4096
+_ZIP = b"PK\x03\x04"
+
+
+class Kind(Enum):
+    """What can be found at a path; the value is its name in messages."""
+
+    MISSING = "nothing"
+    UNREADABLE = "a file without permission to read"
+    EMPTY = "nothing (it is empty)"
+    TEXT = "delimited text"
+    UTF16 = "UTF-16 text"
+    GCT = "a GCT matrix"
+    MATRIX_MARKET = "a Matrix Market matrix"
+    PARQUET = "a Parquet table"
+    ARROW = "an Arrow (Feather) table"
+    HDF5 = "an HDF5 file"
+    EXCEL = "an Excel workbook"
+    ZIP = "a zip archive"
+    R_DATA = "saved R objects"
+    BINARY = "binary data of an unknown kind"
+    ZARR = "a Zarr folder"
+    TENX_FOLDER = "a 10x matrix folder"
+    STORE = "an sfs store"
+    FOLDER = "a folder of other things"
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a path holds once decompressed, and how it is compressed."""
+
+    kind: Kind
+    compression: Compression | None = None
+
+
+_MAGIC = {
+    b"PAR1": Kind.PARQUET,
+    b"ARROW1": Kind.ARROW,
+    b"\x89HDF\r\n\x1a\n": Kind.HDF5,
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": Kind.EXCEL,  # workbooks from before 2007
+    b"RDX2\n": Kind.R_DATA,
+    b"RDX3\n": Kind.R_DATA,
+    b"X\n\x00\x00\x00": Kind.R_DATA,
+    b"\xff\xfe": Kind.UTF16,
+    b"\xfe\xff": Kind.UTF16,
+    b"%%MatrixMarket": Kind.MATRIX_MARKET,
+    b"#1.2": Kind.GCT,
+    b"#1.3": Kind.GCT,
+}
+_MEMBERS = {
+    Kind.STORE: ("manifest.json",),
+    Kind.ZARR: (".zgroup", ".zattrs", ".zmetadata", "zarr.json"),
+    Kind.TENX_FOLDER: ("matrix.mtx", "matrix.mtx.gz"),
+}
+
+H5MU = ".h5mu"
+_MODALITY = re.compile(rf"(.*{re.escape(H5MU)}):(.*)", re.IGNORECASE | re.DOTALL)
+
+
+def split_modality(path: Path) -> tuple[Path, str | None]:
+    """Split ``FILE.h5mu:MODALITY``; a file that exists under the whole name is that file."""
+    found = _MODALITY.fullmatch(str(path))
+    if found is None or path.exists():
+        return path, None
+    return Path(found[1]), found[2]
+
+
+def recognize(path: str | Path) -> Content:
+    """Say what a path holds, from its first bytes or, for a folder, its members.
+
+    The path need not exist; of ``FILE.h5mu:MODALITY`` the file is examined.
+    """
+    path, _ = split_modality(Path(path))
+    try:
+        if path.is_dir():
+            names = {member.name for member in path.iterdir()}
+            kinds = (kind for kind, marks in _MEMBERS.items() if not names.isdisjoint(marks))
+            return Content(next(kinds, Kind.FOLDER))
+        if not path.exists():
+            return Content(Kind.MISSING)
+        with path.open("rb"):
+            pass
+    except PermissionError:
+        return Content(Kind.UNREADABLE)
+    with ByteStream(path) as stream:
+        head = stream.read(_HEAD_BYTES)
+        if head.startswith(_ZIP):
+            return Content(_zip_kind(path), stream.compression)
+        if not head.strip():
+            return Content(Kind.EMPTY, stream.compression)
+        head = head.removeprefix(BOM)
+        binary = Kind.BINARY if b"\0" in head else Kind.TEXT
+        known = (kind for magic, kind in _MAGIC.items() if head.startswith(magic))
+        return Content(next(known, binary), stream.compression)
+
+
+def _zip_kind(path: Path) -> Kind:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except zipfile.BadZipFile:
+        return Kind.ZIP
+    return Kind.EXCEL if any(name.startswith("xl/") for name in names) else Kind.ZIP
+
+
+def refuse_absent(path: Path, content: Content) -> None:
+    """Raise an `InputError` if there is nothing at the path that could be read."""
+    if content.kind is Kind.MISSING:
+        raise InputError("there is no such file or folder", where=str(path), hint=CHECK_PATH)
+    if content.kind is Kind.UNREADABLE:
+        raise InputError("no permission to read the file", where=str(path), hint=CHECK_PERMISSIONS)
+    if content.kind is Kind.EMPTY:
+        raise InputError("the file is empty", where=str(path), hint=COPY_AGAIN)
+
+
+def refuse_other_than_text(path: Path, wanted: str) -> None:
+    """Raise an `InputError` if a path does not hold text; `wanted` as in "a list of genes"."""
+    content = recognize(path)
+    refuse_absent(path, content)
+    if content.kind is not Kind.TEXT:
+        raise InputError(
+            f"{path.name} holds {content.kind.value}, not {wanted}",
+            where=str(path),
+            hint="give it as plain UTF-8 text, which may be compressed with gzip or zstd",
+        )

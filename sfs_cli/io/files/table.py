@@ -1,0 +1,276 @@
+"""Tables of text: the delimiter, the column names, the fields; small tables as a whole."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
+from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
+from sfs_cli.io.files.text import LineStream, decode, text_suffix
+
+NULL_TOKENS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", "#N/A", "None", "na")
+"""Fields that stand for a missing value."""
+
+_DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
+_CSV_ORDER, _TSV_ORDER = ",;\t ", "\t,; "
+ONE_COLUMN = "there is only one column: no tab, comma, semicolon or space divides the lines"
+
+
+def split_fields(line: str, delimiter: str) -> list[str]:
+    """Split a line into its fields, without the quotes and blanks around them."""
+    fields = (
+        line.split(delimiter) if '"' not in line else next(csv.reader([line], delimiter=delimiter))
+    )
+    return [field.strip() for field in fields]
+
+
+def count_fields(line: str, delimiter: str) -> int:
+    """Count the fields of a line; a delimiter in quotes does not count."""
+    return len(split_fields(line, delimiter)) if '"' in line else line.count(delimiter) + 1
+
+
+def is_number(text: str) -> bool:
+    """Say whether a text is a number as text files write them."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+def is_decimal(text: str) -> bool:
+    """Say whether a text is a number that is not written as an integer."""
+    return is_number(text) and not text.lstrip("+-").isdigit()
+
+
+def sniff_delimiter(header: str, row: str, suffix: str) -> str | None:
+    """Return the delimiter of a line of names and the row after it; None if there is none.
+
+    Preferred is one that gives both lines the same number of fields, then one that gives the row
+    one more (R's ``write.table`` leaves the row ids unnamed). ``.csv`` puts the comma first.
+    """
+    order = _CSV_ORDER if suffix == ".csv" else _TSV_ORDER
+    counts = {d: (count_fields(header, d), count_fields(row, d)) for d in order}
+    equal = [d for d, (n, m) in counts.items() if n == m > 1]
+    shifted = [d for d, (n, m) in counts.items() if m == n + 1]
+    ragged = [d for d, (n, m) in counts.items() if n > 1]
+    return next(iter(equal + shifted + ragged), None)
+
+
+@dataclass(frozen=True)
+class Header:
+    """The names of all columns (the first, of the row ids, may be ""), the delimiter, the line."""
+
+    names: list[str]
+    delimiter: str
+    line: int
+
+
+def read_header(stream: LineStream) -> Header:
+    """Read up to and including the line of column names: as many as the first row has fields.
+
+    Comment lines that begin with ``#`` are skipped, unless the last of them holds the names. A
+    header with one name fewer than the rows have fields (R's ``write.table``) has none for the row
+    ids.
+    """
+    path, comment = stream.path, None
+    while (raw := stream.peek_line()) is not None and (raw.startswith(b"#") or not raw.strip()):
+        if raw.strip():
+            comment = decode(raw, path, stream.line)
+        stream.read_line()
+    line = stream.line
+    first = _peek_text(stream)
+    if first is None:
+        raise InputError("the file is empty", where=str(path), hint=COPY_AGAIN)
+    if comment is not None and _is_commented_header(comment, first, text_suffix(path)):
+        return _header(comment, first, path, line - 1)
+    stream.read_line()
+    row = _peek_text(stream)
+    if not row:
+        raise InputError(
+            "the file has a line of column names, but no rows", where=str(path), hint=COPY_AGAIN
+        )
+    return _header(first, row, path, line)
+
+
+def _peek_text(stream: LineStream) -> str | None:
+    raw = stream.peek_line()
+    return None if raw is None else decode(raw, stream.path, stream.line)
+
+
+def _is_commented_header(comment: str, first: str, suffix: str) -> bool:
+    delimiter = sniff_delimiter(comment, first, suffix)
+    if delimiter is None or count_fields(comment, delimiter) != count_fields(first, delimiter):
+        return False
+    return all(is_number(f) or f in NULL_TOKENS for f in split_fields(first, delimiter)[1:])
+
+
+def _header(header: str, row: str, path: Path, line: int) -> Header:
+    delimiter = sniff_delimiter(header, row, text_suffix(path))
+    where = f"{path}, line {line}"
+    if delimiter is None:
+        raise InputError(
+            ONE_COLUMN,
+            where=where,
+            hint="a matrix has row ids in its first column and values in the others",
+        )
+    names = split_fields(header, delimiter)
+    if count_fields(row, delimiter) == len(names) + 1:
+        if row.endswith(delimiter):
+            name = _DELIMITERS[delimiter]
+            raise InputError(
+                f"the rows end in a {name}, but the line of column names does not",
+                where=f"{path}, line {line + 1}",
+                hint=f"remove the {name} at the end of each row",
+            )
+        names = ["", *names]
+    _check_names(names, where)
+    return Header(names, delimiter, line)
+
+
+def _check_names(names: Sequence[str], where: str) -> None:
+    values = [name for name in names[1:] if name not in NULL_TOKENS]
+    numeric = bool(values) and all(map(is_number, values))
+    # integers may be ids (Entrez), but not if one is repeated
+    if numeric and (len(set(values)) < len(values) or any(map(is_decimal, values))):
+        raise InputError(
+            f"the first line holds values ({listed(values, 3)}) in place of column ids",
+            where=where,
+            hint="the first line must hold the ids of the columns: add it",
+        )
+    if "" in names[1:]:
+        empty = list(names).index("", 1)
+        raise InputError(
+            f"column {empty + 1} has no id", where=where, hint="give the column an id or remove it"
+        )
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A small table as a file has it.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    columns : dict of str to list of str
+        The columns, in order, the row ids first (their name may be ""); missing values are "".
+    rows : sequence of int
+        The number of each row in the file, for messages.
+    unit : str
+        What `rows` counts: ``line``, ``row`` or ``record``.
+    """
+
+    path: Path
+    columns: dict[str, list[str]]
+    rows: Sequence[int]
+    unit: str
+
+    def where(self, row: int, column: str) -> str:
+        """Name the place of a value."""
+        return f"{self.path}, {self.unit} {self.rows[row]}, column {column!r}"
+
+
+def read_table(path: str | Path) -> TextTable:
+    """Read a small table with column names: delimited text (perhaps compressed) or Parquet.
+
+    Raises
+    ------
+    InputError
+        If the file is neither, has no rows or only one column, a row has another number of
+        fields than the first, or two columns have one name.
+    """
+    path = Path(path)
+    content = recognize(path)
+    refuse_absent(path, content)
+    if content.kind is Kind.PARQUET:
+        return _read_parquet(path)
+    if content.kind is not Kind.TEXT:
+        raise InputError(
+            f"{path.name} holds {content.kind.value}, not a table of text or Parquet",
+            where=str(path),
+            hint="write the table as TSV or CSV with a line of column names",
+        )
+    with LineStream(path) as stream:
+        header = read_header(stream)
+        _refuse_repeated(header.names, path)
+        lines, rows = [], []
+        while (raw := stream.read_line()) is not None:
+            if not raw.strip():
+                continue
+            line = stream.line - 1
+            fields = split_fields(decode(raw, path, line), header.delimiter)
+            if len(fields) != len(header.names):
+                raise InputError(
+                    f"a row has {counted(len(fields), 'field')}, but {len(header.names):,} "
+                    "are expected",
+                    where=f"{path}, line {line}",
+                    hint="every row needs a value for each column; write missing ones as NA",
+                )
+            lines.append(line)
+            rows.append(fields)
+    columns = {name: list(column) for name, column in zip(header.names, zip(*rows), strict=True)}
+    return TextTable(path, columns, lines, "line")
+
+
+def _refuse_repeated(names: list[str], path: Path) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(
+            f"several columns are named {listed(repeated)}",
+            where=str(path),
+            hint="give every column a different name",
+        )
+
+
+def _read_parquet(path: Path) -> TextTable:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(
+            f"the Parquet file cannot be read ({error})", where=str(path), hint=COPY_AGAIN
+        ) from error
+    _refuse_repeated(table.column_names, path)
+    # the ids are the index of pandas, else the first text, else the first column
+    pandas_index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    named = [name for name in pandas_index if isinstance(name, str)]
+    kinds = {f.name: f.type for f in table.schema}
+    texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
+    ids = (named or texts or table.column_names)[0]
+    columns = {}
+    for name in [ids, *(name for name in table.column_names if name != ids)]:
+        values = table.column(name).to_pylist()
+        columns[name] = ["" if value is None else str(value) for value in values]
+    return TextTable(path, columns, range(1, table.num_rows + 1), "row")
+
+
+_THINGS = ("gene", "genes", "feature", "features", "protein", "proteins", "transcript", "mirna")
+_PROBES = ("probe", "probes", "probeset", "probesets", "target")
+_DATABASES = ("ensembl", "entrez", "entrezgene", "hgnc", "ncbi", "refseq", "uniprot", "uniprotkb")
+_IDS = ("id", "ids", "identifier", "identifiers", "accession", "symbol", "symbols", "name", "names")
+_ID_WORDS = frozenset((*_THINGS, *_PROBES, *_DATABASES, *_IDS))
+_QUALIFIERS = ("approved", "common", "external", "hugo", "human", "official", "set", "stable")
+_ID_ENDING = re.compile(r"(id|ids|name|symbol)$")
+_NOT_WORD = re.compile(r"[^a-z0-9]+")
+
+
+def name_words(text: str) -> list[str]:
+    """Split a name into its words, in lower case: ``Gene-Symbol`` is gene and symbol."""
+    return [word for word in _NOT_WORD.split(text.lower()) if word]
+
+
+def is_id_name(text: str) -> bool:
+    """Say whether a text is a usual name of a column of ids, such as ``hgnc_symbol``.
+
+    All its words must be usual in such names, so that no gene id is taken for one.
+    """
+    words = name_words(text)
+    usual = [w in _ID_WORDS or _ID_ENDING.sub("", w) in _ID_WORDS for w in words]  # geneid
+    return any(usual) and all(u or word in _QUALIFIERS for u, word in zip(usual, words))

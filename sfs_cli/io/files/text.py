@@ -1,0 +1,276 @@
+"""Text files as bytes and as whole lines, decompressed on the way.
+
+The compression is read from the first bytes, not from the name: a browser may have unpacked a
+``.csv.gz`` already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+
+import numpy as np
+
+from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Compression = Literal["gzip", "zstd"]
+
+_MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+BOM = b"\xef\xbb\xbf"
+"""The mark that some programs write at the beginning of UTF-8 text."""
+_LINE_STEP = 1 << 16
+_CHUNK_BYTES = 1 << 20
+_COUNT_STEP = 1 << 22
+
+
+def text_suffix(path: Path) -> str:
+    """Return the suffix of a name in lower case, the one before ``.gz`` or ``.zst``."""
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
+    return suffixes[-1] if suffixes else ""
+
+
+def string_array(texts: Iterable[str]) -> pa.Array:
+    """Return texts as an Arrow array; the first call of `pyarrow.array` would import pandas."""
+    import pyarrow as pa
+
+    pieces = [text.encode() for text in texts]
+    bounds = np.zeros(len(pieces) + 1, np.int64)
+    np.cumsum([len(piece) for piece in pieces], out=bounds[1:])
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(b"".join(pieces))]
+    return pa.Array.from_buffers(pa.large_string(), len(pieces), buffers)
+
+
+class ByteStream:
+    """A file read from its beginning to its end; gzip (also bgzip) and zstd are decompressed."""
+
+    def __init__(self, path: str | Path) -> None:
+        import pyarrow as pa  # the first pass over a store needs none
+
+        self.path = Path(path)
+        try:
+            with self.path.open("rb") as file:
+                head = file.read(4)
+            stream = pa.OSFile(str(path), "rb")
+        except FileNotFoundError as error:
+            raise InputError("there is no such file", where=str(path), hint=CHECK_PATH) from error
+        except PermissionError as error:
+            raise InputError(
+                "no permission to read the file", where=str(path), hint=CHECK_PERMISSIONS
+            ) from error
+        except IsADirectoryError as error:
+            raise InputError(
+                "this is a folder, not a file", where=str(path), hint="give a file inside it"
+            ) from error
+        self.compression = next((c for magic, c in _MAGIC.items() if head.startswith(magic)), None)
+        self._stream = pa.CompressedInputStream(stream, c) if (c := self.compression) else stream
+
+    def read(self, size: int) -> bytes:
+        """Return the next ``size`` bytes, fewer only at the end, and none after it."""
+        import pyarrow as pa
+
+        try:
+            return self._stream.read(size)
+        except (OSError, pa.ArrowException) as error:
+            if not self.compression:
+                raise
+            raise InputError(
+                f"the {self.compression} data are cut off or damaged ({error})",
+                where=str(self.path),
+                hint=f"check the file with '{self.compression} -t' and copy or download it again",
+            ) from error
+
+    def close(self) -> None:
+        """Release the file."""
+        self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Chunk(NamedTuple):
+    """Some whole lines, each with its end, and the line number of the first (from 1)."""
+
+    text: bytes
+    first_line: int
+
+
+class LineStream:
+    """A text file read line by line, or in chunks of whole lines.
+
+    ``line`` is the number of the next line, from 1. A byte order mark and blank lines at the end
+    are skipped.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.line = 1
+        self._bytes = ByteStream(path)
+        self._rest = self._bytes.read(_LINE_STEP).removeprefix(BOM)
+        self._at_end = False
+
+    def peek_line(self) -> bytes | None:
+        """Return the next line without its end, and stay before it; None at the end."""
+        end = self._find_newline()
+        if end < 0 and not self._rest:
+            return None
+        return (self._rest if end < 0 else self._rest[:end]).removesuffix(b"\r")
+
+    def read_line(self) -> bytes | None:
+        """Return the next line without its end; None at the end."""
+        line = self.peek_line()
+        if line is not None:
+            end = self._find_newline()
+            self._rest = b"" if end < 0 else self._rest[end + 1 :]
+            self.line += 1
+        return line
+
+    def peek_chunk(self, size: int) -> Chunk | None:
+        """Return about ``size`` bytes of whole lines, at least one, and stay before them."""
+        return self._whole_lines(size)[0]
+
+    def read_chunk(self, size: int) -> Chunk | None:
+        """Return about ``size`` bytes of whole lines, at least one; None at the end.
+
+        A blank line before another row is an `InputError`.
+        """
+        chunk, used = self._whole_lines(size)
+        if chunk is not None:
+            self.line += self._rest.count(b"\n", 0, used)
+            self._rest = self._rest[used:]
+        return chunk
+
+    def close(self) -> None:
+        """Release the file."""
+        self._bytes.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _find_newline(self) -> int:
+        searched = 0
+        while (end := self._rest.find(b"\n", searched)) < 0 and not self._at_end:
+            searched = len(self._rest)
+            self._fill(max(_LINE_STEP, 2 * searched))
+        return end
+
+    def _fill(self, size: int) -> None:
+        while len(self._rest) < size and not self._at_end:
+            more = self._bytes.read(size - len(self._rest))
+            self._at_end = not more
+            self._rest = self._rest + more if self._rest else more
+
+    def _whole_lines(self, size: int) -> tuple[Chunk | None, int]:
+        self._fill(size)
+        while (used := self._rest.rfind(b"\n") + 1) == 0 and not self._at_end:
+            # twice as much each time, or a long line would be copied again and again
+            self._fill(2 * max(len(self._rest), _LINE_STEP))
+        if self._at_end:
+            used = len(self._rest)
+        text = self._rest[:used].rstrip(b"\r\n")
+        if self._rest.count(b"\n", len(text), used) > bool(text):
+            self._refuse_rows_after_blank(len(text), used)
+        return (Chunk(text + b"\n", self.line) if text else None), used
+
+    def _refuse_rows_after_blank(self, text_end: int, used: int) -> None:
+        blank = self.line + self._rest.count(b"\n", 0, text_end) + bool(text_end)
+        rest = self._rest[used:]
+        while not rest.strip(b"\r\n") and not self._at_end:
+            rest = self._bytes.read(_LINE_STEP)
+            self._at_end = not rest
+        if rest.strip(b"\r\n"):
+            raise InputError(
+                "there is a blank line between the rows",
+                where=f"{self.path}, line {blank}",
+                hint="remove the blank line, or what follows it",
+            )
+
+
+def decode(raw: bytes, path: Path, line: int) -> str:
+    """Return a line as text; a NUL byte, or text that is not UTF-8, is an `InputError`."""
+    if b"\0" in raw:
+        raise InputError(
+            "the line holds a NUL byte: this is binary data or UTF-16 text",
+            where=f"{path}, line {line}",
+            hint="save the table as UTF-8 text",
+        )
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        near = raw[max(error.start - 20, 0) : error.end + 20].decode("latin-1")
+        raise InputError(
+            f"the text is not UTF-8, near {near!r}",
+            where=f"{path}, line {line}",
+            hint="convert the file with 'iconv -f LATIN1 -t UTF-8'",
+        ) from error
+
+
+def text_chunks(path: Path, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
+    """Yield about ``size`` bytes of whole lines at a time, blank ones too."""
+    with ByteStream(path) as stream:
+        line, pieces = 1, []
+        data = stream.read(size).removeprefix(BOM) or stream.read(size)
+        while data:
+            end = data.rfind(b"\n") + 1
+            pieces.append(data[:end] if end else data)
+            if end:
+                text = b"".join(pieces)
+                yield Chunk(text, line)
+                line += text.count(b"\n")
+                pieces = [data[end:]]
+            data = stream.read(size)
+        if last := b"".join(pieces):
+            yield Chunk(last + b"\n", line)
+
+
+def chunk_lines(chunk: Chunk, path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines of a chunk that are not blank, without their ends."""
+    for number, text in enumerate(_decoded(chunk, path), chunk.first_line):
+        if text and not text.isspace():
+            yield number, text[:-1] if text[-1] == "\r" else text
+
+
+def _decoded(chunk: Chunk, path: Path) -> list[str]:
+    try:
+        if b"\0" not in chunk.text:
+            return chunk.text.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        pass
+    # line by line, to find the one that is wrong
+    return [decode(t, path, chunk.first_line + i) for i, t in enumerate(chunk.text.split(b"\n"))]
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line of a file that is not blank."""
+    for chunk in text_chunks(path):
+        yield from chunk_lines(chunk, path)
+
+
+def first_lines(path: Path, count: int) -> list[tuple[int, str]]:
+    """Return number and text of the first lines that are not blank."""
+    return list(islice(text_lines(path), count))
+
+
+def read_whole(path: Path) -> str:
+    """Return all of a text file."""
+    return "".join("\n".join(_decoded(chunk, path)) for chunk in text_chunks(path))
+
+
+def count_lines(path: Path) -> int:
+    """Return the number of lines of a text file, without parsing them."""
+    with ByteStream(path) as stream:
+        count, last = 0, b"\n"
+        while data := stream.read(_COUNT_STEP):
+            count += data.count(b"\n")
+            last = data[-1:]
+    return count + (last != b"\n")

@@ -1,0 +1,565 @@
+"""Interactions between genes from lists of edges: BioGRID, STRING, or any table of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.io.files.sniff import refuse_other_than_text
+from sfs_cli.io.files.table import (
+    NULL_TOKENS,
+    ONE_COLUMN,
+    is_id_name,
+    is_number,
+    name_words,
+    sniff_delimiter,
+    split_fields,
+)
+from sfs_cli.io.files.text import Chunk, chunk_lines, text_chunks, text_lines, text_suffix
+
+CHUNK_BYTES = 16 << 20
+_NO_SYMBOL = "-"
+_MISSING = (*NULL_TOKENS, "-")
+_NAME_HINT = "name the columns in the first line, as in gene_a, gene_b, score"
+_LINE_HINT = "each line needs two ids, and a score where the others have one"
+_SCORE_HINT = "scores are numbers, zero or more; remove the edge, or the column from all lines"
+_TWO_IDS = "write two ids in each line"
+
+
+@dataclass(frozen=True)
+class EdgeList:
+    """Undirected edges, each once, none from an id to itself.
+
+    Attributes
+    ----------
+    ids : list of str
+        Ids that have an edge, in the order of the file.
+    a, b : ndarray of int32, shape (edges,)
+        Positions in `ids` of the two ends, ``a < b``; sorted by ``(a, b)``.
+    score : ndarray of float64, shape (edges,), or None
+        Finite, zero or more; of repeated edges the highest. None where the file has none.
+    facts : dict
+        ``format``, ``score_column``, ``taxon`` (a prefix of all ids that was removed), and
+        counts of what was left out: ``self_loops``, ``repeated_edges``, ``below_min_score``,
+        ``without_score`` (BioGRID, where a score is asked for), ``without_symbol`` (BioGRID).
+    """
+
+    ids: list[str]
+    a: np.ndarray
+    b: np.ndarray
+    score: np.ndarray | None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def refuse_unlimited_score(min_score: float | None, path: Path) -> None:
+    """Raise a `UsageError` if a least score is not a finite number."""
+    if min_score is not None and not np.isfinite(min_score):
+        raise UsageError(
+            "min-score is not a finite number", where=str(path), hint="give one such as 0.5"
+        )
+
+
+def read_edges(
+    path: Path, min_score: float | None = None, chunk_bytes: int = CHUNK_BYTES
+) -> EdgeList:
+    """Read a list of edges.
+
+    Parameters
+    ----------
+    path : Path
+        Text; gzip and zstd are decompressed. What the columns hold is found from the first lines,
+        see `edge_layout`. Blank lines and those that begin with ``#`` are skipped. Where
+        all ids begin with the same number and a point, as those of STRING
+        (``9606.ENSP00000000233``), that is removed.
+    min_score : float, optional
+        Edges with a lower score are left out, in the units of the file (STRING: 0 to 1000).
+    chunk_bytes : int
+        Text that is parsed at a time.
+
+    Returns
+    -------
+    EdgeList
+        BioGRID's scores have the units of each experiment, so they are compared with `min_score`,
+        but not kept. Takes about 65 bytes of memory for each line with a score, and 100 MB.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a line has another number of fields or an empty id, a score is
+        missing, not a number, negative or infinite, there are no scores to compare, or no edge is
+        left.
+    UsageError
+        If `min_score` is not a finite number.
+    """
+    path = Path(path)
+    refuse_unlimited_score(min_score, path)
+    refuse_other_than_text(path, "a list of edges")
+    layout = edge_layout(path)
+    if min_score is not None and layout.score is None:
+        raise _without_scores(path)
+    if layout.format == "BioGRID" and min_score is None:
+        layout = replace(layout, score=None)
+    vocabulary = Vocabulary()
+    chunks = [
+        _parse_edges(chunk, layout, vocabulary)
+        for chunk in text_chunks(path, chunk_bytes)
+        if chunk.first_line + chunk.text.count(b"\n") > layout.first_line
+    ]
+    return _edges(chunks, vocabulary, layout, min_score)
+
+
+def _without_scores(path: Path) -> InputError:
+    return InputError(
+        "min-score is given, but the edges have no scores",
+        where=str(path),
+        hint="leave min-score out, or give a file with a column of scores",
+    )
+
+
+def _edges(
+    chunks: list[EdgeChunk], vocabulary: Vocabulary, layout: EdgeLayout, min_score: float | None
+) -> EdgeList:
+    a = np.concatenate([chunk.a for chunk in chunks])
+    b = np.concatenate([chunk.b for chunk in chunks])
+    score = None
+    if layout.score is not None:
+        score = np.concatenate([chunk.score for chunk in chunks if chunk.score is not None])
+    chunks.clear()
+    named = (a >= 0) & (b >= 0)
+    facts: dict[str, Any] = {"format": layout.format}
+    if layout.format == "BioGRID":
+        facts["without_symbol"] = int((~named).sum())
+    keep = named & (a != b)
+    facts["self_loops"] = int((named & (a == b)).sum())
+    if score is not None:
+        keep &= _high_enough(score, keep, layout, min_score, facts)
+        score = None if layout.format == "BioGRID" else score[keep]
+    low, high = np.minimum(a[keep], b[keep]), np.maximum(a[keep], b[keep])
+    if not len(low):
+        raise InputError(
+            "no edge joins two different ids",
+            where=str(layout.path),
+            hint=f"are columns {layout.names[layout.a]!r} and {layout.names[layout.b]!r} the ends?",
+        )
+    n_before = len(low)
+    low, high, score = _each_once(low, high, score, len(vocabulary.ids))
+    facts["repeated_edges"] = n_before - len(low)
+    used = np.zeros(len(vocabulary.ids), bool)
+    used[low] = used[high] = True
+    positions = np.cumsum(used, dtype=np.int32) - 1
+    ids = [vocabulary.ids[i] for i in np.flatnonzero(used)]
+    return EdgeList(_without_taxon(ids, facts), positions[low], positions[high], score, facts)
+
+
+def _high_enough(
+    score: np.ndarray,
+    among: np.ndarray,
+    layout: EdgeLayout,
+    min_score: float | None,
+    facts: dict[str, Any],
+) -> np.ndarray:
+    assert layout.score is not None
+    facts["score_column"] = layout.names[layout.score]
+    if min_score is None:
+        return np.ones(len(score), bool)
+    missing = np.isnan(score)  # in BioGRID alone; elsewhere it is refused
+    if missing.all():
+        raise _without_scores(layout.path)
+    enough = score >= min_score
+    if layout.format == "BioGRID":
+        facts["without_score"] = int((among & missing).sum())
+    facts["below_min_score"] = int((among & ~enough & ~missing).sum())
+    if among.any() and not (among & enough).any():
+        known = score[~missing]
+        raise InputError(
+            f"none of {counted(int(among.sum()), 'edge')} has a score of {min_score:g} or more",
+            where=str(layout.path),
+            hint=f"lower min-score: the scores lie between {known.min():g} and {known.max():g}",
+        )
+    return enough
+
+
+def _each_once(
+    low: np.ndarray, high: np.ndarray, score: np.ndarray | None, n: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return each pair once, sorted, with the highest of its scores."""
+    key = low.astype(np.int64) * n + high
+    if score is None:
+        key = np.unique(key)
+    else:
+        order = np.argsort(key)  # among equal keys any order gives the same maximum
+        key, score = key[order], score[order]
+        starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        key, score = key[starts], np.maximum.reduceat(score, starts)
+    low, high = np.divmod(key, n)
+    return low.astype(np.int32), high.astype(np.int32), score
+
+
+def _without_taxon(ids: list[str], facts: dict[str, Any]) -> list[str]:
+    taxon, point, _ = ids[0].partition(".")
+    prefix = taxon + point
+    rests = [i[len(prefix) :] for i in ids]
+    shared = bool(point) and taxon.isdecimal() and all(i.startswith(prefix) for i in ids)
+    if not shared or any(not rest or rest.isdecimal() for rest in rests):
+        return ids
+    facts["taxon"] = taxon
+    return rests
+
+
+# The layout of a file, found from its first lines.
+
+_SCORES = ("combined score", "score", "weight", "similarity", "confidence")
+_PAIRS = (("source", "target"), ("from", "to"), ("mirna", "target"), ("tf", "target"))
+_ENDS = (("a", "b"), ("1", "2"))
+_END_WORDS = (
+    *("interactor", "node", "item", "entity", "vertex", "partner", "biogrid", "systematic"),
+    *("official", "string", "stringid", "preferredname"),
+)
+_BIOGRID = "#biogrid interaction id"
+_BIOGRID_NAMES = ("official symbol interactor a", "official symbol interactor b")
+_STRING_NAMES = ("preferredname a", "preferredname b")
+
+
+@dataclass(frozen=True)
+class EdgeLayout:
+    """How the lines of a file hold edges.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    format : {"BioGRID", "STRING", "table"}
+        Whose layout it is.
+    delimiter : str
+        One character; for a space any run of blanks divides fields.
+    names : list of str
+        Of the columns; numbers from 1 where the file has none.
+    a, b : int
+        Columns of the two ends.
+    score : int or None
+        Column of the score.
+    first_line : int
+        The line of the first edge, from 1.
+    quoting : bool
+        Whether fields may stand in double quotes.
+    """
+
+    path: Path
+    format: str
+    delimiter: str
+    names: list[str]
+    a: int
+    b: int
+    score: int | None
+    first_line: int
+    quoting: bool = True
+
+
+def edge_layout(path: Path) -> EdgeLayout:
+    """Find out how the edges of a file are laid out.
+
+    Known are BioGRID (TAB 2 or 3), STRING, and tables of two or three columns, or of more whose
+    names say what they hold; divided by tabs, commas, semicolons or blanks. A first line is one of
+    names when it names ends or a score as files usually do, or when it has text where the next
+    line has a score.
+    """
+    comment, lines = _first_lines(path)
+    if not lines:
+        raise InputError("the file has no edges", where=str(path), hint=_TWO_IDS)
+    delimiter = sniff_delimiter(lines[0][1], lines[-1][1], text_suffix(path))
+    if delimiter is None:
+        raise InputError(
+            ONE_COLUMN,
+            where=f"{path}, line {lines[0][0]}",
+            hint="an edge has two ids, and perhaps a score",
+        )
+    is_biogrid = comment is not None and comment.lower().startswith(_BIOGRID)
+    rows = [_split_line(text, delimiter, not is_biogrid) for _, text in lines]
+    if comment is not None and _is_header(named := _split_line(comment, delimiter), rows[0]):
+        return _named_layout(named, rows[0], path, delimiter, lines[0][0])
+    if _is_header(rows[0], rows[-1]):
+        if len(rows) == 1:
+            raise InputError(
+                "the file has a line of column names, but no edges", where=str(path), hint=_TWO_IDS
+            )
+        return _named_layout(rows[0], rows[1], path, delimiter, lines[1][0])
+    return _unnamed_layout(rows[0], path, delimiter, lines[0][0])
+
+
+def _first_lines(path: Path) -> tuple[str | None, list[tuple[int, str]]]:
+    """Return the last comment at the beginning, and the first two lines after it."""
+    comment: str | None = None
+    lines: list[tuple[int, str]] = []
+    for number, text in text_lines(path):
+        if text.startswith("#"):
+            comment = text if not lines else comment
+        else:
+            lines.append((number, text))
+        if len(lines) == 2:
+            break
+    return comment, lines
+
+
+def _split_line(text: str, delimiter: str, quoting: bool = True) -> list[str]:
+    """Split a line into fields; several blanks divide as one does."""
+    if not quoting:
+        return [field.strip() for field in text.split(delimiter)]
+    if delimiter == " " and '"' not in text:
+        return text.split()
+    return split_fields(text.strip(" ") if delimiter == " " else text, delimiter)
+
+
+def _is_header(names: list[str], row: list[str]) -> bool:
+    if not 0 <= len(row) - len(names) <= 1:
+        return False
+    if names_an_edge(names) or any(map(is_id_name, names)):
+        return True
+    has_word = len(names) >= 3 and names[2] not in _MISSING and not is_number(names[2])
+    return has_word and is_number(row[2])
+
+
+def names_an_edge(names: list[str]) -> bool:
+    """Say whether the names of columns include those of two ends, or of a score."""
+    plain = [" ".join(name_words(name)) for name in names]
+    return _ends_of(plain) is not None or any(score in plain for score in _SCORES)
+
+
+def _named_layout(
+    names: list[str], row: list[str], path: Path, delimiter: str, first_line: int
+) -> EdgeLayout:
+    is_biogrid = names[0].lower() == _BIOGRID
+    names = [names[0].lstrip("#").strip(), *names[1:]]
+    if len(row) == len(names) + 1:  # R's write.table leaves the row ids without a name
+        names = ["", *names]
+    plain = [" ".join(name_words(name)) for name in names]
+    score = next((plain.index(s) for s in _SCORES if s in plain), None)
+    ends = _BIOGRID_NAMES if is_biogrid else _STRING_NAMES
+    found = _ends_of(plain)
+    if all(end in plain for end in ends):
+        a, b = plain.index(ends[0]), plain.index(ends[1])
+    elif found is not None:
+        a, b = found
+    else:
+        first = [i for i, name in enumerate(names) if i != score and name][:2]
+        if len(first) < 2:
+            raise InputError(
+                f"it is not clear which of the columns {listed(names, 8)} hold the two ends",
+                where=f"{path}, line {first_line - 1}",
+                hint=_NAME_HINT,
+            )
+        a, b = first
+    others = [i for i, name in enumerate(names) if name and i not in (a, b)]
+    if score is None and len(others) == 1 and is_number(row[others[0]]):
+        score = others[0]
+    is_string = "combined score" in plain or _STRING_NAMES[0] in plain
+    format = "BioGRID" if is_biogrid else "STRING" if is_string else "table"
+    return EdgeLayout(path, format, delimiter, names, a, b, score, first_line, not is_biogrid)
+
+
+def _ends_of(plain: list[str]) -> tuple[int, int] | None:
+    """Return the columns of two names that differ in being the first and the second of a pair."""
+    for a, name in enumerate(plain):
+        pairs = (pair for pair in _PAIRS if pair[0] == name)
+        ends = ((name, name[: -len(a)] + b) for a, b in _ENDS if _ends_with(name, a))
+        for _, second in chain(pairs, ends) if name else ():
+            if second in plain:
+                return a, plain.index(second)
+    return None
+
+
+def _ends_with(name: str, end: str) -> bool:
+    # "gene a", "genea" and "gene1", but not a symbol such as "HLA-A", which HLA-B may follow
+    words = name.removesuffix(end).split()
+    usual = [word in _END_WORDS or is_id_name(word) for word in words]
+    return name.endswith(end) and bool(usual) and all(usual)
+
+
+def _unnamed_layout(row: list[str], path: Path, delimiter: str, line: int) -> EdgeLayout:
+    where = f"{path}, line {line}"
+    if len(row) not in (2, 3):
+        raise InputError(
+            f"the line has {counted(len(row), 'field')}, and no line before it names them",
+            where=where,
+            hint=f"give two ids and perhaps a score, or {_NAME_HINT}",
+        )
+    if len(row) == 3 and not is_number(row[2]):
+        raise InputError(
+            f"{row[2]!r} in the third column is not a number",
+            where=where,
+            hint=f"give two ids and a score, or {_NAME_HINT}",
+        )
+    names = [f"column {i}" for i in range(1, len(row) + 1)]
+    return EdgeLayout(path, "table", delimiter, names, 0, 1, 2 if len(row) == 3 else None, line)
+
+
+# Many lines parsed at a time: Arrow codes the ids of a chunk, and a vocabulary joins the chunks.
+
+Coded = tuple[np.ndarray, np.ndarray]
+"""Codes, and the words that they stand for."""
+_NONE: Coded = (np.empty(0, np.int32), np.empty(0, object))
+_ODD_BLANKS = (b"  ", b"\t", b" \n", b" \r", b"\n ")
+
+
+class EdgeChunk(NamedTuple):
+    """Some edges: codes of the ids at both ends (-1 where BioGRID has no symbol), and scores."""
+
+    a: np.ndarray
+    b: np.ndarray
+    score: np.ndarray | None
+
+
+class Vocabulary:
+    """The ids met so far, coded in the order in which they were met."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self._codes: dict[str, int] = {}
+
+    def codes(self, ids: Sequence[str]) -> np.ndarray:
+        """Return the codes of ids, int32; ids not met before get new ones."""
+        codes = self._codes
+        for name in ids:
+            if name not in codes:
+                codes[name] = len(self.ids)
+                self.ids.append(name)
+        return np.fromiter((codes[name] for name in ids), np.int32, len(ids))
+
+
+def _parse_edges(chunk: Chunk, layout: EdgeLayout, vocabulary: Vocabulary) -> EdgeChunk:
+    text = _edge_lines(chunk, layout)
+    found = _columns(text, layout)
+    if found is None:
+        # lines of blanks are only looked for when something is wrong
+        rows = [line for line in text.splitlines(keepends=True) if line.strip()]
+        found = _columns(b"".join(rows), layout)
+    if found is None:
+        raise _first_wrong(chunk, layout)
+    (a, words_a), (b, words_b), score = found
+    # ids get their codes in the order of lines, whatever the size of a chunk
+    first = np.concatenate([words_a, words_b])[_order_met(a, b, len(words_a), len(words_b))]
+    vocabulary.codes([name for name in first if _is_id(name, layout)])
+
+    def coded(codes: np.ndarray, words: np.ndarray) -> np.ndarray:
+        new = np.full(len(words), -1, np.int32)
+        ids = np.array([_is_id(name, layout) for name in words], bool)
+        new[ids] = vocabulary.codes(words[ids].tolist())
+        return new[codes]
+
+    return EdgeChunk(coded(a, words_a), coded(b, words_b), score)
+
+
+def _is_id(name: str, layout: EdgeLayout) -> bool:
+    return layout.format != "BioGRID" or name != _NO_SYMBOL
+
+
+def _order_met(a: np.ndarray, b: np.ndarray, n_a: int, n_b: int) -> np.ndarray:
+    """Return the words of both columns, by the line in which each is met first."""
+    met = np.empty(n_a + n_b, np.int64)
+    met[a[::-1]] = 2 * np.arange(len(a))[::-1]
+    met[n_a + b[::-1]] = 2 * np.arange(len(b))[::-1] + 1
+    return np.argsort(met, kind="stable")
+
+
+def _edge_lines(chunk: Chunk, layout: EdgeLayout) -> bytes:
+    """Return the lines that hold edges, their fields divided by single delimiters."""
+    text = chunk.text
+    for _ in range(layout.first_line - chunk.first_line):
+        text = text[text.find(b"\n") + 1 :]
+    if layout.delimiter == " " and any(odd in text for odd in _ODD_BLANKS):
+        text = b"\n".join([b" ".join(line.split()) for line in text.split(b"\n")])
+    if text.startswith(b"#") or b"\n#" in text:
+        text = b"".join([t for t in text.splitlines(keepends=True) if not t.startswith(b"#")])
+    return text
+
+
+def _columns(text: bytes, layout: EdgeLayout) -> tuple[Coded, Coded, np.ndarray | None] | None:
+    """Return both ends and the scores; None if a line is not as the layout says."""
+    if not text.strip():
+        return _NONE, _NONE, None if layout.score is None else np.empty(0)
+    names = [f"unused {i}" for i in range(len(layout.names))]
+    names[layout.a], names[layout.b] = "a", "b"
+    words = pa.dictionary(pa.int32(), pa.string())
+    types = {"a": words, "b": words}
+    if layout.score is not None:
+        names[layout.score] = "score"
+        types["score"] = pa.float64()
+    try:
+        table = pacsv.read_csv(
+            pa.BufferReader(text),
+            pacsv.ReadOptions(column_names=names, block_size=len(text), use_threads=True),
+            pacsv.ParseOptions(
+                delimiter=layout.delimiter,
+                quote_char='"' if layout.quoting and b'"' in text else False,
+            ),
+            pacsv.ConvertOptions(
+                column_types=types, include_columns=list(types), null_values=list(_MISSING)
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    a, b = _coded(table, "a"), _coded(table, "b")
+    if b"\0" in text or "" in a[1] or "" in b[1]:
+        return None
+    if layout.score is None:
+        return a, b, None
+    score = table.column("score").to_numpy().astype(np.float64, copy=False)
+    if layout.format == "BioGRID":  # where scores may be missing or negative
+        return None if np.isinf(score).any() else (a, b, score)
+    return (a, b, score) if np.all((score >= 0) & np.isfinite(score)) else None
+
+
+def _coded(table: pa.Table, name: str) -> Coded:
+    column = pa.concat_arrays(table.column(name).unify_dictionaries().chunks)
+    words = [word.strip() for word in column.dictionary.to_pylist()]
+    return column.indices.to_numpy(), np.array(words, dtype=object)
+
+
+def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
+    """Describe the first line that is wrong; only called when one is."""
+    for line, text in chunk_lines(chunk, layout.path):
+        if line < layout.first_line or text.startswith("#"):
+            continue
+        fields = _split_line(text, layout.delimiter, layout.quoting)
+        where = f"{layout.path}, line {line}"
+        if len(fields) != len(layout.names):
+            return InputError(
+                f"the line has {counted(len(fields), 'field')}, but {len(layout.names)} are "
+                "expected",
+                where=where,
+                hint=_LINE_HINT,
+            )
+        for column in (layout.a, layout.b):
+            if not fields[column]:
+                return InputError(
+                    f"an id is missing in column {column + 1}", where=where, hint=_LINE_HINT
+                )
+        if layout.score is not None and (what := _wrong_score(fields[layout.score], layout)):
+            where = f"{where}, column {layout.score + 1}"
+            return InputError(what, where=where, hint=_SCORE_HINT)
+    last = chunk.first_line + chunk.text.count(b"\n") - 1
+    return InputError(
+        "the lines cannot be read as edges because of quotes or line ends within them",
+        where=f"{layout.path}, lines {chunk.first_line} to {last}",
+        hint="write the edges without quotes, with one edge in each line",
+    )
+
+
+def _wrong_score(text: str, layout: EdgeLayout) -> str | None:
+    is_biogrid = layout.format == "BioGRID"
+    if text in _MISSING:
+        missing = f"the edge has no score ({text!r})" if text else "the edge has no score"
+        return None if is_biogrid else missing
+    if not is_number(text):
+        return f"the score {text!r} is not a number"
+    value = float(text)
+    if not np.isfinite(value):
+        return f"the score {text} is not a finite number"
+    return f"the score {text} is negative" if value < 0 and not is_biogrid else None

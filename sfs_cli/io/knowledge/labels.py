@@ -1,0 +1,130 @@
+"""Labels of samples: a column of a table, or an annotation that comes with the matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfs_cli.errors import InputError, listed
+from sfs_cli.io.files.table import NULL_TOKENS, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_USUAL_NAMES = ("label", "class", "group", "condition", "cell_type")
+
+
+def split_label_spec(spec: str) -> tuple[Path, str | None]:
+    """Split ``FILE[:COLUMN]``; a path that exists, and a Windows drive, are a file alone."""
+    if ":" not in spec or Path(spec).exists():
+        return Path(spec), None
+    file, column = spec.rsplit(":", 1)
+    is_drive = len(file) == 1 and column.startswith(("\\", "/"))
+    return (Path(spec), None) if is_drive else (Path(file), column)
+
+
+def read_labels(spec: str) -> dict[str, str]:
+    """Read the class of each sample.
+
+    Parameters
+    ----------
+    spec : str
+        ``FILE`` or ``FILE:COLUMN``. The first column holds the sample ids. Without COLUMN the
+        labels are the only other column, or the one named label, class, group, condition or
+        cell_type (in this order, in upper or lower case).
+
+    Returns
+    -------
+    dict of str to str
+        Sample id to label, in the order of the file; samples whose label is missing are left out.
+
+    Raises
+    ------
+    InputError
+        If there is no such file or column, several columns could be meant, or a sample has two
+        labels.
+    """
+    path, column = split_label_spec(spec)
+    table = read_table(path)
+    ids_name, *others = table.columns
+    name = choose_column(others, column, _USUAL_NAMES, path, "labels")
+    labels: dict[str, str] = {}
+    for row, sample in enumerate(table.columns[ids_name]):
+        label = table.columns[name][row]
+        if label in NULL_TOKENS:
+            continue
+        if labels.setdefault(sample, label) != label:
+            raise InputError(
+                f"sample {sample!r} has two labels, {labels[sample]!r} and {label!r}",
+                where=table.where(row, name),
+                hint="leave one row for each sample",
+            )
+    if not labels:
+        raise InputError(
+            "no sample has a label",
+            where=f"{path}, column {name!r}",
+            hint=f"name another column, as {path.name}:COLUMN",
+        )
+    return labels
+
+
+def choose_column(
+    others: list[str], asked: str | None, usual: Sequence[str], path: Path, what: str
+) -> str:
+    """Return the column asked for, else the only one, else the first of the usual names.
+
+    `others` are the columns besides the sample ids, and `what` is what the column holds, for
+    messages.
+    """
+    if asked is not None:
+        if asked in others:
+            return asked
+        raise InputError(
+            f"there is no column {asked!r}",
+            where=str(path),
+            hint=f"columns that can hold {what}: {listed(others, 20)}",
+        )
+    if len(others) == 1:
+        return others[0]
+    by_lower = {name.lower(): name for name in reversed(others)}
+    named = [by_lower[name] for name in usual if name in by_lower]
+    if named:
+        return named[0]
+    raise InputError(
+        f"it is not clear which column holds the {what}",
+        where=str(path),
+        hint=f"add it to the option as {path.name}:COLUMN, one of {listed(others, 20)}",
+    )
+
+
+def read_annotation(
+    key: str, samples: list[str], obs: pa.Table | None, matrix: str, option: str = "--labels "
+) -> dict[str, str]:
+    """Return one annotation of the samples (`obs` of AnnData or GCT), those without it left out.
+
+    Parameters
+    ----------
+    key : str
+        Name of the annotation.
+    samples : list of str
+        Ids of the samples, in the order of `obs`.
+    obs : pyarrow.Table, optional
+        The annotations.
+    matrix, option : str
+        The path of the matrix, and the option that asks for it, for messages.
+    """
+    if obs is None:
+        raise InputError(
+            f"{option}obs:{key} needs annotations of the samples, and the matrix has none",
+            where=matrix,
+            hint=f"give {option}FILE[:COLUMN]; h5ad, zarr and GCT can hold annotations",
+        )
+    names = obs.column_names
+    if key not in names:
+        raise InputError(
+            f"the samples have no annotation {key!r}",
+            where=f"{matrix}: obs has {listed(names, 20)}",
+            hint=f"choose one of those, or give {option}FILE[:COLUMN]",
+        )
+    return {s: str(v) for s, v in zip(samples, obs[key].to_pylist()) if v is not None}

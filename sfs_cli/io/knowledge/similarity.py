@@ -1,0 +1,433 @@
+"""Similarities from files: between features (edges or a matrix) and between samples.
+
+Those between samples can also be written, so that reading them gives the same bits.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfs_cli.errors import CHECK_PATH, InputError, counted, listed
+from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
+from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
+from sfs_cli.io.files.text import first_lines, text_suffix
+from sfs_cli.io.knowledge.edges import names_an_edge, read_edges, refuse_unlimited_score
+from sfs_cli.io.matrix.base import (
+    ReadOptions,
+    cast_values,
+    open_matrix,
+    read_sparse_table,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    Similarity = np.ndarray | csr_array
+
+ASYMMETRY_LIMIT = 1e-8
+"""Opposite entries may differ by this share of the largest: rounding of other programs."""
+_EDGE_COLUMNS = 3
+
+
+def read_feature_similarity(
+    path: Path, min_score: float | None = None
+) -> tuple[list[str], csr_array, dict[str, Any]]:
+    """Read a similarity between features.
+
+    Parameters
+    ----------
+    path : Path
+        A list of edges (see `read_edges`; without scores all edges count 1), or a matrix in any
+        matrix format, with the same ids in rows and columns, in any order. Text is taken for a
+        matrix when its row ids also stand in its first line.
+    min_score : float, optional
+        Lower similarities are left out.
+
+    Returns
+    -------
+    ids : list of str, length l
+        Features, in the order of the file (of the rows of a matrix).
+    similarity : csr_array of float64, shape (l, l)
+        Symmetric, zero or more, with an empty diagonal, which has no effect.
+    facts : dict
+        What was read and left out.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, rows and columns have other ids, opposite entries differ, an
+        entry is missing, negative or infinite, or nothing is left.
+    """
+    path = Path(path)
+    content = recognize(path)
+    refuse_absent(path, content)
+    if content.kind is Kind.TEXT and not _is_matrix(path):
+        ids, similarity, facts = _from_edges(path, min_score)
+    else:
+        ids, similarity, facts = _from_matrix(path, min_score)
+    if not similarity.nnz:
+        raise InputError(
+            "no two features are similar",
+            where=str(path),
+            hint="lower min-score" if min_score is not None else "give similarities above zero",
+        )
+    return ids, similarity, facts
+
+
+def _is_matrix(path: Path) -> bool:
+    """Tell a square matrix from a list of edges, by the first lines."""
+    lines = [text for _, text in first_lines(path, 50) if not text.startswith("#")]
+    if len(lines) < 2:
+        return False
+    delimiter = sniff_delimiter(lines[0], lines[1], text_suffix(path))
+    if delimiter is None:
+        return False
+    names, *rows = (split_fields(line, delimiter) for line in lines)
+    width = len(rows[0])
+    columns = names if len(names) == width - 1 else names[1:]
+    if not 0 <= width - len(names) <= 1:
+        return False
+    numbers = all(is_number(v) or v in NULL_TOKENS for row in rows for v in row[1:])
+    if width > _EDGE_COLUMNS:
+        known = sum(row[0] in columns for row in rows)
+        is_square = 2 * known >= min(len(rows), len(columns))
+        return is_square or (numbers and not names_an_edge(names))
+    # a matrix of one or two features looks as an edge does, until all its ids are compared
+    return numbers and sorted(row[0] for row in rows) == sorted(columns)
+
+
+def _from_edges(path: Path, min_score: float | None) -> tuple[list[str], csr_array, dict[str, Any]]:
+    from scipy.sparse import csr_array
+
+    edges = read_edges(path, min_score)
+    score = np.ones(len(edges.a)) if edges.score is None else edges.score
+    ends = np.concatenate([edges.a, edges.b]), np.concatenate([edges.b, edges.a])
+    similarity = csr_array((np.concatenate([score, score]), ends), shape=(len(edges.ids),) * 2)
+    similarity.eliminate_zeros()
+    return edges.ids, similarity, edges.facts
+
+
+def _from_matrix(
+    path: Path, min_score: float | None
+) -> tuple[list[str], csr_array, dict[str, Any]]:
+    from scipy.sparse import csr_array
+
+    refuse_unlimited_score(min_score, path)
+    rows, columns, matrix = read_sparse_table(
+        path,
+        lambda values: (values >= 0) & np.isfinite(values),
+        lambda value: (
+            f"the similarity {value:g} is {'negative' if value < 0 else 'not a finite number'}"
+        ),
+        "similarities are numbers, zero or more",
+    )
+    _refuse_other_ids(rows, columns, path)
+    order = _positions(columns, rows)
+    similarity = csr_array(matrix[:, order])
+    del matrix
+    similarity = _without_diagonal(_symmetric(similarity, rows, path))
+    facts: dict[str, Any] = {"format": "matrix"}
+    if min_score is not None:
+        low = similarity.data < min_score
+        facts["below_min_score"] = int(low.sum()) // 2
+        similarity.data[low] = 0.0
+        similarity.eliminate_zeros()
+    return rows, similarity, facts
+
+
+def _refuse_other_ids(rows: Sequence[str], columns: Sequence[str], path: Path) -> None:
+    only_rows = sorted(set(rows).difference(columns))
+    only_columns = sorted(set(columns).difference(rows))
+    if only_rows or only_columns:
+        of_rows = f"{counted(len(only_rows), 'row')} alone ({listed(only_rows, 3)})"
+        of_columns = f"{counted(len(only_columns), 'column')} alone ({listed(only_columns, 3)})"
+        found = [text for text, ids in ((of_rows, only_rows), (of_columns, only_columns)) if ids]
+        raise InputError(
+            f"rows and columns have other ids: {' and '.join(found)}",
+            where=str(path),
+            hint="give a square matrix with one row and one column for each feature",
+        )
+
+
+def _symmetric(matrix: csr_array, ids: Sequence[str], path: Path) -> csr_array:
+    """Return the mean of a matrix and its transpose, if they differ by rounding alone."""
+    from scipy.sparse import coo_array, csr_array
+
+    other = csr_array(matrix.T)
+    apart = coo_array(abs(matrix - other))
+    if apart.nnz and apart.data.max() > ASYMMETRY_LIMIT * matrix.data.max():
+        worst = int(apart.data.argmax())
+        i, j = sorted(int(index[worst]) for index in apart.coords)
+        raise InputError(
+            f"the matrix is not symmetric: row {ids[i]!r} has {matrix[i, j]:g} in column "
+            f"{ids[j]!r}, and row {ids[j]!r} has {matrix[j, i]:g} in column {ids[i]!r}",
+            where=str(path),
+            hint="give a symmetric matrix, for example the mean of it and its transpose",
+        )
+    return csr_array((matrix + other) / 2)
+
+
+def _without_diagonal(matrix: csr_array) -> csr_array:
+    from scipy.sparse import coo_array, csr_array
+
+    entries = coo_array(matrix)
+    rows, columns = entries.coords
+    off = rows != columns
+    return csr_array((entries.data[off], (rows[off], columns[off])), shape=matrix.shape)
+
+
+def _positions(ids: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
+    position = {name: i for i, name in enumerate(ids)}
+    return np.fromiter((position[name] for name in wanted), np.intp, len(wanted))
+
+
+@dataclass(frozen=True)
+class SimilarityFile:
+    """A similarity between samples as a file has it.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    matrix : ndarray or csr_array of float64
+        Its values; symmetry, NaN and degrees are not checked.
+    rows, columns : sequence of str, optional
+        Sample ids; None where the file has none.
+    """
+
+    path: Path
+    matrix: Similarity
+    rows: Sequence[str] | None = None
+    columns: Sequence[str] | None = None
+
+    @property
+    def samples(self) -> list[str] | None:
+        """The samples that have a row and a column; None where the file has no ids."""
+        if self.rows is None or self.columns is None:
+            return None
+        both = set(self.columns)
+        return [sample for sample in self.rows if sample in both]
+
+    def aligned(self, sample_ids: Sequence[str]) -> Similarity:
+        """Return the similarity of some samples in their order, shape (n, n) and float64.
+
+        Other samples of the file are left out. An `InputError` says that the matrix is not square,
+        that samples are missing from it or repeated, or, where it has no ids, that its size is
+        another.
+        """
+        if self.rows is None or self.columns is None:
+            n = len(sample_ids)
+            if self.matrix.shape != (n, n):
+                raise InputError(
+                    f"the similarity has shape {self.matrix.shape}, but there are {n:,} samples",
+                    where=str(self.path),
+                    hint="give a table with ids, of which those needed are taken",
+                )
+            return self.matrix
+        if self.matrix.shape != (len(self.rows), len(self.columns)):
+            raise InputError(
+                f"the similarity has shape {self.matrix.shape}, but {len(self.rows):,} ids",
+                where=str(self.path),
+                hint="give one row and one column for each sample",
+            )
+        _check_samples(self.rows, sample_ids, f"{self.path}, rows")
+        _check_samples(self.columns, sample_ids, f"{self.path}, columns")
+        rows, columns = _positions(self.rows, sample_ids), _positions(self.columns, sample_ids)
+        return self.matrix[rows][:, columns]
+
+
+def _check_samples(ids: Sequence[str], wanted: Sequence[str], where: str) -> None:
+    known = set(ids)
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        raise InputError(
+            f"{len(missing):,} of {len(wanted):,} samples are not in the similarity: "
+            f"{listed(missing)}",
+            where=f"{where}, such as {listed(list(ids), 3)}",
+            hint="ids must be spelled as in the expression matrix",
+        )
+    if len(known) < len(ids):
+        last = {name: i for i, name in enumerate(ids)}
+        repeated = sorted({name for i, name in enumerate(ids) if last[name] != i})
+        raise InputError(
+            f"samples are repeated: {listed(repeated)}",
+            where=where,
+            hint="give one row and one column for each sample",
+        )
+
+
+def open_similarity(spec: str) -> SimilarityFile:
+    """Read an n x n similarity between samples.
+
+    Parameters
+    ----------
+    spec : str
+        A table with the ids in its first column and its header (any matrix format),
+        ``.npy`` (no ids), or ``.npz`` as `scipy.sparse.save_npz` writes it, to which an array
+        ``samples`` of ids may have been added; an array ``dense`` in place of the sparse ones is
+        a full matrix.
+    """
+    path = Path(spec)
+    if path.suffix.lower() == ".npy":
+        with _numpy_errors(path):
+            stored = np.load(path, allow_pickle=False)
+        return SimilarityFile(path, cast_values(stored, "float64", str(path)))
+    if path.suffix.lower() == ".npz":
+        matrix, ids = _read_npz(path)
+        return SimilarityFile(path, matrix, ids, ids)
+    reader = open_matrix(path, ReadOptions(dtype="float64"))
+    try:
+        blocks = list(reader.blocks())
+    finally:
+        reader.close()
+    if not blocks or reader.sparse:
+        raise InputError(
+            "this is not a table of similarities",
+            where=str(path),
+            hint="give a table with the sample ids in its first line and column, .npy or .npz",
+        )
+    values = np.concatenate([block.values for block in blocks])
+    row_ids = [name for block in blocks for name in block.ids]
+    return SimilarityFile(path, values, row_ids, list(reader.column_ids))
+
+
+def read_similarity(spec: str, sample_ids: Sequence[str]) -> Similarity:
+    """Read the similarity of some samples; see `open_similarity` and `SimilarityFile.aligned`."""
+    return open_similarity(spec).aligned(sample_ids)
+
+
+def _read_npz(path: Path) -> tuple[Similarity, list[str] | None]:
+    from scipy.sparse import csr_array, load_npz
+
+    with _numpy_errors(path):
+        with np.load(path, allow_pickle=False) as arrays:
+            ids, dense = arrays.get("samples"), arrays.get("dense")
+        if dense is not None:
+            matrix: Similarity = cast_values(dense, "float64", str(path))
+        else:
+            stored: Any = load_npz(path)
+            matrix = csr_array(stored.tocsr())
+            matrix.data = cast_values(matrix.data, "float64", str(path))
+    if ids is None:
+        return matrix, None
+    return matrix, [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()]
+
+
+@contextmanager
+def _numpy_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError("there is no such file", where=str(path), hint=CHECK_PATH) from error
+    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"cannot be read as an array of numbers: {error}",
+            where=str(path),
+            hint="write it with numpy.save or scipy.sparse.save_npz; ids as text, not objects",
+        ) from error
+
+
+FORMATS = (".npz", ".parquet", ".tsv", ".csv", ".h5ad")
+"""Suffixes that a similarity between samples can be written with."""
+
+
+def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str]) -> None:
+    """Write a similarity; the suffix of the path tells the format.
+
+    Parameters
+    ----------
+    path : Path
+        ``.npz`` (dense as ``dense``, sparse as `scipy.sparse.save_npz` writes it, with
+        ``samples``), ``.parquet``, ``.tsv`` or ``.csv`` (a table with ids in the first column and
+        the header).
+    similarity : ndarray or csr_array, shape (n, n)
+        The similarity; a sparse one can only be written as ``.npz``.
+    samples : sequence of str, length n
+        Ids of its rows and columns.
+
+    Raises
+    ------
+    InputError
+        When it cannot be written, or would be a table of mostly zeros.
+    """
+    if path.suffix == ".npz":
+        with replacing(path) as partial:
+            _write_npz(partial, similarity, samples)
+        return
+    if not isinstance(similarity, np.ndarray):
+        raise InputError(
+            f"a sparse similarity of {len(samples):,} samples cannot be written as a table",
+            where=str(path),
+            hint="give the output the suffix .npz",
+        )
+    with replacing(path) as partial:
+        if path.suffix == ".parquet":
+            _write_parquet(partial, similarity, samples)
+        else:
+            _write_text(partial, similarity, samples, "," if path.suffix == ".csv" else "\t")
+
+
+def write_obsp(source: Path, target: Path, key: str, similarity: Similarity) -> None:
+    """Copy an h5ad with a similarity of all its samples, in their order, as ``obsp[key]``."""
+    import shutil
+
+    import h5py
+    from anndata.io import write_elem
+
+    with replacing(target) as partial:
+        shutil.copyfile(source, partial)
+        with h5py.File(partial, "r+") as file:
+            if "obsp" not in file:
+                write_elem(file, "obsp", {})
+            write_elem(file["obsp"], key, similarity)
+
+
+def _write_npz(path: Path, similarity: Any, samples: Sequence[str]) -> None:
+    ids = np.array(list(samples))
+    if isinstance(similarity, np.ndarray):
+        arrays: dict[str, Any] = {"dense": similarity}
+    else:
+        arrays = {
+            "format": np.array(b"csr"),
+            "shape": np.array(similarity.shape),
+            "indptr": similarity.indptr,
+            "indices": similarity.indices,
+            "data": similarity.data,
+        }
+    with path.open("wb") as file:
+        np.savez(file, samples=ids, **arrays)
+
+
+def _write_parquet(path: Path, similarity: np.ndarray, samples: Sequence[str]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = list(samples)
+    columns = [pa.array(names), *(pa.array(column) for column in similarity.T)]
+    pq.write_table(pa.Table.from_arrays(columns, names=[_ids_name(names), *names]), path)
+
+
+def _write_text(path: Path, similarity: np.ndarray, samples: Sequence[str], delimiter: str) -> None:
+    import csv
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow([_ids_name(samples), *samples])
+        for sample, row in zip(samples, similarity.tolist()):
+            writer.writerow([sample, *row])  # as the shortest text that reads back as the number
+
+
+def _ids_name(samples: Sequence[str]) -> str:
+    """Return a name for the column of ids that no sample has."""
+    name = "sample"
+    while name in samples:
+        name += "_id"
+    return name

@@ -1,0 +1,1 @@
+"""Readers of matrices, one module for each format."""

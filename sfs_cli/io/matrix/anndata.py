@@ -1,0 +1,326 @@
+"""AnnData in HDF5 (.h5ad) and Zarr, and the AnnData of MuData (.h5mu).
+
+HDF5 and Zarr groups have the same interface. Files from before AnnData 0.7 are read as well.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.sparse import csr_array
+
+from sfs_cli.errors import InputError, MissingExtraError, UsageError, listed, nearest
+from sfs_cli.io.files.sniff import H5MU, split_modality
+from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions
+from sfs_cli.io.matrix.stored import (
+    DenseRows,
+    SparseRows,
+    StoredMatrix,
+    StoredReader,
+    chunks_are_tall,
+    open_hdf5,
+    storage_errors,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_OLD_GRAPHS = "uns/neighbors"
+_REWRITE = "write the file again with AnnData.write_h5ad"
+
+
+def open_h5ad(path: Path, options: ReadOptions) -> MatrixReader:
+    """Open an AnnData file."""
+    file = open_hdf5(path)
+    return _open(path, "h5ad", file, file.close, options)
+
+
+def open_h5mu(path: Path, options: ReadOptions) -> MatrixReader:
+    """Open ``FILE.h5mu:MODALITY``, or ``FILE.h5mu`` where there is one modality."""
+    file = open_hdf5(split_modality(path)[0])
+    return _open(path, "h5mu", file, file.close, options)
+
+
+def open_zarr(path: Path, options: ReadOptions) -> MatrixReader:
+    """Open an AnnData folder of Zarr format 2 or 3."""
+    # a Zarr folder holds no file open between reads
+    return _open(path, "zarr", _open_zarr_group(path), lambda: None, options)
+
+
+def _open_zarr_group(path: Path) -> Any:
+    try:
+        import zarr
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            "reading Zarr needs the package zarr", where=str(path), hint="pip install zarr"
+        ) from error
+    with storage_errors(path, "Zarr"):
+        return zarr.open_group(str(path), mode="r")
+
+
+def _open(
+    path: Path, name: str, file: Any, release: Callable[[], None], options: ReadOptions
+) -> MatrixReader:
+    """Open ``X``, a layer, or ``raw/X``.
+
+    Rows are samples, except where the matrix is stored by feature (CSC, or dense in tall chunks):
+    then rows are features.
+    """
+    try:
+        group = _find_modality(file, path) if name == "h5mu" else file
+        _check_anndata(group, path)
+        key, var_key = _matrix_keys(group, options, path)
+        obs = _read_frame(group, "obs", path)
+        samples, features = list(obs.index), list(_read_frame(group, var_key, path).index)
+        with storage_errors(path, name):
+            matrix, by_feature = _open_matrix(group[key], f"{path}, {key}", options)
+        expected = (len(features), len(samples)) if by_feature else (len(samples), len(features))
+        if matrix.shape != expected:
+            shape = matrix.shape[::-1] if by_feature else matrix.shape
+            raise InputError(
+                f"{key} is {shape[0]:,} x {shape[1]:,}, but obs has {len(samples):,} and "
+                f"{var_key} {len(features):,} names",
+                where=str(path),
+                hint=_REWRITE,
+            )
+        return StoredReader(
+            path=path,
+            format=name,
+            fixed_rows="features" if by_feature else "samples",
+            row_ids=features if by_feature else samples,
+            column_ids=samples if by_feature else features,
+            matrix=matrix,
+            annotations=Annotations(_arrow_table(obs), tuple(_graph_keys(group))),
+            notes=(),
+            options=options,
+            release=release,
+        )
+    except BaseException:
+        release()
+        raise
+
+
+def _find_modality(file: Any, path: Path) -> Any:
+    """Return the group of the modality that a path names, or of the only one."""
+    where, name = split_modality(path)
+    names = list(file["mod"]) if "mod" in file and hasattr(file["mod"], "keys") else []
+    if not names:
+        raise InputError(
+            "this is not MuData: it has no modalities",
+            where=str(where),
+            hint="MuData is written by MuData.write_h5mu; AnnData files end in .h5ad",
+        )
+    if name is None and len(names) > 1:
+        raise InputError(
+            f"the file holds {len(names):,} modalities, and none is named",
+            where=f"{where}: {', '.join(names)}",
+            hint=f"name one, as in {where.name}:{names[0]}",
+        )
+    name = names[0] if name is None else name
+    if name not in names:
+        raise InputError(
+            f"there is no modality {name!r}", where=str(where), hint=nearest(name, names)
+        )
+    return file[f"mod/{name}"]
+
+
+def _check_anndata(group: Any, path: Path) -> None:
+    missing = [key for key in ("obs", "var") if key not in group]
+    if missing:
+        there = listed(list(group)) or "nothing"
+        raise InputError(
+            f"this is not AnnData: it has no {' and no '.join(missing)}",
+            where=f"{path}, which has {there}",
+            hint="10x matrices in HDF5 end in .h5; AnnData is written by AnnData.write_h5ad",
+        )
+
+
+def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str]:
+    """Return the keys of the matrix and of the names of its features."""
+    if options.layer is not None and options.use_raw:
+        raise UsageError(
+            "--layer and --use-raw name two matrices",
+            hint="give one of them",
+            option=("layer", "use_raw"),
+        )
+    if options.use_raw:
+        # `raw.X` is how files from before 0.7 spell it
+        for key, var_key in (("raw/X", "raw/var"), ("raw.X", "raw.var")):
+            if key in group and var_key in group:
+                return key, var_key
+        raise InputError(
+            "there is no raw matrix", where=str(path), hint="leave --use-raw out to read X"
+        )
+    layers = list(group["layers"]) if "layers" in group else []
+    if options.layer is None and "X" in group:
+        return "X", "var"
+    if options.layer is not None and options.layer in layers:
+        return f"layers/{options.layer}", "var"
+    raise InputError(
+        "there is no X" if options.layer is None else f"there is no layer {options.layer!r}",
+        where=str(path),
+        hint=f"layers in the file: {listed(layers, 20)}" if layers else "it has no layers",
+    )
+
+
+def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[StoredMatrix, bool]:
+    """Return a matrix, and whether its rows are features."""
+    if hasattr(element, "shape"):
+        if len(element.shape) != 2:
+            raise InputError(
+                f"the matrix has {len(element.shape)} axes, not 2",
+                where=where,
+                hint="give another matrix with --layer",
+            )
+        across = chunks_are_tall(element, options.block_bytes)
+        return DenseRows(element, across, where), across
+    encoding = _attribute(element, "encoding-type", "h5sparse_format")
+    shape = _attribute(element, "shape", "h5sparse_shape")
+    known = {"csr_matrix": False, "csr": False, "csc_matrix": True, "csc": True}
+    if encoding not in known or shape is None:
+        raise InputError(
+            f"its encoding is {encoding or 'not stated'}, neither dense nor CSR nor CSC",
+            where=where,
+            hint="write the matrix again with a current anndata",
+        )
+    by_feature = known[encoding]
+    n, m = (int(size) for size in shape)
+    return SparseRows(element, (m, n) if by_feature else (n, m), where), by_feature
+
+
+def _attribute(element: Any, name: str, old_name: str) -> Any:
+    value = element.attrs.get(name, element.attrs.get(old_name))
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
+    """Read a sample graph of an ``.h5ad`` file, ``FILE.h5mu:MODALITY``, or a ``.zarr`` folder.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    key : str
+        Name of the graph under ``obsp``.
+
+    Returns
+    -------
+    graph : csr_array or ndarray, shape (n, n)
+        As it is stored; neither symmetry nor the values are checked.
+    sample_ids : list of str
+        The ids of its rows and columns.
+
+    Raises
+    ------
+    InputError
+        It is not AnnData, or has no such graph (the message lists those it has).
+    """
+    with _anndata_group(path) as group:
+        _check_anndata(group, path)
+        keys = _graph_keys(group)
+        if key not in keys:
+            there = f"it has {listed(list(keys))}" if keys else "it has none"
+            raise InputError(
+                f"there is no graph {key!r} in obsp",
+                where=str(path),
+                hint=f"{there}; scanpy.pp.neighbors writes 'connectivities' and 'distances'",
+            )
+        graph = _read_element(group, keys[key], path)
+        graph = csr_array(graph.tocsr()) if hasattr(graph, "tocsr") else np.asarray(graph)
+        samples = list(_read_frame(group, "obs", path).index)
+    if graph.shape != (len(samples), len(samples)):
+        raise InputError(
+            f"obsp/{key} has shape {graph.shape}, but there are {len(samples):,} samples",
+            where=str(path),
+            hint=_REWRITE,
+        )
+    return graph, samples
+
+
+@contextmanager
+def _anndata_group(path: Path) -> Iterator[Any]:
+    if path.is_dir():
+        yield _open_zarr_group(path)
+        return
+    file_path, _ = split_modality(path)
+    with open_hdf5(file_path) as file:
+        yield _find_modality(file, path) if file_path.suffix.lower() == H5MU else file
+
+
+def _graph_keys(group: Any) -> dict[str, str]:
+    """Return the sample graphs by name, with their keys in the file."""
+    if "obsp" in group:
+        return {name: f"obsp/{name}" for name in group["obsp"]}
+    if _OLD_GRAPHS not in group:
+        return {}
+    keys = {name: f"{_OLD_GRAPHS}/{name}" for name in group[_OLD_GRAPHS]}
+    return {
+        name: key
+        for name, key in keys.items()
+        if hasattr(group[key], "keys") and "indptr" in list(group[key])
+    }
+
+
+def _read_element(group: Any, key: str, path: Path) -> Any:
+    from anndata.io import read_elem
+
+    with storage_errors(path, f"AnnData ({key})"), warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # about files from old versions, which are read all the same
+        return read_elem(group[key])
+
+
+def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
+    """Read ``obs`` or ``var``; the index holds the ids, as strings."""
+    frame = _read_element(group, key, path)
+    if isinstance(frame, np.ndarray) and frame.dtype.names:
+        frame = _old_frame(group, frame)
+    if not hasattr(frame, "index") or not hasattr(frame, "columns"):
+        raise InputError(f"{key} is not a data frame", where=str(path), hint=_REWRITE)
+    frame.index = [_text(name) for name in frame.index]
+    return frame
+
+
+def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:
+    # before 0.7: one record per row, categories coded, their names under `uns`
+    import pandas as pd
+
+    index, *names = records.dtype.names or ()
+    columns: dict[str, Any] = {name: records[name] for name in names}
+    for name in names:
+        categories = f"uns/{name}_categories"
+        if categories in group and records[name].dtype.kind in "iu":
+            known = pd.Index([_text(category) for category in group[categories][:]])
+            columns[name] = pd.Categorical.from_codes(records[name], known)
+    return pd.DataFrame(columns, index=[_text(name) for name in records[index]])
+
+
+def _text(name: Any) -> str:
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def _arrow_table(frame: pd.DataFrame) -> pa.Table | None:
+    """Return the columns that Arrow has a type for, categories as strings; None if none is left."""
+    columns = {str(name): _arrow_column(frame[name]) for name in frame.columns}
+    kept = {name: column for name, column in columns.items() if column is not None}
+    return pa.table(kept) if kept else None
+
+
+def _arrow_column(series: pd.Series) -> pa.Array | None:
+    import pandas as pd
+
+    try:
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            codes = pa.array(series.cat.codes, mask=series.isna().to_numpy())
+            names = pa.array([_text(name) for name in series.cat.categories], pa.string())
+            return pa.DictionaryArray.from_arrays(codes, names).cast(pa.string())
+        return pa.Array.from_pandas(series)
+    except pa.ArrowException:
+        return None

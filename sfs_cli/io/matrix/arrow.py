@@ -1,0 +1,370 @@
+"""Tables of Arrow columns as blocks of rows: what Parquet and Feather share.
+
+All columns are decoded together where memory allows. Otherwise they are decoded in groups: the
+values of each group are written to a panel of a scratch file, and blocks of rows are put together
+from the panels, one part of the table (row group, record batch) after the other.
+
+pandas stays out: `pyarrow.Array.to_numpy` imports it, so columns reach NumPy through DLPack.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sfs_cli.errors import InputError, counted, listed, unwritable
+from sfs_cli.io.matrix.base import Annotations, Axis, ReadOptions, RowBlock, cast_values
+
+_TILE_ROWS = 128
+_ID_WORD = re.compile(r"(^|[_ .-])(id|gene|feature|entrez|geneid|entrezid|index)([_ .-]|$)", re.I)
+
+
+class TableSource(Protocol):
+    """An open table, of which some columns can be decoded without the others.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Names and types of the columns.
+    n_rows : int
+        Number of rows.
+    n_parts : int
+        Parts that the rows are stored in.
+    """
+
+    schema: pa.Schema
+    n_rows: int
+    n_parts: int
+
+    def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
+        """Return columns in groups that may be decoded together."""
+        ...
+
+    def batches(
+        self, columns: Sequence[int], n_rows: int, part: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield columns (rising) of one part or all, at most about `n_rows` rows at a time."""
+        ...
+
+    def close(self) -> None:
+        """Release the file."""
+        ...
+
+
+class TableReader:
+    """A `MatrixReader` of a table with a column of ids and numeric columns.
+
+    ``groups`` are the positions of the columns that are decoded together.
+    """
+
+    fixed_rows: Axis | None = None
+    sparse = False
+
+    def __init__(self, path: Path, name: str, source: TableSource, options: ReadOptions) -> None:
+        self.path = path
+        self.format = name
+        self.n_rows: int | None = source.n_rows
+        self.annotations = Annotations()
+        self._ids, self._values, notes = choose_columns(source.schema, path)
+        self.notes: Sequence[str] = notes
+        names = source.schema.names
+        self.column_ids: Sequence[str] = [names[i] for i in self._values]
+        self.groups = source.groups(self._values)
+        self._source = source
+        self._options = options
+
+    def first_row_ids(self) -> Sequence[str]:
+        """Return the ids of the first rows; only the id column is read."""
+        with arrow_errors(self.path, self.format):
+            for part in range(self._source.n_parts):
+                for batch in self._source.batches((self._ids,), 1024, part):
+                    if batch.num_rows:
+                        return _id_strings(batch.column(0), self.path)
+        return []
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Yield the rows in order."""
+        with arrow_errors(self.path, self.format):
+            if len(self.groups) > 1:
+                yield from self._in_groups()
+                return
+            columns = sorted([self._ids, *self._values])
+            at = columns.index(self._ids)
+            values = [i for i in range(len(columns)) if i != at]
+            for batch in self._source.batches(columns, self._block_rows(len(values))):
+                ids = _id_strings(batch.column(at), self.path)
+                yield RowBlock(ids, self._rows(batch, values, self.column_ids))
+
+    def close(self) -> None:
+        """Release the file."""
+        self._source.close()
+
+    def _in_groups(self) -> Iterator[RowBlock]:
+        dtype = np.dtype(self._options.dtype)
+        with closing(Panels(self._options.scratch, dtype)) as panels:
+            for part in range(self._source.n_parts):
+                panels.clear()
+                first = 0
+                for group in self.groups:
+                    width = len(group)
+                    names = self.column_ids[first : first + width]
+                    panels.begin(width)
+                    for batch in self._source.batches(group, self._block_rows(width), part):
+                        panels.add(self._rows(batch, range(width), names))
+                    first += width
+                    pa.default_memory_pool().release_unused()
+                start = 0
+                n_rows = self._block_rows(len(self._values))
+                for batch in self._source.batches((self._ids,), n_rows, part):
+                    ids = _id_strings(batch.column(0), self.path)
+                    yield RowBlock(ids, panels.rows(start, start + len(ids)))
+                    start += len(ids)
+                panels.check_rows(start)
+
+    def _block_rows(self, n_columns: int) -> int:
+        width = n_columns * np.dtype(self._options.dtype).itemsize
+        # a block and its transposed twin are held together
+        return max(1, self._options.block_bytes // (2 * width))
+
+    def _rows(
+        self, batch: pa.RecordBatch, positions: Sequence[int], names: Sequence[str]
+    ) -> np.ndarray:
+        """Return columns of a batch as rows of the matrix, (batch.num_rows, len(positions))."""
+        columns = np.empty((len(positions), batch.num_rows), self._options.dtype)
+        for row, (position, name) in enumerate(zip(positions, names, strict=True)):
+            column = column_values(batch.column(position))
+            where = f"{self.path}, column {name!r}"
+            columns[row] = cast_values(column, self._options.dtype, where)
+        # strips of rows stay in cache, which a plain transposed copy does not
+        rows = np.empty(columns.shape[::-1], columns.dtype)
+        for start in range(0, len(rows), _TILE_ROWS):
+            rows[start : start + _TILE_ROWS] = columns[:, start : start + _TILE_ROWS].T
+        return rows
+
+
+def open_table(path: Path, name: str, source: TableSource, options: ReadOptions) -> TableReader:
+    """Return the reader of a table; the table is closed if it has no ids or no numbers."""
+    try:
+        return TableReader(path, name, source, options)
+    except BaseException:
+        source.close()
+        raise
+
+
+def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], list[str]]:
+    """Tell the id column of a table from its numeric columns.
+
+    The ids are the one string column that pandas wrote as the index, else the first string column,
+    else the first integer column named like an id. Other index columns of pandas are not samples
+    and are left out.
+
+    Returns
+    -------
+    ids : int
+        Position of the id column.
+    values : sequence of int
+        Positions of the numeric columns.
+    notes : list of str
+        What was left out.
+
+    Raises
+    ------
+    InputError
+        No id column, a column that is neither id nor number, or no numeric column.
+    """
+    index = _pandas_index(schema)
+    ids = _id_position(schema, index)
+    if ids is None:
+        raise InputError(
+            "no column holds the names of the rows",
+            where=f"{path}: {listed([f'{f.name} ({f.type})' for f in schema], 3)}",
+            hint="store the names as a text column, the first one",
+        )
+    left_out = {i for i in index if i != ids}
+    values = tuple(i for i in range(len(schema)) if i != ids and i not in left_out)
+    t = pa.types
+    numeric = (t.is_integer, t.is_floating, t.is_boolean, t.is_decimal, t.is_null)
+    fields = [schema.field(i) for i in values]
+    others = [f for f in fields if not any(test(f.type) for test in numeric)]
+    bad = [f"{f.name!r} ({f.type})" for f in others]
+    if bad:
+        raise InputError(
+            f"{counted(len(bad), 'column')} without numbers besides the names "
+            f"({schema.field(ids).name!r})",
+            where=f"{path}: {listed(bad, 3)}",
+            hint="leave out annotation columns and store values as numbers",
+        )
+    if not values:
+        raise InputError(
+            "the table has no numeric column",
+            where=str(path),
+            hint="a matrix has row ids in one column and values in the others",
+        )
+    names = listed([schema.field(i).name for i in sorted(left_out)])
+    return ids, values, [f"index columns left out: {names}"] if left_out else []
+
+
+def _pandas_index(schema: pa.Schema) -> list[int]:
+    if not schema.metadata or b"pandas" not in schema.metadata:
+        return []
+    named = (schema.pandas_metadata or {}).get("index_columns", [])
+    # a RangeIndex is stored as a dict, not as a column
+    positions = chain.from_iterable(
+        schema.get_all_field_indices(name) for name in named if isinstance(name, str)
+    )
+    return list(positions)
+
+
+def _id_position(schema: pa.Schema, index: list[int]) -> int | None:
+    indexed = [i for i in index if _is_text(schema.field(i).type)]
+    if len(indexed) == 1:
+        return indexed[0]
+    text = (i for i, f in enumerate(schema) if _is_text(f.type))
+    coded = (
+        i
+        for i, f in enumerate(schema)
+        if pa.types.is_integer(f.type) and _ID_WORD.search(f.name.strip())
+    )
+    return next(chain(text, coded), None)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    t = pa.types
+    return t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
+
+
+def group_columns(
+    positions: Sequence[int], costs: Iterable[int], budget: int
+) -> list[Sequence[int]]:
+    """Split columns into runs that are decoded together.
+
+    `costs` are the bytes that decoding each takes; a run takes at most `budget`, unless it is a
+    single column.
+    """
+    groups: list[Sequence[int]] = []
+    start, held = 0, 0
+    for at, cost in enumerate(costs):
+        if at > start and held + cost > budget:
+            groups.append(positions[start:at])
+            start, held = at, 0
+        held += cost
+    return [*groups, positions[start:]]
+
+
+def column_values(column: pa.Array) -> np.ndarray:
+    """Return a numeric Arrow column as a NumPy array, nulls as NaN."""
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    elif pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    if column.null_count == 0:
+        return np.from_dlpack(column)
+    valid = np.from_dlpack(column.is_valid().cast(pa.uint8())).astype(bool)
+    data = [None, column.buffers()[1]]
+    raw = pa.Array.from_buffers(column.type, len(column), data, offset=column.offset)
+    return np.where(valid, np.from_dlpack(raw), np.nan)
+
+
+def _id_strings(column: pa.Array, path: Path) -> list[str]:
+    if column.null_count:
+        raise InputError(
+            f"at least {counted(column.null_count, 'row')} without a name",
+            where=str(path),
+            hint="name every row",
+        )
+    names = column.to_pylist()
+    return names if not names or isinstance(names[0], str) else [str(name) for name in names]
+
+
+@contextmanager
+def arrow_errors(path: Path, name: str) -> Iterator[None]:
+    """Turn what Arrow raises on a damaged file into an `InputError`."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise InputError(
+            f"cannot be read as {name}: {reason}",
+            where=str(path),
+            hint="the file is cut off, damaged or of another kind: copy or write it again",
+        ) from error
+
+
+class Panels:
+    """Groups of columns in a scratch file without a name, which is gone when it is closed."""
+
+    def __init__(self, folder: Path | None, dtype: np.dtype[Any]) -> None:
+        self._folder = folder
+        self._dtype = dtype
+        try:
+            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise self._unwritable(error) from None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all panels; their space is used again."""
+        self._panels: list[tuple[int, int]] = []  # offset and width
+        self._end = 0
+
+    def begin(self, width: int) -> None:
+        """Begin a panel of so many columns."""
+        self._panels.append((self._end, width))
+
+    def add(self, values: np.ndarray) -> None:
+        """Add rows to the panel, shape (rows, width), C-ordered."""
+        view = values.reshape(-1).data.cast("B")
+        try:
+            while len(view):
+                written = os.pwrite(self._file.fileno(), view, self._end)
+                view = view[written:]
+                self._end += written
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Return rows of all panels, one panel beside the other."""
+        out = np.empty((stop - start, sum(width for _, width in self._panels)), self._dtype)
+        at = 0
+        for offset, width in self._panels:
+            panel = np.empty((stop - start, width), self._dtype)
+            view = panel.reshape(-1).data.cast("B")
+            offset += start * width * self._dtype.itemsize
+            while len(view):
+                count = os.preadv(self._file.fileno(), [view], offset)
+                if count == 0:
+                    raise EOFError("columns have different numbers of rows")
+                view = view[count:]
+                offset += count
+            out[:, at : at + width] = panel
+            at += width
+        return out
+
+    def check_rows(self, n_rows: int) -> None:
+        """Raise an `EOFError` if a panel has another number of rows."""
+        ends = [offset for offset, _ in self._panels[1:]] + [self._end]
+        for (offset, width), end in zip(self._panels, ends, strict=True):
+            if end - offset != n_rows * width * self._dtype.itemsize:
+                raise EOFError("columns have different numbers of rows")
+
+    def close(self) -> None:
+        """Give the space back."""
+        self._file.close()
+
+    def _unwritable(self, error: OSError) -> InputError:
+        return unwritable(self._folder or tempfile.gettempdir(), error, "--scratch")

@@ -1,0 +1,95 @@
+"""Feather version 2, which is the Arrow IPC file format, through a memory map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from sfs_cli.errors import InputError
+from sfs_cli.io.matrix.arrow import arrow_errors, group_columns, open_table
+from sfs_cli.io.matrix.base import MatrixReader, ReadOptions
+
+_MAGIC_V1 = b"FEA1"
+_UNPACKED_TIMES = 2
+"""Values, and what else is needed to unpack them."""
+_COLUMN_BYTES = 4 << 10
+"""Unpacking a column takes at least this, however short it is."""
+
+
+def open_feather(path: Path, options: ReadOptions) -> MatrixReader:
+    """Open an Arrow IPC file (Feather version 2), compressed or not.
+
+    A record batch (65,536 rows as pyarrow and R write them) is mapped, or unpacked as a whole
+    where it is compressed. Where that may be more than ``options.decode_bytes``, the columns are
+    read in groups.
+    """
+    with arrow_errors(path, "feather"):
+        with path.open("rb") as file:
+            is_v1 = file.read(4) == _MAGIC_V1
+        source = None if is_v1 else FeatherSource(path, options.decode_bytes)
+    if source is None:
+        raise InputError(
+            "this is Feather version 1, which is not supported",
+            where=str(path),
+            hint="write it again with a current pyarrow, or R's arrow::write_feather",
+        )
+    return open_table(path, "feather", source, options)
+
+
+class FeatherSource:
+    """An Arrow IPC file as a `TableSource`; its parts are record batches."""
+
+    def __init__(self, path: Path, budget: int | None) -> None:
+        self._budget = budget
+        self._map = pa.memory_map(str(path))
+        try:
+            file = pa.ipc.open_file(self._map)
+            self.schema = file.schema
+            self.n_parts: int = file.num_record_batches
+            first = self._columns([0])
+            heights = [first.get_batch(part).num_rows for part in range(self.n_parts)]
+            self.n_rows = sum(heights)
+            self._height = max(heights, default=0)
+        except BaseException:
+            self._map.close()
+            raise
+
+    def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
+        """Return columns in groups that may be unpacked together."""
+        if self._budget is None:
+            return [columns]
+        types = (self.schema.field(i).type for i in columns)
+        costs = (_COLUMN_BYTES + _UNPACKED_TIMES * self._height * _width(kind) for kind in types)
+        return group_columns(columns, costs, self._budget)
+
+    def batches(
+        self, columns: Sequence[int], n_rows: int, part: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield columns (rising) of one record batch or all, at most `n_rows` rows at a time."""
+        file = self._columns(columns, use_threads=part is None)
+        for number in range(self.n_parts) if part is None else (part,):
+            batch = file.get_batch(number)
+            batch.validate()
+            for start in range(0, batch.num_rows, n_rows):
+                yield batch.slice(start, n_rows)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._map.close()
+
+    def _columns(
+        self, positions: Sequence[int], *, use_threads: bool = False
+    ) -> pa.ipc.RecordBatchFileReader:
+        options = pa.ipc.IpcReadOptions(included_fields=list(positions), use_threads=use_threads)
+        return pa.ipc.open_file(self._map, options=options)
+
+
+def _width(kind: pa.DataType) -> int:
+    """Return the bytes of a value, as far as its type tells."""
+    try:
+        return max(1, kind.bit_width // 8)
+    except ValueError:  # a string, for example
+        return 16

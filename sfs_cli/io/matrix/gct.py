@@ -1,0 +1,126 @@
+"""GCT 1.2 and 1.3, the matrix formats of the Broad Institute's GSEA and CMap.
+
+A first line with the version, a second with the declared sizes, a line of column names, in 1.3
+lines that annotate the samples, then the rows: an id, further fields about the row, the values.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from sfs_cli.errors import COPY_AGAIN, InputError
+from sfs_cli.io.files.table import NULL_TOKENS
+from sfs_cli.io.files.text import LineStream, decode
+from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions
+from sfs_cli.io.matrix.delimited import DelimitedReader, Layout
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class _Sizes(NamedTuple):
+    """The sizes in the second line; version 1.2 has one field on rows and none on samples."""
+
+    rows: int
+    samples: int
+    row_fields: int = 1
+    sample_fields: int = 0
+
+
+def open_gct(path: Path, options: ReadOptions) -> MatrixReader:
+    """Open a GCT file of version 1.2 or 1.3; gzip and zstd are decompressed.
+
+    Rows are features; the sample annotations of version 1.3 are in ``annotations.obs``.
+    """
+    stream = LineStream(path)
+    try:
+        return _open(stream, path, options)
+    except BaseException:
+        stream.close()
+        raise
+
+
+def _open(stream: LineStream, path: Path, options: ReadOptions) -> MatrixReader:
+    sizes = _read_sizes(stream, path)
+    n_lead = 1 + sizes.row_fields
+    names = _fields(stream, path, "column names")
+    if len(names) != n_lead + sizes.samples:
+        raise InputError(
+            f"the file says it has {sizes.samples:,} samples and {n_lead} fields before them, "
+            f"but its line of names has {len(names):,} fields",
+            where=f"{path}, line 3",
+            hint="correct the sizes in line 2, or the names in line 3",
+        )
+    if "" in names[n_lead:]:
+        raise InputError(
+            f"column {names.index('', n_lead) + 1} has no id",
+            where=f"{path}, line 3",
+            hint="give the column an id or remove it",
+        )
+    obs = _read_sample_fields(stream, path, sizes, n_lead)
+    if stream.peek_line() is None:
+        raise InputError("the file has no rows", where=str(path), hint=COPY_AGAIN)
+    return DelimitedReader(
+        stream,
+        Layout(path, "\t", tuple(names[:n_lead]), names[n_lead:], quoting=False),
+        options,
+        format="gct",
+        fixed_rows="features",
+        n_rows=sizes.rows,
+        annotations=Annotations(obs=obs),
+    )
+
+
+def _read_sizes(stream: LineStream, path: Path) -> _Sizes:
+    version = _fields(stream, path, "version")[0]
+    expected = {"#1.2": 2, "#1.3": 4}.get(version)
+    if expected is None:
+        raise InputError(
+            f"the first line is {version!r}, not #1.2 or #1.3",
+            where=f"{path}, line 1",
+            hint="write the table as GCT 1.2 or 1.3, or as CSV",
+        )
+    sizes = _fields(stream, path, "sizes")
+    if len(sizes) != expected or not all(size.isascii() and size.isdigit() for size in sizes):
+        raise InputError(
+            f"the second line must declare {expected} sizes, but is {' '.join(sizes)!r}",
+            where=f"{path}, line 2",
+            hint="the sizes are the numbers of rows and samples (and of annotations in GCT 1.3)",
+        )
+    numbers = [int(size) for size in sizes]
+    return _Sizes(*numbers)
+
+
+def _fields(stream: LineStream, path: Path, what: str) -> list[str]:
+    line = stream.line
+    raw = stream.read_line()
+    if raw is None:
+        raise InputError(
+            f"the file ends before its line of {what}", where=str(path), hint=COPY_AGAIN
+        )
+    # spreadsheets pad the short lines at the top with tabs
+    return [field.strip() for field in decode(raw, path, line).rstrip("\t ").split("\t")]
+
+
+def _read_sample_fields(
+    stream: LineStream, path: Path, sizes: _Sizes, n_lead: int
+) -> pa.Table | None:
+    if not sizes.sample_fields:
+        return None
+    import pyarrow as pa
+
+    columns = {}
+    for _ in range(sizes.sample_fields):
+        line = stream.line
+        name, *values = _fields(stream, path, "sample annotations")
+        values = values[n_lead - 1 :]
+        if len(values) > sizes.samples:
+            raise InputError(
+                f"the annotation {name!r} has {len(values):,} values for {sizes.samples:,} samples",
+                where=f"{path}, line {line}",
+                hint="give one value for each sample",
+            )
+        values += [""] * (sizes.samples - len(values))
+        columns[name] = pa.array([None if v in NULL_TOKENS else v for v in values], pa.string())
+    return pa.table(columns)

@@ -1,0 +1,130 @@
+"""Parquet tables, streamed page by page, in groups of columns where memory asks for it."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.io.matrix.arrow import arrow_errors, group_columns, open_table
+from sfs_cli.io.matrix.base import MatrixReader, ReadOptions
+
+_FOOTER_TIMES = 18
+"""pyarrow's description of the columns takes so many times the footer's size (measured)."""
+_FOOTER_SHARE = 2
+"""That may be twice what decoding may take, which is half of the memory of a run."""
+_FOOTER_LEAST = 8 << 20
+"""So much is always allowed."""
+_CHUNK_TIMES = 3
+"""Packed, unpacked and as a dictionary: a column chunk may be a single page."""
+_COLUMN_BYTES = 16 << 10
+"""Decoding a column takes at least this, however short it is."""
+_MAX_BUFFER = 1 << 16
+_MIN_BUFFER = 1 << 8
+_SMALL_READ = 1 << 12
+
+
+def open_parquet(path: Path, options: ReadOptions) -> MatrixReader:
+    """Open a Parquet table of a name column and numeric columns.
+
+    Held at a time are a block, and of every column one page (at most 1 MiB as most writers write
+    it), however large the row groups are. Where that may be more than ``options.decode_bytes``,
+    the columns are decoded in groups.
+
+    Raises
+    ------
+    InputError
+        The file is damaged, has no names or a column that is not numeric.
+    OutOfMemoryError
+        pyarrow needs more memory to open that many columns.
+    """
+    with arrow_errors(path, "parquet"):
+        if options.decode_bytes is not None:
+            _refuse_too_wide(path, options.decode_bytes)
+        source = ParquetSource(path, options)
+    return open_table(path, "parquet", source, options)
+
+
+def _refuse_too_wide(path: Path, decode_bytes: int) -> None:
+    """Raise before pyarrow describes every column of every row group, about 4 kB each."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, 2) - 8))
+        tail = file.read(8)
+    size, magic = struct.unpack("<I4s", tail) if len(tail) == 8 else (0, b"")
+    needed = _FOOTER_TIMES * size
+    if magic == b"PAR1" and needed > max(_FOOTER_SHARE * decode_bytes, _FOOTER_LEAST):
+        raise OutOfMemoryError(
+            f"opening a Parquet file with so many columns needs {needed / 2**20:,.0f} MiB",
+            where=f"{path}, whose description of the columns has {size / 2**20:,.0f} MiB",
+            hint=f"give --memory {needed // 2**29 + 1}G or more; or write the table with features "
+            "in rows, or as Feather or h5ad",
+        )
+
+
+class ParquetSource:
+    """A Parquet file as a `TableSource`; its parts are row groups."""
+
+    def __init__(self, path: Path, options: ReadOptions) -> None:
+        metadata = pq.read_metadata(path)
+        groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
+        self._largest = max(groups, key=lambda group: group.total_byte_size, default=None)
+        self._file = pq.ParquetFile(
+            path,
+            metadata=metadata,
+            buffer_size=self._buffer_size(max(1, metadata.num_columns), options.block_bytes),
+            pre_buffer=False,
+        )
+        self._budget = options.decode_bytes
+        self.schema = self._file.schema_arrow
+        self.n_rows: int = metadata.num_rows
+        self.n_parts: int = metadata.num_row_groups
+        self._names: list[str] = self.schema.names  # which makes the list anew each time
+        self._by_name: dict[str, list[int]] = defaultdict(list)
+        for position, name in enumerate(self._names):
+            self._by_name[name].append(position)
+
+    def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
+        """Return columns in groups that may be decoded together, by the largest row group."""
+        if self._budget is None or self._largest is None:
+            return [columns]
+        total = _COLUMN_BYTES * len(columns) + _CHUNK_TIMES * self._largest.total_byte_size
+        if total <= self._budget:
+            return [columns]
+        chunks = (self._largest.column(i).total_uncompressed_size for i in columns)
+        costs = (_COLUMN_BYTES + _CHUNK_TIMES * size for size in chunks)
+        return group_columns(columns, costs, self._budget)
+
+    def batches(
+        self, columns: Sequence[int], n_rows: int, part: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield columns (rising) of one row group or all, at most `n_rows` rows at a time."""
+        row_groups = None if part is None else [part]
+        names = None
+        if len(columns) < len(self._names):
+            names = list(dict.fromkeys(self._names[i] for i in columns))
+        for batch in self._file.iter_batches(n_rows, row_groups, names, use_threads=part is None):
+            yield batch if batch.num_columns == len(columns) else self._only(batch, columns)
+
+    def _only(self, batch: pa.RecordBatch, columns: Sequence[int]) -> pa.RecordBatch:
+        # a name brings along columns of the same name, and for a name `a` a column named `a.b`
+        wanted, met = set(columns), Counter[str]()
+        keep = []
+        for at, name in enumerate(batch.schema.names):
+            if self._by_name[name][met[name]] in wanted:
+                keep.append(at)
+            met[name] += 1
+        return batch.select(keep)
+
+    def _buffer_size(self, width: int, block_bytes: int) -> int:
+        chunk = self._largest.total_byte_size // width if self._largest is not None else 0
+        share = min(max(block_bytes // width, _SMALL_READ), _MAX_BUFFER)
+        return max(min(chunk, share), _MIN_BUFFER)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close(force=True)

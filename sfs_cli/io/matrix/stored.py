@@ -1,0 +1,220 @@
+"""Matrices kept as arrays in HDF5 or Zarr, sparse or dense, read some rows at a time."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sfs_cli.errors import InputError
+from sfs_cli.io.matrix.base import Annotations, Axis, ReadOptions, RowBlock, cast_values
+
+_READ_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, EOFError, zlib.error)
+_POINTER_BYTES = 8
+_AGAIN = "copy or write the file again"
+
+
+@contextmanager
+def storage_errors(path: Path, name: str) -> Iterator[None]:
+    """Turn what h5py, zarr or anndata raise on damaged or missing parts into an `InputError`."""
+    try:
+        yield
+    except InputError:
+        raise
+    except _READ_ERRORS as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise InputError(
+            f"cannot be read as {name}: {reason}",
+            where=str(path),
+            hint="the file is cut off, damaged or of another kind: copy or write it again",
+        ) from error
+
+
+def open_hdf5(path: Path) -> Any:
+    """Open an HDF5 file for reading, as an ``h5py.File``."""
+    import h5py
+
+    with storage_errors(path, "HDF5"):
+        return h5py.File(path, "r")
+
+
+class StoredMatrix(Protocol):
+    """A matrix that can be read some rows at a time."""
+
+    shape: tuple[int, int]
+    sparse: bool
+
+    def spans(self, options: ReadOptions) -> Iterator[tuple[int, int]]:
+        """Yield the row ranges that make blocks."""
+        ...
+
+    def block(self, start: int, stop: int, dtype: str) -> np.ndarray | csr_array:
+        """Return rows ``start`` to ``stop``."""
+        ...
+
+
+class SparseRows:
+    """Rows of a compressed sparse matrix; only the row pointers are held.
+
+    `group` (h5py or zarr) has ``data``, ``indices`` and ``indptr``; `shape` counts rows (the
+    compressed axis) and columns; `where` is the place for messages.
+    """
+
+    sparse = True
+
+    def __init__(self, group: Any, shape: tuple[int, int], where: str) -> None:
+        self.shape = shape
+        self._data = group["data"]
+        self._indices = group["indices"]
+        self._indptr = np.asarray(group["indptr"][:]).astype(np.int64)
+        self._where = where
+        n_values, n_indices = self._data.shape[0], self._indices.shape[0]
+        fits = len(self._indptr) == shape[0] + 1 and (np.diff(self._indptr) >= 0).all()
+        if not fits or self._indptr[0] != 0 or not self._indptr[-1] == n_values == n_indices:
+            raise InputError(
+                f"the sparse matrix of {shape[0]:,} rows is damaged: {n_values:,} values, "
+                f"{n_indices:,} indices, {len(self._indptr):,} row pointers that end at "
+                f"{self._indptr[-1] if len(self._indptr) else 0:,}",
+                where=where,
+                hint=_AGAIN,
+            )
+        # an absent chunk of Zarr reads as zeros, which sparse matrices do not store
+        lost = getattr(self._data, "nchunks", 0) - getattr(self._data, "nchunks_initialized", 0)
+        if n_values and lost > 0:
+            raise InputError(
+                f"{lost:,} chunks of the values of the sparse matrix are lost",
+                where=where,
+                hint="copy the folder again, or drop stored zeros with eliminate_zeros()",
+            )
+
+    def spans(self, options: ReadOptions) -> Iterator[tuple[int, int]]:
+        """Yield row ranges of about equal size, larger than a block only where it is one row."""
+        value_bytes = max(self._data.dtype.itemsize, np.dtype(options.dtype).itemsize)
+        entry_bytes = value_bytes + self._indices.dtype.itemsize
+        cost = self._indptr * entry_bytes + np.arange(len(self._indptr)) * _POINTER_BYTES
+        start = 0
+        while start < self.shape[0]:
+            end = int(np.searchsorted(cost, cost[start] + options.block_bytes, side="right")) - 1
+            stop = max(start + 1, end)
+            yield start, stop
+            start = stop
+
+    def block(self, start: int, stop: int, dtype: str) -> csr_array:
+        """Return rows ``start`` to ``stop``."""
+        first, last = int(self._indptr[start]), int(self._indptr[stop])
+        data = cast_values(np.asarray(self._data[first:last]), dtype, self._where)
+        indices = np.asarray(self._indices[first:last])
+        indptr = self._indptr[start : stop + 1] - first
+        return csr_block(data, indices, indptr, self.shape[1], self._where)
+
+
+def csr_block(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, n_columns: int, where: str
+) -> csr_array:
+    """Return sparse rows, shape (len(indptr) - 1, n_columns), with sorted indices.
+
+    An index out of bounds, or two values for one row and column, is an `InputError`.
+    """
+    if indices.size and (indices.min() < 0 or indices.max() >= n_columns):
+        raise InputError(
+            f"the sparse matrix is damaged: a column index is outside 0 to {n_columns - 1:,}",
+            where=where,
+            hint=_AGAIN,
+        )
+    kind = np.int32 if max(n_columns, len(data)) < 2**31 else np.int64
+    arrays = (data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
+    rows = csr_array(arrays, shape=(len(indptr) - 1, n_columns))
+    rows.sort_indices()
+    if not rows.has_canonical_format:
+        raise InputError(
+            "the sparse matrix has two values for one row and column",
+            where=where,
+            hint="add them up with sum_duplicates() if that is meant, or write the file again",
+        )
+    return rows
+
+
+class DenseRows:
+    """Rows of a dense h5py or zarr array, or with `across` its columns."""
+
+    sparse = False
+
+    def __init__(self, array: Any, across: bool, where: str) -> None:
+        n, m = (int(size) for size in array.shape)
+        self.shape = (m, n) if across else (n, m)
+        self._array = array
+        self._across = across
+        self._where = where
+
+    def spans(self, options: ReadOptions) -> Iterator[tuple[int, int]]:
+        """Yield the row ranges that make blocks, along the borders of chunks where they fit."""
+        itemsize = max(self._array.dtype.itemsize, np.dtype(options.dtype).itemsize)
+        step = max(1, options.block_bytes // max(1, self.shape[1] * itemsize))
+        chunk = self._array.chunks[int(self._across)] if self._array.chunks else 1
+        step -= step % chunk if chunk <= step else 0
+        for start in range(0, self.shape[0], step):
+            yield start, min(start + step, self.shape[0])
+
+    def block(self, start: int, stop: int, dtype: str) -> np.ndarray:
+        """Return rows ``start`` to ``stop``, C-ordered."""
+        if self._across:
+            values = np.asarray(self._array[:, start:stop]).T
+        else:
+            values = np.asarray(self._array[start:stop])
+        return np.ascontiguousarray(cast_values(values, dtype, self._where))
+
+
+def chunks_are_tall(array: Any, block_bytes: int) -> bool:
+    """Say whether reading slabs of rows would unpack the chunks more often than slabs of columns.
+
+    ``array.chunks`` is None where the array is contiguous.
+    """
+    if not array.chunks:
+        return False
+    n, m = array.shape
+    tall, wide = array.chunks
+    itemsize = array.dtype.itemsize
+    rows = max(1, block_bytes // max(1, m * itemsize))
+    columns = max(1, block_bytes // max(1, n * itemsize))
+    return max(1.0, min(tall, n) / rows) > max(1.0, min(wide, m) / columns)
+
+
+@dataclass
+class StoredReader:
+    """A `MatrixReader` of a `StoredMatrix` with known ids; `release` closes the file."""
+
+    path: Path
+    format: str
+    fixed_rows: Axis | None
+    row_ids: Sequence[str]
+    column_ids: Sequence[str]
+    matrix: StoredMatrix
+    annotations: Annotations
+    notes: Sequence[str]
+    options: ReadOptions
+    release: Callable[[], None]
+
+    def __post_init__(self) -> None:
+        self.sparse = self.matrix.sparse
+        self.n_rows: int | None = len(self.row_ids)
+
+    def first_row_ids(self) -> Sequence[str]:
+        """Return the ids of all rows, which were read when the file was opened."""
+        return self.row_ids
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Yield the rows in order."""
+        for start, stop in self.matrix.spans(self.options):
+            with storage_errors(self.path, self.format):
+                values = self.matrix.block(start, stop, self.options.dtype)
+            yield RowBlock(self.row_ids[start:stop], values)
+
+    def close(self) -> None:
+        """Release the file."""
+        self.release()

@@ -1,0 +1,204 @@
+"""Matrices of 10x Genomics: folders with a Matrix Market file, and HDF5 of Cell Ranger 2 and 3."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sfs_cli.errors import COPY_AGAIN, InputError, listed
+from sfs_cli.io.files.text import LineStream, decode
+from sfs_cli.io.matrix.base import Annotations, Axis, MatrixReader, ReadOptions, RowBlock
+from sfs_cli.io.matrix.matrix_market import Header, read_header, stream_major
+from sfs_cli.io.matrix.stored import SparseRows, StoredReader, open_hdf5, storage_errors
+
+_ENDINGS = ("", ".gz", ".zst")
+_FEATURES = ("features.tsv", "genes.tsv")
+_BARCODES = ("barcodes.tsv",)
+_HDF5_PARTS = ("data", "indices", "indptr", "shape", "barcodes")
+
+
+def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
+    """Open a 10x folder, or ``matrix.mtx[.gz]`` in it.
+
+    What precedes ``matrix.mtx`` in the name of the file (``GSM1_matrix.mtx.gz``) precedes the
+    names of the others too. Rows are samples (barcodes) where the entries are sorted by barcode,
+    as Cell Ranger writes them, and features where they are sorted by feature.
+    """
+    matrix = _present(path, "", ("matrix.mtx",)) if path.is_dir() else path
+    prefix = matrix.name.partition("matrix.mtx")[0] if "matrix.mtx" in matrix.name else ""
+    features, notes = _read_features(_present(matrix.parent, prefix, _FEATURES))
+    barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES))]
+    header = read_header(matrix)
+    if (header.n_rows, header.n_columns) != (len(features), len(barcodes)):
+        raise InputError(
+            f"the matrix is {header.n_rows:,} x {header.n_columns:,}, but there are "
+            f"{len(features):,} features and {len(barcodes):,} barcodes",
+            where=str(matrix),
+            hint="the three files must come from one run",
+        )
+    return TenxMtxReader(path, matrix, header, features, barcodes, notes, options)
+
+
+class TenxMtxReader:
+    """A `MatrixReader` of a 10x folder."""
+
+    format = "10x-mtx"
+    sparse = True
+
+    def __init__(
+        self,
+        path: Path,
+        matrix: Path,
+        header: Header,
+        features: Sequence[str],
+        barcodes: Sequence[str],
+        notes: Sequence[str],
+        options: ReadOptions,
+    ) -> None:
+        self.path = path
+        self.notes = notes
+        self.annotations = Annotations()
+        self.fixed_rows: Axis | None = "samples" if header.by_column else "features"
+        self.column_ids = features if header.by_column else barcodes
+        self._row_ids = barcodes if header.by_column else features
+        self.n_rows: int | None = len(self._row_ids)
+        self._matrix = matrix
+        self._header = header
+        self._options = options
+
+    def first_row_ids(self) -> Sequence[str]:
+        """Return the ids of all rows, which were read when the folder was opened."""
+        return self._row_ids
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Yield the rows in order."""
+        options = self._options
+        blocks = stream_major(self._matrix, self._header, options.dtype, options.block_bytes)
+        for start, stop, block in blocks:
+            yield RowBlock(self._row_ids[start:stop], block)
+
+    def close(self) -> None:
+        """Do nothing: the file is open only while blocks are read."""
+
+
+def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
+    candidates = [folder / f"{prefix}{name}{end}" for name in names for end in _ENDINGS]
+    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if found is None:
+        raise InputError(
+            f"the 10x matrix has no {' or '.join(prefix + name for name in names)}",
+            where=str(folder),
+            hint="keep matrix.mtx, barcodes.tsv and features.tsv (or genes.tsv) in one folder",
+        )
+    return found
+
+
+def _table(path: Path) -> list[list[str]]:
+    rows: list[list[str]] = []
+    with LineStream(path) as lines:
+        while (line := lines.read_line()) is not None:
+            rows.append(decode(line, path, len(rows) + 1).split("\t"))
+    return rows
+
+
+def _read_features(path: Path) -> tuple[list[str], list[str]]:
+    lines = _table(path)
+    widths = {len(line) for line in lines}
+    if len(widths) > 1:
+        raise InputError(
+            f"its lines have {listed([str(width) for width in sorted(widths)])} columns",
+            where=str(path),
+            hint="every line is an id, a symbol and a feature type, with tabs between",
+        )
+    columns = [list(column) for column in zip(*lines)] + [[], [], []]
+    return _name_features(*columns[:3])
+
+
+def _name_features(
+    ids: Sequence[str], symbols: Sequence[str], types: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return the symbols if all are there and unique, else the ids; and notes on the choice.
+
+    `symbols` and `types` may be empty.
+    """
+    repeated = sum(count - 1 for count in Counter(symbols).values())
+    if len(symbols) == len(ids) and not repeated and all(symbols):
+        names = list(symbols)
+        notes = ["features are named by their symbols"]
+    else:
+        names = list(ids)
+        why = f"{repeated:,} symbols are repeated" if repeated else "symbols are missing"
+        notes = [f"features are named by their ids, as {why}"]
+    kinds = Counter(types)
+    if len(kinds) > 1:
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
+        notes.append(f"all feature types are kept: {counts}")
+    return names, notes
+
+
+def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
+    """Open a 10x file such as ``filtered_feature_bc_matrix.h5``; rows are samples (barcodes)."""
+    file = open_hdf5(path)
+    try:
+        group = _matrix_group(file, path)
+        where = f"{path}, {group.name.strip('/')}"
+        with storage_errors(path, "10x-h5"):
+            if "features" in group:
+                parts = group["features"]
+                kinds = _strings(parts["feature_type"]) if "feature_type" in parts else []
+                ids, symbols = _strings(parts["id"]), _strings(parts["name"])
+            else:  # version 2
+                kinds = []
+                ids, symbols = _strings(group["genes"]), _strings(group["gene_names"])
+            features, notes = _name_features(ids, symbols, kinds)
+            barcodes = _strings(group["barcodes"])
+            n_features, n_barcodes = (int(size) for size in group["shape"][:])
+            matrix = SparseRows(group, (n_barcodes, n_features), where)
+        if (len(features), len(barcodes)) != (n_features, n_barcodes):
+            raise InputError(
+                f"the matrix is {n_features:,} x {n_barcodes:,}, but there are {len(features):,} "
+                f"features and {len(barcodes):,} barcodes",
+                where=where,
+                hint=COPY_AGAIN,
+            )
+    except BaseException:
+        file.close()
+        raise
+    return StoredReader(
+        path=path,
+        format="10x-h5",
+        fixed_rows="samples",
+        row_ids=barcodes,
+        column_ids=features,
+        matrix=matrix,
+        annotations=Annotations(),
+        notes=notes,
+        options=options,
+        release=file.close,
+    )
+
+
+def _matrix_group(file: Any, path: Path) -> Any:
+    groups = [file[name] for name in file if hasattr(file[name], "keys")]
+    found = [group for group in groups if all(part in group for part in _HDF5_PARTS)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = listed([group.name.strip("/") for group in found])
+        raise InputError(
+            f"the file holds {len(found)} genomes",
+            where=f"{path}: {names}",
+            hint="give a file of one genome",
+        )
+    is_anndata = "obs" in file and "var" in file
+    raise InputError(
+        "this is not a 10x matrix: no group has data, indices, indptr, shape and barcodes",
+        where=f"{path}, which has {listed(list(file)) or 'nothing'}",
+        hint="it looks like AnnData: rename it to *.h5ad" if is_anndata else None,
+    )
+
+
+def _strings(array: Any) -> list[str]:
+    return [name.decode() if isinstance(name, bytes) else str(name) for name in array[:].tolist()]

@@ -1,0 +1,255 @@
+"""Reading tables that rank features: ours, or anyone's with columns of ids and ranks or scores."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed, nearest
+from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
+from sfs_cli.io.files.table import (
+    NULL_TOKENS,
+    TextTable,
+    is_number,
+    read_table,
+    split_fields,
+)
+from sfs_cli.io.files.text import BOM, ByteStream, LineStream, decode, text_suffix
+
+_RNK_COLUMNS = ("feature", "score")
+_FEATURES = (
+    *("feature", "features", "gene", "genes", "gene_name", "gene_symbol", "symbol", "hgnc_symbol"),
+    *("gene_id", "ensembl", "entrez", "protein", "probe", "name", "names", "id"),
+)
+_RANKS = ("rank", "ranking")
+_SCORES = ("score", "scores")
+_P_VALUES = ("p", "pval", "pvals", "padj", "fdr", "qval", "q", "pvals_adj", "adj_p_val")
+_OURS = ("rank", "feature", "score", "status")
+_JSON_HINT = 'write it as [{"feature": "TP53", "rank": 1}, ...], as `sfs rank --format json` does'
+
+
+def read_rank_table(path: Path) -> TextTable:
+    """Read delimited text, Parquet, JSON records or rnk."""
+    content = recognize(path)
+    refuse_absent(path, content)
+    if content.kind is Kind.TEXT:
+        if text_suffix(path) == ".rnk":
+            return _read_rnk(path)
+        with ByteStream(path) as stream:
+            head = stream.read(64).removeprefix(BOM).lstrip()
+        if head.startswith((b"[", b"{")):
+            return _read_json(path)
+    table = read_table(path)
+    if not table.rows:
+        raise InputError("the table has no rows", where=str(path), hint=COPY_AGAIN)
+    return table
+
+
+def is_ours(table: TextTable) -> bool:
+    """Say whether the columns are those that this program writes."""
+    return tuple(table.columns)[: len(_OURS)] == _OURS
+
+
+def _read_rnk(path: Path) -> TextTable:
+    """Read GSEA's two columns without names; a first line without a number is taken as names."""
+    lines, rows = [], []
+    with LineStream(path) as stream:
+        while (raw := stream.read_line()) is not None:
+            line = stream.line - 1
+            if not raw.strip() or raw.startswith(b"#"):
+                continue
+            fields = split_fields(decode(raw, path, line), "\t")
+            if len(fields) != len(_RNK_COLUMNS):
+                raise InputError(
+                    f"a row of the rnk file has {counted(len(fields), 'field')}, not 2",
+                    where=f"{path}, line {line}",
+                    hint="write a feature, a tab and its score in each line",
+                )
+            lines.append(line)
+            rows.append(fields)
+    if rows and not is_number(rows[0][1]):
+        lines, rows = lines[1:], rows[1:]
+    if not rows:
+        raise InputError("the rnk file has no rows", where=str(path), hint=COPY_AGAIN)
+    columns = dict(zip(_RNK_COLUMNS, map(list, zip(*rows))))
+    return TextTable(path, columns, lines, "line")
+
+
+def _read_json(path: Path) -> TextTable:
+    """Read a list of records that all have the same names."""
+    pieces = []
+    with ByteStream(path) as stream:
+        while data := stream.read(1 << 22):
+            pieces.append(data)
+    try:
+        records = json.loads(b"".join(pieces))
+    except ValueError as error:
+        raise InputError(
+            f"the JSON cannot be read ({error})", where=str(path), hint=COPY_AGAIN
+        ) from None
+    if not isinstance(records, list) or not records:
+        raise InputError("the JSON is not a list of records", where=str(path), hint=_JSON_HINT)
+    names = list(records[0]) if isinstance(records[0], dict) else []
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, dict) or not names or set(record) != set(names):
+            raise InputError(
+                f"record {number:,} does not have the names {listed(names)}"
+                if names
+                else "the first record has no names",
+                where=f"{path}, record {number}",
+                hint=_JSON_HINT,
+            )
+    columns = {name: ["" if r[name] is None else str(r[name]) for r in records] for name in names}
+    return TextTable(path, columns, list(range(1, len(records) + 1)), "record")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The columns that name the features and rank them; `is_rank`: ranks, else scores."""
+
+    feature: str
+    value: str
+    is_rank: bool
+
+
+def smaller_is_better(column: str) -> bool:
+    """Say whether a column of scores holds p-values, by its name."""
+    name = _plain(column)
+    joined = name.replace("_", "")
+    return name in _P_VALUES or "pvalue" in joined or "qvalue" in joined
+
+
+def choose_columns(
+    table: TextTable, feature: str | None, rank: str | None, score: str | None
+) -> Choice:
+    """Choose the columns of a table.
+
+    Parameters
+    ----------
+    table : TextTable
+        The table.
+    feature, rank, score : str, optional
+        Names given by the user; at most one of `rank` and `score`.
+
+    Returns
+    -------
+    Choice
+        Features: the column asked for, else the first of the usual names (``feature``, ``gene``,
+        ``symbol``, ``name``, ``id``...), else a first column without a name, else the first whose
+        values are not numbers. Values: the column asked for, else ``rank``, else ``score``, else
+        the only other column of numbers.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or several could be meant.
+    """
+    feature = _asked(table, feature, "--feature-column") or _feature_column(table)
+    if rank is not None or score is not None:
+        flag = "--rank-column" if rank is not None else "--score-column"
+        value = str(_asked(table, rank if rank is not None else score, flag))
+        if value == feature:
+            raise InputError(
+                f"column {value!r} names the features and cannot rank them too",
+                where=str(table.path),
+                hint=f"give another {flag}, or the column of the features: --feature-column",
+            )
+        return Choice(feature, value, rank is not None)
+    others = [name for name in table.columns if name != feature]
+    for names, is_rank in ((_RANKS, True), (_SCORES, False)):
+        if found := _named(others, names):
+            return Choice(feature, found, is_rank)
+    numeric = [name for name in others if _is_numeric(table.columns[name])]
+    if len(numeric) != 1:
+        what = f"columns of numbers: {listed(numeric, 10)}" if numeric else "no other has numbers"
+        raise InputError(
+            "it is not clear which column ranks the features",
+            where=f"{table.path} ({what})",
+            hint="name it with --rank-column or --score-column",
+        )
+    return Choice(feature, numeric[0], False)
+
+
+def _asked(table: TextTable, name: str | None, flag: str) -> str | None:
+    if name is not None and name not in table.columns:
+        raise InputError(
+            f"there is no column {name!r}, given as {flag}",
+            where=str(table.path),
+            hint=nearest(name, table.columns),
+        )
+    return name
+
+
+def _feature_column(table: TextTable) -> str:
+    names = list(table.columns)
+    if found := _named(names, _FEATURES):
+        return found
+    if "" in names:
+        return ""
+    text = next((name for name in names if not _is_numeric(table.columns[name])), None)
+    if text is None:
+        raise InputError(
+            "it is not clear which column names the features: all hold numbers",
+            where=f"{table.path} (columns: {listed(names, 10)})",
+            hint="name it with --feature-column",
+        )
+    return text
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace(" ", "_").replace(".", "_").replace("-", "_")
+
+
+def _named(columns: Sequence[str], wanted: Sequence[str]) -> str | None:
+    by_name = {_plain(name): name for name in reversed(columns)}
+    return next((by_name[name] for name in wanted if name in by_name), None)
+
+
+def _is_numeric(values: Sequence[str]) -> bool:
+    known = [value for value in values if value not in NULL_TOKENS]
+    return bool(known) and all(map(is_number, known))
+
+
+def parse_numbers(table: TextTable, column: str) -> list[float]:
+    """Return a column as numbers, missing values as NaN; other text is an `InputError`."""
+    numbers = []
+    for row, value in enumerate(table.columns[column]):
+        if value in NULL_TOKENS:
+            numbers.append(math.nan)
+        elif is_number(value):
+            numbers.append(float(value))
+        else:
+            raise InputError(
+                f"{value!r} is not a number",
+                where=table.where(row, column),
+                hint="name another column (--rank-column, --score-column), or write missing "
+                "values as NA",
+            )
+    if all(map(math.isnan, numbers)):
+        raise InputError(
+            "no feature has a value",
+            where=f"{table.path}, column {column!r}",
+            hint="name another column with --rank-column or --score-column",
+        )
+    return numbers
+
+
+def feature_ids(table: TextTable, column: str) -> list[str]:
+    """Return the ids of the features; an empty or repeated id is an `InputError`."""
+    seen: dict[str, int] = {}
+    for row, name in enumerate(table.columns[column]):
+        if not name:
+            raise InputError(
+                "a row has no feature", where=table.where(row, column), hint="name it, or remove it"
+            )
+        if name in seen:
+            raise InputError(
+                f"feature {name!r} is ranked twice, in {table.unit} {table.rows[seen[name]]} too",
+                where=table.where(row, column),
+                hint="leave one row for each feature, or name another column: --feature-column",
+            )
+        seen[name] = row
+    return list(seen)

@@ -1,0 +1,183 @@
+"""What sources are given to work with, and the interface that every kind of source has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from sfs_cli.compute.context import Labels, RunContext
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import Ids, arithmetic_dtype
+from sfs_cli.errors import InputError, located
+from sfs_cli.graph.build import Graph, sample_graph
+from sfs_cli.io.knowledge.gene_sets import read_id_map
+from sfs_cli.io.knowledge.hierarchy import Hierarchy
+from sfs_cli.knowledge.matching import FeatureIndex, Matched, check_found
+from sfs_cli.options.graph import default_similarity
+from sfs_cli.options.source import SourceSpec
+from sfs_cli.store.matrix import Matrix
+from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
+from sfs_cli.store.transforms import parse as parse_transform
+
+
+@dataclass(frozen=True)
+class SourceInputs:
+    """What is known when sources are opened, before the samples of the run are chosen.
+
+    Attributes
+    ----------
+    matrix : str
+        Path of the matrix.
+    ids : Ids
+        Features, samples and annotations of the matrix.
+    labels : mapping of str to str, optional
+        Sample id to class, from ``--labels``.
+    load_profile : callable
+        Reads the matrix of a profile.
+    read_labels, read_hierarchy : callable
+        Read a file of labels or a hierarchy; each file is read once in a run.
+    """
+
+    matrix: str
+    ids: Ids
+    labels: Mapping[str, str] | None
+    load_profile: Callable[[SourceSpec], Matrix]
+    read_labels: Callable[[str], Mapping[str, str]]
+    read_hierarchy: Callable[[str], Hierarchy]
+
+
+class Source(Protocol):
+    """A knowledge source that has been opened.
+
+    Attributes
+    ----------
+    spec : SourceSpec
+        The source as the user gave it.
+    samples : sequence of str, optional
+        Ids of its samples; None for a source that has those of the matrix.
+    """
+
+    spec: SourceSpec
+    samples: Sequence[str] | None
+
+    def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
+        """Return the similarity between some of its samples, in their order."""
+        ...
+
+
+@dataclass
+class SourceContext:
+    """The run that sources are converted in.
+
+    Attributes
+    ----------
+    run : RunContext
+        Matrix, labels, memory, seed and messages.
+    id_map : str, optional
+        ``--id-map``: a table of feature ids and source ids, for sources without their own.
+    allow_unmatched : bool
+        Whether a source of which few genes are found is a warning, not an error.
+    """
+
+    run: RunContext
+    id_map: str | None = None
+    allow_unmatched: bool = False
+    _indices: dict[str | None, FeatureIndex] = field(default_factory=dict, repr=False)
+
+    @property
+    def matrix(self) -> PreparedMatrix:
+        """The matrix that is ranked."""
+        return cast(PreparedMatrix, self.run.matrix)
+
+    def values(self, spec: SourceSpec) -> PreparedMatrix:
+        """Return the matrix as a source wants it: with its own transformation, or as ranked."""
+        if spec.transform is None and spec.missing is None:
+            return self.matrix
+        own = self.matrix
+        steps = own.steps if spec.transform is None else parse_transform(spec.transform)
+        return self.prepared(own.matrix, own.samples, spec, steps, spec.missing or own.policy)
+
+    def prepared(
+        self,
+        matrix: Matrix,
+        samples: np.ndarray | None,
+        spec: SourceSpec,
+        steps: tuple[str, ...],
+        missing: str,
+    ) -> PreparedMatrix:
+        """Return a matrix with the samples, transformation and missing values of a source."""
+        where = f"source {spec.name} ({spec.path or self.run.where})"
+        try:
+            policy = cast(MissingPolicy, missing)
+            made = PreparedMatrix(matrix, samples=samples, missing=policy, steps=steps, where=where)
+        except InputError as error:
+            raise InputError(
+                error.what,
+                where=error.where,
+                hint="add ,missing=mean to the source to fill them by the mean of their feature, "
+                "or ,missing=drop to drop those features",
+            ) from None
+        made.fit(self.engine(spec, made).total_over)
+        return made
+
+    def engine(self, spec: SourceSpec, prepared: PreparedMatrix) -> Engine:
+        """Return passes over the values of a source, in the arithmetic that their size asks for."""
+        dtype = arithmetic_dtype(prepared.n_samples, prepared.n_features, prepared.dtype)
+        own = self.run.engine
+        # passes over the matrix itself are long enough to be kept; profiles are small
+        checkpoints = own.checkpoints if prepared.matrix is self.matrix.matrix else None
+        passes = None if spec.kind == "profile" else own.passes
+        return Engine(prepared, own.executor, dtype, passes=passes, checkpoints=checkpoints)
+
+    def find(self, spec: SourceSpec, genes: Sequence[str]) -> tuple[Matched, dict[str, Any]]:
+        """Find the genes of a source among the features, and return the facts of it.
+
+        Raises
+        ------
+        InputError
+            When too few are found.
+        """
+        path = spec.id_map or self.id_map
+        if path not in self._indices:  # one index serves all sources of one map
+            pairs = None if path is None else read_id_map(Path(path))
+            with located(str(path)):
+                self._indices[path] = FeatureIndex(self.matrix.ids.features, pairs)
+        matched = self._indices[path].find(genes)
+        warning = check_found(matched, spec.name, spec.path, self.allow_unmatched)
+        if warning is not None:
+            self.run.log.warn(warning)
+        facts = {"genes": matched.n_ids, "genes_found": matched.found}
+        if matched.mapped:
+            facts["genes_found_through_map"] = matched.mapped
+        return matched, facts
+
+    def graph(
+        self,
+        spec: SourceSpec,
+        prepared: PreparedMatrix,
+        facts: Mapping[str, Any] | None = None,
+        distances: np.ndarray | None = None,
+    ) -> Graph:
+        """Return the similarity that a source asks for (by default rbf, or knn for many samples).
+
+        It is between the samples as `prepared` measures them, or from squared `distances` (n, n);
+        `facts` are what else ``run.json`` says of the source.
+        """
+        options = spec.graph_options(spec.similarity or default_similarity(prepared.n_samples))
+        where = f"source {spec.name}"
+        labels = self.run.labels
+        if labels is not None:  # those of the samples that the source has
+            code = dict(zip(self.matrix.ids.samples, labels.codes.tolist()))
+            codes = [code.get(sample, -1) for sample in prepared.ids.samples]
+            labels = Labels(np.array(codes), labels.classes)
+        engine = self.engine(spec, prepared)
+        run = replace(self.run, engine=engine, labels=labels, where=where)
+        with located(where):
+            graph = sample_graph(options, run, source=where, distances=distances)
+        graph.facts |= facts or {}
+        graph.facts |= {"features": prepared.n_features, "transform": spec.transform}
+        return graph

@@ -1,0 +1,109 @@
+"""Sources that name some features: gene lists and sets, annotations, interactions (Eq. 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.graph.build import Graph
+from sfs_cli.io.files.text import text_suffix
+from sfs_cli.io.knowledge.edges import EdgeList, read_edges
+from sfs_cli.io.knowledge.gene_sets import (
+    choose_sets,
+    read_gaf,
+    read_gene_list,
+    read_gmt,
+    split_set_spec,
+)
+from sfs_cli.knowledge.base import SourceContext, SourceInputs
+from sfs_cli.options.source import SourceSpec
+
+
+class Genes:
+    """``genes`` and ``interactions``: the samples are compared by these features alone."""
+
+    samples: Sequence[str] | None = None
+
+    def __init__(self, spec: SourceSpec, genes: list[str], facts: dict[str, Any]) -> None:
+        self.spec = spec
+        self.genes = genes
+        self.facts = facts
+
+    def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
+        """Return any similarity between the samples, by these features alone."""
+        matched, found = context.find(self.spec, self.genes)
+        prepared = context.values(self.spec).selecting(np.unique(matched.feature))
+        return context.graph(self.spec, prepared, found | self.facts)
+
+
+def open_genes(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
+    """Read the genes of a list, of gene sets or of annotations."""
+    return Genes(spec, *read_genes(spec.path, spec))
+
+
+def open_interactions(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
+    """Read interactions, and the seeds whose partners are wanted.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read, or no seed interacts.
+    """
+    edges = read_edges(Path(spec.path), spec.min_score)
+    seeds = None if spec.seeds is None else read_genes(spec.seeds, spec)[0]
+    genes = interacting(edges, seeds)
+    if not genes:
+        raise InputError(
+            f"none of the {counted(len(seeds or []), 'seed')} interacts",
+            where=f"source {spec.name} ({spec.seeds}): {listed(seeds or [], 3)}; genes that "
+            f"interact are {listed(list(edges.ids), 3)}",
+            hint="give seeds by the ids of the interactions, or lower min-score",
+        )
+    facts = {"interactions": len(edges.a), **edges.facts}
+    return Genes(spec, genes, facts | ({} if seeds is None else {"seeds": len(seeds)}))
+
+
+def interacting(edges: EdgeList, seeds: list[str] | None) -> list[str]:
+    """Return the genes that interact: all, or the seeds that do and their direct partners.
+
+    Each is there once, in the order of the file.
+    """
+    if seeds is None:
+        return list(edges.ids)
+    wanted = np.isin(np.array(edges.ids, dtype=object), list(set(seeds)))
+    touched = wanted[edges.a] | wanted[edges.b]
+    chosen = np.zeros(len(edges.ids), bool)
+    chosen[edges.a[touched]] = True
+    chosen[edges.b[touched]] = True
+    return [edges.ids[i] for i in np.flatnonzero(chosen)]
+
+
+def read_genes(given: str, spec: SourceSpec) -> tuple[list[str], dict[str, Any]]:
+    """Read the genes of a list, of the sets of a GMT, or of the annotations of a GAF.
+
+    It is given as ``FILE``, ``FILE.gmt:SET1,SET2`` or ``FILE.gaf:TERM1,TERM2``; the source chooses
+    evidence codes and ids of a GAF. Genes are there once, in the order of the file, with facts of
+    what was read. Raises UsageError when an option of GAF files is given for another file.
+    """
+    path, names = split_set_spec(given)
+    suffix = text_suffix(path)
+    if suffix != ".gaf" and (spec.evidence or spec.ids):
+        option = "evidence" if spec.evidence else "ids"
+        raise spec.error(
+            f"{option} has no effect on {path.name}: it is not a GAF file",
+            f"remove {option}, or give annotations as .gaf or .gaf.gz",
+        )
+    if suffix not in (".gmt", ".gaf"):
+        return read_gene_list(path), {}
+    if suffix == ".gmt":
+        sets, facts = read_gmt(path), {}
+    else:
+        annotations = read_gaf(path, spec.evidence, spec.gene_ids)
+        sets, facts = annotations.genes, dict(annotations.facts)
+    chosen = choose_sets(sets, names, path) if names else sets
+    genes = list(dict.fromkeys(gene for members in chosen.values() for gene in members))
+    return genes, facts | {"sets": len(chosen)}

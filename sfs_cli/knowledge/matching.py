@@ -1,0 +1,318 @@
+"""Finding the ids of a source among the features of the matrix, directly or through a map."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfs_cli.errors import InputError, counted, listed
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+class IdMap:
+    """A map from ids of sources to features: an id may be several features, and several ids one.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str)
+        An id of the matrix and one of the sources, or the other way round: ids of the matrix are in
+        the column that names more of its features, the first where both name as many.
+    index : mapping of str to int
+        The index of each feature.
+
+    Raises
+    ------
+    InputError
+        When no column names a feature.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[str, str]], index: Mapping[str, int]) -> None:
+        columns = [[pair[side] for pair in pairs] for side in (0, 1)]
+        positions = [look_up(index, column) for column in columns]
+        known = [len(np.unique(position[position >= 0])) for position in positions]
+        if not any(known):
+            shown = listed([" = ".join(pair) for pair in pairs], 3)
+            raise InputError(
+                f"none of the {counted(len(pairs), 'pair')} of the map names a feature of the "
+                f"matrix: pairs are {shown}; features are {listed(list(index), 3)}",
+                hint="one of the two columns of --id-map must hold ids of the matrix",
+            )
+        side = int(known[1] > known[0])
+        kept = np.flatnonzero(positions[side] >= 0)
+        others = [columns[1 - side][i] for i in kept]
+        self._codes = {name: code for code, name in enumerate(dict.fromkeys(others))}
+        # a pair may be there twice
+        entries = np.stack([look_up(self._codes, others), positions[side][kept]])
+        codes, self._features = np.unique(entries, axis=1)
+        # the features of id c are _features[_starts[c] : _starts[c] + _counts[c]]
+        self._counts = np.bincount(codes, minlength=len(self._codes))
+        self._starts = np.cumsum(self._counts) - self._counts
+
+    def find(self, ids: Collection[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs of a position in `ids` and a feature."""
+        code = look_up(self._codes, ids)
+        at = np.flatnonzero(code >= 0)
+        which, entry = expanded(self._starts[code[at]], self._counts[code[at]])
+        return at[which], self._features[entry]
+
+
+def look_up(index: Mapping[str, int], ids: Collection[str]) -> np.ndarray:
+    """Return the position of each id, -1 where it has none."""
+    return np.fromiter(map(index.get, ids, repeat(-1)), np.int64, len(ids))
+
+
+def expanded(starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Write out ranges one after the other.
+
+    Returns
+    -------
+    which : ndarray of int
+        The range of each entry.
+    entries : ndarray of int
+        ``starts[k], starts[k] + 1, ...``, `counts[k]` of them for each range k.
+    """
+    which = np.repeat(np.arange(len(counts)), counts)
+    before = np.cumsum(counts) - counts
+    return which, np.arange(len(which)) - before[which] + starts[which]
+
+
+ENOUGH = 0.1
+"""A source is refused when a smaller fraction of its ids are features."""
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Which ids of a source are which features of the matrix.
+
+    Attributes
+    ----------
+    source, feature : ndarray of int, shape (p,)
+        Pairs of an id and a feature, by their indices; sorted by feature, then id.
+    exact, mapped : int
+        Number of ids found directly, and through the map.
+    ids, features : sequence of str
+        The ids looked for, and those of the features.
+    with_map : bool
+        Whether there is a map.
+    """
+
+    source: np.ndarray
+    feature: np.ndarray
+    exact: int
+    mapped: int
+    ids: Sequence[str] = field(repr=False)
+    features: Sequence[str] = field(repr=False)
+    with_map: bool
+
+    @property
+    def n_ids(self) -> int:
+        """Number of ids looked for."""
+        return len(self.ids)
+
+    @property
+    def found(self) -> int:
+        """Number of ids that are a feature, or several."""
+        return self.exact + self.mapped
+
+
+class FeatureIndex:
+    """The features of a matrix, found by their ids or through a map.
+
+    Parameters
+    ----------
+    features : sequence of str, length m
+        Unique ids.
+    id_map : sequence of (str, str), optional
+        Pairs of an id of the matrix and one of the sources, or the other way round: ids of the
+        matrix are in the column that names more of its features, the first where both name as many.
+
+    Raises
+    ------
+    InputError
+        When the map names no feature.
+    """
+
+    def __init__(
+        self, features: Sequence[str], id_map: Sequence[tuple[str, str]] | None = None
+    ) -> None:
+        self.features = features
+        self._index = {name: i for i, name in enumerate(features)}
+        self._map = None if id_map is None else IdMap(id_map, self._index)
+
+    def find(self, ids: Sequence[str]) -> Matched:
+        """Find ids directly, and the others through the map.
+
+        Through a map an id may be several features (probes of a gene), and several ids one.
+        """
+        position = look_up(self._index, ids)
+        exact = np.flatnonzero(position >= 0)
+        source, feature, mapped = exact, position[exact], 0
+        if self._map is not None:
+            rest = np.flatnonzero(position < 0)
+            at, through = self._map.find([ids[i] for i in rest.tolist()])
+            mapped = len(np.unique(at))
+            source = np.concatenate([source, rest[at]])
+            feature = np.concatenate([feature, through])
+        order = np.lexsort((source, feature))
+        pairs, with_map = (source[order], feature[order]), self._map is not None
+        return Matched(*pairs, len(exact), mapped, ids, self.features, with_map)
+
+
+def check_found(matched: Matched, name: str, where: str, allow_unmatched: bool) -> str | None:
+    """Refuse a source when fewer than a tenth of its ids are features.
+
+    `name` is the source and `where` its file. With `allow_unmatched` that is only a warning, which
+    is returned; a source of which nothing is found is still refused. The InputError says how many
+    were found, examples of both sides and the likely reason.
+    """
+    if matched.found and matched.found >= ENOUGH * matched.n_ids:
+        return None
+    found = f"{matched.found:,}" if matched.found else "none"
+    what = f"{found} of the {counted(matched.n_ids, 'id')} of source {name} "
+    what += f"{'is a feature' if matched.found == 1 else 'are features'} of the matrix"
+    if matched.with_map:
+        what += ", with the map"
+    if matched.found and allow_unmatched:
+        return f"{what} ({where})"
+    unknown = np.setdiff1d(np.arange(matched.n_ids), matched.source).tolist()
+    strangers = listed([matched.ids[i] for i in unknown], EXAMPLES)
+    hint = (
+        "the map must pair these ids with features of the matrix"
+        if matched.with_map
+        else "give a table of both ids with --id-map"
+    )
+    for change, condition in _CHANGES:
+        features = set(map(change, matched.features))
+        count = sum(change(name) in features for name in matched.ids)
+        if count > matched.found and count >= ENOUGH * matched.n_ids:
+            hint = f"{count:,} would be found if {condition}; {hint}"
+            break
+    if matched.found:
+        hint += "; --allow-unmatched continues with those that were found"
+    raise InputError(
+        what,
+        where=f"{where}: ids not found are {strangers}; features are "
+        f"{listed(list(matched.features), EXAMPLES)}",
+        hint=hint,
+    )
+
+
+_VERSION = re.compile(r"\.\d+$")
+_CHANGES: tuple[tuple[Callable[[str], str], str], ...] = (
+    (str.casefold, "upper and lower case were the same"),
+    (
+        lambda name: _VERSION.sub("", name),
+        "version suffixes such as the .5 of ENSG00000141510.5 were cut off",
+    ),
+    (
+        lambda name: _VERSION.sub("", name).casefold(),
+        "version suffixes were cut off and upper and lower case were the same",
+    ),
+)
+"""Simple changes of ids, one of which often is the reason why they are not found."""
+
+
+def carry_edges(
+    a: np.ndarray, b: np.ndarray, score: np.ndarray | None, matched: Matched, n_features: int
+) -> tuple[np.ndarray, csr_array]:
+    """Turn edges between ids into edges between features.
+
+    Every feature of an id gets its edges, but none to itself or to another feature of that id.
+    Where several edges join the same two features, the highest score counts.
+
+    Parameters
+    ----------
+    a, b : ndarray of int, shape (e,)
+        Both ends of each edge, as indices of the ids that were looked for.
+    score : ndarray, shape (e,), optional
+        Not negative; 1 by default. An edge of score 0 is none.
+    matched : Matched
+        Which ids are which features.
+    n_features : int
+        Number of features m.
+
+    Returns
+    -------
+    features : ndarray of int, shape (l,)
+        Those with an edge, ascending.
+    similarity : csr_array, shape (l, l)
+        Their scores: symmetric, without a diagonal.
+    """
+    from scipy.sparse import csr_array
+
+    score = np.ones(len(a)) if score is None else np.asarray(score, np.float64)
+    kept = np.flatnonzero((a != b) & (score != 0))
+    ends, edge = _features_of(a[kept], matched)
+    others, within = _features_of(b[kept][edge], matched)
+    low, high = np.minimum(ends[within], others), np.maximum(ends[within], others)
+    pair = np.flatnonzero(low != high)
+    scores = score[kept][edge[within]][pair]
+    keys = low[pair] * n_features + high[pair]  # of equal keys the highest score counts
+    order = np.argsort(keys)
+    first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    scores = np.maximum.reduceat(scores[order], first) if len(first) else scores
+    low, high = np.divmod(keys[order][first], n_features)
+    joined = np.zeros(n_features, bool)
+    joined[low] = joined[high] = True
+    features, position = np.flatnonzero(joined), np.cumsum(joined) - 1
+    rows, columns = position[low], position[high]
+    data = np.concatenate([scores, scores])
+    ij = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    return features, csr_array((data, ij), shape=(len(features), len(features)))
+
+
+def carry_similarity(
+    similarity: csr_array, matched: Matched, n_features: int
+) -> tuple[np.ndarray, csr_array]:
+    """Turn a symmetric similarity between ids into one between features, as `carry_edges` does."""
+    from scipy.sparse import triu
+
+    upper = triu(similarity, k=1, format="coo")
+    a, b = upper.row.astype(np.int64), upper.col.astype(np.int64)
+    return carry_edges(a, b, upper.data, matched, n_features)
+
+
+def carry_terms(terms: csr_array, matched: Matched) -> tuple[np.ndarray, csr_array]:
+    """Turn the terms of ids into terms of features.
+
+    Parameters
+    ----------
+    terms : csr_array, shape (ids, t)
+        1 where an id has a term, else 0.
+    matched : Matched
+        Which ids are which features. A feature of several ids has the terms of all of them.
+
+    Returns
+    -------
+    features : ndarray of int, shape (l,)
+        Those with a term, ascending.
+    terms : csr_array, shape (l, t)
+        Of 0 and 1, float64.
+    """
+    from scipy.sparse import csr_array
+
+    features, row = np.unique(matched.feature, return_inverse=True)
+    shape = len(features), terms.shape[0]
+    made = csr_array((np.ones(len(row)), (row, matched.source)), shape=shape) @ terms
+    made.eliminate_zeros()
+    # a feature of several ids has a term once, however many of them have it
+    made.data = np.ones(len(made.data))
+    annotated = np.flatnonzero(np.diff(made.indptr))
+    return features[annotated], made[annotated]
+
+
+def _features_of(ids: np.ndarray, matched: Matched) -> tuple[np.ndarray, np.ndarray]:
+    """Return all features of ids, and the position in `ids` of each."""
+    order = np.argsort(matched.source, kind="stable")
+    counts = np.bincount(matched.source, minlength=matched.n_ids)
+    starts = np.cumsum(counts) - counts
+    which, entry = expanded(starts[ids], counts[ids])
+    return matched.feature[order][entry], which

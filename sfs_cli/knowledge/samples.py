@@ -1,0 +1,163 @@
+"""Sources about the samples: profiles, the matrix itself, labels, a hierarchy, a similarity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.graph.build import Graph, given_graph
+from sfs_cli.graph.others import label_similarity
+from sfs_cli.graph.similarity import DenseSimilarity, row_panels
+from sfs_cli.io.knowledge.labels import read_annotation
+from sfs_cli.io.knowledge.similarity import SimilarityFile, open_similarity
+from sfs_cli.knowledge.base import SourceContext, SourceInputs
+from sfs_cli.options.source import SourceSpec
+from sfs_cli.store.transforms import parse as parse_transform
+
+
+class Profile:
+    """``profile``: another measurement of the same samples, such as miRNAs or proteins."""
+
+    def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
+        self.spec = spec
+        self.matrix = inputs.load_profile(spec)
+        self.samples: Sequence[str] | None = self.matrix.ids.samples  # in an order of their own
+
+    def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
+        """Return any similarity between the samples, by these measurements."""
+        row = {sample: i for i, sample in enumerate(self.matrix.ids.samples)}
+        rows = np.array([row[sample] for sample in samples])
+        steps = parse_transform(self.spec.transform)
+        if context.matrix.steps and not steps:
+            context.run.log.note(
+                f"source {self.spec.name} is not transformed: --transform applies to the matrix; "
+                "add ,transform=STEPS to the source if it should be"
+            )
+        missing = self.spec.missing or "error"
+        prepared = context.prepared(self.matrix, rows, self.spec, steps, missing)
+        return context.graph(self.spec, prepared)
+
+
+class TargetMatrix:
+    """``target``: the matrix that is ranked, as a source of its own."""
+
+    samples: Sequence[str] | None = None
+
+    def __init__(self, spec: SourceSpec, _inputs: SourceInputs) -> None:
+        self.spec = spec
+
+    def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
+        """Return any similarity between the samples, by the matrix itself."""
+        return context.graph(self.spec, context.values(self.spec))
+
+
+class Classes:
+    """``labels``: samples of one class are similar.
+
+    The labels are a table, an annotation of the matrix, or those of ``--labels``.
+    """
+
+    def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
+        self.spec = spec
+        if not spec.path:
+            assert inputs.labels is not None, "checked with the options"
+            self.labels = inputs.labels
+        elif spec.path.startswith("obs:"):
+            key, ids = spec.path.removeprefix("obs:"), inputs.ids
+            self.labels = read_annotation(key, list(ids.samples), ids.obs, inputs.matrix, "labels:")
+        else:
+            self.labels = inputs.read_labels(spec.path)
+        self.samples: Sequence[str] | None = list(self.labels)
+
+    def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
+        """Return 1/n_l within a class of n_l samples, 0 between classes (Eq. 3.13)."""
+        names, codes = np.unique([self.labels[s] for s in samples], return_inverse=True)
+        return Graph(label_similarity(codes), {"similarity": "label", "classes": len(names)})
+
+
+class Tree:
+    """``hierarchy``: samples are similar when their lowest common ancestor is deep."""
+
+    def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
+        self.spec = spec
+        self.hierarchy = inputs.read_hierarchy(spec.path)
+        self.samples: Sequence[str] | None = list(self.hierarchy.paths)
+
+    def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
+        """Return the depth of the lowest common ancestor over the depth of the tree."""
+        depth = self.hierarchy.depth
+        S = hierarchy_similarity([self.hierarchy.paths[sample] for sample in samples], depth)
+        return Graph(DenseSimilarity(S), {"similarity": "lowest common ancestor", "depth": depth})
+
+
+def hierarchy_similarity(paths: Sequence[tuple[str, ...]], depth: int) -> np.ndarray:
+    """Depth of the lowest common ancestor over the depth of the tree.
+
+    Parameters
+    ----------
+    paths : sequence of tuple of str, length n
+        The nodes from below the root down to each sample.
+    depth : int
+        Depth of the tree; no path is longer.
+
+    Returns
+    -------
+    ndarray, shape (n, n)
+        The number of leading nodes that two paths share, over `depth`: symmetric to the last bit,
+        in [0, 1], and 1 on the diagonal where a path is as long as the tree is deep.
+    """
+    n, longest = len(paths), max(map(len, paths), default=0)
+    assert depth >= longest
+    S = np.zeros((n, n))
+    for level in range(longest):
+        # the same node below another parent is another node: so the whole way down is its name
+        nodes: dict[tuple[str, ...], int] = {}
+        codes = np.array([nodes.setdefault(path[: level + 1], len(nodes)) for path in paths])
+        # a path that ends above this level shares no node here
+        reaches = np.array([len(path) > level for path in paths])
+        for rows in row_panels(n):
+            S[rows] += (codes[rows, None] == codes) & reaches
+    S /= max(depth, 1)
+    return S
+
+
+class GivenSimilarity:
+    """``similarity``: an n x n matrix, as it is, from a file or from ``obsp`` of the input."""
+
+    def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
+        self.spec = spec
+        self.file = file = open_given(spec.path, inputs.matrix)
+        self.samples: Sequence[str] | None = file.samples
+        if file.samples == []:
+            raise InputError(
+                "rows and columns have no id in common: this is no similarity between samples",
+                where=f"{spec.path}: rows are {listed(list(file.rows or ()), 3)}; columns are "
+                f"{listed(list(file.columns or ()), 3)}",
+                hint="give a table with the sample ids in its first line and column, .npz or .npy",
+            )
+
+    def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
+        """Return the similarity between the samples, after checking that it is one."""
+        where = f"source {self.spec.name} ({self.spec.path})"
+        return given_graph(self.file.aligned(samples), "as given", samples, where)
+
+
+def open_given(spec: str, matrix: str) -> SimilarityFile:
+    """Read a similarity that is given: a file, or ``obsp:KEY`` of the matrix at the path."""
+    if not spec.startswith("obsp:"):
+        return open_similarity(spec)
+    from sfs_cli.io.matrix.anndata import read_obsp
+
+    path = Path(matrix)
+    if path.suffix not in (".h5ad", ".zarr") and ".h5mu" not in path.name:
+        raise UsageError(
+            f"{spec} needs an h5ad or AnnData zarr input",
+            where=matrix,
+            hint="give it as a file (--similarity-file, or similarity:FILE of a source), or take "
+            "another --similarity",
+        )
+    graph, samples = read_obsp(path, spec.removeprefix("obsp:"))
+    return SimilarityFile(path, graph, samples, samples)

@@ -1,0 +1,200 @@
+"""Blocks of features: centering without losing digits, which features vary, and parts of blocks.
+
+Dense arithmetic is done in float32 where that is good enough. Scores that are a small part of what
+they are made of are found again in float64, from the values as they are stored (`CenteredScorer`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.compute.workspace import Workspace
+from sfs_cli.methods.base import Scorer, Status
+
+_EPS = float(np.finfo(np.float64).eps)
+
+WEAK_BELOW = 0.05
+"""A difference ``g g' - g M g'`` below this part of ``g g'`` is found again in float64."""
+PIECE_BYTES = 1 << 20
+"""So much of a block stays in a core's own cache from one operation to the next."""
+
+
+@dataclass
+class CenteredBlock:
+    """A block of features around their weighted means.
+
+    Attributes
+    ----------
+    values : ndarray, shape (b, n)
+        ``f - offset``, in the dtype of the block.
+    offset : ndarray, shape (b,), float64
+        The weighted mean of each feature, in the units of `values`.
+    scale : ndarray, shape (b,), float64
+        Factor that returns `values` and `offset` to the units of the input: 1, but for features
+        whose squares would over- or underflow.
+    volume : float
+        Sum of the weights.
+    missing, zero : ndarray of bool or None
+        As in the block.
+    """
+
+    values: np.ndarray
+    offset: np.ndarray
+    scale: np.ndarray
+    volume: float
+    missing: np.ndarray | None
+    zero: np.ndarray | None
+
+    def status(self, square: np.ndarray) -> np.ndarray:
+        """Return the `Status` of each feature, given the weighted squares of `values`; both (b,).
+
+        A feature that varies by less than the rounding of float64 is constant. One that was zero
+        in every sample before the transformation is "all zero" even if it varies now: it follows
+        a mean of each sample then, and has no information of its own.
+        """
+        constant = square <= self.volume * (8 * _EPS * self.offset) ** 2
+        status = np.where(constant, Status.CONSTANT, Status.OK).astype(np.int8)
+        zero = constant & (self.offset == 0) if self.zero is None else self.zero
+        status[zero] = Status.ALL_ZERO
+        if self.missing is not None:
+            status[self.missing] = Status.MISSING
+        return status
+
+
+def center(
+    block: BlockLike, weights: np.ndarray | None = None, work: Workspace | None = None
+) -> CenteredBlock:
+    """Center the features of a block by their weighted means.
+
+    The value of the first sample is subtracted before the mean is computed. So the rounding is
+    relative to the spread of the feature and not to its offset, and a constant feature becomes
+    exactly zero. Features whose squares would under- or overflow are scaled by a power of two,
+    which cancels in every ratio of quadratic forms.
+
+    Parameters
+    ----------
+    block : BlockLike
+        Values of shape (b, n); overwritten, but for what `work` says.
+    weights : ndarray, shape (n,), optional
+        Positive; they need not add up to one. 1 by default.
+    work : Workspace, optional
+        Receives the centered values of a float32 block. The block keeps its own, for a second look.
+    """
+    if weights is None:
+        weights = np.ones(block.values.shape[1])
+    volume = float(weights.sum())
+    first = block.values[:, :1].copy()
+    values = block.values
+    if work is not None and values.dtype == np.float32:
+        values = work.array("centered", len(values), values.shape[1], values.dtype)
+    np.subtract(block.values, first, out=values)
+    mean = values @ (weights / volume).astype(values.dtype)
+    values -= mean[:, None]
+    offset = first[:, 0].astype(np.float64) + mean
+    scale = np.ones(len(values))
+    low = np.sqrt(np.finfo(values.dtype).tiny) * 1e3
+    high = np.sqrt(np.finfo(values.dtype).max) * 1e-3
+    with np.errstate(over="ignore"):
+        square = np.vecdot(values, values)
+    for row in np.flatnonzero((square < low**2) | ~(square < high**2)):
+        peak = float(np.abs(values[row]).max())
+        if peak > 0:
+            exponent = int(np.frexp(peak)[1])
+            values[row] = np.ldexp(values[row], -exponent)
+            offset[row] = np.ldexp(offset[row], -exponent)
+            scale[row] = np.ldexp(1.0, exponent)
+    return CenteredBlock(values, offset, scale, volume, block.missing, block.zero)
+
+
+class Measured(NamedTuple):
+    """What a formula makes of the centered features of a block.
+
+    Attributes
+    ----------
+    score : ndarray, shape (b,), float64
+        Any number, or NaN, for features that do not vary.
+    square : ndarray, shape (b,), float64
+        Weighted sum of squares of the centered values.
+    weak : ndarray of bool, shape (b,), optional
+        Scores that have lost digits in float32.
+    """
+
+    score: np.ndarray
+    square: np.ndarray
+    weak: np.ndarray | None = None
+
+
+class CenteredScorer(Scorer):
+    """Scores features around their weighted means; `measure` is the formula.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (n,), optional
+        Weights of the samples in the means; 1 by default.
+    """
+
+    weights: np.ndarray | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work = Workspace()
+
+    @abstractmethod
+    def measure(self, centered: CenteredBlock) -> Measured:
+        """Apply the formula to a block; may overwrite its values."""
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores and statuses of a block; may overwrite it."""
+        return self.score_centered(block)
+
+    def score_centered(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Score a block from centered values, and its weak features once more in float64."""
+        centered = center(block, self.weights, self.work)
+        with np.errstate(all="ignore"):  # features that do not vary get NaN below
+            score, square, weak = self.measure(centered)
+        status = centered.status(square)
+        score[status != Status.OK] = np.nan
+        if weak is not None and block.values.dtype == np.float32:
+            # float32 values were centered in a copy, so the stored ones are still here
+            rows = np.flatnonzero(weak & (status == Status.OK))
+            if len(rows):
+                again = rows_of(block, rows, np.dtype(np.float64))
+                score[rows], status[rows] = self.score_centered(again)
+        return score, status
+
+
+def rows_of(
+    block: BlockLike, which: slice | np.ndarray, dtype: np.dtype[Any] | None = None
+) -> Block:
+    """Return some features of a block: a view of a slice, a copy of chosen rows."""
+    values = block.values[which]
+    return Block(
+        values if dtype is None else values.astype(dtype, copy=False),
+        None if block.missing is None else block.missing[which],
+        None if block.zero is None else block.zero[which],
+    )
+
+
+def pieces(b: int, n: int) -> list[slice]:
+    """Cut b features of n samples into pieces that take `PIECE_BYTES` in float64.
+
+    Where features are multiplied by a few columns, most of the time goes into moving them between
+    memory and processor. Every operation on a whole block moves them once; a piece stays in cache.
+    """
+    size = max(1, PIECE_BYTES // (8 * n))
+    return [slice(lo, min(lo + size, b)) for lo in range(0, max(1, b), size)]
+
+
+def piecewise(
+    block: BlockLike, score: Callable[[BlockLike], tuple[np.ndarray, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Score a block piece by piece; `score` may overwrite it. Return scores and statuses (b,)."""
+    found = [score(rows_of(block, part)) for part in pieces(*block.values.shape)]
+    scores, statuses = zip(*found)
+    return np.concatenate(scores), np.concatenate(statuses)

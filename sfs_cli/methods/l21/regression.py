@@ -1,0 +1,276 @@
+"""What MRSF and the l2,1 regression solve: the response Y, the features, and the certificate.
+
+The response is what the selected features reproduce together: the columns of a similarity of the
+samples, of their classes, or of their principal components (Z. Zhao, dissertation, Arizona State
+University 2010, Eq. 4.2 and 4.13-4.16). Features have unit norm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from sfs_cli.compute.memory import format_size
+from sfs_cli.errors import InputError
+from sfs_cli.graph.others import check_labelled
+from sfs_cli.graph.similarity import FactoredSimilarity, Similarity
+from sfs_cli.graph.spectral import fix_signs
+from sfs_cli.methods.base import Problem, Status
+from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
+from sfs_cli.methods.l21.active_set import Optimality, Point, optimality
+from sfs_cli.methods.l21.screen import Screen
+
+FLOOR = 1e-6
+"""The smallest penalty, as a share of lambda_max: there the response is reproduced."""
+GAP = 1e-6
+"""A solution is optimal if its relative duality gap is at most this."""
+DROPPED_BELOW = 1e-10
+"""Eigenvalues below this share of the largest give no column of Y."""
+_DIRECT_LIMIT = 1000
+_FEWEST, _MOST = 500, 4096
+
+
+@dataclass
+class Regression:
+    """The regression of the response on all features.
+
+    Attributes
+    ----------
+    features : CenteredMatrix
+        Features of unit norm.
+    screen : Screen
+        All features, with no active one at first.
+    lam_max : float
+        The smallest penalty for which W is zero, ``max_i |f_i' Y|``.
+    facts : dict
+        Facts about the response, for ``run.json``.
+    """
+
+    features: CenteredMatrix
+    screen: Screen
+    lam_max: float
+    facts: dict[str, Any]
+
+    @property
+    def floor(self) -> float:
+        """The smallest penalty that is solved."""
+        return FLOOR * self.lam_max
+
+    @property
+    def half_square(self) -> float:
+        """``1/2 |Y|_F^2``, the objective of W = 0."""
+        Y = self.screen.active.Y
+        return float(np.vdot(Y, Y)) / 2
+
+    def certify(self, point: Point, lam: float) -> Optimality:
+        """Return the optimality of a solution, checked over all features in one pass."""
+        residual = self.screen.active.residual(point.W)
+        self.screen.refresh(residual, point, lam)
+        return optimality(residual, point, lam, float(self.screen.correlation.max()))
+
+    def coefficients(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
+        """Return the features with coefficients (s,), and their rows of W (s, r)."""
+        active = self.screen.active
+        W = point.W @ active.V[:, : point.W.shape[1]].T
+        kept = point.d > 0
+        return np.array(active.index, int)[kept], W[kept]
+
+    def row_norms(self, point: Point) -> np.ndarray:
+        """Return ``|w^i|`` of every feature, shape (m,); NaN where a feature cannot be scored."""
+        norms = np.zeros(self.features.m)
+        norms[self.screen.active.index] = point.d * point.norms
+        norms[~self.features.usable] = np.nan
+        return norms
+
+
+def make_regression(problem: Problem, select: int) -> Regression:
+    """Read the features, make the response and find lambda_max.
+
+    Parameters
+    ----------
+    problem : Problem
+        With the options ``response`` and ``response_rank``.
+    select : int
+        Expected number of active features, which decides on the number of candidates.
+
+    Raises
+    ------
+    InputError
+        If no feature can be scored, or none is correlated with the response.
+    """
+    features = centered_matrix(problem.engine, "unit", problem.memory)
+    if not features.usable.any():
+        counts = {status: int((features.status == status).sum()) for status in Status}
+        found = ", ".join(f"{count:,} {s.text}" for s, count in counts.items() if count)
+        raise InputError(
+            "no feature can be selected, because none varies between the samples",
+            where=found,
+            hint="check that this is the right matrix (and --rows, --transform, --missing)",
+        )
+    Y = make_response(problem, features)
+    # so many candidates that passes are rare, so few that they fit in memory
+    each = 8 * (features.n + Y.shape[1] + 4 * select)
+    wanted = min(max(_FEWEST, features.m // 16), _MOST)
+    screen = Screen(features, Y, max(64, min(wanted, problem.memory // 8 // each)))
+    lam_max = float(screen.correlation.max())
+    if lam_max <= 1e-12 * np.linalg.norm(Y):
+        raise InputError(
+            "no feature is correlated with the response",
+            hint="check that the labels or the similarity belong to these samples",
+        )
+    facts = {"response": problem.options["response"], "response_columns": Y.shape[1]}
+    return Regression(features, screen, lam_max, facts)
+
+
+def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:
+    """Return the response Y, shape (n, r), with centered columns.
+
+    Parameters
+    ----------
+    problem : Problem
+        With the options ``response`` (similarity, lda, svm or pca) and ``response_rank``, the
+        number of leading columns to keep; and the similarity, or the classes, that the response
+        needs.
+    features : CenteredMatrix
+        The matrix, for ``pca``.
+
+    Raises
+    ------
+    InputError
+        If the response is the same for all samples.
+    """
+    name, rank = problem.options["response"], problem.options["response_rank"]
+    if rank is not None and rank < 1:
+        raise InputError(
+            f"--response-rank {rank} leaves no response",
+            hint="give 1 or more",
+            option="response_rank",
+        )
+    if name == "similarity":
+        assert problem.similarity is not None
+        Y = similarity_response(problem.similarity, rank, problem.memory)
+    elif name == "pca":
+        Y = pca_response(features, rank)
+    else:
+        assert problem.codes is not None
+        check_labelled(problem.codes)
+        Y = lda_response(problem.codes) if name == "lda" else svm_response(problem.codes)
+        Y = Y if rank is None else _leading_columns(Y - Y.mean(axis=0), rank)
+    size = float(np.linalg.norm(Y))
+    Y = Y - Y.mean(axis=0)
+    if not np.linalg.norm(Y) > 1e-12 * size:
+        raise InputError(
+            f"the response ({name}) is the same for all samples",
+            hint="give two or more classes, or a similarity that differs between samples",
+        )
+    return Y
+
+
+def similarity_response(S: Similarity, rank: int | None, memory: int) -> np.ndarray:
+    """Return ``Y = U Sigma^1/2``, so that ``Y Y'`` is the nearest to S (Eq. 4.2).
+
+    Negative eigenvalues are taken as 0; columns below `DROPPED_BELOW` are dropped.
+
+    Parameters
+    ----------
+    S : Similarity
+        n x n.
+    rank : int, optional
+        Number of leading columns to keep.
+    memory : int
+        Bytes that a full decomposition may take.
+
+    Returns
+    -------
+    ndarray, shape (n, r)
+
+    Raises
+    ------
+    InputError
+        If all eigenvectors are needed and do not fit in memory.
+    """
+    if isinstance(S, FactoredSimilarity):
+        Z = S.factor if isinstance(S.factor, np.ndarray) else S.factor.toarray()
+        return _leading_columns(Z, rank)
+    # Lanczos pays only for few columns of a large S
+    if rank is not None and S.n > _DIRECT_LIMIT and rank < S.n // 4:
+        return _root(*_lanczos(S, rank))
+    needed = 4 * 8 * S.n**2
+    if S.n > _DIRECT_LIMIT and needed > memory:
+        raise InputError(
+            f"all eigenvectors of the similarity of {S.n:,} samples need {format_size(needed)}",
+            hint=f"keep the leading ones (--response-rank 50), or allow --memory {needed >> 20}M",
+            option=("response_rank", "memory"),
+        )
+    values, vectors = linalg.eigh(S.to_dense())
+    return _root(values[::-1][:rank], vectors[:, ::-1][:, :rank])
+
+
+def pca_response(features: CenteredMatrix, rank: int | None) -> np.ndarray:
+    """Return the leading principal components of the samples, shape (n, r), in one pass.
+
+    ``Y Y'`` is the nearest to ``X X'`` (Eq. 4.13).
+    """
+    values, vectors = linalg.eigh(features.gram())
+    return _root(values[::-1][:rank], vectors[:, ::-1][:, :rank])
+
+
+def lda_response(codes: np.ndarray) -> np.ndarray:
+    """Return the response of least-squares linear discriminant analysis (Eq. 4.15).
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Class of each sample.
+
+    Returns
+    -------
+    ndarray, shape (n, c)
+        ``sqrt(n / n_j) - sqrt(n_j / n)`` in class j, ``-sqrt(n_j / n)`` outside it.
+    """
+    inside, counts = _indicators(codes)
+    n = len(codes)
+    return inside * np.sqrt(n / counts) - np.sqrt(counts / n)
+
+
+def svm_response(codes: np.ndarray) -> np.ndarray:
+    """Return the response of least-squares support vector machines (Eq. 4.16), shape (n, c).
+
+    It is 1 in class j and -1 outside it.
+    """
+    return 2 * _indicators(codes)[0] - 1
+
+
+def _indicators(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return one-hot classes (n, c), without empty classes, and their sizes (c,)."""
+    _, column, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    inside = np.zeros((len(codes), len(counts)))
+    inside[np.arange(len(codes)), column] = 1
+    return inside, counts.astype(np.float64)
+
+
+def _leading_columns(Z: np.ndarray, rank: int | None) -> np.ndarray:
+    """Return the leading columns of ``Z V``, with V the right singular vectors of Z."""
+    U, sigma, _ = linalg.svd(Z, full_matrices=False)
+    return _root(sigma[:rank] ** 2, U[:, :rank])
+
+
+def _root(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return ``U Sigma^1/2`` of eigenpairs, largest first, without the negligible ones."""
+    kept = values > DROPPED_BELOW * max(float(values[0]), 0.0)
+    return fix_signs(vectors[:, kept]) * np.sqrt(values[kept])
+
+
+def _lanczos(S: Similarity, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    def multiply(v: np.ndarray) -> np.ndarray:
+        return S.matmul(np.ascontiguousarray(v).reshape(1, -1))[0]
+
+    # a fixed start: the same run gives the same bytes
+    start = np.random.default_rng(0).standard_normal(S.n)
+    operator = LinearOperator((S.n, S.n), matvec=multiply, dtype=np.float64)
+    values, vectors = eigsh(operator, k=rank, which="LA", v0=start)
+    return values[::-1], vectors[:, ::-1]

@@ -1,0 +1,107 @@
+"""What several methods share: checks of labels and of optional packages, features in [0, 1]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfs_cli.errors import InputError, MissingExtraError
+from sfs_cli.graph.others import check_labelled
+from sfs_cli.methods.base import BlockLike, Status
+from sfs_cli.methods.blocks import center
+
+
+def class_counts(codes: np.ndarray, method: str, each: int = 1) -> np.ndarray:
+    """Count the samples of every class, and check that a supervised method can use them.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Class of each sample, 0..c-1.
+    method : str
+        Name of the method in messages.
+    each : int
+        Smallest number of samples that every class must have.
+
+    Returns
+    -------
+    ndarray, shape (c,), float64
+
+    Raises
+    ------
+    InputError
+        If a sample has no label, there are fewer than two classes, or a class is too small.
+    """
+    check_labelled(codes)
+    counts = np.bincount(codes)
+    if np.count_nonzero(counts) < 2:
+        raise InputError(
+            f"{method} needs at least two classes, but all {len(codes):,} samples have the same",
+            hint="check which column holds the labels",
+        )
+    small = np.flatnonzero(counts < each)
+    if small.size:
+        raise InputError(
+            f"{method} needs at least {each} samples in every class; {small.size} of "
+            f"{len(counts)} classes have fewer (the smallest has {counts.min()})",
+            hint="remove the samples of these classes",
+        )
+    return counts.astype(np.float64)
+
+
+def require_sklearn(method: str) -> None:
+    """Check that scikit-learn is installed.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not; `method` is the name of the method in the message.
+    """
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{method} needs scikit-learn, which is not installed",
+            hint="pip install 'sfs-cli[ml]'",
+        ) from error
+
+
+def require_variation(usable: np.ndarray) -> None:
+    """Check that at least one feature varies between samples; `usable` is a mask (m,).
+
+    Raises
+    ------
+    InputError
+        If none does.
+    """
+    if not usable.any():
+        raise InputError(
+            "no feature varies between the samples, so none can be scored",
+            hint="check that this is the right matrix (and --rows, --transform, --missing)",
+        )
+
+
+def unit_range(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    """Scale each feature of a block to [0, 1]: its smallest value to 0, its largest to 1.
+
+    Parameters
+    ----------
+    block : BlockLike
+        Values of shape (b, n), float64; overwritten.
+
+    Returns
+    -------
+    values : ndarray, shape (b, n)
+        Zero where a feature cannot be scored.
+    status : ndarray of int8, shape (b,)
+        Values of `Status`.
+    """
+    centered = center(block)
+    values = centered.values
+    status = centered.status(np.vecdot(values, values))
+    unscored = status != Status.OK
+    values -= values.min(axis=1, keepdims=True)
+    width = values.max(axis=1, keepdims=True)
+    width[unscored] = 1
+    values /= width
+    values[unscored] = 0
+    return values, status

@@ -1,0 +1,373 @@
+"""Scores of sparse matrices from their stored values alone: formulas, scorers, and when they apply.
+
+With weights w (the degrees, or 1), mu the weighted mean of a feature f, and nz its stored values:
+
+- ``sum_i w_i (f_i - mu)^2 = sum_nz w_i (f_i - mu)^2 + mu^2 (weight of the zeros)``
+- ``f' L f = sum over edges of s_ij (f_i - f_j)^2``, where only edges that leave nz count; where
+  nz is less than half of the samples, ``sum_nz d_i f_i^2 - 2 sum_{i < j in nz} s_ij f_i f_j``
+- ``D^1/2 f . xi_j = sum_nz d_i^1/2 f_i xi_ij`` (phi3)
+
+No digits are lost to an offset: features without a zero are shifted, and where few values are not
+zero an offset is part of how the feature varies.
+
+The loops are compiled by numba (`sfs_cli.graph.sparse_kernels`), which is imported when a block is
+scored.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import NonZeros
+from sfs_cli.compute.workspace import Workspace
+from sfs_cli.graph.laplacian import NormalizedLaplacian
+from sfs_cli.graph.similarity import FactoredSimilarity, Similarity, SparseSimilarity
+from sfs_cli.methods.base import NonZeroScorer, Scorer, Status
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+DENSE_BLOCKS = "dense blocks"
+NON_ZEROS = "non-zeros"
+_EPS = float(np.finfo(np.float64).eps)
+
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""``indptr``, ``indices`` and ``data`` of the rows of a similarity."""
+
+
+def best_read(
+    engine: Engine, scorer: Scorer, note: Callable[[str], None]
+) -> tuple[Engine, Scorer | NonZeroScorer]:
+    """Choose how features are read to be scored: as dense blocks, or as their stored values.
+
+    Stored values are enough where the matrix is sparse after its transformation, the scorer has a
+    formula for them on this graph, and numba is installed. The scorer's facts record the choice.
+
+    Parameters
+    ----------
+    engine : Engine
+        Passes over the matrix.
+    scorer : Scorer
+        Scores dense blocks.
+    note : callable
+        Receives what to install for a faster pass.
+    """
+    if not engine.source.sparse:
+        return engine, scorer
+    found = scorer.on_nonzeros() if engine.source.keeps_zeros else None
+    if found is not None and find_spec("numba") is None:
+        note(
+            "numba is not installed: the sparse matrix is scored as a dense one, which is slower "
+            "(pip install 'sfs-cli[singlecell]')"
+        )
+        found = None
+    scorer.facts["scored_from"] = DENSE_BLOCKS if found is None else NON_ZEROS
+    return (engine, scorer) if found is None else (replace(engine, nonzeros=True), found)
+
+
+def has_edges_or_groups(similarity: Similarity) -> bool:
+    """Return whether ``f' L f`` can be computed from stored values.
+
+    It can on a graph of edges, and on one of groups as `label` makes it: a product of factors with
+    one positive entry in each row has ``s_ij = z_i z_j`` within groups, and ``f' L f`` is the sum
+    of squares around the means of the groups, weighted by the degrees.
+    """
+    if isinstance(similarity, SparseSimilarity):
+        return True
+    if not isinstance(similarity, FactoredSimilarity):
+        return False
+    factor = similarity.factor
+    if isinstance(factor, np.ndarray):
+        return False
+    return bool((np.diff(factor.indptr) == 1).all() and (factor.data > 0).all())
+
+
+class Variation(NamedTuple):
+    """How the features of a block vary, in the units of its shifted and scaled values.
+
+    Attributes
+    ----------
+    square : ndarray, shape (b,)
+        Weighted sum of squares around the mean.
+    mean : ndarray, shape (b,)
+        Weighted mean of the shifted values.
+    offset : ndarray, shape (b,)
+        Weighted mean of the features.
+    scale : ndarray, shape (b,)
+        Factor that returns values to the units of the input (1 but for extremes).
+    status : ndarray of int8, shape (b,)
+        Values of `Status`.
+    """
+
+    square: np.ndarray
+    mean: np.ndarray
+    offset: np.ndarray
+    scale: np.ndarray
+    status: np.ndarray
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of weighted samples.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (n,)
+        Positive.
+    members : ndarray of int32, shape (n,)
+        The group of each sample, 0..c-1; none is empty.
+    volumes : ndarray, shape (c,)
+        Sums of the weights in groups.
+    """
+
+    weights: np.ndarray
+    members: np.ndarray
+    volumes: np.ndarray
+
+    @classmethod
+    def of(cls, weights: np.ndarray, members: np.ndarray) -> Groups:
+        """Return groups that are numbered from 0, with their volumes."""
+        members = np.unique(members, return_inverse=True)[1].astype(np.int32)
+        weights = np.ascontiguousarray(weights, np.float64)
+        return cls(weights, members, np.bincount(members, weights))
+
+
+class SparseBlocks:
+    """Sums of squares of blocks of stored values around weighted means.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (n,)
+        Of the samples, positive.
+    """
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.everyone = Groups.of(weights, np.zeros(len(weights), np.int32))
+        self.volume = float(weights.sum())
+        self.work = Workspace()
+
+    def variation(self, block: NonZeros) -> Variation:
+        """Shift and scale a block in place, and measure how its features vary."""
+        from sfs_cli.graph import sparse_kernels
+
+        b = len(block.indptr) - 1
+        offset, exponent = np.empty(b), np.empty(b, np.int64)
+        sparse_kernels.shift(block.indptr, block.data, block.n_samples, offset, exponent)
+        mean, square = self.around_means(block, self.everyone)
+        offset += mean
+        # the statuses of `sfs_cli.methods.blocks.CenteredBlock.status`
+        constant = square <= self.volume * (8 * _EPS * offset) ** 2
+        status = np.where(constant, Status.CONSTANT, Status.OK).astype(np.int8)
+        if block.zero is not None:
+            status[block.zero] = Status.ALL_ZERO
+        if block.missing is not None:
+            status[block.missing] = Status.MISSING
+        return Variation(square, mean, offset, np.ldexp(1.0, exponent), status)
+
+    def around_means(self, block: NonZeros, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
+        """Return the means, and the sums of squares around the means of the groups, both (b,)."""
+        from sfs_cli.graph import sparse_kernels
+
+        mean, square = np.empty(len(block.indptr) - 1), np.empty(len(block.indptr) - 1)
+        sparse_kernels.spread(
+            block.indptr,
+            block.indices,
+            block.data,
+            groups.weights,
+            groups.members,
+            groups.volumes,
+            self.work.zeros("feature", block.n_samples),
+            mean,
+            square,
+        )
+        return mean, square
+
+
+class SparseForms(SparseBlocks):
+    """Quadratic forms of blocks of stored values on a graph of edges, or of groups.
+
+    Parameters
+    ----------
+    similarity : SparseSimilarity or FactoredSimilarity
+        One that `has_edges_or_groups`.
+    weights : ndarray, shape (n,)
+        Positive: the degrees, or 1.
+    """
+
+    def __init__(self, similarity: Similarity, weights: np.ndarray) -> None:
+        super().__init__(weights)
+        self.edges: Edges | None = None
+        if isinstance(similarity, SparseSimilarity):
+            from scipy.sparse import csr_array, triu
+
+            S = similarity.matrix
+            self.edges = _edges(S)
+            self.upper = _edges(csr_array(triu(S, 1, format="csr")))
+            self.degrees = np.asarray(S.sum(axis=1)) - S.diagonal()
+            self.edge_volume = float(self.degrees.sum())
+        else:
+            assert isinstance(similarity, FactoredSimilarity)
+            assert not isinstance(similarity.factor, np.ndarray)
+            self.groups = Groups.of(similarity.degrees, similarity.factor.indices)
+
+    def laplacian(self, block: NonZeros) -> np.ndarray:
+        """Return ``f' L f`` for every feature of a block after `variation`, shape (b,)."""
+        from sfs_cli.graph import sparse_kernels
+
+        if self.edges is None:
+            return self.around_means(block, self.groups)[1]
+        form = np.empty(len(block.indptr) - 1)
+        scratch = self.work.zeros("feature", block.n_samples)
+        marked = self.work.zeros("marked", block.n_samples, np.uint8)
+        features = (block.indptr, block.indices, block.data)
+        # leaves NaN for features of many values, which the other kernel computes
+        sparse_kernels.scattered_form(
+            *features, *self.upper, self.degrees, self.edge_volume, scratch, marked, form
+        )
+        sparse_kernels.laplacian_form(*features, *self.edges, scratch, marked, form)
+        return form
+
+    def second(self, block: NonZeros) -> np.ndarray:
+        """Return ``f' L D^-1 L f`` with the weights in D, on a graph of edges, shape (b,)."""
+        from sfs_cli.graph import sparse_kernels
+
+        assert self.edges is not None
+        form = np.empty(len(block.indptr) - 1)
+        scratch, product = (self.work.zeros(k, block.n_samples) for k in ("feature", "product"))
+        sparse_kernels.second_form(
+            block.indptr,
+            block.indices,
+            block.data,
+            *self.edges,
+            self.everyone.weights,
+            scratch,
+            product,
+            form,
+        )
+        return form
+
+
+def _edges(S: csr_array) -> Edges:
+    """Return the rows of S in the shortest types that hold them exactly."""
+    kind = np.int32 if S.shape[0] < 2**31 else np.int64
+    with np.errstate(over="ignore"):
+        short = S.data.astype(np.float32)
+    data = short if np.array_equal(short, S.data) else S.data
+    return S.indptr.astype(np.int64, copy=False), S.indices.astype(kind, copy=False), data
+
+
+class _FormScorer:
+    """Scores blocks by what `SparseBlocks` measures of them."""
+
+    dtype = np.dtype(np.float64)
+    forms: SparseBlocks
+
+    def score_block(self, block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores (b,) and statuses (b,) of a block; overwrites it."""
+        variation = self.forms.variation(block)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            score = self._score(block, variation)
+        score[variation.status != Status.OK] = np.nan
+        return score, variation.status
+
+    @abstractmethod
+    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
+        """Return the scores of a block after `SparseBlocks.variation`, shape (b,)."""
+
+
+class NonZeroVariance(_FormScorer):
+    """The unbiased variance, ``sum_i (f_i - mu)^2 / (n - 1)``."""
+
+    def __init__(self, n_samples: int) -> None:
+        self.forms = SparseBlocks(np.ones(n_samples))
+
+    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
+        return variation.square / (block.n_samples - 1) * variation.scale * variation.scale
+
+
+class NonZeroLaplacian(_FormScorer):
+    """The Laplacian Score, ``f' L f / sum_i d_i (f_i - mu)^2``."""
+
+    forms: SparseForms
+
+    def __init__(self, similarity: Similarity) -> None:
+        self.forms = SparseForms(similarity, similarity.degrees)
+
+    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
+        return self.forms.laplacian(block) / variation.square
+
+
+class NonZeroSpec(_FormScorer):
+    """phi1 and phi2 with gamma(lambda) = lambda or lambda^2; lambda^2 only on a graph of edges.
+
+    phi1 (`over_all`) divides by ``|D^1/2 f|^2``, phi2 by the sum of squares around the mean.
+    """
+
+    forms: SparseForms
+
+    def __init__(self, laplacian: NormalizedLaplacian, power: int, *, over_all: bool) -> None:
+        self.forms = SparseForms(laplacian.similarity, laplacian.degrees)
+        self.power, self.over_all = power, over_all
+
+    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
+        form = self.forms.second(block) if self.power == 2 else self.forms.laplacian(block)
+        norm = variation.square
+        if self.over_all:
+            norm = norm + self.forms.volume * variation.offset**2
+        return form / norm
+
+
+class NonZeroPhi3(_FormScorer):
+    """phi3, ``sum_j w_j (D^1/2 f . xi_j)^2 / |D^1/2 f|^2``; vectors xi (n, k - 1), w (k - 1,)."""
+
+    def __init__(
+        self, laplacian: NormalizedLaplacian, vectors: np.ndarray, weights: np.ndarray
+    ) -> None:
+        self.forms = SparseBlocks(laplacian.degrees)
+        self.vectors, self.weights = laplacian.root[:, None] * vectors, weights
+        self.projected_ones = self.vectors.sum(axis=0)
+
+    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
+        from scipy.sparse import csr_array
+
+        shape = (len(block.indptr) - 1, block.n_samples)
+        features: Any = csr_array((block.data, block.indices, block.indptr), shape=shape)
+        # the eigenvectors are orthogonal to constants but for rounding, times the mean
+        alpha = features @ self.vectors - np.outer(variation.mean, self.projected_ones)
+        norm = variation.square + self.forms.volume * variation.offset**2
+        return (alpha * alpha) @ self.weights / norm
+
+
+class NonZeroGdcov(_FormScorer):
+    """GDCOV with gamma one-minus: the variation within connected components, less ``f' L f``.
+
+    `components` (n,) are the connected components of the graph; the covariance is that of
+    definition 3 if it is `normalized`, else of definition 1.
+    """
+
+    forms: SparseForms
+
+    def __init__(
+        self, laplacian: NormalizedLaplacian, components: np.ndarray, *, normalized: bool
+    ) -> None:
+        self.forms = SparseForms(laplacian.similarity, laplacian.degrees)
+        self.normalized = normalized
+        self.components: Groups | None = None
+        if components.any():
+            self.components = Groups.of(laplacian.degrees, components)
+
+    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
+        within = variation.square
+        if self.components is not None:
+            within = self.forms.around_means(block, self.components)[1]
+        form = (within - self.forms.laplacian(block)) / (block.n_samples - 1)
+        if not self.normalized:
+            return form * variation.scale**2
+        return form / (variation.square + self.forms.volume * variation.offset**2)

@@ -1,0 +1,343 @@
+"""Features ranked by themselves on a sample graph: SPEC, the Laplacian Score and HSIC.
+
+SPEC: Z. Zhao and H. Liu, "Spectral feature selection for supervised and unsupervised learning",
+ICML 2007; Z. Zhao, dissertation, Arizona State University 2010, Chapter 2 (Eq. 2.6-2.8).
+
+Laplacian Score: X. He, D. Cai and P. Niyogi, "Laplacian score for feature selection", NIPS 2005;
+Eq. 3.11 of the dissertation.
+
+HSIC: L. Song, A. Smola, A. Gretton, K. Borgwardt and J. Bedo, "Supervised feature selection via
+dependence estimation", ICML 2007; Section 3.6 of the dissertation (Eq. 3.23, where a minus sign
+is lost, and Table 3.1: features enter as they are given).
+
+How a block is scored depends on the graph: by a triangular factor where it is dense
+(`sfs_cli.methods.quadratic`), by a few columns where it is a thin product or only k eigenvectors
+count (`sfs_cli.methods.low_rank`), by products with S where it is sparse, and from stored values
+alone where the matrix is sparse too (`sfs_cli.methods.sparse`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.errors import InputError
+from sfs_cli.graph.laplacian import NormalizedLaplacian
+from sfs_cli.graph.similarity import (
+    DenseSimilarity,
+    FactoredSimilarity,
+    Similarity,
+    SparseSimilarity,
+)
+from sfs_cli.graph.spectral import (
+    MAX_CLUSTERS,
+    Spectrum,
+    apply_series,
+    chebyshev_exponential,
+    clusters_by_eigengap,
+    exponential,
+    leading,
+    spectral_interval,
+)
+from sfs_cli.methods.base import NonZeroScorer, Problem
+from sfs_cli.methods.blocks import (
+    WEAK_BELOW,
+    CenteredBlock,
+    CenteredScorer,
+    Measured,
+    piecewise,
+)
+from sfs_cli.methods.low_rank import LowRankScores, Sums, normalized_factor, without
+from sfs_cli.methods.quadratic import TriangularForm, is_zero, power_factor, triangular_factor
+from sfs_cli.methods.sparse import (
+    NonZeroLaplacian,
+    NonZeroPhi3,
+    NonZeroSpec,
+    has_edges_or_groups,
+)
+
+Form = Callable[[np.ndarray], np.ndarray]
+"""From rows g (b, n), orthogonal to xi_1, to ``g gamma(N) g'`` (b,); may overwrite the rows."""
+
+
+class SpecScorer(CenteredScorer):
+    """phi1, phi2 or phi3 of every feature of a block.
+
+    With ``g = D^1/2 (f - c)``, c the D-weighted mean of f, and ``|D^1/2 f|^2 = |g|^2 + c^2 vol``:
+
+    - phi1 = (g gamma(N) g' + gamma(0) c^2 vol) / |D^1/2 f|^2 (Eq. 2.6)
+    - phi2 = g gamma(N) g' / |g|^2 (Eq. 2.7, whose sums start at j = 2)
+    - phi3 = sum_{j=2..k} (gamma(2) - gamma(lambda_j)) (g . xi_j)^2 / |D^1/2 f|^2 (Eq. 2.8)
+
+    phi1 and phi2 are smaller for better features, phi3 is larger.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        assert problem.similarity is not None
+        laplacian = NormalizedLaplacian(problem.similarity)
+        self.weights, self.root = laplacian.degrees, laplacian.root
+        # a dense graph is not kept: workers of a cluster get its factor, of the same size
+        self.graph = None if laplacian.dense else laplacian
+        self.ranking: str = problem.options["ranking"]
+        self.gamma: str = problem.options["gamma"]
+        self.power: int = problem.options["gamma_power"]
+        self.larger_is_better = self.ranking == "phi3"
+        self.weak = WEAK_BELOW
+        self.low_rank: LowRankScores | None = None
+        self.form: Form
+        if self.ranking == "phi3":
+            spectrum = self._leading(laplacian, problem.options["clusters"])
+            self.vectors = spectrum.vectors[:, 1:]
+            self.phi3_weights = self._gamma(np.array([2.0])) - self._gamma(spectrum.values[1:])
+            self.low_rank = LowRankScores(laplacian.degrees, self.vectors)
+        else:
+            self._choose_form(laplacian, problem)
+        if self.low_rank is not None:
+            self.dtype = problem.lossless_dtype
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores and statuses of a block; may overwrite it."""
+        if self.low_rank is not None:
+            return self.low_rank.score_block(block, self._of_sums, self.score_centered)
+        if self.graph is not None and isinstance(self.graph.similarity, FactoredSimilarity):
+            return piecewise(block, self.score_centered)
+        return self.score_centered(block)
+
+    def on_nonzeros(self) -> NonZeroScorer | None:
+        """Return the scorer of stored values alone, if gamma and the graph have one."""
+        if self.graph is None or not has_edges_or_groups(self.graph.similarity):
+            return None
+        if self.ranking == "phi3":
+            return NonZeroPhi3(self.graph, self.vectors, self.phi3_weights)
+        highest = 2 if isinstance(self.graph.similarity, SparseSimilarity) else 1
+        if self.gamma == "power" and self.power <= highest:
+            return NonZeroSpec(self.graph, self.power, over_all=self.ranking == "phi1")
+        return None
+
+    def _choose_form(self, laplacian: NormalizedLaplacian, problem: Problem) -> None:
+        """Choose how ``g gamma(N) g'`` is computed."""
+        factor = normalized_factor(laplacian.similarity)
+        if factor is not None and self.gamma == "power" and self.power == 1:
+            # D^-1/2 S D^-1/2 = Y Y' has xi_1 to the eigenvalue 1, so it is Y Y' xi_1
+            columns = without(factor, laplacian.trivial @ factor)
+            self.low_rank = LowRankScores(laplacian.degrees, columns)
+        R = None
+        if laplacian.dense:
+            self.dtype = problem.dtype
+            if self.gamma == "exp":
+                R = triangular_factor(exponential(laplacian), laplacian.trivial, np.e**2)
+            elif problem.context.m >= laplacian.n:  # with fewer features R does not pay
+                R = power_factor(laplacian, self.power)
+        if R is not None:
+            triangular = TriangularForm(R)
+            self.form, self.weak = triangular.form, triangular.weak
+        elif self.gamma == "exp":
+            interval = spectral_interval(laplacian)
+            series = chebyshev_exponential(interval, 0.5)
+
+            def form(G: np.ndarray) -> np.ndarray:
+                half = apply_series(laplacian, G, series, interval)
+                return np.vecdot(half, half)
+
+            self.form = form
+        else:
+            self.form = partial(laplacian.form, power=self.power)
+
+    def _of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+        if self.ranking == "phi3":
+            return sums.projected(self.phi3_weights) / sums.raw_norm, sums.square
+        form = sums.square - sums.projected()
+        return form / (sums.square if self.ranking == "phi2" else sums.raw_norm), form
+
+    def measure(self, centered: CenteredBlock) -> Measured:
+        """Apply the formula of the ranking to centered features."""
+        G = centered.values
+        G *= self.root.astype(G.dtype)
+        square = np.vecdot(G, G).astype(np.float64)
+        trivial = centered.volume * centered.offset**2
+        if self.ranking == "phi3":
+            alpha = G @ self.vectors
+            return Measured((alpha * alpha) @ self.phi3_weights / (square + trivial), square)
+        form = self.form(G)
+        weak = form < self.weak * square
+        if self.ranking == "phi2":
+            return Measured(form / square, square, weak)
+        at_zero = 1.0 if self.gamma == "exp" else 0.0
+        return Measured((form + at_zero * trivial) / (square + trivial), square, weak)
+
+    def _gamma(self, values: np.ndarray) -> np.ndarray:
+        return np.exp(values) if self.gamma == "exp" else values**self.power
+
+    def _leading(self, laplacian: NormalizedLaplacian, clusters: int | None) -> Spectrum:
+        """Find the eigenpairs of phi3: as many as asked for, or up to the largest gap."""
+        n = laplacian.n
+        if clusters is not None and clusters > n:
+            raise InputError(
+                f"--clusters {clusters} is more than the {n} samples",
+                hint=f"give a number from 2 to {n}, or leave it to the eigengap",
+            )
+        if clusters is None and n < 3:
+            raise InputError(
+                "an eigengap needs at least 3 samples", hint="give --clusters, or use phi2"
+            )
+        # one more than needed shows whether the last gap is one
+        found = leading(laplacian, min((MAX_CLUSTERS if clusters is None else clusters) + 1, n))
+        k = clusters_by_eigengap(found.values) if clusters is None else clusters
+        self.facts["clusters"] = k
+        self.facts["eigenvalues"] = found.values
+        if k < len(found.values) and found.values[k] - found.values[k - 1] < 1e-10:
+            self.warnings.append(
+                f"eigenvalues {k} and {k + 1} of the sample graph are equal, so phi3 depends on "
+                "the choice among their eigenvectors; use another --clusters"
+            )
+        return Spectrum(found.values[:k], found.vectors[:, :k])
+
+
+class LaplacianScorer(CenteredScorer):
+    """``f' L f / f' D f`` for features around their D-weighted means; smaller is better.
+
+    It is computed from ``L = D - S`` as published; that it equals phi2 (Theorem 9) is left to the
+    tests.
+    """
+
+    larger_is_better = False
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        assert problem.similarity is not None
+        similarity = problem.similarity
+        self.similarity, self.weights = similarity, similarity.degrees
+        self.low_rank: LowRankScores | None = None
+        self.triangular: TriangularForm | None = None
+        factor = normalized_factor(similarity)
+        if factor is not None:
+            # Products of D^-1/2 Z with D^1/2 f are made those of f around its mean. Else (D - S) 1,
+            # which is zero but for the rounding of the degrees, would be part of the score, times
+            # the square of the mean.
+            unit = np.sqrt(similarity.degrees / similarity.degrees.sum())
+            columns = factor - np.outer(unit, unit @ factor)
+            self.low_rank = LowRankScores(similarity.degrees, columns)
+            self.dtype = problem.lossless_dtype
+        elif isinstance(similarity, DenseSimilarity):
+            self.dtype = problem.dtype
+            if problem.context.m >= similarity.n:  # with fewer features R does not pay
+                degrees = similarity.degrees
+                L = -similarity.matrix
+                L[np.diag_indices(similarity.n)] += degrees
+                # features around their means are orthogonal to the degrees
+                normal = degrees / np.linalg.norm(degrees)
+                R = triangular_factor(L, normal, float(degrees.max()))
+                self.triangular = None if R is None else TriangularForm(R, degrees)
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores and statuses of a block; may overwrite it."""
+        if self.low_rank is not None:
+            return self.low_rank.score_block(block, self._of_sums, self.score_centered)
+        if isinstance(self.similarity, FactoredSimilarity):
+            return piecewise(block, self.score_centered)
+        return self.score_centered(block)
+
+    def on_nonzeros(self) -> NonZeroScorer | None:
+        """Return the scorer of stored values alone, if the graph has one."""
+        able = has_edges_or_groups(self.similarity)
+        return NonZeroLaplacian(self.similarity) if able else None
+
+    @staticmethod
+    def _of_sums(sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+        form = sums.square - sums.projected()  # f' D f - f' S f of centered features
+        return form / sums.square, form
+
+    def measure(self, centered: CenteredBlock) -> Measured:
+        """Return ``f' L f / f' D f`` of centered features."""
+        F = centered.values
+        square = (F * F) @ self.similarity.degrees
+        if self.triangular is not None:
+            form, weak = self.triangular.form(F), self.triangular.weak
+        else:
+            form, weak = square - self.similarity.form(F).astype(np.float64), WEAK_BELOW
+        score = form / square
+        return Measured(score, square, score < weak)
+
+
+WEAK_HSIC = 0.25 * WEAK_BELOW
+"""Estimates of unrelated features scatter around 0; so, few of them are found again in float64."""
+
+
+class HsicScorer(CenteredScorer):
+    """The unbiased estimate of HSIC with the linear kernel on a feature; larger is better.
+
+    With ``K = f f'`` and the similarity ``L``, both with zeroed diagonals, r the row sums and t
+    the sum of L, the textbook estimate ``(tr(KL) + 1'K1 1'L1 / ((n-1)(n-2)) - 2 1'KL1 / (n-2)) /
+    (n(n-3))`` does not depend on the mean of f: a shift adds ``a_i + a_j`` to the entries of K off
+    its diagonal, which U-centering L removes. So f is centered, after which the estimate is
+    ``f' A f`` with ``A = (L + 2 diag(r) / (n-2) - t I / ((n-1)(n-2))) / (n(n-3))``. It is in the
+    squared units of the feature. A has eigenvalues of both signs, so it has no triangular factor.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        assert problem.similarity is not None
+        similarity, n = problem.similarity, problem.n_samples
+        if n < 4:
+            raise InputError(
+                f"the unbiased estimate of HSIC needs at least 4 samples, there are {n}",
+                hint="add samples, or use another method",
+            )
+        self.similarity = similarity
+        self.factor = 1 / (n * (n - 3))
+        own = _own(similarity)
+        sums = similarity.degrees - own
+        shift = sums.sum() / ((n - 1) * (n - 2))
+        self.diagonal = 2 * sums / (n - 2) - shift - own
+        self.operands: dict[np.dtype[Any], np.ndarray] = {}
+        self.typical = 1.0
+        if isinstance(similarity, DenseSimilarity):
+            A = similarity.matrix + np.diag(self.diagonal)
+            # centered rows ignore the means of rows and columns
+            A -= A.mean(axis=1, keepdims=True)
+            A -= A.mean(axis=0)
+            self.operands[A.dtype] = A
+            self.typical = float(np.linalg.norm(A)) / n**0.5
+            self.dtype = problem.dtype
+        if is_zero(self._apply, n, float(similarity.magnitudes.max()), _center_rows):
+            raise InputError(
+                "all pairs of samples have the same similarity, so no feature can depend on it",
+                hint="check that the labels have at least two classes, or use another similarity",
+            )
+
+    def measure(self, centered: CenteredBlock) -> Measured:
+        """Return ``f' A f`` of centered features."""
+        F = centered.values
+        square = np.vecdot(F, F).astype(np.float64)
+        form = np.vecdot(F, self._apply(F)).astype(np.float64)
+        weak = np.abs(form) < WEAK_HSIC * self.typical * square
+        return Measured(self.factor * form * centered.scale**2, square, weak)
+
+    def _apply(self, F: np.ndarray) -> np.ndarray:
+        """Return ``n(n-3) F A`` for centered rows, but for their means."""
+        if not self.operands:
+            product = _center_rows(self.similarity.matmul(F))
+            return product + F * self.diagonal.astype(F.dtype)
+        if F.dtype not in self.operands:
+            self.operands[F.dtype] = self.operands[np.dtype(np.float64)].astype(F.dtype)
+        return F @ self.operands[F.dtype]
+
+
+def _own(similarity: Similarity) -> np.ndarray:
+    """Return the similarity of each sample with itself, shape (n,)."""
+    if isinstance(similarity, DenseSimilarity):
+        return np.diagonal(similarity.matrix)
+    if isinstance(similarity, SparseSimilarity):
+        return similarity.matrix.diagonal()
+    assert isinstance(similarity, FactoredSimilarity)
+    Z: Any = similarity.factor
+    return np.asarray((Z * Z).sum(axis=1)).ravel()
+
+
+def _center_rows(F: np.ndarray) -> np.ndarray:
+    return F - F.mean(axis=1, keepdims=True)

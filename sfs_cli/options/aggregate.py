@@ -1,0 +1,92 @@
+"""The configuration of ``sfs aggregate``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from sfs_cli.errors import UsageError
+from sfs_cli.options.fields import numbers_of, option
+from sfs_cli.options.rank import OutputFields
+from sfs_cli.ranking.aggregations import AGGREGATIONS, check_list_weights
+
+_how = partial(option, section="Aggregation", verbs=("aggregate",))
+_input = partial(option, section="Input", verbs=("aggregate",))
+
+
+@dataclass(frozen=True)
+class AggregateConfig(OutputFields):
+    """The options of `sfs aggregate`; None stands for a default that depends on the tables."""
+
+    VERB: ClassVar[str] = "aggregate"
+
+    rankings: tuple[str, ...] = _input(
+        "The rankings.", default=..., metavar="RANKING...", argument=True, in_result=False
+    )
+    how: str = _how(
+        "Mean rank (borda), median or geometric mean of the ranks, robust rank aggregation with "
+        "p-values (rra), or a Markov chain (mc4).",
+        default="borda",
+        words=tuple(AGGREGATIONS),
+    )
+    list_weights: str | None = _how(
+        "Weight of each list.", metavar="W,W,...", default_text="1 each"
+    )
+    top: int | None = _how("Use only the best K features of each list.", metavar="K", least=1)
+    feature_column: str | None = _input(
+        "Column with the features.", metavar="NAME", default_text="recognized by its name"
+    )
+    rank_column: str | None = _input(
+        "Column with the ranks; 1 is the best.", metavar="NAME", default_text="rank"
+    )
+    score_column: str | None = _input(
+        "Column with the scores.", metavar="NAME", default_text="score, if there are no ranks"
+    )
+    order: str | None = _input(
+        "Which scores are the best.",
+        words=("largest-first", "smallest-first"),
+        default_text="largest-first; p-values: smallest-first",
+    )
+
+    def __post_init__(self) -> None:
+        self.check_values()
+        if len(self.rankings) < 2:
+            raise UsageError(
+                "nothing to aggregate: this is only one ranking",
+                hint="give two or more tables",
+                option="rankings",
+            )
+        if self.rank_column is not None and self.score_column is not None:
+            raise UsageError(
+                "--rank-column and --score-column both rank the features",
+                hint="give one of them",
+                option=("rank_column", "score_column"),
+            )
+        if self.rank_column is not None and self.order is not None:
+            raise UsageError(
+                "--order has no effect with --rank-column: rank 1 is the best",
+                hint="leave it out, or give --score-column",
+                option=("order", "rank_column"),
+            )
+        check_list_weights(self.how, self.weights, "--list-weights")
+
+    @property
+    def weights(self) -> list[float]:
+        """The weight of each list."""
+        if self.list_weights is None:
+            return [1.0] * len(self.rankings)
+        weights = numbers_of(self.list_weights)
+        if not weights:
+            raise UsageError(
+                f"--list-weights {self.list_weights!r} is not a list of numbers",
+                hint="give one number for each table, such as 2,1,1",
+                option="list_weights",
+            )
+        if len(weights) != len(self.rankings):
+            raise UsageError(
+                f"--list-weights has {len(weights)} numbers for {len(self.rankings)} tables",
+                hint="give one number for each table, in their order",
+                option="list_weights",
+            )
+        return weights

@@ -1,0 +1,245 @@
+"""YAML, TOML and JSON as one tree with line numbers, before any option is looked at.
+
+YAML is read by the core schema of version 1.2: ``no`` and ``off`` are words, ``1e-3`` is a number,
+and dates or ``1:30`` stay text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfs_cli.errors import CHECK_PATH, InputError, nearest
+
+if TYPE_CHECKING:
+    import yaml
+
+DEEPEST = 8
+"""The deepest nesting of lists and mappings; files of options need four levels."""
+_CORRECT = "correct it there; put strings with : or # in quotes"
+_NULL = ("", "~", "null", "Null", "NULL")
+_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)")
+_NAN = (".nan", ".NaN", ".NAN")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value of a file.
+
+    Attributes
+    ----------
+    value : dict of str to Node, list of Node, str, int, float, bool or None
+        The value; TOML also has dates and times.
+    line : int, optional
+        The line of its key, or of itself, from 1; None for formats without line numbers.
+    text : str, optional
+        A number as it is written in the file.
+    """
+
+    value: Any
+    line: int | None = None
+    text: str | None = None
+
+
+def parse(path: Path) -> Node:
+    """Read a YAML, TOML or JSON file; its suffix names the format.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read or parsed (naming line and column), has a key twice, or is not a
+        mapping.
+    """
+    parsers = {".yaml": _yaml, ".yml": _yaml, ".toml": _toml, ".json": _json}
+    suffix = path.suffix.lower()
+    if suffix not in parsers:
+        raise InputError(
+            f"{path.name} has no suffix of a configuration file",
+            where=str(path),
+            hint=nearest(suffix, parsers),
+        )
+    text = _read(path)
+    try:
+        node = parsers[suffix](text, str(path))
+    except RecursionError:
+        raise _too_deep(str(path)) from None
+    if not isinstance(node.value, dict):
+        what = "is empty" if node.value is None else f"is {kind_of(node)}, not options by name"
+        raise InputError(
+            f"the file {what}", where=str(path), hint="write options such as matrix: expression.csv"
+        )
+    return node
+
+
+def kind_of(node: Node) -> str:
+    """Return the type of a value, for a message."""
+    if node.value is None:
+        return "nothing"
+    names = {dict: "a mapping", list: "a list", str: "text", bool: "true or false"}
+    numbers = {int: "a whole number", float: "a number"}
+    return (names | numbers).get(type(node.value), "a date or time")
+
+
+def _read(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(
+            f"{path.name} cannot be read: {reason}", where=str(path), hint=CHECK_PATH
+        ) from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            "the file is not UTF-8 text", where=f"{path}, line {line}", hint="save it as UTF-8"
+        ) from None
+
+
+def _refused(what: str, name: str, line: int | None, column: int | None) -> InputError:
+    place = f", line {line}" if line else ""
+    place += f", column {column}" if column else ""
+    return InputError(f"the file cannot be parsed: {what}", where=name + place, hint=_CORRECT)
+
+
+def _too_deep(name: str) -> InputError:
+    return InputError(
+        "lists and mappings are nested too deeply", where=name, hint=f"use at most {DEEPEST} levels"
+    )
+
+
+def _mapping(pairs: Iterable[tuple[str, Node]], name: str) -> Node:
+    """Return a mapping; refuse a key that it has twice."""
+    found: dict[str, Node] = {}
+    for key, node in pairs:
+        if key in found:
+            lines = [str(n.line) for n in (found[key], node) if n.line is not None]
+            place = f", line{'s' if len(lines) > 1 else ''} {' and '.join(lines)}" if lines else ""
+            raise InputError(f"{key!r} appears twice", where=name + place, hint="leave one out")
+        found[key] = node
+    return Node(found)
+
+
+def _yaml(text: str, name: str) -> Node:
+    import yaml
+
+    try:
+        # the base loader ignores tags, so that no file can create Python objects
+        root = yaml.compose(text, Loader=yaml.BaseLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        at = (mark.line + 1, mark.column + 1) if mark else (None, None)
+        raise _refused(what, name, *at) from None
+    except yaml.YAMLError as error:
+        # a character that YAML does not allow
+        before = text[: getattr(error, "position", 0)]
+        at = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise _refused(str(error).splitlines()[0], name, *at) from None
+    return Node(None) if root is None else _of_yaml(root, name, 0)
+
+
+def _of_yaml(node: yaml.Node, name: str, depth: int) -> Node:
+    import yaml
+
+    line = node.start_mark.line + 1
+    if depth > DEEPEST:
+        raise _too_deep(f"{name}, line {line}")
+    if node.tag.removeprefix("tag:yaml.org,2002:") not in ("map", "seq", "str"):
+        raise _refused(f"unknown tag {node.tag}", name, line, node.start_mark.column + 1)
+    if isinstance(node, yaml.MappingNode):
+        pairs = []
+        for key, value in node.value:
+            mark = key.start_mark
+            if not isinstance(key, yaml.ScalarNode):
+                raise _refused("a key is not text", name, mark.line + 1, mark.column + 1)
+            inner = _of_yaml(value, name, depth + 1)
+            pairs.append((key.value, Node(inner.value, mark.line + 1, inner.text)))
+        return Node(_mapping(pairs, name).value, line)
+    if isinstance(node, yaml.SequenceNode):
+        return Node([_of_yaml(item, name, depth + 1) for item in node.value], line)
+    if isinstance(node, yaml.ScalarNode) and node.style is not None:  # in quotes, or a block
+        return Node(node.value, line)
+    value = _plain_scalar(node.value, name, line)
+    return Node(value, line, None if isinstance(value, str | bool | None) else node.value)
+
+
+def _plain_scalar(text: str, name: str, line: int) -> Any:
+    """Return the value of a scalar without quotes in the core schema of YAML 1.2."""
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    try:
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        if _BASED.fullmatch(text):
+            return int(text, 0)
+    except ValueError:  # of thousands of digits
+        raise _refused("a number is too long", name, line, None) from None
+    if _FLOAT.fullmatch(text):
+        return float(text.replace(".inf", "inf").replace(".Inf", "inf").replace(".INF", "inf"))
+    return float("nan") if text in _NAN else text
+
+
+def _toml(text: str, name: str) -> Node:
+    import tomllib
+
+    try:
+        found = tomllib.loads(text, parse_float=_written(float))
+    except tomllib.TOMLDecodeError as error:
+        what, _, place = str(error).partition(" (at ")
+        numbers = [int(n) for n in re.findall(r"\d+", place)]
+        line, column = numbers if len(numbers) == 2 else (text.count("\n") + 1, None)
+        raise _refused(what, name, line, column) from None
+    except ValueError as error:
+        raise _refused(str(error), name, None, None) from None
+    return _of_plain(found, name, 0)
+
+
+def _json(text: str, name: str) -> Node:
+    import json
+
+    try:
+        found = json.loads(
+            text,
+            parse_float=_written(float),
+            parse_int=_written(int),
+            parse_constant=lambda word: _refuse_constant(word, name),
+            object_pairs_hook=lambda pairs: _mapping(
+                ((key, _of_plain(value, name, 0)) for key, value in pairs), name
+            ),
+        )
+    except json.JSONDecodeError as error:
+        raise _refused(error.msg, name, error.lineno, error.colno) from None
+    except ValueError as error:
+        raise _refused(str(error), name, None, None) from None
+    return _of_plain(found, name, 0)
+
+
+def _written(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a converter of numbers that keeps their text."""
+    return lambda text: Node(kind(text), text=text)
+
+
+def _refuse_constant(word: str, name: str) -> None:
+    raise _refused(f"{word} is not JSON", name, None, None)
+
+
+def _of_plain(value: Any, name: str, depth: int) -> Node:
+    if depth > DEEPEST:
+        raise _too_deep(name)
+    if isinstance(value, Node):
+        return value
+    if isinstance(value, dict):
+        return Node({key: _of_plain(inner, name, depth + 1) for key, inner in value.items()})
+    if isinstance(value, list):
+        return Node([_of_plain(inner, name, depth + 1) for inner in value])
+    return Node(value, text=str(value) if type(value) is int else None)

@@ -1,0 +1,490 @@
+"""How an option is declared: once, as a field of a configuration.
+
+    neighbors: int | None = option("Number of nearest neighbors.", least=1, metavar="K")
+
+The flag of each command, the key of configuration files, the JSON Schema, the check of the value
+and the line in the reference are all made from this declaration. The name of the field gives flag
+and key (``id_map``: ``--id-map``), its annotation the type.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, field, fields
+from typing import Any, ClassVar, NamedTuple
+
+from sfs_cli import catalog
+from sfs_cli.errors import UsageError, nearest
+
+Schema = dict[str, Any]
+
+SECTIONS = (
+    "Input",
+    "Method",
+    "Sample graph",
+    "Knowledge sources",
+    "Aggregation",
+    "Output",
+    "Running",
+)
+"""The headings of help and reference, in their order."""
+
+
+# ---- values that are not single words ----------------------------------------------------------
+
+
+class Form(NamedTuple):
+    """A set of values that a list of words cannot hold.
+
+    Attributes
+    ----------
+    meaning : str
+        What it is, for messages.
+    admits : callable
+        Whether a text is one.
+    pattern : str
+        A regular expression of JSON Schema for its text.
+    numbers : dict, optional
+        The JSON Schema of those that a file may write without quotes.
+    """
+
+    meaning: str
+    admits: Callable[[str], bool]
+    pattern: str
+    numbers: Schema | None = None
+
+
+LONGEST = 99_999 * 86_400
+"""The longest time limit, in seconds."""
+_SECONDS = (86_400, 3_600, 60, 1)
+_UNITS = "".join(rf"(?:(\d{{1,5}}(?:\.\d+)?){unit})?" for unit in "dhms")
+_CLOCK = r"(?:(\d{1,5})-)?(\d{1,5}):([0-5]\d):([0-5]\d)"
+_TIME = rf"\s*(?=.*[1-9])(?:{_CLOCK}|{_UNITS})\s*"  # not zero: 1h30m, 1:30:00, 2-00:00:00
+_NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
+_ABOVE_ZERO = r"(?!\s*(-|\+?0*\.?0*([eE\s]|$)))" + _NUMBER
+_COUNT = r"\s*\+?0*[1-9]\d*(\.0*)?\s*"
+_ADDRESS = r"(tcp|tls|ws|wss|ucx)://[^\s/]+"
+_TEXT: Schema = {"type": ["string", "number"], "pattern": r"\S"}  # a number is taken as written
+
+
+def numbers_of(text: str | None) -> list[float]:
+    """Return the numbers of a list with commas; no number for any other text."""
+    try:
+        return [float(word) for word in text.split(",")] if text else []
+    except ValueError:
+        return []
+
+
+def _is_positive(text: str) -> bool:
+    found = numbers_of(text)
+    return len(found) == 1 and 0 < found[0] < math.inf
+
+
+def parse_duration(text: str, name: str = "time_limit") -> float:
+    """Return the seconds that ``90m``, ``1h30m``, ``1:30:00``, ``2-00:00:00`` or ``3600`` mean.
+
+    Raises
+    ------
+    UsageError
+        For any other text, and for zero.
+    """
+    match = re.fullmatch(_TIME, text)
+    if match is not None:
+        groups = match.groups()
+        parts = groups[:4] if any(groups[:4]) else groups[4:]
+        return sum(float(part or 0) * each for part, each in zip(parts, _SECONDS))
+    if _is_positive(text) and float(text) <= LONGEST:
+        return float(text)
+    raise UsageError(
+        f"{flag(name)} {text!r} is not a duration above zero",
+        hint="write it as 90m, 1h30m, 1:30:00 (hours, minutes, seconds) or 3600 (seconds)",
+        option=name,
+    )
+
+
+def _is_duration(text: str) -> bool:
+    try:
+        return parse_duration(text) > 0
+    except UsageError:
+        return False
+
+
+_POSITIVE = Form("a positive number", _is_positive, _ABOVE_ZERO, {"exclusiveMinimum": 0})
+FORMS = {
+    "NUMBER": _POSITIVE._replace(numbers={"type": "number", "exclusiveMinimum": 0}),
+    "T": _POSITIVE._replace(meaning="T"),
+    "COUNT": Form(
+        "a whole number above zero",
+        lambda text: re.fullmatch(_COUNT, text) is not None,
+        _COUNT,
+        {"type": "integer", "minimum": 1},
+    ),
+    "NUMBERS": Form(
+        "numbers such as 2,1,1",
+        lambda text: bool(numbers_of(text)),
+        f"{_NUMBER}(,{_NUMBER})*",
+        {"type": "number", "minimum": 0},
+    ),
+    "DURATION": Form(
+        "a duration such as 90m, 1h30m, 1:30:00 (hours, minutes, seconds) or 3600 (seconds)",
+        _is_duration,
+        f"({_TIME}|{_ABOVE_ZERO})",
+        {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST},
+    ),
+    "ADDRESS": Form(
+        "tcp://HOST:PORT", lambda text: re.fullmatch(_ADDRESS, text) is not None, _ADDRESS
+    ),
+    "KEY": Form("KEY", bool, "."),
+}
+"""What words in capitals stand for, alone (``NUMBER``) or after a prefix (``heat:T``)."""
+
+
+def _split_word(word: str) -> tuple[str, Form | None]:
+    """Return what a word begins with, and the form of the rest."""
+    prefix, colon, form = word.rpartition(":")
+    return (prefix + colon, FORMS[form]) if form in FORMS else (word, None)
+
+
+def matches(value: str, words: Iterable[str]) -> bool:
+    """Tell whether a value is one of some words or forms."""
+    return any(
+        value == start
+        if form is None
+        else value.startswith(start) and form.admits(value.removeprefix(start))
+        for start, form in map(_split_word, words)
+    )
+
+
+def spelled(words: Iterable[str]) -> list[str]:
+    """Return words as messages name them: ``NUMBER`` as a positive number."""
+    return [start + (form.meaning if form else "") for start, form in map(_split_word, words)]
+
+
+def words_schema(words: Iterable[str]) -> Schema:
+    """Return the JSON Schema of some words and forms."""
+    split = [_split_word(word) for word in words]
+    plain = [start for start, form in split if form is None]
+    parts: list[Schema] = [{"enum": plain}] if plain else []
+    for start, form in split:
+        if form is not None:
+            parts += [form.numbers] if form.numbers and not start else []
+            parts.append({"type": "string", "pattern": f"^{start}{form.pattern}"})
+            parts[-1]["pattern"] += "" if form is FORMS["KEY"] else "$"
+    return any_of(*parts)
+
+
+def any_of(*parts: Schema) -> Schema:
+    """Return the schema of what one of several admits."""
+    return parts[0] if len(parts) == 1 else {"anyOf": list(parts)}
+
+
+def list_of(item: Schema) -> Schema:
+    """Return the schema of a list that is not empty."""
+    return {"type": "array", "items": item, "minItems": 1}
+
+
+# ---- options -----------------------------------------------------------------------------------
+
+
+def flag(name: str) -> str:
+    """Return the flag of an option; ``lambda_`` has its underscore because of Python."""
+    return "--" + name.rstrip("_").replace("_", "-")
+
+
+# A named tuple, as the rows of all tables that help reads: a frozen dataclass takes 1 ms to create,
+# and a dozen of them were felt at each start.
+class Option(NamedTuple):
+    """All that is known of one option.
+
+    Attributes
+    ----------
+    help : str
+        One or two sentences. Its default and those that take it are added by `full_help`.
+    section : str
+        The heading that it is listed under, one of `SECTIONS`.
+    verbs : tuple of str
+        The commands that take it.
+    metavar : str
+        What help shows for the value, where it is not one of a few words.
+    words : tuple of str
+        The values that it takes, as words and `FORMS`; empty for any.
+    least, most : float, optional
+        Bounds of a number.
+    above : float, optional
+        What a number must exceed.
+    default_text : str
+        What happens without it, where None stands for something that depends on the data.
+    takers : callable, optional
+        From its name to the methods, similarities, ways of weighting or kinds that take it; None
+        where all do.
+    items : type, optional
+        The type of its items, where a configuration file may write a list.
+    parse : callable, optional
+        From the text of the command line to the value, where that is no single number or text.
+    old_names : tuple of str
+        Names of earlier versions, which are still accepted and shown nowhere.
+    argument : bool
+        Whether the command line takes it by position.
+    path : bool
+        Whether it names a file or folder, so that files give it relative to their own folder.
+    in_result : bool
+        Whether the result depends on it.
+    lead : bool
+        Whether it is listed before the others of its section.
+    name, type, default
+        Of the field that it is declared for.
+    """
+
+    help: str
+    section: str = "Input"
+    verbs: tuple[str, ...] = ()
+    metavar: str = ""
+    words: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    default_text: str = ""
+    takers: Callable[[str], Sequence[str]] | None = None
+    items: type | None = None
+    parse: Callable[[Any], Any] | None = None
+    old_names: tuple[str, ...] = ()
+    argument: bool = False
+    path: bool = False
+    in_result: bool = True
+    lead: bool = False
+    name: str = ""
+    type: type = str
+    default: Any = None
+
+    @property
+    def flag(self) -> str:
+        """The flag on the command line."""
+        return flag(self.name)
+
+    @property
+    def key(self) -> str:
+        """The key in configuration files."""
+        return self.flag[2:]
+
+    @property
+    def names(self) -> str:
+        """Those that take it, for a message; empty where all do."""
+        return ", ".join(self.takers(self.name)) if self.takers else ""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The values that it takes; of an option of methods those that some method takes."""
+        methods = (m.choices.get(self.name, ()) for m in catalog.METHODS.values())
+        return self.words or tuple(dict.fromkeys(word for known in methods for word in known))
+
+    def problem(self, value: Any, label: str) -> tuple[str, str] | None:
+        """Return what is wrong with a value and what to do about it; None if nothing is.
+
+        Parameters
+        ----------
+        value : object
+            Of the option; None is always right.
+        label : str
+            What messages call the option.
+        """
+        if value is None:
+            return None
+        if self.known:
+            wrong = [v for v in _listed(value) if not matches(str(v), self.known)]
+            if wrong:
+                hint = nearest(str(wrong[0]), spelled(self.known))
+                return f"unknown value {str(wrong[0])!r} of {label}", hint
+        if self.type not in (int, float):
+            return None
+        if self.least is not None and value < self.least:
+            return f"{label} {value:g} is too small", f"give {self.least:g} or more"
+        if self.most is not None and value > self.most:
+            return f"{label} {value:g} is too large", f"give {self.most:g} or less"
+        if self.above is not None and not self.above < value < math.inf:
+            return f"{label} {value:g} is not a positive number", "give a number such as 1"
+        if not math.isfinite(value):
+            return f"{label} {value:g} is not a finite number", "give a number such as 1"
+        return None
+
+    def given(self, value: Any) -> list[str]:
+        """Return the words of the command line that give the option a value."""
+        if self.parse is not None and self.words:
+            return [self.flag, ",".join(value)]
+        if self.parse is not None:
+            return [word for one in value for word in (self.flag, str(one))]
+        if value is False:
+            return [flag(f"no_{self.name}")]
+        return [self.flag] if value is True else [self.flag, str(value)]
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def option(help: str, *, default: Any = None, **facts: Any) -> Any:
+    """Declare an option: return a field of a dataclass; the facts are those of `Option`.
+
+    ``...`` as the default stands for a field that has to be given.
+    """
+    metadata = {"option": Option(help=help, **facts)}
+    return field(metadata=metadata) if default is ... else field(default=default, metadata=metadata)
+
+
+_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "tuple": tuple}
+_DECLARED: dict[Any, tuple[Option, ...]] = {}
+
+
+def options_of(config: type) -> tuple[Option, ...]:
+    """Return the options that a configuration declares, by section."""
+    if config not in _DECLARED:
+        declared = [
+            f.metadata["option"]._replace(
+                name=f.name,
+                type=_TYPES[re.split(r" \||\[", str(f.type))[0]],
+                default=None if f.default is MISSING else f.default,
+            )
+            for f in fields(config)
+            if "option" in f.metadata
+        ]
+        declared.sort(key=lambda o: (SECTIONS.index(o.section), not o.lead))
+        _DECLARED[config] = tuple(declared)
+    return _DECLARED[config]
+
+
+def keys_of(options: Iterable[Option]) -> dict[str, Option]:
+    """Return options by their keys, those of earlier versions after the current ones."""
+    options = list(options)
+    old = {flag(name)[2:]: option for option in options for name in option.old_names}
+    return {option.key: option for option in options} | old
+
+
+class Config:
+    """A configuration whose fields are options: what every one can do with them."""
+
+    VERB: ClassVar[str]
+
+    def check_values(self) -> None:
+        """Check the value of each option by itself.
+
+        Raises
+        ------
+        UsageError
+            Naming the option.
+        """
+        for o in options_of(type(self)):
+            value = getattr(self, o.name)
+            if o.type is str and isinstance(value, int | float):
+                # Python callers may write components=20; files and command lines have text
+                object.__setattr__(self, o.name, str(value))
+            found = o.problem(value, self.label(o.name))
+            if found is not None:
+                raise self.error(*found, o.name)
+
+    def error(
+        self, what: str, hint: str, *names: str, kind: type[UsageError] = UsageError
+    ) -> UsageError:
+        """Return an error about options of this configuration."""
+        return kind(what, hint=hint, option=names)
+
+    def label(self, name: str, value: Any = None) -> str:
+        """Return how messages name an option, perhaps with a value."""
+        return flag(name) if value is None else f"{flag(name)} {value}"
+
+    def result_options(self) -> dict[str, Any]:
+        """Return the options that the result depends on."""
+        return {o.name: getattr(self, o.name) for o in options_of(type(self)) if o.in_result}
+
+    def command(self) -> list[str]:
+        """Return the command line that asks for the same result."""
+        words = ["sfs", self.VERB]
+        for o in options_of(type(self)):
+            value = getattr(self, o.name)
+            if o.argument:
+                words += _listed(value)
+            elif o.in_result and value != o.default:
+                words += o.given(value)
+        return words
+
+
+# ---- text for people ---------------------------------------------------------------------------
+
+
+def full_help(option: Option) -> str:
+    """Return the help of an option: who takes it, what it does, its values and its default."""
+    text = option.help
+    if option.names:
+        start = text[0].lower() if text[1:2].islower() else text[0]
+        text = f"{option.names}: {start}{text[1:]}"
+    choices = {name: method.choices for name, method in catalog.METHODS.items()}
+    values = _by_taker(option.name, choices, lambda words: ", ".join(spelled(words)))
+    if not option.words and len(values) > 1:
+        text += " Values: " + "; ".join(f"{names}: {words}" for words, names in values.items())
+        text += "."
+    default = default_of(option)
+    return f"{text}  [default: {default}]" if default else text
+
+
+def default_of(option: Option) -> str:
+    """Return the default of an option as text; empty where it is to do nothing."""
+    if option.default_text:
+        return option.default_text
+    if isinstance(option.default, bool):
+        return "yes" if option.default else ""
+    if option.default not in (None, ()):
+        return str(option.default)
+    options = {name: method.options for name, method in catalog.METHODS.items()}
+    defaults = _by_taker(option.name, options, _shown)
+    defaults.pop("", None)
+    if len(defaults) == 1:
+        return next(iter(defaults))
+    return "; ".join(f"{names}: {value}" for value, names in defaults.items())
+
+
+def _by_taker(
+    name: str, tables: Mapping[str, Mapping[str, Any]], show: Callable[[Any], str]
+) -> dict[str, str]:
+    """Return who shares each value of an option: its text, and the methods that have it."""
+    found: dict[str, list[str]] = {}
+    for method, table in tables.items():
+        if name in table:
+            found.setdefault(show(table[name]), []).append(method)
+    return {text: ", ".join(names) for text, names in found.items()}
+
+
+def _shown(value: Any) -> str:
+    return "" if value in (None, ()) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def metavar_of(option: Option) -> str | None:
+    """Return what help shows for the value of an option; None for a flag."""
+    if option.type is bool:
+        return None
+    plain = [word for word in option.known if _split_word(word)[1] is None]
+    if option.metavar:
+        return option.metavar
+    return f"[{'|'.join(plain)}]" if plain else {int: "N", float: "NUMBER"}.get(option.type, "TEXT")
+
+
+def value_schema(option: Option) -> Schema:
+    """Return the JSON Schema of the value of an option."""
+    known = option.known
+    if option.type is int and known:
+        return {"enum": [int(word) for word in known]}
+    if option.type is tuple:
+        member = rf"\s*({'|'.join(known)})\s*"
+        text = {"type": "string", "pattern": f"^{member}(,{member})*$"}
+        return any_of(list_of({"enum": list(known)}), text)
+    if known:
+        found = words_schema(known)
+        if option.items is float:
+            found["anyOf"].append(list_of({"type": "number", "minimum": 0}))
+        return found
+    if option.type is bool:
+        return {"type": "boolean"}
+    if option.type is str:
+        return _TEXT if option.items is None else any_of(_TEXT, list_of(_TEXT))
+    bounds = {"minimum": option.least, "maximum": option.most, "exclusiveMinimum": option.above}
+    kind = "integer" if option.type is int else "number"
+    return {"type": kind} | {name: bound for name, bound in bounds.items() if bound is not None}

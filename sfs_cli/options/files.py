@@ -1,0 +1,322 @@
+"""Configuration files: the options of a ranking under the names of its flags.
+
+Paths in a file are relative to its folder, and so are those that ``run.json`` records.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sfs_cli.errors import InputError, UsageError, nearest
+from sfs_cli.options.documents import Node, kind_of, parse
+from sfs_cli.options.fields import Option, keys_of, options_of
+from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.source import (
+    KINDS,
+    SOURCE_KEYS,
+    SOURCE_OPTIONS,
+    SourceSpec,
+    check_names,
+    parse_source,
+)
+
+RANK_KEYS = keys_of(options_of(RankConfig))
+"""The options of a ranking by their keys, those of earlier versions included."""
+SOURCE_PATHS = ("path", *(o.name for o in SOURCE_OPTIONS.values() if o.path))
+_OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
+_INSIDE = ("obs:", "obsp:")  # of the matrix file itself
+_SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
+_TYPES = {
+    int: ("a whole number", "write it without quotes, such as 10"),
+    float: ("a number", "write it without quotes, such as 0.5"),
+    bool: ("true or false", "write true or false, without quotes"),
+    str: ("text", "write a word or path; in quotes if it is true, a date, or ends with a colon"),
+}
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """The options of a file.
+
+    Attributes
+    ----------
+    path : str
+        The file; empty where there is none.
+    options : mapping
+        From attributes of `RankConfig` to values; paths are from the current directory.
+    lines : mapping
+        The line of each option (``source.NAME.OPTION`` in sources), where it is known.
+    """
+
+    path: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    lines: Mapping[str, int | None] = field(default_factory=dict)
+
+    def config(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> RankConfig:
+        """Return the configuration of a run, where flags win over the file.
+
+        Parameters
+        ----------
+        given : mapping
+            Every option that the command takes, with its value or default. Other options of the
+            file are ignored.
+        flags : collection of str
+            The options that were given as flags. A source among them replaces the source of the
+            same name in the file.
+
+        Raises
+        ------
+        UsageError
+            For options that contradict each other or need another; it names the line of the file
+            that has one of them.
+        """
+        own = {k: v for k, v in self.options.items() if k in given and k not in flags}
+        if "source" in flags and "source" in self.options:
+            check_names(given["source"])
+            ours = {source.name: source for source in self.options["source"]}
+            own["source"] = tuple((ours | {s.name: s for s in given["source"]}).values())
+        try:
+            return RankConfig(**{**given, **own})
+        except UsageError as error:
+            about = [name for name in error.options if name.partition(".")[0] in own]
+            if self.path and (about or not error.options):
+                error.where = self.where(about[0] if about else "")
+            raise
+
+    def where(self, name: str) -> str:
+        """Return the place of an option, or of the nearest option around it, for a message."""
+        while name and name not in self.lines:
+            name = name.rpartition(".")[0]
+        return _place(self.path, self.lines.get(name))
+
+
+def load(path: str | Path) -> ConfigFile:
+    """Read a configuration file, or the configuration in the ``run.json`` of an earlier run.
+
+    Parameters
+    ----------
+    path : str or Path
+        YAML, TOML or JSON, by its suffix.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read; for unknown keys, and for values of another type than the option.
+    UsageError
+        For a source that is wrong.
+    """
+    name = str(path)
+    root: dict[str, Node] = parse(Path(path)).value
+    if "config" in root and "fingerprint" in root:  # the run.json of a run
+        root = _mapping_of(root["config"], "config", name)
+    folder = os.path.dirname(name)  # noqa: PTH120
+    options: dict[str, Any] = {}
+    lines: dict[str, int | None] = {}
+    for key, node in root.items():
+        where = _place(name, node.line)
+        if key not in RANK_KEYS:
+            raise _unknown(key, [option.key for option in RANK_KEYS.values()], where)
+        option = RANK_KEYS[key]
+        if option.name in options:  # once by the name of an earlier version
+            raise InputError(
+                f"{option.key!r} appears twice, once as {key!r}", where=where, hint="leave one out"
+            )
+        lines[option.name] = node.line
+        if option.name == "source":
+            sources, places = _sources(node, name)
+            options["source"] = tuple(
+                _with_paths(source, lambda name, text: joined(name, text, folder))
+                for source in sources
+            )
+            lines |= places
+            continue
+        value = _typed(node, option, key, where)
+        options[option.name] = joined(option.name, value, folder) if option.path else value
+    return ConfigFile(name, options, lines)
+
+
+def _place(name: str, line: int | None) -> str:
+    return name if line is None else f"{name}, line {line}"
+
+
+def _unknown(key: str, known: Iterable[str], where: str, of: str = "") -> InputError:
+    hint = nearest(key, dict.fromkeys(known))  # names of earlier versions stand for current ones
+    return InputError(f"unknown option {key!r}{of}", where=where, hint=hint)
+
+
+def _mapping_of(node: Node, what: str, name: str, hint: str = "") -> dict[str, Node]:
+    if not isinstance(node.value, dict):
+        raise InputError(
+            f"{what} is {kind_of(node)}, not options by name",
+            where=_place(name, node.line),
+            hint=hint or "write name: value for each option",
+        )
+    return node.value
+
+
+# ---- values --------------------------------------------------------------------------------------
+
+
+def _typed(node: Node, option: Option, what: str, where: str) -> Any:
+    """Return the value of an option, as the type that the option has.
+
+    Raises
+    ------
+    InputError
+        When the file has another type.
+    """
+    if option.items is not None and isinstance(node.value, list):
+        if not node.value:
+            raise InputError(f"{what} is an empty list", where=where, hint="leave it out")
+        items = [(_scalar(item, option.items, what, where), item.text) for item in node.value]
+        # numbers stay as they are written, so that run.json has the words of the command line
+        words = [v if isinstance(v, str) else text or repr(v) for v, text in items]
+        return tuple(words) if option.parse else ",".join(words)
+    if option.parse is not None:
+        return option.parse(_scalar(node, str, what, where))
+    return _scalar(node, option.type, what, where)
+
+
+def _scalar(node: Node, wanted: type, what: str, where: str) -> Any:
+    value = node.value
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise InputError(
+            f"{what} has no value", where=where, hint="give it one, or leave the line out"
+        )
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if wanted is str and (isinstance(value, str) or number):
+        return value if isinstance(value, str) else node.text or repr(value)
+    if wanted is bool and isinstance(value, bool):
+        return value
+    if wanted in (int, float) and number and abs(value) <= sys.float_info.max:
+        if wanted is float:
+            return float(value)
+        if value == int(value):
+            return int(value)
+    shown = kind_of(node) if isinstance(value, dict | list) else repr(value)
+    name, hint = _TYPES[wanted]
+    raise InputError(f"{what}: {shown} is not {name}", where=where, hint=hint)
+
+
+# ---- sources -------------------------------------------------------------------------------------
+
+
+def _sources(node: Node, name: str) -> tuple[list[SourceSpec], dict[str, int | None]]:
+    """Return the sources, and the lines of each and of its options."""
+    sources: list[SourceSpec] = []
+    lines: dict[str, int | None] = {}
+    if isinstance(node.value, list):
+        for item in node.value:
+            where = _place(name, item.line)
+            with _located(f"{where} (source)"):
+                sources.append(parse_source(_scalar(item, str, "source", where)))
+            lines[f"source.{sources[-1].name}"] = item.line
+    else:
+        for key, inner in _mapping_of(node, "source", name, _SOURCE_HINT).items():
+            sources.append(_source(key, inner, name))
+            lines[f"source.{key}"] = inner.line
+            if isinstance(inner.value, dict):
+                places = {_OF_SOURCE[k].name: option.line for k, option in inner.value.items()}
+                lines |= {f"source.{key}.{k}": line for k, line in places.items() if line}
+    with _located(f"{_place(name, node.line)} (source)"):
+        check_names(sources)
+    return sources, lines
+
+
+def _source(name: str, node: Node, file: str) -> SourceSpec:
+    where, what = _place(file, node.line), f"source {name}"
+    if isinstance(node.value, str) and node.value.strip():
+        with _located(f"{where} ({what})"):
+            return parse_source(f"{name}={node.value}")
+    inner = _mapping_of(node, what, file, _SOURCE_HINT)
+    kind = inner["kind"].value if "kind" in inner else None
+    takes = KINDS[kind].takes if isinstance(kind, str) and kind in KINDS else SOURCE_OPTIONS
+    known = ("kind", "path", "weight", *takes)
+    given: dict[str, Any] = {}
+    for key, value in inner.items():
+        place = _place(file, value.line or node.line)
+        if key not in _OF_SOURCE:
+            possible = [o.key for o in _OF_SOURCE.values() if o.name in known]
+            raise _unknown(key, possible, place, f" of {what}")
+        option = _OF_SOURCE[key]
+        given[option.name] = _typed(value, option, f"{what}, {key}", place)
+    with _located(f"{where} ({what})"):
+        if "kind" not in given:
+            hint = f"give one of {', '.join(KINDS)}"
+            raise UsageError("the kind is missing", hint=hint, option=f"source.{name}")
+        return SourceSpec(name, **given)
+
+
+@contextmanager
+def _located(where: str) -> Iterator[None]:
+    """Add the place in the file to the error of a source."""
+    try:
+        yield
+    except UsageError as error:
+        error.where = where
+        raise
+
+
+# ---- paths ---------------------------------------------------------------------------------------
+
+
+def joined(option: str, text: str, folder: str) -> str:
+    """Return a path that is relative to a folder as one from the current directory."""
+    if _is_inside(option, text):
+        return text
+    path = os.path.join(folder, text)  # noqa: PTH118
+    if ".." not in text.split("/"):
+        return path
+    short = os.path.normpath(path)  # leads elsewhere where a folder is a link
+    return short if os.path.realpath(short) == os.path.realpath(path) else path
+
+
+def resolved(config: RankConfig, folder: str) -> dict[str, Any]:
+    """Return a configuration as a file in a folder has it: complete, with paths from there.
+
+    Options without effect on the result are left out, and so are those that depend on the data.
+    Defaults are written, so that the file means the same when a later version has others.
+    """
+    sources = [
+        _with_paths(source, lambda option, text: _relative(option, text, folder))
+        for source in config.source
+    ]
+    found = replace(config, source=tuple(sources)).result_options()
+    given = [(o, found.get(o.name)) for o in options_of(RankConfig)]
+    return {
+        o.key: _relative(o.name, value, folder) if o.path else value
+        for o, value in given
+        if value not in (None, (), {})
+    }
+
+
+def _with_paths(source: SourceSpec, move: Callable[[str, str], str]) -> SourceSpec:
+    """Return a source whose paths are moved, by a function of option and path."""
+    given = {option: getattr(source, option) for option in SOURCE_PATHS}
+    moved: dict[str, Any] = {k: move(k, v) for k, v in given.items() if v}
+    return replace(source, **moved)
+
+
+def _is_inside(option: str, text: str) -> bool:
+    return option in ("labels", "path") and text.startswith(_INSIDE)
+
+
+def _relative(option: str, text: str, folder: str) -> str:
+    """Return a path as it is from a folder; only links to folders are resolved.
+
+    The name of a link to a file is kept, because its suffix may name the format.
+    """
+    if _is_inside(option, text):
+        return text
+    file, colon, part = text.rpartition(":")
+    if not colon or os.path.exists(text):  # noqa: PTH110
+        file, colon, part = text, "", ""
+    home, name = os.path.split(file.rstrip("/") or file)
+    real = os.path.join(os.path.realpath(home), name)  # noqa: PTH118
+    return os.path.relpath(real, os.path.realpath(folder)) + colon + part

@@ -1,0 +1,180 @@
+"""Sample graphs: the similarities between samples, and the options that each takes.
+
+Adding a graph takes its entry here and its code in ``sfs_cli.graph``; a new option of graphs is one
+more field of `GraphFields`, which rankings and knowledge sources share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, NamedTuple
+
+from sfs_cli.errors import UsageError, nearest
+from sfs_cli.options.fields import Config, matches, option, spelled
+
+DEFAULT_NEIGHBORS = 10
+DEFAULT_BETA = 1.0
+DEFAULT_COMPONENTS = 50
+DEFAULT_VARIABLE_GENES = 2000
+DENSE_SAMPLES = 2000
+"""Up to this many samples the default graph is `rbf`; above, it is sparse."""
+BANDWIDTHS = ("median", "self-tuning", "NUMBER")
+EDGE_WEIGHTS = ("rbf", "binary")
+
+_SPACE = ("components", "variable_genes")  # options of the space where neighbors are searched
+
+
+class GraphKind(NamedTuple):
+    """A similarity between samples.
+
+    Attributes
+    ----------
+    meaning : str
+        What it is.
+    takes : tuple of str
+        Its options.
+    from_labels : bool
+        Whether it is made from the labels of the samples.
+    from_distances : bool
+        Whether distances between the samples are all it needs.
+    """
+
+    meaning: str
+    takes: tuple[str, ...] = ()
+    from_labels: bool = False
+    from_distances: bool = False
+
+
+GRAPHS = {
+    "rbf": GraphKind(
+        "Gaussian kernel of the Euclidean distances", ("bandwidth",), from_distances=True
+    ),
+    "knn": GraphKind(
+        "graph of the nearest neighbors",
+        ("neighbors", "bandwidth", "edge_weights", *_SPACE),
+        from_distances=True,
+    ),
+    "geodesic": GraphKind(
+        "shortest paths along the nearest neighbors", ("neighbors", *_SPACE), from_distances=True
+    ),
+    "diffusion": GraphKind(
+        "diffusion along the graph of the nearest neighbors",
+        ("neighbors", "bandwidth", "edge_weights", "beta", *_SPACE),
+        from_distances=True,
+    ),
+    "label": GraphKind("samples of one class are similar", from_labels=True),
+    "relieff": GraphKind(
+        "near samples of one class are similar, near samples of other classes dissimilar",
+        ("neighbors",),
+        from_labels=True,
+    ),
+    "linear": GraphKind("inner products"),
+    "correlation": GraphKind("Pearson correlation"),
+}
+"""The similarities that are made from a matrix or from labels, by the name of ``--similarity``."""
+
+SIMILARITIES = tuple(GRAPHS)
+LABEL_GRAPHS = tuple(name for name, graph in GRAPHS.items() if graph.from_labels)
+NEIGHBOR_GRAPHS = tuple(name for name, graph in GRAPHS.items() if "components" in graph.takes)
+FROM_DISTANCES = tuple(name for name, graph in GRAPHS.items() if graph.from_distances)
+
+
+def taking(name: str) -> list[str]:
+    """Return the similarities that take an option."""
+    return [graph for graph, kind in GRAPHS.items() if name in kind.takes]
+
+
+def default_similarity(n: int) -> str:
+    """Return the default similarity for so many samples."""
+    return "rbf" if n <= DENSE_SAMPLES else "knn"
+
+
+_graph = partial(
+    option, section="Sample graph", verbs=("rank", "plan", "shard init"), takers=taking
+)
+
+
+# It only declares fields: the classes that inherit them generate their own methods.
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class GraphFields(Config):
+    """The options of sample graphs; None stands for the default."""
+
+    neighbors: int | None = _graph(
+        "Number of nearest neighbors.", metavar="K", least=1, default_text=str(DEFAULT_NEIGHBORS)
+    )
+    bandwidth: str | None = _graph(
+        "Width of the Gaussian kernel, from the median distance, from the neighbors of each sample "
+        "(self-tuning), or as a number.",
+        metavar="median, self-tuning or NUMBER",
+        words=BANDWIDTHS,
+        default_text="median",
+    )
+    edge_weights: str | None = _graph(
+        "Use the Gaussian kernel as edge weights (rbf), or 1 (binary).",
+        words=EDGE_WEIGHTS,
+        default_text="rbf",
+    )
+    beta: float | None = _graph(
+        "Diffusion time.", metavar="B", above=0, default_text=f"{DEFAULT_BETA:g}"
+    )
+    components: str | int | None = _graph(
+        "Search neighbors in the first K principal components, or in all features (none).",
+        metavar="K or none",
+        words=("none", "COUNT"),
+        default_text=f"none; {DEFAULT_COMPONENTS} above 50,000 samples",
+    )
+    variable_genes: str | int | None = _graph(
+        "Number of highly variable genes used for the PCA, or all.",
+        metavar="G or all",
+        words=("all", "COUNT"),
+        default_text=str(DEFAULT_VARIABLE_GENES),
+    )
+
+    def graph_options(self, name: str) -> GraphOptions:
+        """Return how a similarity of this name is made with these options."""
+        return GraphOptions(name, **{option: getattr(self, option) for option in GRAPH_FIELDS})
+
+
+GRAPH_FIELDS = tuple(f.name for f in fields(GraphFields))
+"""The options of sample graphs."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphOptions(GraphFields):
+    """A similarity by its name, and how it is made."""
+
+    name: str
+
+
+def parse_bandwidth(text: str) -> str | float:
+    """Return ``median``, ``self-tuning`` or a positive number."""
+    words = {"median": "median", "self-tuning": "self-tuning"}
+    return _parsed("bandwidth", text, words, "NUMBER", float)
+
+
+def parse_components(text: str | int) -> int | None:
+    """Return a number of principal components; None for ``none``."""
+    return _parsed("components", str(text), {"none": None}, "COUNT", _whole)
+
+
+def parse_variable_genes(text: str | int) -> int | None:
+    """Return a number of features; None for ``all``."""
+    return _parsed("variable-genes", str(text), {"all": None}, "COUNT", _whole)
+
+
+def _whole(text: str) -> int:
+    return int(float(text))  # 2e3 and 50.0 are whole numbers too
+
+
+def _parsed(
+    name: str, text: str, words: dict[str, Any], form: str, number: Callable[[str], Any]
+) -> Any:
+    """Return what a word stands for, or the number in the form of a text."""
+    known = (*words, form)
+    if not matches(text, known):
+        raise UsageError(
+            f"unknown value {text!r} of --{name}", hint=nearest(text, spelled(known)), option=name
+        )
+    return words[text] if text in words else number(text)

@@ -1,0 +1,401 @@
+"""The configuration of a ranking: every option of ``sfs rank`` and of the commands around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+from sfs_cli import catalog
+from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.options import weightings
+from sfs_cli.options.fields import Config, numbers_of, option
+from sfs_cli.options.graph import (
+    DENSE_SAMPLES,
+    GRAPH_FIELDS,
+    LABEL_GRAPHS,
+    SIMILARITIES,
+    GraphFields,
+)
+from sfs_cli.options.source import (
+    KINDS,
+    MISSING,
+    ROWS,
+    SourceSpec,
+    check_names,
+    kinds_taking,
+    parse_sources,
+)
+from sfs_cli.options.weightings import WEIGHTINGS, own_name
+
+FORMATS = ("tsv", "csv", "parquet", "json", "rnk")
+MAX_GAMMA_POWER = 64
+"""Eigenvalues go up to 2: larger powers leave the range of float32."""
+MAX_DIGITS = 17
+"""So many significant digits tell every two numbers of float64 apart."""
+
+# the commands that take an option
+RANKING = ("rank", "plan", "shard init")
+ON_SOURCE = (*RANKING, "fuse")
+READING = (*ON_SOURCE, "convert", "inspect")
+_WRITING = ("rank", "shard merge")
+_SHARDS = ("shard run", "shard merge")
+
+_input = partial(option, section="Input", verbs=ON_SOURCE)
+_method = partial(option, section="Method", verbs=RANKING)
+_own = partial(_method, takers=catalog.takers)
+_sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE)
+_fusion = partial(_sources, takers=weightings.taking)
+_output = partial(option, section="Output", in_result=False)
+_running = partial(option, section="Running", verbs=RANKING, in_result=False)
+
+
+def split_words(text: str | None) -> tuple[str, ...]:
+    """Split a list of words at its commas."""
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
+
+
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class OutputFields(Config):
+    """The options of every command that writes a ranking."""
+
+    out: str | None = _output(
+        "Write the ranking, a report and the provenance (run.json) to this folder.",
+        verbs=(*_WRITING, "aggregate"),
+        metavar="DIR",
+        path=True,
+    )
+    format: str = _output(
+        "Format of the ranking.",
+        verbs=("rank", "shard init", "aggregate"),
+        default="tsv",
+        words=FORMATS,
+        in_result=True,
+    )
+    digits: int = _output(
+        "Number of significant digits in text output.",
+        verbs=("rank", "shard init", "aggregate"),
+        default=10,
+        least=1,
+        most=MAX_DIGITS,
+        in_result=True,
+    )
+    force: bool = _output(
+        "Replace the output of another run.",
+        verbs=(*RANKING, "fuse", "convert", "shard merge", "aggregate"),
+        default=False,
+    )
+
+
+@dataclass(frozen=True)
+class RankConfig(GraphFields, OutputFields):
+    """The options of a ranking; None stands for a default that depends on the data."""
+
+    VERB: ClassVar[str] = "rank"
+
+    matrix: str = _input(
+        "The matrix; one on the command line replaces it.",
+        default=...,
+        verbs=READING,
+        metavar="MATRIX",
+        argument=True,
+        path=True,
+    )
+    method: str = _method(
+        f"Ranking method: {', '.join(METHODS)}. `sfs methods` describes them.",
+        default="spec",
+        metavar="NAME",
+        words=tuple(METHODS),
+    )
+    rows: str = _input(
+        "What a row of a text or Parquet file is.", verbs=READING, default="auto", words=ROWS
+    )
+    layer: str | None = _input(
+        "Layer of an h5ad to read instead of X.", verbs=READING, metavar="NAME"
+    )
+    use_raw: bool = _input("Read raw/X of an h5ad.", verbs=READING, default=False)
+    dtype: str | None = _input(
+        "Type of the stored values.",
+        verbs=READING,
+        words=("float32", "float64"),
+        default_text="float32",
+    )
+    transform: str | None = _input(
+        "Transformations, in order, such as cpm,log1p,zscore.", metavar="STEPS", items=str
+    )
+    missing: str = _input(
+        "Missing values: refuse them, drop such features, or use the mean of the feature.",
+        default="error",
+        words=MISSING,
+    )
+    labels: str | None = _input(
+        "Class of each sample.", verbs=READING, metavar="FILE[:COLUMN] or obs:KEY", path=True
+    )
+    samples: str = _input(
+        "Samples without a label, or absent from a source: refuse them, keep only common samples, "
+        "or average over the sources that have them.",
+        default="error",
+        words=("error", "intersect", "union"),
+    )
+
+    ranking: str | None = _own("Score to compute.")
+    gamma: str | None = _own(
+        "Function of the eigenvalues of the graph, or weight of the regularization (rfs).",
+        metavar="VALUE",
+    )
+    gamma_power: int | None = _own(
+        "Power of the eigenvalues.", metavar="R", least=1, most=MAX_GAMMA_POWER
+    )
+    clusters: int | None = _own(
+        "Number of clusters of the samples (spec: with phi3).",
+        metavar="K",
+        least=1,
+        default_text="spec: by the eigengap; qalpha: the number of classes, else 6",
+    )
+    select: int | None = _own("Number of features to select.", metavar="N", least=1)
+    variant: str | None = _own("Variant of the method.", metavar="NAME")
+    definition: int | None = _own(
+        "Covariance definition, 1 (unnormalized) or 3 (normalized).", words=("1", "3")
+    )
+    power: int | None = _own(
+        "Number of orthogonal iterations (variants power and ritz), or degree of the polynomial "
+        "kernel (variant kernel).",
+        metavar="P",
+        least=1,
+    )
+    response: str | None = _own("Response matrix that the features predict.")
+    response_rank: int | None = _own(
+        "Keep this many leading eigenvectors of the response.",
+        metavar="R",
+        least=1,
+        old_names=("rank",),
+    )
+    lambda_: float | None = _own(
+        "Penalty (l21), or weight of the graph from 0 to 1 (sselect).", metavar="L"
+    )
+    budget: float | None = _own("Sum of the coefficient norms.", metavar="T", above=0)
+    then: str | None = _own("Method that scores the features on the fused graph.")
+    members: tuple[str, ...] = _own(
+        "Methods whose rankings are aggregated, such as spec,fisher.",
+        default=(),
+        metavar="METHODS",
+        words=tuple(name for name in METHODS if name not in ON_SOURCES),
+        items=str,
+        parse=split_words,
+    )
+    how: str | None = _own("How the rankings are aggregated.")
+    on_no_convergence: str = _method(
+        "What to do if a solver does not converge.", default="warn", words=("warn", "error")
+    )
+
+    similarity: str | None = option(
+        f"Similarity between samples: {', '.join(SIMILARITIES)}, or obsp:KEY of an h5ad.",
+        section="Sample graph",
+        verbs=RANKING,
+        metavar="NAME or obsp:KEY",
+        words=(*SIMILARITIES, "obsp:KEY"),
+        default_text=f"rbf up to {DENSE_SAMPLES:,} samples; above that the connectivities of an "
+        "h5ad, else knn",
+        lead=True,
+    )
+    similarity_file: str | None = option(
+        "Read the similarity from this matrix file.",
+        section="Sample graph",
+        verbs=RANKING,
+        metavar="FILE",
+        path=True,
+        lead=True,
+    )
+
+    source: tuple[SourceSpec, ...] = _sources(
+        f"Knowledge source (repeatable). KIND: {', '.join(KINDS)}.",
+        default=(),
+        metavar="NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...]",
+        parse=parse_sources,
+    )
+    weights: str | None = _sources(
+        f"How sources are weighted: {', '.join(WEIGHTINGS)}, or one number for each source.",
+        metavar="NAME or W1,W2,...",
+        words=(*WEIGHTINGS, "NUMBERS"),
+        items=float,
+        default_text="given if sources have weights, else uniform",
+    )
+    normalize: str | None = _sources(
+        "Scale similarities by their Frobenius norm as well as by their mean diagonal.",
+        metavar="frobenius",
+        words=("frobenius",),
+    )
+    fusion_lambda: float | None = _fusion(
+        "Regularization.", metavar="L", above=0, default_text="1 / samples"
+    )
+    fusion_neighbors: int | None = _fusion(
+        "Number of nearest neighbors.",
+        metavar="K",
+        least=1,
+        default_text="; ".join(
+            f"{name}: {entry.options['neighbors']}"
+            for name, entry in WEIGHTINGS.items()
+            if "neighbors" in entry.options
+        ),
+    )
+    fusion_clusters: int | None = _fusion(
+        "Number of clusters of the samples.", metavar="K", least=2, default_text="by the eigengap"
+    )
+    id_map: str | None = _sources(
+        "Table of two columns, ids of the matrix and ids of the sources.",
+        metavar="FILE",
+        path=True,
+        takers=kinds_taking,
+    )
+    allow_unmatched: bool = _sources(
+        "Continue with a warning if fewer than a tenth of the genes of a source are found.",
+        default=False,
+        takers=lambda _: kinds_taking("id_map"),
+    )
+    leave_one_out: bool = _sources(
+        "Rank without each source as well, to show what it changes.", verbs=RANKING, default=True
+    )
+
+    write_h5ad: str | None = _output(
+        "Copy the h5ad input to this file, with the scores in var.",
+        verbs=_WRITING,
+        metavar="FILE",
+        path=True,
+    )
+    weights_out: str | None = _output(
+        "Write the coefficients to this Parquet file.",
+        verbs=_WRITING,
+        metavar="FILE",
+        path=True,
+        takers=lambda _: catalog.WITH_COEFFICIENTS,
+    )
+
+    threads: int | None = _running(
+        "Number of threads (of processes with --executor dask).",
+        verbs=(*ON_SOURCE, *_SHARDS),
+        least=1,
+        default_text="all that are allowed",
+    )
+    memory: str | None = _running(
+        "Memory limit, such as 512M or 4G.",
+        verbs=(*ON_SOURCE, "convert", *_SHARDS),
+        metavar="SIZE",
+        default_text="half of the free memory",
+    )
+    scratch: str | None = _running(
+        "Folder for temporary files.",
+        verbs=(*ON_SOURCE, "convert", *_SHARDS),
+        metavar="DIR",
+        default_text="that of the system",
+        path=True,
+    )
+    executor: str = _running(
+        "Where the work runs: threads, Dask processes on this machine, or a running Dask cluster.",
+        verbs=("rank",),
+        default="local",
+        metavar="[local|dask|dask:ADDRESS]",
+        words=("local", "dask", "dask:ADDRESS"),
+    )
+    block_size: int | None = _running(
+        "Number of features per block.", least=1, default_text="by the shape", in_result=True
+    )
+    resume: bool = _running(
+        "Keep checkpoints beside --out, and continue an interrupted run.",
+        verbs=("rank",),
+        default=False,
+    )
+    time_limit: str | None = _running(
+        "Stop cleanly after this time: 90m, 2h, 1:30:00 or 3600 (seconds).",
+        verbs=("rank", *_SHARDS),
+        metavar="TIME",
+        words=("DURATION",),
+    )
+    seed: int = _running("Random seed.", verbs=ON_SOURCE, default=0, least=0, in_result=True)
+
+    def __post_init__(self) -> None:
+        from sfs_cli.options.rules import check_rank  # imported late: help does not need the rules
+
+        self.check_values()
+        check_names(self.source)
+        check_rank(self)
+        self.member_configs()  # the members check the options that they take
+
+    @property
+    def scorer(self) -> str:
+        """The method that scores the features: the one asked for, or the one after the fusion."""
+        return (self.then or "spec") if self.method in ON_SOURCES else self.method
+
+    @property
+    def uses_classes(self) -> bool:
+        """Whether the graph or the weights are made from the labels."""
+        learned = WEIGHTINGS[self.weighting].needs_labels
+        return self.graph in LABEL_GRAPHS or learned or any(s.needs_labels for s in self.source)
+
+    @property
+    def graph(self) -> str | None:
+        """The name of the sample graph; None where the data decide.
+
+        It is one of `SIMILARITIES`, ``obsp``, ``file`` or ``sources``.
+        """
+        if self.source:
+            return "sources"
+        if self.similarity_file is not None:
+            return "file"
+        if self.similarity is not None and self.similarity.startswith("obsp:"):
+            return "obsp"
+        if self.similarity is None and self.method == "hsic" and self.labels is not None:
+            return "label"
+        return self.similarity
+
+    @property
+    def weighting(self) -> str:
+        """How the sources are weighted: as asked, else as given, else uniformly."""
+        if self.weights is not None:
+            return "given" if numbers_of(self.weights) else self.weights
+        return "given" if any(source.weight is not None for source in self.source) else "uniform"
+
+    @property
+    def source_weights(self) -> list[float]:
+        """The given weights, 1 for a source without one."""
+        default = [1.0 if source.weight is None else source.weight for source in self.source]
+        return numbers_of(self.weights) or default
+
+    @property
+    def list_weights(self) -> list[float]:
+        """The weights of the rankings of `kogs`, 1 for those without one."""
+        if self.members and self.weights is None:
+            return [1.0] * len(self.members)
+        return self.source_weights
+
+    def fusion_options(self) -> dict[str, float | int]:
+        """Return the given options of the way of weighting, by its own names."""
+        names = ("fusion_lambda", "fusion_neighbors", "fusion_clusters")
+        given = {own_name(name): getattr(self, name) for name in names}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def method_options(self) -> dict[str, Any]:
+        """Return the options of the method itself, defaults filled in."""
+        defaults = METHODS[self.scorer].options
+        given = {name: getattr(self, name) for name in defaults}
+        options = {k: defaults[k] if v is None else v for k, v in given.items()}
+        if isinstance(defaults.get("gamma"), float):
+            options["gamma"] = float(options["gamma"])
+        return options
+
+    def result_options(self) -> dict[str, Any]:
+        """Return the options that the result depends on, the sources by their names."""
+        sources = {source.name: source.plain() for source in self.source}
+        return super().result_options() | {"source": sources}
+
+    def member_configs(self) -> list[RankConfig]:
+        """Return the configuration of each member of `kogs`: the options that it takes."""
+        configs = []
+        for name in self.members:
+            method = METHODS[name]
+            others = set(catalog.OPTIONS)
+            if "graph" not in method.needed(method.options):
+                others |= {"similarity", "similarity_file", *GRAPH_FIELDS}
+            cleared: dict[str, Any] = dict.fromkeys(others - set(method.options))
+            cleared |= {"members": (), "source": (), "weights": None, "weights_out": None}
+            configs.append(replace(self, method=name, leave_one_out=True, **cleared))
+        return configs

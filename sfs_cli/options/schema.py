@@ -1,0 +1,136 @@
+"""The JSON Schema of configuration files and the reference of options, from the declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sfs_cli import catalog
+from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.fields import (
+    SECTIONS,
+    Option,
+    Schema,
+    any_of,
+    default_of,
+    full_help,
+    metavar_of,
+    options_of,
+    spelled,
+    value_schema,
+    words_schema,
+)
+from sfs_cli.options.graph import GRAPHS
+from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.source import KINDS, NAME, SOURCE_OPTIONS
+
+_ANY_KIND = "|".join(KINDS)
+
+
+def schema() -> Schema:
+    """Return the JSON Schema (draft 2020-12) of a configuration file."""
+    properties: dict[str, Schema] = {}
+    for o in options_of(RankConfig):
+        found: Schema = {"description": full_help(o)}
+        found |= _sources() if o.name == "source" else value_schema(o)
+        if isinstance(o.default, str | int | float):
+            found["default"] = o.default
+        properties[o.key] = found
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Configuration of sfs rank",
+        "description": "The options of `sfs rank` under the names of its flags. Paths are relative "
+        "to the folder of the file.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "$defs": _source_definitions(),
+    }
+
+
+def _sources() -> Schema:
+    """Return the schema of all sources: by name, or as a list of the texts of the flag."""
+    by_name = {
+        "type": "object",
+        "propertyNames": {"pattern": f"^{NAME}$"},
+        "additionalProperties": {"$ref": "#/$defs/source"},
+    }
+    text = {"type": "string", "pattern": f"^{NAME}=({_ANY_KIND}):"}
+    return any_of(by_name, {"type": "array", "items": text})
+
+
+def _source_definitions() -> dict[str, Schema]:
+    """Return the definitions that `_sources` refers to: one form for each kind, and their union."""
+    text = {"type": "string", "pattern": f"^({_ANY_KIND}):", "description": "As after --source."}
+    forms = [{"$ref": f"#/$defs/source-{kind}"} for kind in KINDS]
+    by_kind = {f"source-{kind}": _source_of(kind) for kind in KINDS}
+    return {"source": any_of(text, *forms)} | by_kind
+
+
+def _source_of(kind: str) -> Schema:
+    entry = KINDS[kind]
+    properties: dict[str, Schema] = {"kind": {"description": "The kind.", "const": kind}}
+    if entry.path:
+        path = {"type": ["string", "number"], "pattern": r"\S"}
+        properties["path"] = {"description": entry.path} | path
+    for name, option in SOURCE_OPTIONS.items():
+        if name == "similarity" and entry.similarities:
+            values = words_schema(entry.similarities)
+        elif name in ("weight", *entry.takes):
+            values = value_schema(option)
+        else:
+            continue
+        properties[option.key] = {"description": full_help(option)} | values
+    return {
+        "description": entry.meaning,
+        "type": "object",
+        "properties": properties,
+        "required": ["kind"] if entry.path_is_optional else ["kind", "path"],
+        "additionalProperties": False,
+    }
+
+
+# ---- the reference -------------------------------------------------------------------------------
+
+
+def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """Return the reference of all options, as Markdown tables.
+
+    Parameters
+    ----------
+    further : mapping
+        For each command, the options that only the command line has: flag and help.
+    """
+    parts = ["# Options of sfs", "Keys of configuration files are the flags without `--`."]
+    for section in SECTIONS:
+        options = [o for o in options_of(RankConfig) if o.section == section]
+        if options:
+            parts += [f"## {section}", _table(options)]
+    parts += ["## Options of a source", "Written as `,OPTION=VALUE` after the path of `--source`."]
+    kinds = [(f"`{name}`", kind.meaning, kind.path or "none") for name, kind in KINDS.items()]
+    parts += [_markdown(("kind", "similar samples", "path"), kinds)]
+    parts += [_table(SOURCE_OPTIONS.values(), of_source=True)]
+    graphs = [(f"`{name}`", graph.meaning) for name, graph in GRAPHS.items()]
+    parts += ["## Similarities", _markdown(("similarity", "meaning"), graphs)]
+    methods = [(f"`{m.name}`", m.title, m.when) for m in catalog.METHODS.values()]
+    parts += ["## Methods", _markdown(("method", "title", "when to use it"), methods)]
+    parts += ["## sfs aggregate", _table(options_of(AggregateConfig))]
+    rows = [(f"`{verb}`", f"`{flag}`", text) for verb, own in further.items() for flag, text in own]
+    parts += ["## Other options", _markdown(("command", "option", "meaning"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(options: Iterable[Option], of_source: bool = False) -> str:
+    rows = []
+    for o in options:
+        name = o.key if of_source else o.metavar if o.argument else o.flag
+        values = "yes or no" if o.type is bool else ", ".join(spelled(o.known)) or metavar_of(o)
+        verbs = ", ".join(o.verbs) + ("" if o.in_result else " (no effect on the result)")
+        row = (f"`{name}`", values or "", default_of(o), o.names, o.help)
+        rows.append(row if of_source else (*row, verbs))
+    head = ("option", "values", "default", "taken by", "meaning")
+    return _markdown(head if of_source else (*head, "commands"), rows)
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in r)} |" for r in lines)

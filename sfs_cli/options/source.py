@@ -1,0 +1,356 @@
+"""Knowledge sources: their kinds, the options that each takes, and their form as text.
+
+Adding a kind takes its entry here and its file in ``sfs_cli.knowledge``; a new option of sources is
+one more field of `SourceSpec` and its name at the kinds that take it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+from sfs_cli.errors import ConflictError, UsageError, nearest
+from sfs_cli.options.fields import flag, keys_of, option, options_of
+from sfs_cli.options.graph import (
+    FROM_DISTANCES,
+    GRAPH_FIELDS,
+    LABEL_GRAPHS,
+    SIMILARITIES,
+    GraphFields,
+)
+
+MISSING = ("error", "drop", "mean")
+ROWS = ("auto", "features", "samples")
+NAME = "[A-Za-z0-9_.+-]+"
+FORM = "write NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...], such as mirna=profile:mirna.csv"
+"""The form of a source on the command line."""
+
+_GRAPH = ("similarity", *GRAPH_FIELDS)
+_DISTANCES = tuple(name for name in _GRAPH if name not in ("components", "variable_genes"))
+_VALUES = ("transform", "missing")
+_OF_MATRIX = tuple(name for name in SIMILARITIES if name != "label")
+
+
+class Kind(NamedTuple):
+    """A kind of source.
+
+    Attributes
+    ----------
+    meaning : str
+        Which samples are similar.
+    path : str
+        What its path names; empty where it takes none.
+    takes : tuple of str
+        Its options.
+    similarities : tuple of str
+        The values of its option ``similarity``. Kinds that compute distances between samples by
+        themselves have no features to reduce, and no inner products.
+    path_is_optional : bool
+        Whether it can do without a path.
+    """
+
+    meaning: str
+    path: str = ""
+    takes: tuple[str, ...] = ()
+    similarities: tuple[str, ...] = ()
+    path_is_optional: bool = False
+
+
+KINDS = {
+    "profile": Kind(
+        "Samples with similar values in another matrix of the same samples.",
+        path="The matrix.",
+        takes=(*_VALUES, *_GRAPH, "rows", "layer"),
+        similarities=_OF_MATRIX,
+    ),
+    "target": Kind(
+        "Samples with similar values in the matrix that is ranked.",
+        takes=(*_VALUES, *_GRAPH),
+        similarities=_OF_MATRIX,
+        path_is_optional=True,
+    ),
+    "labels": Kind(
+        "Samples of one class; without a path, by the labels of the run.",
+        path="FILE, FILE:COLUMN, or obs:KEY.",
+        path_is_optional=True,
+    ),
+    "hierarchy": Kind(
+        "Samples with a deep common ancestor.",
+        path="A table of samples and paths (FILE or FILE:COLUMN), or a Newick tree.",
+    ),
+    "genes": Kind(
+        "Samples with similar values in the genes of a list, of gene sets or of annotations.",
+        path="A gene list, a GMT (FILE.gmt:SET1,SET2 for some of its sets), or a GAF.",
+        takes=(*_VALUES, *_GRAPH, "evidence", "ids", "id_map"),
+        similarities=_OF_MATRIX,
+    ),
+    "interactions": Kind(
+        "Samples with similar values in the genes that interact.",
+        path="Edges between genes.",
+        takes=(*_VALUES, *_GRAPH, "min_score", "seeds", "id_map"),
+        similarities=_OF_MATRIX,
+    ),
+    "feature-similarity": Kind(
+        "Samples at a small Mahalanobis distance, by similarities between genes.",
+        path="Edges or a matrix between genes.",
+        takes=(*_VALUES, *_DISTANCES, "min_score", "id_map"),
+        similarities=FROM_DISTANCES,
+    ),
+    "terms": Kind(
+        "Samples at a small Mahalanobis distance, by terms that genes share.",
+        path="A matrix of genes and terms, a GMT or a GAF.",
+        takes=(*_VALUES, *_DISTANCES, "evidence", "ids", "id_map"),
+        similarities=FROM_DISTANCES,
+    ),
+    "similarity": Kind("A similarity matrix of the samples.", path="A matrix, or obsp:KEY."),
+}
+"""The kinds of sources, in the order they are listed."""
+
+
+def kinds_taking(name: str) -> list[str]:
+    """Return the kinds that take an option."""
+    return [kind for kind, entry in KINDS.items() if name in entry.takes]
+
+
+_option = partial(option, takers=kinds_taking)
+
+
+@dataclass(frozen=True)
+class SourceSpec(GraphFields):
+    """One knowledge source, as it is asked for; None stands for a default.
+
+    Attributes
+    ----------
+    name : str
+        The name that the user gives it.
+    kind : str
+        One of `KINDS`.
+    path : str
+        Its file, perhaps with a part of it (``FILE:COLUMN``, ``FILE.gmt:SET``), or ``obs:KEY``,
+        ``obsp:KEY``; empty for kinds that need none.
+    """
+
+    name: str
+    kind: str
+    path: str = ""
+    weight: float | None = option("Weight of the source.", least=0, default_text="1")
+    transform: str | None = _option(
+        "Transformations of this source, in order, such as cpm,log1p,zscore.", items=str
+    )
+    missing: str | None = _option(
+        "Missing values: refuse them, drop such features, or use the mean of the feature.",
+        words=MISSING,
+        default_text="error",
+    )
+    rows: str | None = _option("What a row of the file is.", words=ROWS, default_text="auto")
+    layer: str | None = _option("Layer of an h5ad to read instead of X.", metavar="NAME")
+    similarity: str | None = _option(
+        "How samples are compared.",
+        section="Sample graph",
+        metavar="NAME",
+        words=_OF_MATRIX,
+        default_text="rbf",
+        lead=True,
+    )
+    min_score: float | None = _option("Drop edges with a lower score.", section="Knowledge sources")
+    seeds: str | None = _option(
+        "Use only the interactions of the genes in this file.",
+        section="Knowledge sources",
+        metavar="FILE",
+        path=True,
+    )
+    evidence: str | None = _option(
+        "Evidence codes of a GAF to keep, or to drop if they begin with !.",
+        section="Knowledge sources",
+        metavar="CODES",
+        items=str,
+    )
+    ids: str | None = _option(
+        "The column of a GAF that has the ids of the features.",
+        section="Knowledge sources",
+        words=("symbol", "id"),
+        default_text="symbol",
+    )
+    id_map: str | None = _option(
+        "Table of two columns, ids of the matrix and ids of this source.",
+        section="Knowledge sources",
+        metavar="FILE",
+        path=True,
+    )
+
+    def __post_init__(self) -> None:
+        from sfs_cli.options.rules import check_source  # help does not need it
+
+        if not re.fullmatch(NAME, self.name):
+            raise UsageError(
+                f"the source name {self.name!r} is not one word",
+                hint="use only letters, digits and . _ + -; " + FORM,
+                option="source",
+            )
+        if self.kind not in KINDS:
+            raise self.error(f"unknown kind {self.kind!r}", nearest(self.kind, KINDS), "kind")
+        if not self.path and not KINDS[self.kind].path_is_optional:
+            raise self.error("the path is missing", FORM)
+        if self.path and not KINDS[self.kind].path:
+            raise self.error(
+                f"{self.kind} takes no path: it is the matrix itself",
+                f"write {self.name}={self.kind}:, or {self.name}=profile:{self.path}",
+                "path",
+            )
+        self.check_values()
+        check_source(self)
+
+    @property
+    def graph(self) -> str:
+        """The name of the similarity."""
+        return self.similarity or "rbf"
+
+    @property
+    def gene_ids(self) -> Literal["symbol", "id"]:
+        """The column of a GAF that has the ids of the genes."""
+        return "id" if self.ids == "id" else "symbol"
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether it is made from the labels of the run."""
+        return self.similarity in LABEL_GRAPHS or (self.kind == "labels" and not self.path)
+
+    @property
+    def about_genes(self) -> bool:
+        """Whether it names genes, so that their ids are matched with the features."""
+        return "id_map" in KINDS[self.kind].takes
+
+    def error(
+        self, what: str, hint: str, *names: str, kind: type[UsageError] = UsageError
+    ) -> UsageError:
+        """Return an error that names this source."""
+        places = tuple(f"source.{self.name}.{name}" for name in names)
+        where = f"--source {self.name}"
+        return kind(what, where=where, hint=hint, option=places or f"source.{self.name}")
+
+    def label(self, name: str, value: Any = None) -> str:
+        """Return how messages name an option: as it is written after the path."""
+        key = flag(name)[2:]
+        return key if value is None else f"{key}={value}"
+
+    def options(self) -> dict[str, Any]:
+        """Return the options that are given, without the weight."""
+        given = {name: getattr(self, name) for name in OPTIONS}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def __str__(self) -> str:
+        """Return the source in the form of the command line."""
+        weight = "" if self.weight is None else f"@{self.weight!r}"
+        options = "".join(f",{flag(k)[2:]}={v}" for k, v in self.options().items())
+        return f"{self.name}={self.kind}:{self.path}{weight}{options}"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the source as a configuration file has it under its name."""
+        known = {"kind": self.kind, "path": self.path or None, "weight": self.weight}
+        known |= {flag(k)[2:]: v for k, v in self.options().items()}
+        return {name: value for name, value in known.items() if value is not None}
+
+
+SOURCE_OPTIONS = {o.name: o for o in options_of(SourceSpec)}
+"""The weight and the options that some kind of source takes, by their attributes."""
+OPTIONS = tuple(name for name in SOURCE_OPTIONS if name != "weight")
+SOURCE_KEYS = keys_of(SOURCE_OPTIONS.values())
+"""The same by their keys."""
+
+
+def check_names(sources: Sequence[SourceSpec]) -> None:
+    """Check that no two sources have the same name."""
+    names = [source.name for source in sources]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ConflictError(
+            f"two sources are named {twice[0]!r}",
+            where="--source",
+            hint="give each source its own name",
+            option="source",
+        )
+
+
+# ---- NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...] ---------------------------------------------------
+
+
+def parse_sources(texts: Sequence[str]) -> tuple[SourceSpec, ...]:
+    """Return the sources of the command line."""
+    return tuple(parse_source(text) for text in texts)
+
+
+def parse_source(text: str) -> SourceSpec:
+    """Parse a source in the form of the command line.
+
+    Text after a comma that is no ``OPTION=`` belongs to the value before it, so that
+    ``transform=cpm,log1p`` and ``genes:sets.gmt:SET1,SET2`` mean what they seem to.
+    """
+    name, equals, rest = text.partition("=")
+    kind, colon, rest = rest.partition(":")
+    if not equals or not colon:
+        raise UsageError(f"--source {text!r} cannot be read", hint=FORM, option="source")
+    head, given = _split(name, rest)
+    path, weight = head, None
+    if "@" in head:
+        before, _, number = head.rpartition("@")
+        with suppress(ValueError):  # an @ without a number after it belongs to the path
+            path, weight = before, float(number)
+    typed = {SOURCE_KEYS[key].name: _typed(name, key, value) for key, value in given.items()}
+    return SourceSpec(name, kind, path, weight=weight, **typed)
+
+
+def _split(name: str, rest: str) -> tuple[str, dict[str, str]]:
+    """Split at the commas that begin an option."""
+    head, *words = rest.split(",")
+    given: dict[str, str] = {}
+    known = [key for key in SOURCE_KEYS if key != "weight"]  # a weight follows the path
+    last = ""
+    for word in words:
+        written, equals, value = word.partition("=")
+        key = written.replace("_", "-")
+        if equals and key in known:
+            if key in given:
+                raise UsageError(
+                    f"{key} is given twice",
+                    where=f"--source {name}",
+                    hint="leave one out",
+                    option=f"source.{name}.{key}",
+                )
+            given[key], last = value, key
+        elif equals and "/" not in key and "." not in key:
+            raise UsageError(
+                f"unknown option {written!r}",
+                where=f"--source {name}",
+                hint=nearest(written, known),
+                option=f"source.{name}.{written}",
+            )
+        elif last:
+            given[last] += f",{word}"
+        else:
+            head += f",{word}"
+    return head, given
+
+
+def _typed(name: str, key: str, text: str) -> Any:
+    """Return the value of an option as the type that the option has."""
+    wanted = SOURCE_KEYS[key].type
+    if wanted is str:
+        return text
+    try:
+        number = float(text)
+        if wanted is int and number % 1:
+            raise ValueError
+        return int(number) if wanted is int else number
+    except ValueError:
+        meaning = "a whole number" if wanted is int else "a number"
+        late = "write the weight after the path: PATH@WEIGHT,OPTION=VALUE"
+        raise UsageError(
+            f"{key}={text!r} is not {meaning}",
+            where=f"--source {name}",
+            hint=late if "@" in text else f"give {meaning}",
+            option=f"source.{name}.{key}",
+        ) from None

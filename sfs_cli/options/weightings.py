@@ -1,0 +1,97 @@
+"""The ways of weighting knowledge sources: what each needs, takes and cites.
+
+Adding one takes its file in ``sfs_cli.knowledge.weights``, a line in the ``__init__`` of that
+folder, and its entry here. No numeric library is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A way of weighting sources.
+
+    Attributes
+    ----------
+    title : str
+        Its name in the literature.
+    when : str
+        When to use it.
+    needs_labels : bool
+        Whether it learns from the classes of the samples.
+    options : mapping
+        Its options and their defaults; None where the default depends on the data. The command
+        line has them with ``--fusion-`` before their names.
+    reference : str
+        What to cite.
+    """
+
+    title: str
+    when: str
+    needs_labels: bool = False
+    options: Mapping[str, Any] = {}
+    reference: str = ""
+
+
+WEIGHTINGS: dict[str, Entry] = {
+    "given": Entry(
+        title="given weights",
+        when="you know how much each source can be trusted",
+        reference="Zhao and Liu, JMLR W&CP 4, 2008",
+    ),
+    "uniform": Entry(
+        title="equal weights",
+        when="nothing is known about the sources; hard to beat if all of them are good",
+    ),
+    "alignf": Entry(
+        title="centered kernel alignment",
+        when="there are labels, and sources unrelated to them should get small weights; fast",
+        needs_labels=True,
+        reference="Cortes, Mohri and Rostamizadeh, JMLR 13, 2012",
+    ),
+    "rkda": Entry(
+        title="regularized kernel discriminant analysis",
+        when="there are labels, and the sources together should separate the classes",
+        needs_labels=True,
+        options={"lambda": None},
+        reference="Ye, Ji and Chen, JMLR 9, 2008",
+    ),
+    "statis": Entry(
+        title="STATIS",
+        when="there are no labels, and sources that agree with most others should count more",
+        reference="L'Hermier des Plantes, 1976; Lavit et al., Comput. Stat. Data Anal. 18, 1994",
+    ),
+    "sparse-umkl": Entry(
+        title="sparse unsupervised multiple kernel learning",
+        when="there are no labels, neighbors in the sources should stay neighbors, and only a few "
+        "sources should be kept",
+        options={"neighbors": 5},
+        reference="Mariette and Villa-Vialaneix, Bioinformatics 34, 2018",
+    ),
+    "naml": Entry(
+        title="nonlinear adaptive metric learning",
+        when="there are no labels, and the samples form a known number of clusters",
+        options={"lambda": None, "clusters": None},
+        reference="Chen, Zhao and Ye, KDD 2007",
+    ),
+    "snf": Entry(
+        title="similarity network fusion",
+        when="local neighborhoods are more reliable than distant similarities; not a weighted sum, "
+        "so the sources get no weights",
+        options={"neighbors": 20, "iterations": 20},
+        reference="Wang et al., Nature Methods 11, 2014",
+    ),
+}
+"""The ways of weighting sources by the name of ``--weights``, in the order they are listed."""
+
+
+def taking(name: str) -> list[str]:
+    """Return the ways of weighting that take an option of the command line."""
+    return [key for key, entry in WEIGHTINGS.items() if own_name(name) in entry.options]
+
+
+def own_name(name: str) -> str:
+    """Return what a way of weighting calls an option: ``lambda`` for ``fusion_lambda``."""
+    return name.removeprefix("fusion_")

@@ -1,0 +1,102 @@
+"""The table of rank aggregations. No numeric library is imported: `sfs --help` reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sfs_cli.errors import ConflictError
+
+
+class Aggregation(NamedTuple):
+    """A way to aggregate rankings.
+
+    Attributes
+    ----------
+    title : str
+        Its name in the literature.
+    meaning : str
+        How to read its score.
+    larger_is_better : bool
+        Direction of the scores.
+    reference : str
+        What to cite.
+    """
+
+    title: str
+    meaning: str
+    larger_is_better: bool
+    reference: str
+
+
+_BORDA = "Borda 1781, Mémoire sur les élections au scrutin"
+
+AGGREGATIONS = {
+    "borda": Aggregation(
+        "mean rank (Borda)",
+        "The score is the mean of a feature's ranks: smaller is better.",
+        False,
+        _BORDA,
+    ),
+    "median": Aggregation(
+        "median rank",
+        "The score is the median of a feature's ranks: smaller is better.",
+        False,
+        "Fagin, Kumar and Sivakumar 2003, SIGMOD. doi:10.1145/872757.872795",
+    ),
+    "geometric": Aggregation(
+        "geometric mean of ranks",
+        "The score is the geometric mean of a feature's ranks, which rewards a few very good "
+        "ranks: smaller is better.",
+        False,
+        "Breitling, Armengaud, Amtmann and Herzyk 2004, FEBS Letters. "
+        "doi:10.1016/j.febslet.2004.07.055",
+    ),
+    "rra": Aggregation(
+        "robust rank aggregation",
+        "The score rho is the probability that random lists rank a feature as well as the k lists "
+        "that rank it best, for the k with the smallest probability: smaller is better. The "
+        "p-values assume independent lists; for lists from the same data they are too small.",
+        False,
+        "Kolde, Laur, Adler and Vilo 2012, Bioinformatics. doi:10.1093/bioinformatics/btr709",
+    ),
+    "mc4": Aggregation(
+        "Markov chain MC4",
+        "The score is the share of time that a random walk spends on a feature; it moves to "
+        "another random feature if most lists prefer it: larger is better.",
+        True,
+        "Dwork, Kumar, Naor and Sivakumar 2001, WWW10. doi:10.1145/371920.372165",
+    ),
+}
+"""Aggregations by their names on the command line (``--how``)."""
+
+
+def check_list_weights(how: str, weights: Sequence[float], flag: str) -> None:
+    """Check the weights of the lists; `flag` is their name in messages.
+
+    Raises
+    ------
+    ConflictError
+        If a weight is negative or not finite, all are zero, or they differ with ``rra``.
+    """
+    # without dashes it is no option: the caller is Python
+    name = flag[2:].replace("-", "_") if flag.startswith("--") else ()
+    wrong = [weight for weight in weights if not 0 <= weight < float("inf")]
+    if wrong:
+        raise ConflictError(
+            f"{flag}: {wrong[0]:g} is not zero or more",
+            hint="give numbers such as 2,1,0.5",
+            option=name,
+        )
+    if not any(weights):
+        raise ConflictError(
+            f"{flag}: the weights sum to zero",
+            hint="give at least one list a weight above zero",
+            option=name,
+        )
+    if how == "rra" and len(set(weights)) > 1:
+        raise ConflictError(
+            f"{flag}: rra needs equal weights, because its p-values assume lists of equal weight",
+            hint="leave the weights out, or choose borda, median, geometric or mc4",
+            option=name,
+        )

@@ -1,0 +1,374 @@
+"""``sfs aggregate``: one ranking of several, written as `sfs rank` writes its own.
+
+Read the tables, bring them to ranks of the same features, aggregate, compare the lists, write.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli import provenance
+from sfs_cli.compute import memory as memory_of
+from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.io.files.table import TextTable
+from sfs_cli.io.results.rankings import (
+    Choice,
+    choose_columns,
+    feature_ids,
+    is_ours,
+    parse_numbers,
+    read_rank_table,
+    smaller_is_better,
+)
+from sfs_cli.io.results.writers import ranking_bytes
+from sfs_cli.logs import Messages
+from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.ranking.aggregate import aggregate, best_of, midranks
+from sfs_cli.ranking.aggregations import AGGREGATIONS
+from sfs_cli.ranking.agreement import TOPS, Agreement, agreement, correlations
+from sfs_cli.ranking.table import Ranking, rank_features
+from sfs_cli.report.model import ReportData, Table
+from sfs_cli.run import outputs
+from sfs_cli.run.report_data import of_ranking
+
+STATUS = ("ok", "not ranked", "below the top of every list")
+MOST_COMPARED = 20
+"""Largest number of lists whose pairs are compared."""
+DIGITS = 3
+"""Significant digits of correlations in the report."""
+
+
+@dataclass(frozen=True)
+class RankedList:
+    """One input list.
+
+    Attributes
+    ----------
+    name : str
+        Different for every list.
+    path : Path
+        Its file.
+    features : list of str
+        In the order of the file.
+    ranks : ndarray, shape (len(features),)
+        1 is best, ties as midranks, NaN for features that are not ranked.
+    choice : Choice
+        The columns that are used.
+    order : str
+        ``largest-first`` or ``smallest-first``; "" for ranks.
+    """
+
+    name: str
+    path: Path
+    features: list[str]
+    ranks: np.ndarray
+    choice: Choice
+    order: str
+
+    @property
+    def n_ranked(self) -> int:
+        """Number of features that are ranked."""
+        return int(np.count_nonzero(~np.isnan(self.ranks)))
+
+    @property
+    def ranked_by(self) -> str:
+        """The column that ranks, and which of its values are the best."""
+        return f"{self.choice.value!r}" + (f", {self.order}" if self.order else "")
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """A ranking and the lists it was made from.
+
+    Attributes
+    ----------
+    ranking : Ranking
+        The table, with a ``rank_NAME`` column for each list.
+    lists : list of RankedList
+        The lists as they were read.
+    ranks : ndarray, shape (m, L)
+        Ranks of all features, in the order of their first appearance, before any cut; NaN where a
+        list does not rank a feature.
+    """
+
+    ranking: Ranking
+    lists: list[RankedList]
+    ranks: np.ndarray
+
+
+def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+    """Aggregate, write the outputs, and return what belongs on stdout.
+
+    Raises
+    ------
+    SfsError
+        For anything the user can correct.
+    """
+    started = time.perf_counter()
+    outputs.check_json_option(config.out, as_json)
+    if config.out is None:
+        result = aggregate_lists(config, messages)
+        _log_summary(config, result, messages)
+        return ranking_bytes(result.ranking, config.format, config.digits)
+    paths = [Path(path) for path in config.rankings]
+    described = outputs.describe_files([("rankings", path) for path in paths])
+    options = config.result_options() | {"names": list_names(paths)}
+    with outputs.claimed(Path(config.out), messages):
+        wanted = provenance.fingerprint(options, described)
+        if outputs.is_done(Path(config.out), config, wanted):
+            messages.note(f"{config.out}: up to date")
+            return outputs.json_bytes(provenance.read_run(Path(config.out)), as_json)
+        result = aggregate_lists(config, messages)
+        found = None
+        if len(result.lists) > MOST_COMPARED:
+            messages.note(f"more than {MOST_COMPARED} lists: their pairs are not compared")
+        else:
+            found = agreement(result.ranks)
+        record = {
+            **outputs.record_head(options, described),
+            "lists": _list_facts(config, result.lists),
+            "agreement": _agreement_facts(found),
+            "result": outputs.ranking_facts(result.ranking),
+            **outputs.record_tail(
+                messages.warnings, time.perf_counter() - started, memory_of.peak_resident()
+            ),
+        }
+        data = _report_data(config, result, found, messages.warnings)
+        record = outputs.write_folder(config, result.ranking, data, data.title, record)
+    _log_summary(config, result, messages)
+    return outputs.json_bytes(record, as_json)
+
+
+def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
+    """Read the lists and aggregate them.
+
+    Raises
+    ------
+    SfsError
+        For anything the user can correct.
+    """
+    lists = _read_lists(config, messages)
+    position: dict[str, int] = {}
+    for each in lists:
+        for feature in each.features:
+            position.setdefault(feature, len(position))
+    ranks = np.full((len(position), len(lists)), np.nan)
+    for column, each in enumerate(lists):
+        ranks[[position[feature] for feature in each.features], column] = each.ranks
+    known = ~np.isnan(ranks).all(axis=1)
+    cut = ranks if config.top is None else best_of(ranks, config.top)
+    result = aggregate(config.how, cut, np.array(config.weights), int(np.count_nonzero(known)))
+    ranking = rank_features(
+        list(position),
+        result.score,
+        np.where(np.isnan(result.score), np.where(known, 2, 1), 0),
+        STATUS,
+        larger_is_better=result.larger_is_better,
+        extra=result.extra | {f"rank_{each.name}": ranks[:, k] for k, each in enumerate(lists)},
+    )
+    return Aggregated(ranking, lists, ranks)
+
+
+def _read_lists(config: AggregateConfig, messages: Messages) -> list[RankedList]:
+    """Read all tables, and log the columns that are used."""
+    paths = [Path(path) for path in config.rankings]
+    lists = []
+    for name, path in zip(list_names(paths), paths):
+        found = _read_list(name, path, config)
+        messages.note(
+            f"{path}: {found.n_ranked:,} of {len(found.features):,} features "
+            f"({found.choice.feature or 'first column'!r}) ranked by {found.ranked_by}"
+        )
+        lists.append(found)
+    if config.order is not None and not any(found.order for found in lists):
+        raise UsageError(
+            "--order has no effect: every table has a column of ranks, and rank 1 is the best",
+            hint="omit it, or name a column of scores with --score-column",
+            option=("order", "score_column"),
+        )
+    return lists
+
+
+def list_names(paths: Sequence[Path]) -> list[str]:
+    """Name lists by their files, or by the folders of files named ``ranking``.
+
+    A name that exists already gets a number.
+    """
+    names: list[str] = []
+    for path in paths:
+        stem = path.name.removesuffix(".gz").removesuffix(".zst")
+        stem = Path(stem).stem
+        base = path.resolve().parent.name if stem == "ranking" else stem
+        name, number = base, 1
+        while name in names:
+            number += 1
+            name = f"{base}_{number}"
+        names.append(name)
+    return names
+
+
+def _read_list(name: str, path: Path, config: AggregateConfig) -> RankedList:
+    table = read_rank_table(path)
+    choice = choose_columns(table, config.feature_column, config.rank_column, config.score_column)
+    features = feature_ids(table, choice.feature)
+    values = np.array(parse_numbers(table, choice.value))
+    order = ""
+    if not choice.is_rank:
+        usual = "smallest-first" if smaller_is_better(choice.value) else "largest-first"
+        order = config.order or usual
+    if is_ours(table):
+        ranks = _own_ranks(table, choice, values, order)
+    else:
+        ranks = midranks(values, larger_is_better=order == "largest-first")
+    return RankedList(name, path, features, ranks, choice, order)
+
+
+def _own_ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> np.ndarray:
+    """Rank the features with a score in a table of `sfs`; equal scores share their rank.
+
+    The table orders equal scores by their position in the input, which is no preference.
+    """
+    scores = np.array(parse_numbers(table, "score"))
+    failed = np.isnan(scores) | (np.array(table.columns["status"]) != "ok")
+    if failed.all():
+        raise InputError(
+            "no feature of this ranking has a score",
+            where=f"{table.path}, column 'status'",
+            hint="omit this table, or see its report for the reason",
+        )
+    values = np.where(failed, np.nan, values)
+    ranks = midranks(values, larger_is_better=order == "largest-first")
+    if not choice.is_rank:
+        return ranks
+    best_first = np.argsort(ranks, kind="stable")[: np.count_nonzero(~failed)]
+    new_score = np.diff(scores[best_first], prepend=np.nan) != 0
+    group = np.cumsum(new_score) - 1
+    mean = np.bincount(group, ranks[best_first]) / np.bincount(group)
+    ranks[best_first] = mean[group]
+    return ranks
+
+
+def _list_facts(config: AggregateConfig, lists: list[RankedList]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": found.name,
+            "path": str(found.path),
+            "weight": weight,
+            "n_features": len(found.features),
+            "n_ranked": found.n_ranked,
+            "feature_column": found.choice.feature,
+            "value_column": found.choice.value,
+            "order": found.order or None,
+        }
+        for found, weight in zip(lists, config.weights)
+    ]
+
+
+def _agreement_facts(found: Agreement | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "kendall": found.kendall,
+        "spearman": found.spearman,
+        "common": found.common,
+        "overlap": {f"top_{k}": matrix for k, matrix in found.overlap.items()},
+        "mean_kendall": found.mean(found.kendall),
+    }
+
+
+def _log_summary(config: AggregateConfig, result: Aggregated, messages: Messages) -> None:
+    ranking = result.ranking
+    messages.note(
+        f"ranked {ranking.n_scored:,} of {len(ranking):,} features of {len(result.lists)} lists "
+        f"by {AGGREGATIONS[config.how].title}"
+    )
+    outputs.log_result(config, ranking, messages)
+
+
+def _report_data(
+    config: AggregateConfig, result: Aggregated, found: Agreement | None, warnings: list[str]
+) -> ReportData:
+    """Return the contents of the report, which depend on the lists and the options only."""
+    how = AGGREGATIONS[config.how]
+    fields = of_ranking(result.ranking)
+    for row in fields["top"]:
+        for name, value in row.items():
+            if name.startswith("rank_") and float(value).is_integer():
+                row[name] = int(value)
+    return ReportData(
+        **fields,
+        title=listed([each.name for each in result.lists], 4),
+        method=how.title[:1].upper() + how.title[1:],
+        how=how.meaning,
+        tables=_tables(config, result, found),
+        warnings=warnings,
+        command=shlex.join([*config.command(), "--out", "results"]),
+        reference=how.reference,
+        downloads=[
+            (f"ranking.{config.format}", "the ranking of all features, with the rank in each list"),
+            ("run.json", "options, inputs, versions and digests of this run"),
+        ],
+    )
+
+
+def _tables(config: AggregateConfig, result: Aggregated, found: Agreement | None) -> list[Table]:
+    lists = Table(
+        heading="Lists",
+        columns=["list", "ranked", "by column", "weight", "tau", "file"],
+        rows=_list_rows(config, result),
+        note="Ranked: how many of the features in the table have a rank. Tau: Kendall's tau-b of "
+        "the list and the aggregate, over the features that the list ranks; 1 for the same order, "
+        "0 for no relation, -1 for the reverse order.",
+        digits=DIGITS,
+    )
+    if found is None:
+        return [lists]
+    names = [each.name for each in result.lists]
+    matrix = Table(
+        heading="Agreement of the lists",
+        columns=["", *names],
+        rows=[[name, *row.tolist()] for name, row in zip(names, found.kendall)],
+        note="Kendall's tau-b of each pair of lists, over the features that both rank. Lists that "
+        "agree support each other; a list that agrees with no other adds something new, or noise.",
+        digits=DIGITS,
+        shade=1.0,
+    )
+    pairs = Table(
+        heading="Overlap of the lists",
+        columns=["list", "with", "features", "Spearman", *(f"top {k}" for k in TOPS)],
+        rows=[
+            [
+                names[i],
+                names[j],
+                int(found.common[i, j]),
+                *(float(values[i, j]) for values in (found.spearman, *found.overlap.values())),
+            ]
+            for i in range(len(names))
+            for j in range(i + 1, len(names))
+        ],
+        note="Spearman's rank correlation over the features that both lists rank, and the share of "
+        "the best 10, 50 and 100 that they have in common. Random short lists of many features "
+        "have almost nothing in common.",
+        digits=DIGITS,
+    )
+    return [lists, matrix, pairs]
+
+
+def _list_rows(config: AggregateConfig, result: Aggregated) -> list[list[object]]:
+    score = np.empty(len(result.ranking))
+    score[result.ranking.order] = result.ranking.score
+    score = -score if result.ranking.larger_is_better else score
+    rows: list[list[object]] = []
+    for each, ranks, weight in zip(result.lists, result.ranks.T, config.weights):
+        both = ~(np.isnan(ranks) | np.isnan(score))
+        tau, _ = correlations(ranks[both], score[both])
+        ranked = f"{each.n_ranked:,} of {len(each.features):,}"
+        rows.append([each.name, ranked, each.ranked_by, f"{weight:g}", tau, str(each.path)])
+    return rows

@@ -1,0 +1,99 @@
+"""The files that a configuration names, and ``sfs config check``, which looks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sfs_cli.errors import CHECK_PATH, InputError
+from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.io.knowledge.gene_sets import split_set_spec
+from sfs_cli.io.knowledge.labels import split_label_spec
+from sfs_cli.options.fields import options_of
+from sfs_cli.options.files import ConfigFile
+from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.source import SourceSpec
+
+NO_MATRIX = "MATRIX"
+"""The matrix of a file that names none: the command line has to."""
+
+
+def describe(file: ConfigFile) -> str:
+    """Check a configuration as a run would before it reads anything, and return a summary.
+
+    Raises
+    ------
+    UsageError
+        For options that contradict each other or need another.
+    InputError
+        When a file that it names does not exist.
+    """
+    options = options_of(RankConfig)
+    config = file.config({o.name: o.default for o in options} | {"matrix": NO_MATRIX})
+    for name, path, _ in input_files(config):
+        if name == "matrix":
+            path = split_modality(path)[0]
+            if "matrix" not in file.options:
+                continue
+        if not path.exists():
+            raise InputError(
+                f"{name.replace('_', '-')} {path} does not exist",
+                where=file.where(name.replace("-", "_")),
+                hint=f"{CHECK_PATH}; paths are relative to the folder of the configuration",
+                option=name.replace("-", "_"),
+            )
+    matrix = config.matrix if "matrix" in file.options else "to be given"
+    lines = [("matrix", matrix), ("method", config.method)]
+    for o in options:
+        value = getattr(config, o.name)
+        if o.name == "source":
+            lines += [(f"source {source.name}", _source(source)) for source in value]
+        elif o.name not in ("matrix", "method") and value != o.default:
+            lines.append((o.key, _shown(value)))
+    width = max(len(name) for name, _ in lines) + 2
+    return "".join(f"{name:<{width}}{text}\n" for name, text in lines)
+
+
+def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str | None]]]:
+    """Yield every file that a run reads: its option, its path, and what part of it is read."""
+    yield "matrix", Path(config.matrix), {}
+    if config.labels is not None and not config.labels.startswith("obs:"):
+        path, column = split_label_spec(config.labels)
+        yield "labels", path, {"column": column}
+    if config.similarity_file is not None:
+        yield "similarity_file", Path(config.similarity_file), {}
+    if config.id_map is not None:
+        yield "id_map", Path(config.id_map), {}
+    for spec in config.source:
+        role, part = f"source.{spec.name}", None
+        if spec.path and not spec.path.startswith(("obs:", "obsp:")):
+            path = Path(spec.path)
+            if spec.kind in ("labels", "hierarchy"):
+                path, part = split_label_spec(spec.path)
+            elif spec.kind in ("genes", "terms"):
+                path, part = _split_sets(spec.path)
+            yield f"{role}.path", path, {} if part is None else {"part": part}
+        if spec.seeds is not None:
+            path, part = _split_sets(spec.seeds)
+            yield f"{role}.seeds", path, {} if part is None else {"part": part}
+        if spec.id_map is not None:
+            yield f"{role}.id-map", Path(spec.id_map), {}
+
+
+def _split_sets(text: str) -> tuple[Path, str | None]:
+    path, sets = split_set_spec(text)
+    return path, ",".join(sets) or None
+
+
+def _source(source: SourceSpec) -> str:
+    known = source.plain()
+    words = [known.pop("kind"), known.pop("path", "")]
+    words += [f"{name}={value}" for name, value in known.items()]
+    return " ".join(word for word in words if word)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,444 @@
+"""``sfs plan``: passes, bytes, memory and time of a ranking, before it is made.
+
+Passes and memory are those that the run itself plans. The time is an estimate: each kind of pass
+is run on a few blocks of the matrix (of random values where it is a text file, which is not read
+before the run), and extrapolated to all features.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli import provenance
+from sfs_cli.catalog import METHODS
+from sfs_cli.compute.context import Labels, RunContext
+from sfs_cli.compute.engine import MAX_CHUNKS, Engine, ThreadExecutor
+from sfs_cli.compute.limits import LIMITS
+from sfs_cli.compute.matrix import Ids, Span
+from sfs_cli.compute.memory import MemoryPlan, format_size
+from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.graph import distances
+from sfs_cli.graph.build import sample_graph
+from sfs_cli.graph.neighbors import SAMPLED_PAIRS
+from sfs_cli.graph.pca import OVERSAMPLING
+from sfs_cli.graph.similarity import DenseSimilarity
+from sfs_cli.io.files.text import count_lines
+from sfs_cli.io.matrix.base import open_matrix
+from sfs_cli.io.results.writers import ranking_bytes
+from sfs_cli.logs import QUIET, Messages
+from sfs_cli.methods.base import Problem
+from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import parse_duration
+from sfs_cli.options.graph import (
+    DEFAULT_COMPONENTS,
+    SIMILARITIES,
+    default_similarity,
+    parse_components,
+)
+from sfs_cli.ranking.table import rank_features
+from sfs_cli.run import inputs
+from sfs_cli.run.graph import default_graph
+from sfs_cli.run.memory import memory_budget, memory_plan
+from sfs_cli.run.passes import needed, pass_list
+from sfs_cli.store.disk import is_store, open_store
+from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
+from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.transforms import parse
+
+START = 1.0
+"""Seconds in which a process starts, opens a store and sums up."""
+READ_SECONDS = 0.5
+"""Time that reading a text file is tried for."""
+MARGIN = 0.8
+"""Fraction of a wall time that is planned for."""
+BLOCKS = 4
+"""Blocks of every worker that passes are timed on."""
+REGIONS = 4
+"""Regions of the store that these are read from."""
+SAMPLES = 2_000
+"""Samples that a graph and its scores are timed with at most; more are extrapolated."""
+PRODUCT_COLUMNS = 16
+"""Columns that a solver multiplies the matrix by."""
+WRITTEN = 20_000
+"""Rows of a ranking whose writing is timed."""
+
+
+@dataclass
+class Shape:
+    """What is known of a matrix before it is read.
+
+    Attributes
+    ----------
+    n, m : int
+        Samples and features.
+    exact : bool
+        Whether both are known, or counted from lines.
+    stored : dtype
+        Type of the values.
+    where : str
+        Where the values will be.
+    graphs : tuple of str
+        Sample graphs that the file holds.
+    matrix : Matrix, optional
+        The store.
+    reading : float
+        Seconds of reading the file once, where it is no store.
+    """
+
+    n: int
+    m: int
+    exact: bool
+    stored: np.dtype[Any]
+    where: str
+    graphs: tuple[str, ...] = ()
+    matrix: Matrix | None = None
+    reading: float = 0.0
+
+
+@dataclass
+class Timing:
+    """Seconds that parts of a run take.
+
+    Attributes
+    ----------
+    passes : dict
+        Of one pass over the whole matrix, by its kind.
+    fixed : float
+        Of what does not depend on the features: the sample graph and its spectrum.
+    writing : float
+        Of ranking and writing all features.
+    read_rate : float
+        Bytes per second of the first read of the blocks.
+    cached : bool
+        Whether the blocks seem to have been in memory already.
+    """
+
+    passes: dict[str, float]
+    fixed: float
+    writing: float
+    read_rate: float
+    cached: bool
+
+    def of(self, each: Pass) -> float:
+        """Return the seconds of planned passes."""
+        return each.times * each.fraction * self.passes[each.kind]
+
+
+def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_json: bool) -> str:
+    """Return the plan of a run, as text or JSON.
+
+    With `wall_time`, what one job may take, it has the number of shards that this needs. What
+    `sfs rank` would refuse before it reads the matrix is refused here.
+    """
+    limit = None if wall_time is None else parse_duration(wall_time, "wall_time")
+    memory = memory_budget(config)
+    shape = _shape(config, memory, messages)
+    size, stored, graphs = (shape.n, shape.m), shape.stored, shape.graphs
+    passes = pass_list(config, *size, graphs=graphs, stored=stored, memory=memory)
+    room = memory_plan(config, *size, stored, graphs, memory, passes)
+    timing = _time_run(config, passes, shape, room)
+    facts = _facts(config, shape, room, passes, timing, memory)
+    if limit is not None:
+        facts["shards"] = _shards(config, room, passes, timing, shape, limit)
+    return provenance.dumps(facts) if as_json else _text(facts)
+
+
+def _shape(config: RankConfig, memory: int, messages: Messages) -> Shape:
+    path = Path(config.matrix)
+    if is_store(path):
+        matrix = open_store(path)
+        where = "the store is read in place"
+        return Shape(matrix.n_samples, matrix.n_features, True, matrix.dtype, where, matrix=matrix)
+    reader, rows, why = inputs.peek(config, list(inputs.read_label_table(config) or ()), memory)
+    try:
+        exact = reader.n_rows is not None
+        count = reader.n_rows if reader.n_rows is not None else max(2, count_lines(path) - 1)
+        columns = len(reader.column_ids)
+        n, m = (columns, count) if rows == "features" else (count, columns)
+        stored = inputs.storage_dtype(config)
+        held = n * m * stored.itemsize <= inputs.held_limit(config, memory)
+        where = "held in memory" if held else "a temporary store in the scratch folder"
+        messages.note(f"{path.name} ({reader.format}): {why}")
+        graphs = reader.annotations.graphs
+    finally:
+        reader.close()
+    start, seen = time.perf_counter(), 0
+    reader = open_matrix(path, inputs.read_options(config, memory))
+    try:
+        for block in reader.blocks():
+            seen += len(block.ids)
+            if time.perf_counter() - start > READ_SECONDS:
+                break
+    finally:
+        reader.close()
+    reading = (time.perf_counter() - start) * max(1.0, count / max(seen, 1))
+    return Shape(n, m, exact, stored, where, graphs, reading=reading)
+
+
+# Timing
+
+
+def _time_run(config: RankConfig, passes: PassList, shape: Shape, room: MemoryPlan) -> Timing:
+    """Run each kind of pass on a few blocks."""
+    sample, workers = _sample(shape, room), ThreadExecutor(room.workers)
+    source = PreparedMatrix(sample, missing="drop", steps=parse(config.transform))
+    engine = Engine(source, workers, room.dtype, room.block_size)
+
+    def read(span: Span) -> None:
+        source.matrix.read(span, np.empty((span.size, shape.n), sample.dtype))
+
+    first, again = (_seconds(lambda: list(workers.map(read, engine.spans()))) for _ in range(2))
+    source.fit(engine.total_over)
+    graph = default_graph(config, shape.n, shape.graphs) if "graph" in needed(config) else None
+    kinds = {each.kind for each in passes}
+    rng = np.random.default_rng(0)
+    double = engine if graph == "rbf" else replace(engine, dtype=np.dtype(np.float64))
+    width = (parse_components(config.components or DEFAULT_COMPONENTS) or 0) + OVERSAMPLING
+    size = LIMITS.panel
+    panels = [Span(i * size, (i + 1) * size) for i in range(workers.workers)]
+    work: dict[str, Callable[[], Any]] = {
+        "sums": lambda: engine.total(lambda block: (block.values.sum(axis=0),)),
+        "gram": lambda: distances.gram(double),
+        "pairs": lambda: distances.pair_distances(
+            engine, *rng.integers(0, shape.n, (2, SAMPLED_PAIRS))
+        ),
+        "panels": lambda: list(
+            workers.map(lambda at: distances.distance_panel(engine, at.lo, at.hi)[0, 0], panels)
+        ),
+        "components": lambda: _multiply(engine, width),
+        "solve": lambda: _multiply(engine, PRODUCT_COLUMNS),
+    }
+    seconds = {kind: _seconds(work[kind]) for kind in work if kind in kinds}
+    if "panels" in seconds:
+        seconds["panels"] /= workers.workers  # so many were made beside each other
+    fixed, seconds["score"] = _time_graph_and_scores(config, engine, graph, "score" in kinds)
+    if first > 3 * again and shape.matrix is not None:  # the disk is the limit of every pass
+        seconds = {kind: max(each, first) for kind, each in seconds.items()}
+    scale = shape.m / sample.n_features
+    return Timing(
+        {kind: max(each, again) * scale for kind, each in seconds.items()},
+        fixed,
+        _time_writing(config, shape.m),
+        sample.n_features * shape.n * sample.dtype.itemsize / first,
+        first <= 3 * again,
+    )
+
+
+def _sample(shape: Shape, room: MemoryPlan) -> Matrix:
+    """Return some blocks of the store, or blocks of random values."""
+    rows = min(shape.m, BLOCKS * room.workers * room.block_size)
+    if shape.matrix is not None:
+        starts = np.linspace(0, shape.m - rows // REGIONS, REGIONS).astype(int)
+        chosen = np.unique(np.concatenate([lo + np.arange(rows // REGIONS) for lo in starts]))
+        return FeatureView(shape.matrix, chosen if len(chosen) > 1 else np.arange(shape.m))
+    values = np.random.default_rng(0).random((rows, shape.n), np.float32)  # none negative
+    names = [str(i) for i in range(max(rows, shape.n))]
+    return DenseMatrix(values, Ids(names[:rows], names[: shape.n]))
+
+
+def _multiply(engine: Engine, width: int) -> None:
+    """Center the blocks and multiply them by some columns, as solvers do."""
+    columns = np.ones((engine.source.n_samples, width), engine.dtype)
+
+    def task(block: Any) -> tuple[np.ndarray]:
+        distances.center(block.values)
+        return (block.values.T @ (block.values @ columns),)
+
+    engine.total(task)
+
+
+def _time_graph_and_scores(
+    config: RankConfig, engine: Engine, graph: str | None, scored: bool
+) -> tuple[float, float]:
+    """Return the seconds that the sample graph takes beside its pass, and those of the scores.
+
+    Of many samples some are taken, and the time grows with their number: linearly for a sparse
+    graph, by its square (scores) or cube (spectrum) for a dense one.
+    """
+    whole = engine.source
+    assert isinstance(whole, PreparedMatrix)
+    n = whole.n_samples
+    few = min(n, SAMPLES, LIMITS.dense_distances)
+    chosen = None if few == n else np.linspace(0, n - 1, few).astype(int)
+    source = PreparedMatrix(whole.matrix, samples=chosen, missing="drop", steps=whole.steps)
+    engine = replace(engine, source=source)
+    source.fit(engine.total_over)
+    labels, quiet = Labels(np.arange(few) % 2, ["a", "b"]), Messages(QUIET)
+    context = RunContext(engine, labels, 1 << 62, 0, quiet)
+    similarity, fixed, scores = None, 0.0, 0.0
+    if graph is not None:
+        name = graph if graph in SIMILARITIES else default_similarity(n)
+        options = replace(config.graph_options(name), components=None, variable_genes=None)
+        start = time.perf_counter()
+        similarity = sample_graph(options, context).similarity
+        fixed = time.perf_counter() - start
+        fixed = max(0.0, fixed - _seconds(lambda: distances.gram(engine)))
+    if scored:
+        prepare = METHODS[config.scorer].load("prepare")
+        assert prepare is not None
+        start = time.perf_counter()
+        scorer = prepare(Problem(context, similarity, config.method_options()))
+        fixed += time.perf_counter() - start
+        engine.columns(lambda block: scorer.score_block(block)[:2], scorer.dtype)  # warms up
+        scores = _seconds(lambda: engine.columns(scorer.score_block, scorer.dtype))
+    dense = isinstance(similarity, DenseSimilarity)
+    growth = n / few
+    return fixed * growth ** (3 if dense else 1), scores * growth ** (2 if dense else 1)
+
+
+def _time_writing(config: RankConfig, m: int) -> float:
+    rows = min(WRITTEN, m)
+    score = np.random.default_rng(0).random(rows)
+    names = [f"feature{i}" for i in range(rows)]
+
+    def write() -> None:
+        ranking = rank_features(
+            names, score, np.zeros(rows, np.int8), ["ok"], larger_is_better=True
+        )
+        ranking_bytes(ranking, config.format, config.digits)
+
+    return _seconds(write) * m / rows
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+# What is said
+
+
+def _facts(
+    config: RankConfig,
+    shape: Shape,
+    room: MemoryPlan,
+    passes: PassList,
+    timing: Timing,
+    memory: int,
+) -> dict[str, Any]:
+    size = shape.n * shape.m * shape.stored.itemsize
+    rows = [
+        asdict(each)
+        | {
+            "bytes": round(each.times * each.fraction * each.of_matrix * size),
+            "seconds": timing.of(each),
+        }
+        for each in passes
+    ]
+    seconds = {
+        "start": START,
+        "reading": shape.reading,
+        "passes": sum(row["seconds"] for row in rows),
+        "graph": timing.fixed,
+        "writing": timing.writing,
+    }
+    held = size if shape.where == "held in memory" else 0
+    return {
+        "matrix": config.matrix,
+        "samples": shape.n,
+        "features": shape.m,
+        "shape_is_exact": shape.exact,
+        "matrix_bytes": size,
+        "stored_as": shape.stored.name,
+        "where": shape.where,
+        "arithmetic": room.dtype.name,
+        "block_size": room.block_size,
+        "workers": room.workers,
+        "executor": config.executor,
+        "passes": rows,
+        "memory": room.bytes_by_use | {"matrix": held},
+        "memory_needed": room.needed + held,
+        "memory_allowed": memory,
+        "read_rate": timing.read_rate if shape.matrix is not None else None,
+        "in_page_cache": timing.cached if shape.matrix is not None else None,
+        "seconds": seconds | {"total": sum(seconds.values())},
+    }
+
+
+def _shards(
+    config: RankConfig,
+    room: MemoryPlan,
+    passes: PassList,
+    timing: Timing,
+    shape: Shape,
+    limit: float,
+) -> dict[str, Any]:
+    """Return how many shards finish each of their jobs within a wall time."""
+    shared = [timing.of(each) for each in passes if each.sharing != "merge"]
+    alone = sum(timing.of(each) for each in passes if each.sharing == "merge")
+    most = min(MAX_CHUNKS, -(-room.n_features // room.block_size))
+    free = MARGIN * limit - START
+    count = max(1, math.ceil(sum(shared) / free)) if free > 0 else most
+    init = START + shape.reading
+    merge = START + timing.fixed + alone + timing.writing
+    fits = count <= most and max(init, merge) <= limit
+    count = min(count, most)
+    words = shlex.join(config.command()[2:])
+    return {
+        "wall_time": limit,
+        "shards": count,
+        "fits": fits,
+        "seconds": {
+            "init": init,
+            "run": START + sum(shared) / count,
+            "merge": merge,
+        },
+        "commands": [
+            f"sfs shard init PLAN {words} --shards {count}",
+            f"sfs shard run PLAN I  # I = 1..{count}, once for each of {len(shared)} passes",
+            "sfs shard merge PLAN --out DIR",
+        ],
+    }
+
+
+def _text(facts: dict[str, Any]) -> str:
+    about = "" if facts["shape_is_exact"] else "about "
+    name, _, address = facts["executor"].partition(":")
+    workers = "threads" if name == "local" else "processes of a Dask cluster"
+    workers = f"threads, and the Dask cluster at {address}" if address else workers
+    size = format_size(facts["matrix_bytes"])
+    lines = [
+        ("shape", f"{about}{facts['samples']:,} samples x {facts['features']:,} features"),
+        ("matrix", f"{size} as {facts['stored_as']}; {facts['where']}"),
+        ("arithmetic", f"{facts['arithmetic']}, {facts['workers']} {workers}"),
+    ]
+    for row in facts["passes"]:
+        times = "" if row["times"] == 1 else f", {'' if row['exact'] else 'about '}{row['times']}x"
+        read, took = format_size(row["bytes"]), _duration(row["seconds"])
+        lines.append(("pass", f"{row['purpose']}{times}: {read} read, {took}"))
+    uses = ", ".join(f"{name} {format_size(size)}" for name, size in facts["memory"].items())
+    need, allowed = (format_size(facts[f"memory_{key}"]) for key in ("needed", "allowed"))
+    lines += [
+        ("blocks", f"of {facts['block_size']:,} features"),
+        ("memory", f"{need} of {allowed} ({uses})"),
+    ]
+    if facts["read_rate"] is not None:
+        source = "probably from memory" if facts["in_page_cache"] else "from disk"
+        lines.append(("reading", f"{format_size(facts['read_rate'])} per second, {source}"))
+    seconds = facts["seconds"]
+    each = ", ".join(f"{k} {_duration(v)}" for k, v in seconds.items() if k != "total")
+    lines.append(("time", f"about {_duration(seconds['total'])} ({each})"))
+    lines.append(("", "an estimate: a few blocks of each pass were timed on this machine"))
+    shards = facts.get("shards")
+    if shards:
+        each = ", ".join(f"{k} {_duration(v)}" for k, v in shards["seconds"].items())
+        lines.append(("shards", f"{shards['shards']} for {shards['wall_time']:,.0f} s: {each}"))
+        if not shards["fits"]:
+            lines.append(("", "no number of shards is enough: allow more time"))
+        lines += [("", command) for command in shards["commands"]]
+    return "".join(f"{name:<11}{text}".rstrip() + "\n" for name, text in lines)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

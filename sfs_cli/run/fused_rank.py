@@ -1,0 +1,267 @@
+"""Ranking on several knowledge sources, or by several methods.
+
+MSFS fuses the sources into one similarity and ranks on that. KOGS ranks on each source alone (or
+by each member method) and aggregates the rankings. Both rank again without each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.errors import InputError, NotConvergedError
+from sfs_cli.graph.similarity import Similarity, check_degrees, similarity_of
+from sfs_cli.knowledge.base import SourceContext
+from sfs_cli.knowledge.fuse import Fusion, convert_sources
+from sfs_cli.knowledge.weights.base import Weighting
+from sfs_cli.methods.base import Solution, Status
+from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.ranking.aggregate import aggregate, midranks
+from sfs_cli.ranking.agreement import agreement, compare_rankings
+from sfs_cli.run.load import Run
+from sfs_cli.run.scoring import (
+    Scored,
+    check_solution,
+    make_run_graph,
+    report_unconverged,
+    solve,
+    spectrum_of,
+)
+
+TOP = 100
+"""Number of best features whose overlap two rankings are compared by."""
+DEFAULT_AGGREGATION = "borda"
+
+
+@dataclass(frozen=True)
+class Fused:
+    """The global similarity and how it was made.
+
+    Attributes
+    ----------
+    fusion : Fusion
+        The sources.
+    weighting : Weighting
+        Their weights.
+    similarity : Similarity
+        The global one.
+    """
+
+    fusion: Fusion
+    weighting: Weighting
+    similarity: Similarity
+
+    def facts(self) -> dict[str, Any]:
+        """Return what ``run.json`` says of it."""
+        learned = self.weighting
+        sources = [
+            {"name": source.spec.name, "weight": float(weight)} | source.facts
+            for source, weight in zip(self.fusion.sources, learned.weights)
+        ]
+        how = {
+            "weights": self.fusion.weighting,
+            "objective": learned.objective,
+            "converged": learned.converged,
+            "stop": learned.stop or None,
+            "objectives": learned.objectives or None,
+        }
+        return {"sources": sources, "fusion": how | learned.facts}
+
+
+def make_fusion(run: Run) -> Fusion:
+    """Turn the sources of a run into similarities between its samples."""
+    config = run.config
+    context = SourceContext(run.context, config.id_map, config.allow_unmatched)
+    frobenius = config.normalize == "frobenius"
+    sources = convert_sources(run.sources, context, frobenius=frobenius)
+    options: dict[str, Any] = dict(config.fusion_options())
+    if config.weighting == "given":
+        options["weights"] = config.source_weights
+    labels = run.context.labels
+    codes = None if labels is None else labels.codes
+    return Fusion(sources, list(run.matrix.ids.samples), config.weighting, options, codes)
+
+
+def fuse(run: Run) -> Fused:
+    """Convert, weigh and fuse the sources of a run.
+
+    Raises
+    ------
+    InputError
+        When a source cannot be turned into a similarity, or the global one is not a graph.
+    """
+    fusion = make_fusion(run)
+    learned = fusion.learn_weights()
+    for warning in learned.warnings:
+        run.log.warn(warning)
+    if not learned.converged:
+        report_unconverged(
+            run,
+            f"--weights {fusion.weighting} has not converged: {learned.stop}",
+            "--on-no-convergence warn uses the weights as they are; a larger --fusion-lambda often "
+            "helps",
+        )
+    similarity = fusion.fused(learned)
+    if not run.method.kernel:
+        check_degrees(similarity, fusion.sample_ids, "the fused similarity")
+    if learned.fused is not None:
+        run.log.note(f"fused by {WEIGHTINGS[fusion.weighting].title}")
+    else:
+        weights = ", ".join(
+            f"{source.spec.name} {weight:.4g}"
+            for source, weight in zip(fusion.sources, learned.weights)
+        )
+        run.log.note(f"weights ({fusion.weighting}): {weights}")
+    return Fused(fusion, learned, similarity)
+
+
+def rank_on_sources(run: Run) -> Scored:
+    """Score every feature on the fused similarity.
+
+    Raises
+    ------
+    InputError
+        When a source cannot be used, or nothing can be scored.
+    NotConvergedError
+        When a solver, of scores or of weights, has not converged, under
+        ``--on-no-convergence error``.
+    """
+    fused = fuse(run)
+    solution = solve(run, fused.similarity)
+    for warning in solution.warnings:
+        run.log.warn(warning)
+    check_solution(run, solution)
+    eigenvalues = solution.facts.pop("eigenvalues", None)
+    if eigenvalues is None:
+        eigenvalues = spectrum_of(fused.similarity)
+    facts = fused.facts()
+    if run.config.leave_one_out and len(fused.fusion.sources) > 1:
+        facts["leave_one_out"] = _leave_one_out(run, fused, solution)
+    graph = {"similarity": "sources", "sources": len(fused.fusion.sources)}
+    return Scored(solution, graph, eigenvalues, facts)
+
+
+def _leave_one_out(run: Run, fused: Fused, whole: Solution) -> list[dict[str, Any]]:
+    """Rank without each source in turn, and compare the rankings with that of all sources."""
+    table = []
+    expected = ranks_of(whole)
+    for k, source in enumerate(fused.fusion.sources):
+        similarity = _fused_without(run, fused, k)
+        ranks = None
+        if similarity is not None:
+            solution = solve(run, similarity)
+            ranks = ranks_of(solution)
+            if not solution.converged:
+                run.log.note(f"without source {source.spec.name}: {solution.stop}")
+        table.append(left_out_row(source.spec.name, expected, ranks))
+    return table
+
+
+def _fused_without(run: Run, fused: Fused, k: int) -> Similarity | None:
+    """Return the global similarity of the other sources; None when it is not a graph."""
+    fusion = fused.fusion
+    if fusion.weighting == "given" and not np.delete(fused.weighting.weights, k).any():
+        return None
+    try:
+        similarity = fusion.fused(fusion.learn_weights(without=k), without=k)
+    except (InputError, NotConvergedError) as error:
+        # the ranking of all sources is there: a failure without one of them is no reason to stop
+        run.log.note(f"no ranking without source {fusion.sources[k].spec.name}: {error.what}")
+        return None
+    return similarity if run.method.kernel or (similarity.degrees > 0).all() else None
+
+
+def left_out_row(name: str, whole: np.ndarray, ranks: np.ndarray | None) -> dict[str, Any]:
+    """Return how much a ranking, shape (m,), changes without a source (None: nothing to rank)."""
+    if ranks is None:
+        return {"without": name, "rank_correlation": None, "overlap": None}
+    correlation, overlap = compare_rankings(whole, ranks, TOP)
+    return {"without": name, "rank_correlation": correlation, "overlap": overlap}
+
+
+def ranks_of(solution: Solution) -> np.ndarray:
+    """Return the rank of each feature, shape (m,).
+
+    1 is best, equal scores share their mean rank as in `aggregate`, NaN without a score.
+    """
+    scores, order = solution.score, solution.order
+    if order is None:
+        return midranks(scores, larger_is_better=solution.larger_is_better)
+    order = order[~np.isnan(scores[order])]
+    ranks = np.full(len(scores), np.nan)
+    ranks[order] = np.arange(1, len(order) + 1)
+    return ranks
+
+
+def run_kogs(run: Run) -> Scored:
+    """Rank on each source alone (or by each member), and aggregate the rankings (Eq. 5.7-5.8).
+
+    Raises
+    ------
+    InputError
+        When a source is not a graph, or a ranking has no score at all.
+    NotConvergedError
+        When a solver has not converged, under ``--on-no-convergence error``.
+    """
+    config = run.config
+    names, solutions, described = [], [], []
+    for name, member, solution, facts in _rankings(run):
+        for warning in solution.warnings:
+            run.log.warn(f"{name}: {warning}")
+        check_solution(member, solution)
+        names.append(name)
+        solutions.append(solution)
+        described.append(facts)
+    ranks = np.column_stack([ranks_of(solution) for solution in solutions])
+    weights = np.array(config.list_weights)
+    how = config.how or DEFAULT_AGGREGATION
+    whole = aggregate(how, ranks, weights)
+    reasons = solutions[0].status.copy()  # why the first ranking without a score has none
+    for solution in solutions[1:]:
+        reasons = np.where(reasons == Status.OK, solution.status, reasons)
+    status = np.where(np.isnan(whole.score), reasons, Status.OK).astype(np.int8)
+    extra = whole.extra | {f"rank_{name}": ranks[:, k] for k, name in enumerate(names)}
+    made = Solution(whole.score, status, whole.larger_is_better, extra=extra)
+    alike = agreement(ranks)
+    knowledge: dict[str, Any] = {
+        "sources" if config.source else "members": [
+            {"name": name, "weight": float(w)} | facts
+            for name, w, facts in zip(names, weights, described)
+        ],
+        "aggregation": {
+            "how": how,
+            "names": names,
+            "kendall_tau": alike.kendall,
+            "overlap": {str(k): matrix for k, matrix in alike.overlap.items()},
+        },
+    }
+    if config.leave_one_out:
+        expected = ranks_of(made)
+        rows = knowledge["leave_one_out"] = []
+        for k, name in enumerate(names):
+            rest, others = np.delete(weights, k), None
+            if rest.any():
+                found = aggregate(how, np.delete(ranks, k, axis=1), rest)
+                others = midranks(found.score, larger_is_better=found.larger_is_better)
+            rows.append(left_out_row(name, expected, others))
+    return Scored(made, {}, None, knowledge)
+
+
+def _rankings(run: Run) -> Iterator[tuple[str, Run, Solution, dict[str, Any]]]:
+    """Yield the name, the run, the solution and the facts of each ranking."""
+    if run.config.source:
+        fusion = make_fusion(run)
+        for source in fusion.sources:
+            name, similarity = source.spec.name, similarity_of(source.matrix)
+            if not run.method.kernel:
+                check_degrees(similarity, fusion.sample_ids, f"source {name}")
+            yield name, run, solve(run, similarity), source.facts
+        return
+    for config in run.config.member_configs():
+        member = replace(run, config=config)
+        graph = make_run_graph(member)
+        solution = solve(member, graph.similarity if graph else None)
+        yield config.method, member, solution, {} if graph is None else graph.facts

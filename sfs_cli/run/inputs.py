@@ -1,0 +1,253 @@
+"""Reading the matrix and the labels of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from sfs_cli.compute.context import Labels
+from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.io.knowledge.labels import read_annotation, read_labels
+from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, decide, open_matrix
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.run.memory import thread_count
+from sfs_cli.store.build import COARSE, BuildOptions, Built, build
+from sfs_cli.store.disk import is_store, open_store, read_manifest
+from sfs_cli.store.matrix import Matrix
+
+BLOCK_PART = 32
+"""A reader's block takes at most one part in so many of the memory."""
+DECODE_PART = 4
+"""Columns that are decoded at a time take at most one part in so many of the memory."""
+HELD_PART = 4
+"""A matrix is held in memory if it takes at most one part in so many."""
+_STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
+
+
+@dataclass
+class Opened:
+    """A matrix that has been read.
+
+    Attributes
+    ----------
+    matrix : Matrix
+        Values and ids.
+    facts : dict
+        Format, orientation, and what was changed.
+    graphs : tuple of str
+        Names of the sample graphs that the file holds.
+    """
+
+    matrix: Matrix
+    facts: dict[str, Any] = field(default_factory=dict)
+    graphs: tuple[str, ...] = ()
+
+
+def read_label_table(config: RankConfig) -> dict[str, str] | None:
+    """Return the labels by sample id, where they come from a file."""
+    if config.labels is None or config.labels.startswith("obs:"):
+        return None
+    return read_labels(config.labels)
+
+
+def storage_dtype(config: RankConfig) -> np.dtype[Any]:
+    """Return the type that values are stored in: float32 unless asked otherwise."""
+    return np.dtype(config.dtype or "float32")
+
+
+def held_limit(config: RankConfig, memory: int) -> int:
+    """Return the size up to which a matrix is held in memory; each local process copies it."""
+    copies = thread_count(config.threads) + 1 if config.executor == "dask" else 1
+    return memory // HELD_PART // copies
+
+
+def read_options(config: RankConfig, memory: int, scratch: Path | None = None) -> ReadOptions:
+    """Return the options of readers: block sizes, layer, type, and the scratch folder."""
+    return ReadOptions(
+        dtype=storage_dtype(config).name,
+        block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
+        layer=config.layer,
+        use_raw=config.use_raw,
+        decode_bytes=memory // DECODE_PART,
+        scratch=scratch,
+    )
+
+
+def load(
+    config: RankConfig,
+    known_samples: list[str],
+    memory: int,
+    folder: Path,
+    messages: Messages,
+    keep: bool = False,
+    source: dict[str, Any] | None = None,
+) -> Opened:
+    """Read the matrix of a configuration.
+
+    Parameters
+    ----------
+    config : RankConfig
+        What to read and how.
+    known_samples : list of str
+        Sample ids of labels and sources, which may show the orientation.
+    memory : int
+        Bytes that may be used.
+    folder : Path
+        An empty folder for what does not stay in memory.
+    messages : Messages
+        Receives progress, decisions and warnings.
+    keep : bool
+        Leave a store in `folder`.
+    source : dict, optional
+        Provenance for the manifest of a store that is kept.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be read.
+    """
+    path = Path(config.matrix)
+    if is_store(path):
+        return _open_store(config, path)
+    reader = open_matrix(path, read_options(config, memory, folder))
+    try:
+        rows, why = decide(reader, _rows(config), known_samples)
+        messages.note(f"{path.name} ({reader.format}): {why}")
+        options = BuildOptions(
+            rows=rows,
+            dtype=storage_dtype(config),
+            folder=folder,
+            limit=held_limit(config, memory),
+            keep=keep,
+            source=(source or {}) | {"format": reader.format, "rows": rows},
+        )
+        built = _build(reader, options, messages)
+    finally:
+        reader.close()
+    facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
+    return Opened(built.matrix, facts, reader.annotations.graphs)
+
+
+def _build(reader: MatrixReader, options: BuildOptions, messages: Messages) -> Built:
+    """Build the matrix, with progress and warnings."""
+    for note in reader.notes:
+        messages.note(note)
+    with messages.progress("reading", reader.n_rows) as advance:
+        built = build(reader, replace(options, progress=_advancing(advance)))
+    if built.renamed:
+        messages.warn(
+            f"{built.renamed:,} feature ids occur more than once; the repeated ones were given "
+            "the suffixes -1, -2, ..."
+        )
+    if built.coarse:
+        messages.warn(
+            f"{counted(len(built.coarse), 'feature')} ({listed(built.coarse, 3)}) "
+            f"{'varies' if len(built.coarse) == 1 else 'vary'} by less than {100 * COARSE:g} % of "
+            "the mean, too little for single precision: use --dtype float64"
+        )
+    return built
+
+
+def _rows(config: RankConfig) -> Literal["features", "samples", "auto"]:
+    return cast(Literal["features", "samples", "auto"], config.rows)
+
+
+def _advancing(advance: Callable[[int], None]) -> Callable[[int, int | None], None]:
+    seen = 0
+
+    def progress(rows: int, _total: int | None) -> None:
+        nonlocal seen
+        advance(rows - seen)
+        seen = rows
+
+    return progress
+
+
+def _open_store(config: RankConfig, path: Path) -> Opened:
+    for flag, value in (("--layer", config.layer), ("--use-raw", config.use_raw)):
+        if value:
+            raise UsageError(f"{flag} has no effect on a store", hint=_STORE_HINT)
+    if config.rows == "samples":
+        raise UsageError("--rows has no effect on a store", hint=_STORE_HINT, option="rows")
+    manifest = read_manifest(path)
+    if config.dtype is not None and config.dtype != manifest.dtype:
+        raise UsageError(
+            f"--dtype {config.dtype}: the store holds {manifest.dtype}",
+            hint=_STORE_HINT,
+            option="dtype",
+        )
+    return Opened(
+        open_store(path, ids_later=True), {"format": "store", "rows": "features", "renamed": 0}
+    )
+
+
+def peek(
+    config: RankConfig, known_samples: list[str], memory: int
+) -> tuple[MatrixReader, str, str]:
+    """Open a reader without reading values; return it with the orientation and why."""
+    reader = open_matrix(Path(config.matrix), read_options(config, memory))
+    rows, why = decide(reader, _rows(config), known_samples)
+    return reader, rows, why
+
+
+def align_labels(
+    config: RankConfig, matrix: Matrix, table: dict[str, str] | None, messages: Messages
+) -> Labels | None:
+    """Give each sample its class.
+
+    Raises
+    ------
+    InputError
+        When no sample has a label, or the annotation asked for is not there.
+    """
+    if config.labels is None:
+        return None
+    ids = matrix.ids
+    if table is None:
+        key = config.labels.removeprefix("obs:")
+        table = read_annotation(key, list(ids.samples), ids.obs, config.matrix)
+    known = [table.get(sample) for sample in ids.samples]
+    if not any(label is not None for label in known):
+        raise InputError(
+            f"none of the {len(ids.samples):,} samples has a label",
+            where=f"{config.labels}: samples there are {listed(list(table), 3)}; those of the "
+            f"matrix are {listed(list(ids.samples), 3)}",
+            hint="check that both use the same sample ids, and --rows",
+        )
+    strangers = len(set(table) - set(ids.samples))
+    if strangers:
+        messages.warn(f"{strangers:,} labeled samples are not in the matrix ({config.labels})")
+    classes = sorted({label for label in known if label is not None})
+    code = {name: i for i, name in enumerate(classes)}
+    return Labels(np.array([-1 if k is None else code[k] for k in known]), classes)
+
+
+def check_classes(labels: Labels, where: str) -> None:
+    """Refuse a single class, or a class of one sample.
+
+    Raises
+    ------
+    InputError
+        Naming the class.
+    """
+    counts = labels.counts()
+    if len(counts) < 2:
+        raise InputError(
+            f"all samples are of one class, {labels.classes[0]!r}",
+            where=where,
+            hint="give labels of at least two classes",
+        )
+    single = [name for name, count in counts.items() if count == 1]
+    if single:
+        raise InputError(
+            f"{len(single)} class{'es have' if len(single) > 1 else ' has'} only one sample: "
+            f"{listed(single)}",
+            where=where,
+            hint="a class needs two samples to vary within: merge it with another or leave its "
+            "sample out",
+        )

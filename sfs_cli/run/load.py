@@ -1,0 +1,284 @@
+"""Loading a run: everything read, aligned, planned, and ready for its first pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from sfs_cli.catalog import METHODS, Method
+from sfs_cli.compute.context import Labels, RunContext
+from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
+from sfs_cli.compute.memory import MemoryPlan
+from sfs_cli.compute.passes import PassList
+from sfs_cli.errors import SfsError, UsageError, located
+from sfs_cli.io.files.atomic import scratch_folder
+from sfs_cli.knowledge.base import Source
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.run import inputs
+from sfs_cli.run import sources as sources_of
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
+from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
+from sfs_cli.run.passes import needed, pass_list
+from sfs_cli.store.matrix import Matrix
+from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.transforms import parse as parse_transform
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+StartExecutor = Callable[[int], Executor]
+"""Starts the executor with a number of workers."""
+
+LONG = 20_000_000
+"""Values of a matrix whose first pass is long enough to do other things meanwhile."""
+NEEDED_LATER = (
+    *("pyarrow.compute", "sfs_cli.io.results.writers", "sfs_cli.run.report_data"),
+    *("sfs_cli.report.page", "sfs_cli.report.multiqc"),
+)
+"""Modules that are not needed before the first pass, and slow to import."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that is ready for its first pass.
+
+    Attributes
+    ----------
+    config : RankConfig
+        The configuration.
+    context : RunContext
+        Matrix, engine, labels (where they are used), memory, seed and log.
+    plan : MemoryPlan
+        Memory, workers and block size.
+    passes : PassList
+        The passes over the matrix, as planned and as made.
+    sources : list of Source
+        The knowledge sources, opened.
+    labels : Labels or None
+        Labels of all samples in the file.
+    graphs : tuple of str
+        Names of the sample graphs that the file of the matrix holds.
+    reading : dict
+        How the matrix was read, for ``run.json``.
+    """
+
+    config: RankConfig
+    context: RunContext
+    plan: MemoryPlan
+    passes: PassList
+    sources: list[Source]
+    labels: Labels | None
+    graphs: tuple[str, ...]
+    reading: dict[str, Any]
+
+    @property
+    def method(self) -> Method:
+        """The method that scores, from the catalog."""
+        return METHODS[self.config.scorer]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of that method, defaults filled in."""
+        return self.config.method_options()
+
+    @property
+    def log(self) -> Messages:
+        """Receives messages and progress."""
+        return self.context.log
+
+    @property
+    def matrix(self) -> PreparedMatrix:
+        """The matrix, prepared."""
+        return cast(PreparedMatrix, self.context.matrix)
+
+    def fit(self) -> None:
+        """Make the first passes: those for what the transformation needs of each sample.
+
+        Meanwhile another thread reads the ids and imports slow modules.
+        """
+        if self.context.n * self.context.m > LONG:
+            Thread(target=self._prepare_rest, name="sfs-meanwhile", daemon=True).start()
+        self.matrix.fit(self.context.engine.total_over)
+
+    def _prepare_rest(self) -> None:
+        with suppress(SfsError):  # raised again where the ids are needed
+            self.matrix.matrix.ids  # noqa: B018
+        self.method.load("prepare")
+        for name in NEEDED_LATER:
+            import_module(name)
+
+
+@contextmanager
+def loaded(
+    config: RankConfig,
+    log: Messages,
+    checkpoints: RunCheckpoints = NO_CHECKPOINTS,
+    client: Client | None = None,
+) -> Iterator[Run]:
+    """Read what a configuration names, and plan the run.
+
+    A matrix that does not fit in memory is stored in a scratch folder, which is removed at the end.
+
+    Parameters
+    ----------
+    config : RankConfig
+        The configuration.
+    log : Messages
+        Receives messages and progress.
+    checkpoints : RunCheckpoints
+        What outlives the run.
+    client : distributed.Client, optional
+        Of a Dask cluster to run on.
+
+    Raises
+    ------
+    SfsError
+        For anything the user can correct.
+    """
+    memory = memory_budget(config)
+    steps = parse_transform(config.transform)
+    table = inputs.read_label_table(config)
+    with ExitStack() as stack:
+        scratch = Path(config.scratch) if config.scratch else None
+        folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
+        start = stack.enter_context(_starting_executor(config, client, folder, log))
+
+        files = sources_of.SampleFiles()
+        known = sources_of.known_samples(config, table, files)
+        if checkpoints.matrix is not None:
+            opened = checkpoints.matrix.load(config, known, memory, log)
+        else:
+            opened = inputs.load(config, known, memory, folder, log)
+        stack.enter_context(located(config.matrix))
+        labels = inputs.align_labels(config, opened.matrix, table, log)
+        sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
+        _warn_of_renamed(config, opened, log)
+
+        chosen, used = _choose_samples(config, opened.matrix, labels, sources, log)
+        matrix = PreparedMatrix(
+            opened.matrix,
+            samples=chosen,
+            missing=cast(Any, config.missing),
+            steps=steps,
+            where=config.matrix,
+        )
+        n, m, stored, graphs = matrix.n_samples, matrix.n_features, matrix.dtype, opened.graphs
+        passes = pass_list(config, n, m, graphs=graphs, stored=stored, memory=memory)
+        plan = memory_plan(config, n, m, stored, graphs, memory, passes)
+        engine = Engine(
+            matrix,
+            start(plan.workers),
+            plan.dtype,
+            plan.block_size,
+            passes=passes,
+            checkpoints=checkpoints.passes,
+        )
+        context = RunContext(engine, used, memory, config.seed, log, config.matrix)
+        yield Run(config, context, plan, passes, sources, labels, graphs, opened.facts)
+
+
+def _warn_of_renamed(config: RankConfig, opened: inputs.Opened, log: Messages) -> None:
+    """Warn that of features with the same id, sources about genes find the first."""
+    renamed = opened.facts.get("renamed")
+    if renamed and any(spec.about_genes for spec in config.source):
+        log.warn(
+            f"sources about genes find only the first feature of each id, not the {renamed:,} that "
+            "were given suffixes; --id-map can name those"
+        )
+
+
+def _choose_samples(
+    config: RankConfig,
+    matrix: Matrix,
+    labels: Labels | None,
+    sources: list[Source],
+    log: Messages,
+) -> tuple[np.ndarray | None, Labels | None]:
+    """Return which samples are used (None: all), and their labels where those are needed."""
+    if labels is None and not sources and config.graph != "file":
+        return None, None  # and no ids are needed, which may be read later
+    needs, samples = needed(config), matrix.ids.samples
+    coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
+    if labels is not None and "labels" in needs:
+        coverages.append(sources_of.coverage_of_labels(config, labels))
+    if config.graph == "file" and config.samples == "intersect":
+        coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
+    chosen = sources_of.choose_samples(config, samples, coverages)
+    if labels is None:
+        return chosen, None
+    if needs & {"labels", "some-labels"}:
+        inputs.check_classes(labels, str(config.labels))
+        return chosen, labels.take(chosen)
+    log.note(f"the labels are not used by --method {config.method}")
+    return chosen, None
+
+
+@contextmanager
+def _starting_executor(
+    config: RankConfig, client: Client | None, folder: Path, log: Messages
+) -> Iterator[StartExecutor]:
+    """Prepare what runs the tasks; give the function that starts it, once the work is planned.
+
+    It ends with the block. A cluster that runs already is connected to at once, so that nothing
+    is read in vain; its workers are used as they are.
+
+    Parameters
+    ----------
+    config : RankConfig
+        Its ``executor`` is ``local``, ``dask`` or ``dask:ADDRESS``.
+    client : distributed.Client, optional
+        Of a cluster to use in place of all that.
+    folder : Path
+        For temporary files.
+    log : Messages
+        Receives warnings about the workers.
+
+    Raises
+    ------
+    InputError
+        When a cluster cannot be reached, or its workers do not fit this process.
+    MissingExtraError
+        When Dask is not installed.
+    UsageError
+        When both the configuration and the caller name a cluster.
+    """
+    name, _, address = config.executor.partition(":")
+    if client is not None and name != "local":
+        raise UsageError(
+            f"--executor {config.executor} and a client name two clusters",
+            hint="give one of them",
+        )
+    if client is None and name == "local":
+        yield ThreadExecutor
+        return
+    from sfs_cli.compute.dask_cluster import (
+        check_workers,
+        connected,
+        require_dask,
+        starting_cluster,
+    )
+    from sfs_cli.compute.dask_executor import DaskExecutor
+
+    require_dask()
+    with ExitStack() as stack:
+        if client is None and not address:
+            # no more than these are planned, and they take about as long to start as the input to
+            # be opened
+            most = thread_count(config.threads)
+            started = stack.enter_context(starting_cluster(most, folder))
+            yield lambda workers: DaskExecutor(started(), ThreadExecutor(workers), workers)
+            return
+        if client is None:
+            client = stack.enter_context(connected(address))
+        for warning in check_workers(client, address or "the client"):
+            log.warn(warning)
+        running = client
+        yield lambda workers: DaskExecutor(running, ThreadExecutor(workers))

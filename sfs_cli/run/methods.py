@@ -1,0 +1,101 @@
+"""``sfs methods``: the catalog, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sfs_cli.catalog import METHODS, Method
+from sfs_cli.errors import UsageError, nearest
+from sfs_cli.options.fields import flag, spelled
+from sfs_cli.options.graph import GRAPHS
+from sfs_cli.options.source import KINDS
+from sfs_cli.options.weightings import WEIGHTINGS
+
+FIELDS = ("needs", "options", "cost", "passes", "meaning", "when", "reference")
+
+
+def describe_methods(name: str | None, as_json: bool) -> str:
+    """Return a description of one method, or of all.
+
+    Raises
+    ------
+    UsageError
+        For an unknown method.
+    """
+    if name is not None and name not in METHODS:
+        raise UsageError(f"unknown method {name!r}", hint=nearest(name, METHODS), option="method")
+    methods = [METHODS[name]] if name else list(METHODS.values())
+    if as_json:
+        return json.dumps([_record(m) for m in methods], indent=2) + "\n"
+    parts = [_text(m) for m in methods]
+    if name is None:
+        parts += [_similarities(), _kinds(), _weightings()]
+    return "\n".join(parts)
+
+
+def _record(method: Method) -> dict[str, Any]:
+    record = {field: getattr(method, field) for field in ("name", "title", *FIELDS)}
+    options = {flag(name): default for name, default in method.options.items()}
+    return record | {"options": options, "meaning": dict(method.meaning)}
+
+
+def _text(method: Method) -> str:
+    lines = [f"{method.name}: {method.title}"]
+    for name in FIELDS:
+        text = _field(method, name)
+        if text:
+            lines.append(f"  {name:<10}{text}")
+    return "\n".join(lines) + "\n"
+
+
+def _field(method: Method, name: str) -> str:
+    value = getattr(method, name)
+    if name == "options":
+        return ", ".join(_option(method, option) for option in value)
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}: {text}" if key else text for key, text in value.items())
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _option(method: Method, option: str) -> str:
+    known, default = method.choices.get(option), method.options[option]
+    words = [flag(option)]
+    if known:
+        words.append(f"[{'|'.join(spelled(known))}]")
+    if default not in (None, ()):
+        words.append(f"(default {default})")
+    return " ".join(words)
+
+
+def _similarities() -> str:
+    rows = [(name, f"{g.meaning}{_listed(map(flag, g.takes))}") for name, g in GRAPHS.items()]
+    return _section("similarities between samples (--similarity) and their options:", rows)
+
+
+def _kinds() -> str:
+    rows = [
+        (name, kind.meaning.rstrip(".") + _listed(flag(option)[2:] for option in kind.takes))
+        for name, kind in KINDS.items()
+    ]
+    return _section("kinds of knowledge sources (--source NAME=KIND:PATH) and their options:", rows)
+
+
+def _listed(options: Iterable[str]) -> str:
+    text = ", ".join(options)
+    return f": {text}" if text else ""
+
+
+def _weightings() -> str:
+    rows = []
+    for name, entry in WEIGHTINGS.items():
+        needs = " (needs labels)" if entry.needs_labels else ""
+        cited = f". {entry.reference}" if entry.reference else ""
+        rows.append((name, f"{entry.title}{needs}: {entry.when}{cited}"))
+    return _section("ways of weighting knowledge sources (--weights):", rows)
+
+
+def _section(title: str, rows: list[tuple[str, str]]) -> str:
+    width = max(len(name) for name, _ in rows) + 2
+    return "\n".join([title, *(f"  {name:<{width}}{text}" for name, text in rows)]) + "\n"

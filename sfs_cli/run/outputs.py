@@ -1,0 +1,287 @@
+"""What a run writes: claiming the place, telling whether the result is there, and the files."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from sfs_cli import provenance
+from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.errors import InputError, OutputExistsError, UsageError
+from sfs_cli.io.files.atomic import (
+    OutputFolder,
+    check_writable,
+    finish,
+    remove_partial,
+    sha256_file,
+)
+from sfs_cli.io.files.lock import Lock, output_lock
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.provenance import InputFile, OutputFile, RankingFacts
+from sfs_cli.ranking.elbow import elbow
+from sfs_cli.run.config import input_files
+
+if TYPE_CHECKING:
+    from sfs_cli.ranking.table import Ranking
+    from sfs_cli.report.model import ReportData
+
+REPORT = "report.html"
+MULTIQC = "sfs_mqc.json"
+_SCRATCH = re.compile(r"sfs-\d+-[0-9a-f]{12}")
+"""Names of scratch folders; only these are removed with their content."""
+
+
+class OutputOptions(Protocol):
+    """The options about the output, of every verb that writes a ranking."""
+
+    @property
+    def out(self) -> str | None:
+        """The folder."""
+
+    @property
+    def format(self) -> str:
+        """The format of the ranking."""
+
+    @property
+    def digits(self) -> int:
+        """Significant digits of numbers in text."""
+
+    @property
+    def force(self) -> bool:
+        """Whether another result may be replaced."""
+
+
+@contextmanager
+def claimed(
+    output: Path, messages: Messages, *, beside: Sequence[Path] = (), option: str = "--out"
+) -> Iterator[Lock]:
+    """Hold an output for this run alone, and clean up after runs that were killed.
+
+    Files that a killed run had completed are put in their places; the rest is removed.
+
+    Parameters
+    ----------
+    output : Path
+        The file or folder that will be written.
+    messages : Messages
+        Receives a note about killed runs.
+    beside : sequence of Path
+        Other files that the run will write.
+    option : str
+        The option that names the output.
+
+    Raises
+    ------
+    OutputBusyError
+        When another run is writing it.
+    InputError
+        When it cannot be written.
+    """
+    check_writable(output, option)
+    with output_lock(output, option) as lock:
+        if lock.stale is not None:
+            messages.note(
+                f"{output}: removed the leftovers of an interrupted run "
+                f"(process {lock.stale.get('pid')} on {lock.stale.get('host')})"
+            )
+        for left in (*map(Path, lock.left), output.resolve(), *beside):
+            if _SCRATCH.fullmatch(left.name):
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                remove_partial(left.parent, left.name)
+        if output.is_dir():
+            finish(output, provenance.NAME)
+        yield lock
+
+
+def check_json_option(out: str | None, as_json: bool) -> None:
+    """Refuse ``--json`` where no ``run.json`` is written.
+
+    Raises
+    ------
+    UsageError
+        When it is given without ``--out``.
+    """
+    if as_json and out is None:
+        raise UsageError(
+            "--json has no effect without --out",
+            hint="give --out, or --format json",
+            option="json",
+        )
+
+
+def json_bytes(record: Any, wanted: bool) -> bytes:
+    """Return a record for stdout, nothing where it is not wanted."""
+    return provenance.dumps(record or {}).encode() if wanted else b""
+
+
+def describe_inputs(config: RankConfig) -> list[InputFile]:
+    """Return role (the option), path, size and sha256 of every file that a run reads.
+
+    Where a run reads only a column or a part of a file, that is named too.
+
+    Raises
+    ------
+    InputError
+        When one cannot be read.
+    """
+    files = list(input_files(config))
+    described = describe_files([(role, path) for role, path, _ in files])
+    return [facts | part for facts, (_, _, part) in zip(described, files)]  # type: ignore[misc]
+
+
+def describe_files(files: Sequence[tuple[str, Path]]) -> list[InputFile]:
+    """Return role, path, size and sha256 of files, given as pairs of role and path.
+
+    Raises
+    ------
+    InputError
+        When one cannot be read.
+    """
+    try:
+        found = [{"role": role} | provenance.describe_input(path) for role, path in files]
+        return cast(list[InputFile], found)
+    except OSError as error:
+        raise InputError(
+            f"cannot read {error.filename}: {(error.strerror or str(error)).lower()}",
+            hint="check the path and its permissions",
+        ) from None
+
+
+def is_done(folder: Path, config: OutputOptions, fingerprint: str) -> bool:
+    """Tell whether a folder already holds exactly this result.
+
+    Raises
+    ------
+    OutputExistsError
+        When it holds another result, and ``--force`` is not given.
+    InputError
+        When it is not a folder, or cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
+    check_writable(folder, "--out")
+    if config.force:
+        return False
+    if provenance.is_up_to_date(folder, fingerprint):
+        return True
+    names = (f"ranking.{config.format}", provenance.NAME, REPORT, MULTIQC)
+    there = [name for name in names if (folder / name).exists()]
+    if there:
+        raise OutputExistsError(
+            f"{folder} holds the result of another run",
+            where=", ".join(there),
+            hint="give another --out, or replace it with --force",
+        )
+    return False
+
+
+def write_folder(
+    config: OutputOptions,
+    ranking: Ranking,
+    data: ReportData,
+    sample: str,
+    record: dict[str, Any],
+    threads: int = 1,
+) -> dict[str, Any]:
+    """Write a ranking, its report and its record; all of them, or none.
+
+    Parameters
+    ----------
+    config : OutputOptions
+        Where and how.
+    ranking : Ranking
+        The table.
+    data : ReportData
+        The report.
+    sample : str
+        Name of the row in MultiQC.
+    record : dict
+        The content of ``run.json``, without its outputs.
+    threads : int
+        Threads that make the lines of the table.
+
+    Returns
+    -------
+    dict
+        The content of ``run.json``.
+    """
+    from sfs_cli.io.results.writers import write_ranking
+    from sfs_cli.report.multiqc import multiqc
+    from sfs_cli.report.page import render
+
+    with OutputFolder(Path(str(config.out))) as out:
+        table = f"ranking.{config.format}"
+        in_order = ThreadExecutor(threads).map
+        write_ranking(ranking, out.file(table), config.format, config.digits, in_order)
+        with ThreadPoolExecutor(1) as beside:
+            # a digest leaves the interpreter free, and the table is large: the report meanwhile
+            digest = beside.submit(_describe_output, out.file(table))
+            out.file(REPORT).write_text(render(data), encoding="utf-8")
+            content = json.dumps(provenance.plain(multiqc(data, sample)), indent=1, allow_nan=False)
+            out.file(MULTIQC).write_text(content + "\n", encoding="utf-8")
+            outputs = {table: digest.result()}
+        outputs |= {name: _describe_output(out.file(name)) for name in (REPORT, MULTIQC)}
+        run = record | {"outputs": outputs}
+        out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
+        out.commit(last=provenance.NAME)
+    return run
+
+
+def _describe_output(path: Path) -> OutputFile:
+    return {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
+
+
+def record_head(
+    options: dict[str, Any], inputs: list[InputFile], command: list[str] | None = None
+) -> dict[str, Any]:
+    """Return the part of a record that says what was asked for."""
+    return {
+        "command": command or ["sfs", *sys.argv[1:]],
+        "config": options,
+        "fingerprint": provenance.fingerprint(options, inputs),
+        "inputs": inputs,
+    }
+
+
+def record_tail(warnings: list[str], seconds: float, peak_memory: int) -> dict[str, Any]:
+    """Return the part of a record that says how the run went."""
+    return {
+        "warnings": warnings,
+        "versions": provenance.versions(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+        "peak_memory_bytes": peak_memory,
+    }
+
+
+def ranking_facts(ranking: Ranking) -> RankingFacts:
+    """Return a ranking in numbers."""
+    return {
+        "n_features": len(ranking),
+        "n_scored": ranking.n_scored,
+        "unscored": ranking.unscored(),
+        "larger_is_better": ranking.larger_is_better,
+        "elbow": elbow(ranking.score[: ranking.n_scored]),
+        "top": ranking.feature[: min(10, ranking.n_scored)],
+    }
+
+
+def log_result(config: OutputOptions, ranking: Ranking, messages: Messages) -> None:
+    """Log which features have no score, which are the best, and what was written."""
+    unscored = ranking.unscored()
+    if unscored:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in unscored.items())
+        messages.note(f"without a score: {reasons}")
+    messages.note(f"best: {', '.join(ranking.feature[: min(5, ranking.n_scored)])}")
+    if config.out is not None:
+        messages.note(f"wrote {config.out}/ranking.{config.format} and {REPORT}")

@@ -1,0 +1,134 @@
+"""The passes of a run, listed once before anything is computed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.catalog import METHODS
+from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.graph.build import graph_passes
+from sfs_cli.methods.centered_matrix import is_held
+from sfs_cli.options import RankConfig
+from sfs_cli.options.graph import default_similarity
+from sfs_cli.options.source import SourceSpec
+from sfs_cli.run.graph import default_graph
+from sfs_cli.store.transforms import SAMPLE_STEPS, parse
+
+PRODUCTS = ("feature-similarity", "terms")
+"""Kinds of sources whose distances come from products with what is known of the features."""
+
+
+def pass_list(
+    config: RankConfig,
+    n: int,
+    m: int,
+    *,
+    graphs: tuple[str, ...],
+    stored: np.dtype[Any],
+    memory: int,
+) -> PassList:
+    """List the passes of a run in their order.
+
+    Parameters
+    ----------
+    config : RankConfig
+        What is asked for.
+    n, m : int
+        Samples in use and features.
+    graphs : tuple of str
+        Names of the sample graphs that the input holds.
+    stored : dtype
+        Type of the stored values.
+    memory : int
+        Bytes that may be used.
+    """
+    passes = _fitting(config.transform, "")
+    if config.source:
+        for spec in config.source:
+            passes += _source_passes(spec, config, n, m, stored)
+        count = len(config.source)
+        if config.method == "kogs":
+            passes += count * _method_passes(config, n, m, memory)
+        else:
+            passes += _method_passes(config, n, m, memory)
+            if config.leave_one_out and count > 1:
+                passes += _left_out(_method_passes(config, n, m, memory), count)
+    else:
+        for each in config.member_configs() or [config]:
+            if "graph" in needed(each):
+                name = default_graph(each, n, graphs)
+                passes += graph_passes(each.graph_options(name), n, m, stored)
+            passes += _method_passes(each, n, m, memory)
+    return PassList(passes, m)
+
+
+def needed(config: RankConfig) -> set[str]:
+    """Return what a run needs: ``graph``, ``labels``, ``some-labels``."""
+    configs = config.member_configs() or [config]
+    needs: set[str] = set()
+    for asked in configs:
+        needs.update(METHODS[asked.scorer].needed(asked.method_options()))
+    if any(asked.uses_classes for asked in configs):
+        needs.add("labels")
+    return needs
+
+
+def _fitting(transform: str | None, of: str) -> list[Pass]:
+    """Return the passes that find a number of each sample, one for each step that needs them."""
+    return [
+        Pass(f"sums of the samples for --transform {step}{of}", "sums")
+        for step in parse(transform)
+        if step in SAMPLE_STEPS
+    ]
+
+
+def _source_passes(
+    spec: SourceSpec, config: RankConfig, n: int, m: int, stored: np.dtype[Any]
+) -> list[Pass]:
+    """Return the passes over the matrix that one knowledge source takes."""
+    of = f" for source {spec.name}"
+    if spec.kind not in ("target", "genes", "interactions", *PRODUCTS):
+        return []  # read from its own file, or a matrix of its own
+    own = spec.transform is not None or spec.missing is not None
+    transform = config.transform if spec.transform is None else spec.transform
+    fitting = _fitting(transform, of) if own else []
+    if spec.kind in PRODUCTS:
+        what = f"distances by what is known of the features{of}"
+        # more where memory holds a part of the products at a time
+        return [*fitting, Pass(what, "sums", 1, exact=False, sharing="every")]
+    options = spec.graph_options(spec.similarity or default_similarity(n))
+    passes = graph_passes(options, n, m, stored, of)
+    if spec.kind != "target":  # some features, which are known when the source is matched
+        varying = options.components is not None
+        passes = [
+            replace(each, sharing="every", exact=each.exact and not varying) for each in passes
+        ]
+    return fitting + passes
+
+
+def _method_passes(config: RankConfig, n: int, m: int, memory: int) -> list[Pass]:
+    """Return the passes of a method, once its graph is there."""
+    method = METHODS[config.scorer]
+    if not method.iterative:
+        chosen = method.name == "sselect" and config.method_options()["lambda_"] is None
+        mixed = Pass("scores and disagreements, to choose --lambda", "score")
+        return [*([mixed] if chosen else []), Pass("scores", "score")]
+    if method.passes.isdigit():
+        return [Pass(method.title, "solve", int(method.passes), sharing="merge")]
+    if is_held(n, m, memory):
+        return [Pass(method.title, "solve", method.first_passes, sharing="merge")]
+    times = method.typical_passes
+    return [Pass(method.title, "solve", times, exact=False, sharing="merge")]
+
+
+def _left_out(passes: list[Pass], count: int) -> list[Pass]:
+    """Return the passes of a method that ranks without each of the sources in turn."""
+    # nothing is ranked where the other sources make no graph
+    return [
+        replace(each, purpose=f"{each.purpose}, without each source", exact=False)
+        for each in passes
+        for _ in range(count)
+    ]

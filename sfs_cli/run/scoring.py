@@ -1,0 +1,165 @@
+"""Running a method: the sample graph, then a pass of scores or the iterations of a solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.engine import Engine
+from sfs_cli.errors import InputError, NotConvergedError
+from sfs_cli.graph.build import Graph
+from sfs_cli.graph.similarity import Similarity
+from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer, Solution, Status
+from sfs_cli.methods.sparse import best_read
+from sfs_cli.run.graph import make_graph
+from sfs_cli.run.load import Run
+from sfs_cli.run.passes import needed
+
+SPECTRUM_SAMPLES = 5000
+"""The spectrum is shown in the report up to this many samples."""
+SPECTRUM_SIZE = 20
+
+
+@dataclass
+class Scored:
+    """What a method found.
+
+    Attributes
+    ----------
+    solution : Solution
+        Scores and statuses, and the rest of what a solver tells.
+    graph : dict
+        Facts of the sample graph.
+    eigenvalues : ndarray, optional
+        Leading eigenvalues of the sample graph.
+    sources : dict
+        What became of the knowledge sources.
+    """
+
+    solution: Solution
+    graph: dict[str, Any] = field(default_factory=dict)
+    eigenvalues: np.ndarray | None = None
+    sources: dict[str, Any] = field(default_factory=dict)
+
+
+def run_method(run: Run) -> Scored:
+    """Make the sample graph and score every feature.
+
+    Raises
+    ------
+    InputError
+        When nothing can be scored.
+    NotConvergedError
+        When a solver has not converged, under ``--on-no-convergence error``.
+    """
+    graph = make_run_graph(run)
+    solution = solve(run, graph.similarity if graph else None)
+    for warning in solution.warnings:
+        run.log.warn(warning)
+    check_solution(run, solution)
+    eigenvalues = solution.facts.pop("eigenvalues", None)
+    if eigenvalues is None and graph is not None:
+        eigenvalues = spectrum_of(graph.similarity)
+    return Scored(solution, graph.facts if graph is not None else {}, eigenvalues)
+
+
+def make_run_graph(run: Run) -> Graph | None:
+    """Return the sample graph, where one is needed."""
+    if "graph" not in needed(run.config):
+        return None
+    run.log.phase("sample graph")
+    return make_graph(run.config, run.context, run.graphs, kernel=run.method.kernel)
+
+
+def solve(run: Run, similarity: Similarity | None) -> Solution:
+    """Score every feature on a sample graph.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    similarity : Similarity, optional
+        The sample graph, where one is needed.
+    """
+    run.log.phase("scores")
+    run.passes.close()  # what follows is scored by a method and on a graph of its own
+    engine = run.context.engine
+    problem = Problem(run.context, similarity, run.options)
+    solver = run.method.load("solve")
+    if solver is not None:
+        if engine.checkpoints is not None:
+            engine.checkpoints.stop_saving()  # its passes cannot be shared
+        return solver(problem)
+    prepare = run.method.load("prepare")
+    assert prepare is not None
+    scorer: Scorer = prepare(problem)
+    score, status = score_features(*best_read(engine, scorer, run.log.note))
+    return Solution(
+        score,
+        status,
+        scorer.larger_is_better,
+        extra=scorer.extra,
+        facts=scorer.facts,
+        warnings=scorer.warnings,
+    )
+
+
+def score_features(engine: Engine, scorer: Scorer | NonZeroScorer) -> tuple[np.ndarray, np.ndarray]:
+    """Score every feature by one pass.
+
+    Returns
+    -------
+    score : ndarray, shape (m,), float64
+        NaN where there is none.
+    status : ndarray of int8, shape (m,)
+        Values of `Status`.
+    """
+    score, status = engine.columns(scorer.score_block, scorer.dtype, kind="score")
+    return score.astype(np.float64, copy=False), status.astype(np.int8, copy=False)
+
+
+def check_solution(run: Run, solution: Solution) -> None:
+    """Refuse a solution without any score, and say where a solver has not converged."""
+    if np.isnan(solution.score).all():
+        counts = {
+            Status(s).text: int((solution.status == s).sum()) for s in np.unique(solution.status)
+        }
+        raise InputError(
+            "no feature can be scored: " + ", ".join(f"{v:,} {k}" for k, v in counts.items()),
+            where=run.config.matrix,
+            hint="check that values differ between samples (and --rows, --transform, --missing); "
+            "values that differ beyond their seventh digit alone need --dtype float64",
+        )
+    if not solution.converged:
+        report_unconverged(
+            run,
+            f"--method {run.method.name} has not converged: {solution.stop}",
+            "--on-no-convergence warn keeps the ranking as it is; centring and scaling "
+            "(--transform zscore) often helps",
+        )
+
+
+def report_unconverged(run: Run, text: str, hint: str) -> None:
+    """Warn that a solver has not converged, or end the run where that is asked for.
+
+    Raises
+    ------
+    NotConvergedError
+        Under ``--on-no-convergence error``; `hint` says what helps.
+    """
+    if run.config.on_no_convergence == "error":
+        raise NotConvergedError(text, where=run.config.matrix, hint=hint)
+    run.log.warn(text)
+
+
+def spectrum_of(similarity: Similarity) -> np.ndarray | None:
+    """Return a few eigenvalues for the report, where they cost little."""
+    from sfs_cli.graph.laplacian import NormalizedLaplacian
+    from sfs_cli.graph.spectral import leading
+
+    n = similarity.n
+    if n > SPECTRUM_SAMPLES or not (similarity.degrees > 0).all():
+        return None
+    return leading(NormalizedLaplacian(similarity), min(SPECTRUM_SIZE, n)).values

@@ -1,0 +1,474 @@
+"""``sfs shard``: a ranking by many processes, which share the passes over the matrix.
+
+`init` reads and checks everything once and makes a folder, the plan: ``plan.json`` holds the
+configuration and what was read, ``store/`` the matrix where it was no store already, ``parts/`` the
+sums that shards make (`compute.checkpoints`). `run` makes those of one shard. `merge` ranks as
+`sfs rank` does, but loads what the shards have made; so the result is the same to the byte.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sfs_cli import provenance
+from sfs_cli.compute.checkpoints import IncompletePassError, ShardCheckpoints, ShardDoneError
+from sfs_cli.errors import InputError, OutputExistsError, SfsError, UsageError, counted
+from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.lock import Lock
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig, parse_source
+from sfs_cli.provenance import InputFile
+from sfs_cli.run.checkpoints import MatrixCheckpoint, RunCheckpoints, identity_of
+from sfs_cli.run.load import loaded
+from sfs_cli.run.outputs import claimed, describe_inputs
+from sfs_cli.run.rank import check_outputs, run_into_folder, score
+from sfs_cli.run.time_limit import time_limit
+from sfs_cli.store.disk import is_store
+
+NAME = "plan.json"
+FORMAT = "sfs-shards"
+VERSION = 2
+MAX_SHARDS = 10_000
+_AGAIN = "make the plan again: sfs shard init --force"
+_SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
+_PATHS = ("out", "write_h5ad", "weights_out", "scratch")
+
+
+# The plan
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """What shards work on.
+
+    Attributes
+    ----------
+    folder : Path
+        The plan; absolute.
+    config : RankConfig
+        What is asked for, as it was given.
+    shards : int
+        How many there are.
+    inputs : list of dict
+        What is read, with digests.
+    fingerprint : str
+        Of the work.
+    home : str
+        The folder that paths are relative to.
+    passes : int, optional
+        Number of passes that are shared, where it is known beforehand.
+    """
+
+    folder: Path
+    config: RankConfig
+    shards: int
+    inputs: list[InputFile]
+    fingerprint: str
+    home: str
+    passes: int | None
+
+    @property
+    def identity(self) -> str:
+        """What identifies the checkpoints."""
+        return identity_of(self.fingerprint)
+
+    @property
+    def parts(self) -> Path:
+        """Folder of the checkpoints: those of another plan of the same name were elsewhere."""
+        return self.folder / "parts" / self.identity[:12]
+
+    def write(self, folder: Path) -> None:
+        """Write ``plan.json``."""
+        sources = [str(source) for source in self.config.source]
+        config = asdict(self.config) | {"source": sources, "members": list(self.config.members)}
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "config": config,
+            "shards": self.shards,
+            "passes": self.passes,
+            "inputs": self.inputs,
+            "fingerprint": self.fingerprint,
+            "home": self.home,
+            "versions": provenance.versions(),
+        }
+        (folder / NAME).write_text(provenance.dumps(content), encoding="utf-8")
+
+    @contextmanager
+    def at_home(self) -> Iterator[None]:
+        """Work where the plan was made, so that paths mean the same, in reports too."""
+        if not Path(self.home).is_dir():
+            yield  # on another machine paths are taken from the current folder
+            return
+        with contextlib.chdir(self.home):
+            yield
+
+    def check_inputs(self) -> None:
+        """Refuse inputs that have changed since the plan was made."""
+        for known in self.inputs:
+            path = Path(known["path"])
+            if known["role"] == "matrix" and not is_store(path) and not self._reads_graph():
+                continue  # the plan has its own copy
+            try:
+                same = provenance.describe_input(path)["sha256"] == known["sha256"]
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise InputError(
+                    f"{path} cannot be read: {reason}",
+                    where=f"{self.folder}, from {self.home}",
+                    hint="paths are relative to the folder in which the plan was made: give "
+                    "absolute ones to `sfs shard init` if other machines do not have that folder",
+                ) from None
+            if not same:
+                raise InputError(
+                    f"{path} has changed since the plan was made",
+                    where=str(self.folder / NAME),
+                    hint=f"put it back as it was, or {_AGAIN}",
+                )
+
+    def _reads_graph(self) -> bool:
+        """Tell whether a sample graph may be read from the file of the matrix."""
+        held = Path(str(self.config.matrix)).suffix in (".h5ad", ".h5mu", ".zarr")
+        inside = any(source.path.startswith("obsp:") for source in self.config.source)
+        graph = self.config.graph
+        return held and (inside or graph is None or graph.startswith("obsp:"))
+
+    def checkpoints(self, own: range = range(0), **how: Any) -> ShardCheckpoints:
+        """Open the checkpoints; `own` are the shards that are made here, from 0."""
+        passes = ShardCheckpoints(self.parts, self.shards, own, **how)
+        if not passes.is_of(self.identity):
+            raise InputError(
+                "the folder of the parts is missing or damaged",
+                where=str(self.parts),
+                hint=_AGAIN,
+            )
+        passes.remove_stale()
+        return passes
+
+    def shards_text(self, missing: IncompletePassError) -> str:
+        """Return the shards that have not finished a pass, for messages."""
+        return shards_text(shard + 1 for shard in missing.shards)
+
+
+def read_plan(path: str | Path) -> ShardPlan:
+    """Read a plan; refuse one that is damaged, or made by other versions."""
+    folder = Path(path).absolute()
+    file = folder / NAME
+    if not file.exists():
+        raise InputError(
+            f"{path} is not a plan of shards",
+            where=f"there is no {file}",
+            hint="make one first: sfs shard init PLAN MATRIX --shards N",
+        )
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        kind, version = content["format"], content["version"]
+        known, config = content["versions"], content["config"]
+        sources = tuple(parse_source(text) for text in config["source"])
+        plan = ShardPlan(
+            folder,
+            RankConfig(**{**config, "source": sources, "members": tuple(config["members"])}),
+            int(content["shards"]),
+            list(content["inputs"]),
+            str(content["fingerprint"]),
+            str(content["home"]),
+            content["passes"],
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SfsError) as error:
+        raise InputError("the plan cannot be read", where=f"{file}: {error}", hint=_AGAIN) from None
+    if (kind, version) != (FORMAT, VERSION):
+        raise InputError(
+            f"the plan is of format {kind} {version}; this version reads {FORMAT} {VERSION}",
+            where=str(file),
+            hint=_AGAIN,
+        )
+    here = provenance.versions()
+    for name in sorted({*here, *known} - {"pyarrow"}):
+        if known.get(name) != here.get(name):
+            raise InputError(
+                f"the plan was made with {name} {known.get(name, 'not installed')}; here it is "
+                f"{here.get(name, 'not installed')}",
+                where=str(file),
+                hint=f"shards would differ in the last digits: use one environment, or {_AGAIN}",
+            )
+    return plan
+
+
+# sfs shard init
+
+
+def init(target: str, config: RankConfig, shards: int, messages: Messages, *, force: bool) -> None:
+    """Make the plan of a ranking by shards, in the folder `target`."""
+    if not 1 <= shards <= MAX_SHARDS:
+        raise UsageError(
+            f"--shards {shards} is out of range", hint=f"give 1 to {MAX_SHARDS:,}", option="shards"
+        )
+    folder = Path(target)
+    with claimed(folder, messages, option="PLAN") as lock:
+        inputs = describe_inputs(config)
+        fingerprint = provenance.fingerprint(config.result_options(), inputs)
+        home = str(Path.cwd())
+        plan = ShardPlan(folder.absolute(), config, shards, inputs, fingerprint, home, None)
+        if _is_there(folder, plan, force):
+            messages.note(f"{folder}: up to date")
+            return
+        with replacing(folder) as partial:
+            partial.mkdir()
+            plan = _rehearse(plan, partial, lock, messages)
+            plan.write(partial)
+    known = "number of passes not known yet" if plan.passes is None else passes_text(plan.passes)
+    messages.note(f"wrote {folder}: {counted(shards, 'shard')}, {known}")
+    again = "" if plan.passes == 1 else ", again for each pass"
+    messages.note(
+        f"next: sfs shard run {folder} I for I = 1 to {shards}{again}; "
+        f"then sfs shard merge {folder} --out DIR"
+    )
+
+
+def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:
+    """Tell whether a folder is this very plan; refuse anything else that is there."""
+    if not folder.exists():
+        return False
+    is_plan = (folder / NAME).is_file()
+    if is_plan and force:
+        return False
+    if is_plan:
+        try:
+            known = read_plan(folder)
+        except InputError:
+            known = None  # it is refused below
+        if known is not None:
+            same = (known.fingerprint, known.shards, known.home)
+            if same == (plan.fingerprint, plan.shards, plan.home) and known.parts.is_dir():
+                return True
+    raise OutputExistsError(
+        f"{folder} exists and is not the plan of this work",
+        hint="give another name" + (", or --force" if is_plan else ""),
+    )
+
+
+def _rehearse(plan: ShardPlan, folder: Path, lock: Lock, messages: Messages) -> ShardPlan:
+    """Read everything and come to the first pass, so that what cannot be done is refused now."""
+    passes = ShardCheckpoints(folder / plan.parts.relative_to(plan.folder), plan.shards)
+    matrix = MatrixCheckpoint(folder)
+    passes.claim(plan.identity)
+    try:
+        with loaded(plan.config, messages, RunCheckpoints(passes, matrix, lock.leaves)) as run:
+            shared = run.passes.shared
+            score(run)
+    except IncompletePassError:
+        return replace(plan, passes=shared)
+    except ShardDoneError:
+        pass
+    raise UsageError(
+        f"--method {plan.config.method} cannot be split into shards",
+        hint="use sfs rank, or --executor dask, which shares the work of solvers",
+        option="method",
+    )
+
+
+# sfs shard run
+
+
+def run_shard(
+    target: str,
+    which: str,
+    messages: Messages,
+    *,
+    only: int | None = None,
+    limit: str | None = None,
+    **running: Any,
+) -> None:
+    """Make what is missing of a shard, pass by pass, until it needs what other shards lack.
+
+    Parameters
+    ----------
+    target : str
+        The plan.
+    which : str
+        Which shard: ``3`` or ``3-of-8``.
+    messages : Messages
+        Receives progress and the summary.
+    only : int, optional
+        The only pass to share in, from 1.
+    limit : str, optional
+        When to stop.
+    **running
+        Options of `RankConfig` about how it is run.
+    """
+    plan = read_plan(target)
+    shard = parse_shard(which, plan.shards)
+    if only is not None and only < 1:
+        raise UsageError(
+            f"--pass {only} is too small", hint="passes are numbered from 1", option="only"
+        )
+    given = {option: value for option, value in running.items() if value is not None}
+    config = replace(plan.config, **given)
+    passes = plan.checkpoints(range(shard - 1, shard), only=None if only is None else only - 1)
+    checkpoints = RunCheckpoints(passes, MatrixCheckpoint(plan.folder, fixed=True))
+    hint = "run the same shard again: it continues"
+    missing: IncompletePassError | None = None
+    with plan.at_home(), time_limit(limit, messages, hint=hint):
+        plan.check_inputs()
+        try:
+            with loaded(config, messages, checkpoints) as run:
+                score(run)
+        except IncompletePassError as error:
+            missing = error
+        except ShardDoneError:
+            pass
+    if only is not None and (missing is None or missing.number < only - 1):
+        _check_pass(plan, passes, only, missing)
+    _summarize(plan, shard, passes, messages, only=only, missing=missing)
+
+
+def parse_shard(text: str, shards: int) -> int:
+    """Return the number of a shard, from 1."""
+    match = _SHARD.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"shard {text!r} is not a number", hint=f"give 1 to {shards}")
+    if match[2] is not None and int(match[2]) != shards:
+        raise UsageError(
+            f"shard {text}: the plan has {counted(shards, 'shard')}",
+            hint=f"give 1-of-{shards} to {shards}-of-{shards}",
+        )
+    if not 1 <= int(match[1]) <= shards:
+        raise UsageError(
+            f"there is no shard {int(match[1])}: the plan has {counted(shards, 'shard')}",
+            hint=f"give 1 to {shards}",
+        )
+    return int(match[1])
+
+
+def _check_pass(
+    plan: ShardPlan, passes: ShardCheckpoints, only: int, missing: IncompletePassError | None
+) -> None:
+    if missing is not None:
+        before = missing.number + 1
+        raise InputError(
+            f"pass {only} needs pass {before}, which is not finished",
+            where=f"{plan.folder}: {plan.shards_text(missing)} of pass {before} are missing",
+            hint=f"run these shards first: sfs shard run PLAN I --pass {before}",
+        )
+    if passes.passes < only:
+        raise UsageError(
+            f"there is no pass {only}: {passes_text(passes.passes)} can be shared",
+            hint=f"give --pass 1 to {passes.passes}, or none; then run sfs shard merge",
+            option="only",
+        )
+
+
+def _summarize(
+    plan: ShardPlan,
+    shard: int,
+    passes: ShardCheckpoints,
+    messages: Messages,
+    *,
+    only: int | None,
+    missing: IncompletePassError | None,
+) -> None:
+    """Say what was made, and which shards this one waits for."""
+    name = f"shard {shard} of {plan.shards}"
+    made = counted(passes.chunks_made, "part")
+    last = missing is not None and missing.number + 1 == plan.passes
+    if not (passes.shares and passes.shares[-1]):
+        messages.note(f"{name} has nothing to do: there are more shards than parts")
+    elif missing is None or last:
+        messages.note(f"{name}: made {made}" + ("" if only else "; its share is done"))
+    else:
+        messages.note(
+            f"{name}: made {made}; pass {missing.number + 1} waits for "
+            f"{plan.shards_text(missing)}: run this shard again when they are done"
+        )
+
+
+# sfs shard merge, sfs shard status
+
+
+def merge(
+    target: str, messages: Messages, *, finish: bool = False, as_json: bool = False, **given: Any
+) -> bytes:
+    """Write what `sfs rank` would have written, to the byte; return what belongs on stdout.
+
+    Parts that are missing are refused, with their shards, or made here if `finish`. `given` are
+    options of `RankConfig` about outputs and how it is run.
+    """
+    plan = read_plan(target)
+    options = {k: v for k, v in given.items() if v is not None}
+    for name in _PATHS:
+        if name in options:
+            options[name] = str(Path(options[name]).absolute())
+    config = replace(plan.config, **options)
+    check_outputs(config, as_json)
+    passes = plan.checkpoints(range(plan.shards if finish else 0), gather=True)
+
+    @contextmanager
+    def keeping(_wanted: str, lock: Lock) -> Iterator[RunCheckpoints]:
+        yield RunCheckpoints(passes, MatrixCheckpoint(plan.folder, fixed=True), lock.leaves)
+
+    def describe() -> list[InputFile]:
+        plan.check_inputs()
+        return plan.inputs
+
+    hint = "run it again with more time: what the shards have made stays"
+    with plan.at_home():
+        try:
+            return run_into_folder(config, describe, keeping, messages, as_json=as_json, hint=hint)
+        except IncompletePassError as missing:
+            number = missing.number + 1
+            rest = range(number + 1, (plan.passes or 0) + 1)
+            later = "".join(f", and all of pass {i}" for i in rest)
+            raise InputError(
+                f"the parts of {plan.shards_text(missing)} of pass {number} are missing",
+                where=f"{plan.folder}: {missing.missing} of {missing.total} parts{later}",
+                hint="run these shards (again): sfs shard run PLAN I; or make the missing parts "
+                "here, with --finish",
+            ) from None
+
+
+def status(target: str, *, as_json: bool = False) -> str:
+    """Return a table of which shards are done, pass by pass."""
+    plan = read_plan(target)
+    rows: list[dict[str, Any]] = []
+    for i, shares in enumerate(plan.checkpoints().progress(), 1):
+        done = [shard for shard, (made, share) in enumerate(shares, 1) if made == share]
+        missing = [shard for shard, (made, share) in enumerate(shares, 1) if made != share]
+        parts, total = (sum(column) for column in zip(*shares))
+        rows.append({"pass": i, "done": done, "missing": missing, "parts": parts, "total": total})
+    if as_json:
+        content = {"shards": plan.shards, "passes_expected": plan.passes, "passes": rows}
+        return provenance.dumps(content)
+    lines = ["pass  shards done  parts    missing"]
+    for row in rows:
+        shards = f"{len(row['done'])} of {plan.shards}"
+        waits = shards_text(row["missing"]) if row["missing"] else "none"
+        parts = f"{row['parts']}/{row['total']}"
+        lines.append(f"{row['pass']:<6}{shards:<13}{parts:<9}{waits}")
+    rest = range(len(rows) + 1, (plan.passes or 0) + 1)
+    lines += [f"{i:<6}{f'0 of {plan.shards}':<13}{'-':<9}not begun" for i in rest]
+    return "\n".join(lines) + "\n"
+
+
+def passes_text(count: int) -> str:
+    """Return a number of passes for a message."""
+    return f"{count} pass{'' if count == 1 else 'es'}"
+
+
+def shards_text(shards: Iterable[int]) -> str:
+    """Return shards for a message, runs of them joined: ``shards 1-3, 7``."""
+    runs: list[list[int]] = []
+    for shard in shards:
+        if runs and shard == runs[-1][1] + 1:
+            runs[-1][1] = shard
+        else:
+            runs.append([shard, shard])
+    shown = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    one = len(runs) == 1 and runs[0][0] == runs[0][1]
+    return f"shard{'' if one else 's'} {shown}"

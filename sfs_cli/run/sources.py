@@ -1,0 +1,223 @@
+"""The knowledge sources of a run: their files, opening them, and the samples that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from sfs_cli.compute.context import Labels
+from sfs_cli.errors import InputError, listed
+from sfs_cli.io.knowledge.hierarchy import read_hierarchy
+from sfs_cli.io.knowledge.labels import read_labels
+from sfs_cli.io.knowledge.similarity import open_similarity
+from sfs_cli.io.matrix.base import BY_CONVENTION, CARRY_SAMPLES, ReadOptions, open_matrix
+from sfs_cli.knowledge.base import Source, SourceInputs
+from sfs_cli.knowledge.kinds import open_source
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.options.source import SourceSpec
+from sfs_cli.run import inputs
+from sfs_cli.store.disk import is_store
+from sfs_cli.store.matrix import Matrix
+
+
+class SampleFiles:
+    """Labels and hierarchies, each read once in a run: for its sample ids, and as a source."""
+
+    def __init__(self) -> None:
+        self.labels = cache(read_labels)
+        self.hierarchy = cache(read_hierarchy)
+
+
+def known_samples(
+    config: RankConfig, table: Mapping[str, str] | None, files: SampleFiles
+) -> list[str]:
+    """Return sample ids from labels (`table`) and sources, which may show what a matrix row is.
+
+    A profile counts only if it is certain what its rows are: else its columns may as well be
+    genes of the matrix.
+    """
+    known = list(table or ())
+    if config.rows != "auto":
+        return known
+    for spec in config.source:
+        if spec.kind == "labels" and spec.path and not spec.path.startswith("obs:"):
+            known += files.labels(spec.path)
+        elif spec.kind == "hierarchy":
+            known += files.hierarchy(spec.path).paths
+        elif spec.kind == "profile" and not is_store(Path(spec.path)):
+            reader = open_matrix(Path(spec.path), ReadOptions(layer=spec.layer))
+            if "features" in (reader.fixed_rows, spec.rows):
+                known += reader.column_ids
+            reader.close()
+    return known
+
+
+def open_sources(
+    config: RankConfig,
+    opened: inputs.Opened,
+    labels: Labels | None,
+    files: SampleFiles,
+    memory: int,
+    folder: Path,
+    messages: Messages,
+) -> list[Source]:
+    """Open the sources of a configuration, in its order; profiles too large for memory in `folder`.
+
+    Raises InputError when one cannot be read, or the matrix may lie the other way round.
+    """
+    if not config.source:
+        return []  # no ids are needed, which may be read later
+    ids = opened.matrix.ids
+
+    def load_profile(spec: SourceSpec) -> Matrix:
+        asked = RankConfig(
+            spec.path, rows=spec.rows or "auto", layer=spec.layer, dtype=config.dtype
+        )
+        room = folder / f"source-{spec.name}"
+        room.mkdir()
+        profile = inputs.load(asked, list(ids.samples), memory, room, messages)
+        guessed = opened.facts.get("orientation") == BY_CONVENTION
+        turned = profile.facts.get("orientation") == CARRY_SAMPLES
+        # both have the same ids, and nothing shows which of the two is transposed
+        if guessed and turned and not set(ids.features).isdisjoint(profile.matrix.ids.features):
+            raise InputError(
+                f"the matrix and source {spec.name} look transposed relative to each other",
+                where=f"{config.matrix} and {spec.path}",
+                hint="give --rows features or --rows samples",
+                option=("rows", f"source.{spec.name}"),
+            )
+        return profile.matrix
+
+    classes = None if labels is None else labels.of(ids.samples)
+    given = SourceInputs(config.matrix, ids, classes, load_profile, files.labels, files.hierarchy)
+    return [open_source(spec, given) for spec in config.source]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which samples of the matrix the labels, a source or a similarity file have.
+
+    Attributes
+    ----------
+    has : ndarray of bool, shape (n,)
+        The samples that it has.
+    what : str
+        Its name in messages, as in ``samples that have a label and source mirna``.
+    lacking : str
+        How a message says that samples are not in it, as in ``5 samples have no label``.
+    where : str
+        Its file.
+    option : str
+        The option that names it.
+    is_source : bool
+        Whether pairs may be averaged over the other sources (``--samples union``).
+    """
+
+    has: np.ndarray
+    what: str
+    lacking: str
+    where: str
+    option: str
+    is_source: bool = False
+
+
+def coverage_of_labels(config: RankConfig, labels: Labels) -> Coverage:
+    """Return which samples have a label."""
+    return Coverage(labels.codes >= 0, "a label", "have no label", str(config.labels), "labels")
+
+
+def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
+    """Return which samples a source has.
+
+    Raises
+    ------
+    InputError
+        When it has none.
+    """
+    spec = source.spec
+    where = spec.path or spec.kind
+    known = set(samples if source.samples is None else source.samples)
+    has = np.array([sample in known for sample in samples])
+    if not has.any():
+        hint = "check that both use the same sample ids"
+        if spec.kind == "profile" and spec.rows == "samples":
+            hint += ", and remove rows=samples if its rows are features"
+        elif spec.kind == "profile":
+            hint += (
+                ", and give rows=samples if its rows are samples, or --rows samples if those of "
+                "the matrix are"
+            )
+        raise InputError(
+            f"source {spec.name} has none of the {len(samples):,} samples",
+            where=f"{where}: samples there are {listed(list(source.samples or ()), 3)}; those of "
+            f"the matrix are {listed(list(samples), 3)}",
+            hint=hint,
+            option=f"source.{spec.name}",
+        )
+    name = f"source {spec.name}"
+    return Coverage(has, name, f"are not in {name}", where, f"source.{spec.name}", is_source=True)
+
+
+def coverage_of_file(path: str, samples: Sequence[str]) -> list[Coverage]:
+    """Return which samples a similarity file has, if it has ids."""
+    known = open_similarity(path).samples
+    if known is None:
+        return []
+    has = np.isin(np.array(samples, dtype=object), list(known))
+    lacking = "are not in the similarity"
+    return [Coverage(has, "a similarity", lacking, path, "similarity_file")]
+
+
+def choose_samples(
+    config: RankConfig, samples: Sequence[str], coverages: Sequence[Coverage]
+) -> np.ndarray | None:
+    """Return the indices of the samples to use, None for all, as ``--samples`` decides.
+
+    Raises InputError when samples are lacking, under ``--samples error``; when labels lack some, or
+    no source has a sample, under ``union``; when fewer than two are left.
+    """
+    for coverage in coverages:
+        averaged = config.samples == "union" and coverage.is_source
+        if config.samples != "intersect" and not averaged and not coverage.has.all():
+            without = [samples[int(i)] for i in np.flatnonzero(~coverage.has)]
+            hint = "leave them out with --samples intersect"
+            if coverage.is_source:
+                hint += ", or average over the sources that have them with --samples union"
+            else:
+                hint = "label them, or " + hint
+            raise InputError(
+                f"{len(without):,} of {len(samples):,} samples {coverage.lacking}",
+                where=f"{coverage.where}: {listed(without)}",
+                hint=hint,
+                option=("samples", coverage.option),
+            )
+    if config.samples == "union":
+        known = np.logical_or.reduce([c.has for c in coverages if c.is_source])
+        if not known.all():
+            without = [samples[int(i)] for i in np.flatnonzero(~known)]
+            raise InputError(
+                f"{len(without):,} of {len(samples):,} samples are in no source",
+                where=listed(without),
+                hint="add --source expression=target:, which has all samples, or leave them out "
+                "with --samples intersect",
+                option="samples",
+            )
+        return None
+    common = np.ones(len(samples), bool)
+    for coverage in coverages:
+        common &= coverage.has
+    if common.all():
+        return None
+    if common.sum() < 2:
+        raise InputError(
+            f"{int(common.sum())} of the {len(samples):,} samples can be used: too few",
+            where="samples that have " + " and ".join(c.what for c in coverages),
+            hint="check the sample ids of each, or remove one of them",
+            option=tuple(c.option for c in coverages),
+        )
+    return np.flatnonzero(common)

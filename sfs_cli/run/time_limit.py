@@ -1,0 +1,74 @@
+"""``--time-limit``: stop by itself, before the scheduler of a cluster kills the run."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from sfs_cli.errors import TimeLimitError
+from sfs_cli.logs import Messages
+from sfs_cli.options.fields import parse_duration
+
+_OTHERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class _TimeUpError(BaseException):
+    """The time is up; a BaseException, so that no handler of ordinary errors catches it."""
+
+
+@contextmanager
+def time_limit(limit: str | None, messages: Messages, *, hint: str) -> Iterator[None]:
+    """Stop the block when the time is up, wherever it is: reading, a pass, a solver.
+
+    Parameters
+    ----------
+    limit : str, optional
+        A duration, as `parse_duration` reads it; None for no limit.
+    messages : Messages
+        Knows how far the run has come.
+    hint : str
+        What the user can do then.
+
+    Raises
+    ------
+    TimeLimitError
+        When the time is up.
+    """
+    if limit is None:
+        yield
+        return
+    alarm = _Alarm()
+    before = signal.signal(signal.SIGALRM, alarm)
+    others = {number: signal.getsignal(number) for number in _OTHERS}
+    signal.setitimer(signal.ITIMER_REAL, parse_duration(limit))
+    try:
+        yield
+    except (Exception, _TimeUpError):
+        # an import that the alarm interrupts turns it into an ImportError: `rang` tells
+        if not alarm.rang:
+            raise
+        raise TimeLimitError(
+            f"stopped at the time limit of {limit}",
+            where=f"reached: {messages.reached()}",
+            hint=hint,
+        ) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        for number, handler in others.items():
+            signal.signal(number, handler)
+
+
+class _Alarm:
+    """Raises when the time is up."""
+
+    def __init__(self) -> None:
+        self.rang = False
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        self.rang = True
+        for number in _OTHERS:  # no other signal may interrupt the cleaning up
+            signal.signal(number, signal.SIG_IGN)
+        raise _TimeUpError

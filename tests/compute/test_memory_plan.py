@@ -1,0 +1,110 @@
+"""A run is fitted into memory before it starts."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from sfs_cli.compute.matrix import FLOAT64_BELOW, arithmetic_dtype, block_features
+from sfs_cli.compute.memory import MemoryModel, plan_memory
+from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.run.memory import thread_count
+
+FLOAT32 = np.dtype(np.float32)
+
+
+def plan(n=200, m=100_000, *, dense=True, threads=8, memory=1 << 32, block_size=None):
+    return plan_memory(
+        n,
+        m,
+        FLOAT32,
+        MemoryModel(dense_graph=dense, distances=dense),
+        threads=threads,
+        memory=memory,
+        block_size=block_size,
+    )
+
+
+def test_what_is_needed_fits_with_as_many_workers_as_fit():
+    seen = []
+    for memory in range(60 << 20, 600 << 20, 20 << 20):
+        made = plan(memory=memory)
+        assert made.needed <= memory
+        assert 1 <= made.workers <= 8
+        seen.append(made.workers)
+    assert seen == sorted(seen), "more memory never means fewer workers"
+    assert seen[0] < 8
+    assert seen[-1] == 8
+
+
+def test_nothing_of_the_arithmetic_depends_on_memory_or_threads():
+    made = [plan(memory=memory, threads=t) for memory in (100 << 20, 1 << 33) for t in (1, 16)]
+    assert len({(p.block_size, p.dtype) for p in made}) == 1
+
+
+def test_more_samples_or_features_never_need_less():
+    by_samples = [plan(n=n, threads=1, block_size=512).needed for n in (10, 100, 1000, 5000)]
+    by_features = [plan(m=m, threads=1).needed for m in (10, 1000, 10**5, 10**7)]
+    assert by_samples == sorted(by_samples)
+    assert by_features == sorted(by_features)
+
+
+def test_what_cannot_fit_is_refused_with_a_way_out():
+    with pytest.raises(OutOfMemoryError, match=r"20,000 samples .* beside the matrix") as caught:
+        plan(n=20_000, memory=1 << 30)
+    assert "--similarity knn" in caught.value.hint
+    assert "1,024 MiB" in caught.value.where
+    with pytest.raises(OutOfMemoryError) as caught:
+        plan(n=1000, m=10**9, dense=False, memory=1 << 30)
+    assert "knn" not in caught.value.hint
+    plan(n=20_000, m=1000, dense=False, memory=1 << 30)
+
+
+def test_no_more_workers_than_blocks():
+    assert plan(m=10, threads=8).workers == 1
+    assert plan(m=100, threads=8, block_size=40).workers == 3
+    assert plan(m=100, threads=8, block_size=1000).block_size == 100
+
+
+def test_blocks_are_cut_by_the_shape_alone():
+    assert block_features(100, 8) * 100 * 8 <= 8 << 20
+    assert block_features(10**9, 8) == 1
+    assert plan(n=200).block_size == block_features(200, plan(n=200).dtype.itemsize)
+
+
+def test_arithmetic_is_in_float64_while_that_is_cheap():
+    assert arithmetic_dtype(100, 20_000, FLOAT32) == np.float64
+    assert arithmetic_dtype(2000, int(FLOAT64_BELOW), FLOAT32) == np.float32
+    assert arithmetic_dtype(2000, int(FLOAT64_BELOW), np.dtype(np.float64)) == np.float64
+
+
+def test_what_is_needed_is_made_of_its_parts():
+    made = plan(n=300)
+    assert sum(made.bytes_by_use.values()) == made.needed
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    for name in ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def test_threads_are_those_of_the_flag_then_omp_then_slurm_then_allowed(environment):
+    if hasattr(os, "sched_getaffinity"):
+        environment.setattr(os, "sched_getaffinity", lambda _pid: {0, 2, 5})
+        assert thread_count() == 3
+    environment.setenv("SLURM_CPUS_PER_TASK", "7")
+    assert thread_count() == 7
+    environment.setenv("OMP_NUM_THREADS", "5")
+    assert thread_count() == 5
+    assert thread_count(2) == 2
+
+
+@pytest.mark.parametrize("nonsense", ["", "0", "-4", "many", "4,2"])
+def test_a_variable_that_is_no_number_is_passed_over(environment, nonsense):
+    environment.setenv("OMP_NUM_THREADS", nonsense)
+    environment.setenv("SLURM_CPUS_PER_TASK", "7")
+    assert thread_count() == 7

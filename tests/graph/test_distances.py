@@ -1,0 +1,107 @@
+"""Passes over the matrix: exact where they can be, and the same however the features are cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfs_cli.compute.engine import Engine, ThreadExecutor
+from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.graph.distances import (
+    center,
+    correlation,
+    distance_panel,
+    gram,
+    pair_distances,
+    raw_gram,
+    squared_distances,
+)
+from tests.making import ArraySource, array_engine
+from tests.oracles import similarities
+
+N, M = 24, 90
+
+
+def matrix(seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(N, M)) + 1e4 * rng.normal(size=M)
+
+
+def test_distances_from_the_gram_are_those_of_the_twin() -> None:
+    X = matrix()
+    d2 = squared_distances(gram(array_engine(X)))
+    np.testing.assert_allclose(np.sqrt(d2), similarities.distances(X), rtol=1e-10)
+
+
+def test_distances_of_integers_are_exact() -> None:
+    """So that samples which are equally far from a third are so to the last bit."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 60_000, size=(N, M)).astype(np.float64)
+    X[:, ::3] = rng.poisson(0.7, size=X[:, ::3].shape)
+    exact = np.array([[np.sum((a - b) ** 2) for b in X] for a in X])
+    np.testing.assert_array_equal(squared_distances(gram(array_engine(X))), exact)
+    np.testing.assert_array_equal(distance_panel(array_engine(X), 0, N), exact)
+
+
+def test_panels_and_pairs_agree_with_the_gram() -> None:
+    X = matrix()
+    X[5] = X[3]
+    d2 = squared_distances(gram(array_engine(X)))
+    panel = distance_panel(array_engine(X), 4, 11)
+    np.testing.assert_allclose(panel, d2[4:11], rtol=1e-9)
+    first, second = np.array([0, 3, 8]), np.array([20, 5, 8])
+    pairs = pair_distances(array_engine(X), first, second)
+    np.testing.assert_allclose(pairs, d2[first, second], rtol=1e-9)
+    assert pairs[1] == pairs[2] == panel[1, 3] == 0
+
+
+def test_correlation_leaves_missing_features_out() -> None:
+    X = matrix(2)
+    parts = raw_gram(array_engine(X, left_out=range(11)))
+    assert parts[2] == M - 11
+    expected = np.corrcoef(X[:, 11:])
+    np.testing.assert_allclose(correlation(*parts), expected, rtol=1e-9)
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    X = matrix(3)
+    alone, together = array_engine(X), array_engine(X, threads=3)
+    np.testing.assert_array_equal(gram(alone), gram(together))
+    np.testing.assert_array_equal(raw_gram(alone)[0], raw_gram(together)[0])
+
+
+@pytest.mark.parametrize("size", [1, 13, M, 1000])
+def test_the_size_of_blocks_changes_rounding_alone(size: int) -> None:
+    X = matrix(4)
+    np.testing.assert_allclose(
+        squared_distances(gram(array_engine(X, size=size))),
+        squared_distances(gram(array_engine(X))),
+        rtol=1e-12,
+        atol=1e-12,
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_centering_keeps_constant_features_at_zero_and_the_spread_of_others(dtype: str) -> None:
+    values = matrix(5).T.astype(dtype)
+    values[0] = np.float64(0.1)
+    before = values.astype(np.float64)
+    center(values)
+    np.testing.assert_array_equal(values[0], 0)
+    gaps = np.diff(before, axis=1)
+    scale = np.abs(gaps).max()
+    tolerance = 4 * float(np.finfo(dtype).eps) * scale
+    np.testing.assert_allclose(np.diff(values.astype(np.float64), axis=1), gaps, atol=tolerance)
+    assert np.all(np.abs(values.mean(axis=1)) < values.std(axis=1) + tolerance)
+
+
+def test_an_engine_reads_ahead_within_the_matrix_and_counts_every_feature() -> None:
+    X = matrix()
+    passes = PassList([Pass("all", "solve")], M)
+    source = ArraySource(X)
+    running = Engine(source, ThreadExecutor(2), np.dtype("f8"), 8, passes)
+    spans = [span for span, _ in running.run(lambda block: None)]
+    assert passes.features_read == M
+    assert spans == running.spans()
+    assert source.prefetched
+    assert all(0 < s.lo < s.hi <= M for s in source.prefetched)

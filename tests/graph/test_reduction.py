@@ -1,0 +1,311 @@
+"""Neighbors among principal components are those of the dense twin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sfs_cli.compute.checkpoints import Checkpoints
+from sfs_cli.compute.limits import Limits
+from sfs_cli.errors import InputError, OutOfMemoryError, UsageError
+from sfs_cli.graph import neighbors
+from sfs_cli.graph.build import sample_graph
+from sfs_cli.graph.distances import Samples
+from sfs_cli.graph.neighbors import find_neighbors
+from sfs_cli.graph.pca import reduced, reduction_of
+from sfs_cli.options.graph import GraphOptions
+from tests.making import make_run
+from tests.oracles import components as oracle
+from tests.oracles import similarities
+
+PREPARATION = {"sparse", "threads", "memory", "checkpoints", "missing", "steps", "samples"}
+
+
+def request_of(X, name="knn", *, seed=0, limits=None, **options):
+    """Return the options of a graph of samples x features, and the run."""
+    run = {key: options.pop(key) for key in PREPARATION & options.keys()}
+    return GraphOptions(name, **options), make_run(X, seed=seed, limits=limits, **run)
+
+
+def counts(n=120, m=150, seed=0):
+    """Samples x features: counts of a few programmes, so that the spectrum falls."""
+    rng = np.random.default_rng(seed)
+    level = np.exp(rng.normal(size=(n, 3)) @ rng.normal(size=(3, m)) * 0.8)
+    return rng.poisson(5 * level).astype(float)
+
+
+def edges(request):
+    return sample_graph(*request).similarity.to_dense()
+
+
+BRANCHES = {
+    "samples": Limits(exact_samples=5000, exact_features=0),
+    "features": Limits(exact_samples=0, exact_features=5000),
+    "randomized": Limits(exact_samples=0, exact_features=0),
+}
+
+
+@pytest.fixture(params=BRANCHES)
+def branch(request):
+    """Limits under which this is decomposed for the components, whatever the shape."""
+    return BRANCHES[request.param]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("genes", [None, 60])
+@pytest.mark.parametrize(
+    ("name", "twin"),
+    [
+        ("knn", similarities.knn),
+        ("geodesic", similarities.geodesic),
+        ("diffusion", similarities.diffusion),
+    ],
+)
+def test_graphs_are_those_of_the_scores_of_the_twin(name, twin, genes, sparse, branch):
+    X = np.log1p(counts(n=45))
+    chosen = oracle.most_variable(X, genes) if genes else list(range(X.shape[1]))
+    expected = twin(oracle.scores(X[:, chosen], 3), 6)
+    request = request_of(
+        X, name, sparse=sparse, neighbors=6, components="3", variable_genes=genes, limits=branch
+    )
+    graph = sample_graph(*request)
+    how = "exact" if branch.exact_samples or branch.exact_features else "randomized"
+    assert graph.facts["components_by"] == how
+    np.testing.assert_allclose(graph.similarity.to_dense(), expected, rtol=1e-6, atol=1e-12)
+
+
+def test_facts_tell_the_space():
+    X = counts()
+    facts = sample_graph(*request_of(X, components=5, variable_genes=40)).facts
+    chosen = oracle.most_variable(X, 40)
+    kept = oracle.scores(X[:, chosen], 5)
+    total = X[:, chosen].var(axis=0).sum() * len(X)
+    assert facts["components"] == 5
+    assert (facts["variable_genes"], facts["variable_by"]) == (40, "dispersion")
+    assert facts["variance_kept"] == pytest.approx((kept**2).sum() / total)
+    facts = sample_graph(*request_of(X, components=5)).facts
+    assert (facts["variable_genes"], facts["variable_by"]) == ("all", None)
+    assert "components" not in sample_graph(*request_of(X)).facts
+    assert "components" not in sample_graph(*request_of(X, components="none")).facts
+
+
+def test_all_components_of_all_features_are_the_distances_themselves():
+    X = counts(n=60)
+    whole = sample_graph(*request_of(X, neighbors=7))
+    turned = sample_graph(*request_of(X, neighbors=7, components=59, variable_genes="all"))
+    assert turned.facts["variance_kept"] == pytest.approx(1)
+    np.testing.assert_allclose(
+        turned.similarity.to_dense(), whole.similarity.to_dense(), rtol=1e-9, atol=1e-15
+    )
+
+
+def test_the_order_of_genes_and_what_is_added_to_them_change_nothing(branch):
+    X = counts()
+    asked = {"components": 3, "neighbors": 8, "limits": branch}
+    expected = edges(request_of(X, **asked, variable_genes=70))
+    order = np.random.default_rng(3).permutation(X.shape[1])
+    np.testing.assert_allclose(
+        edges(request_of(X[:, order], **asked, variable_genes=70)), expected, rtol=1e-6
+    )
+    added = X + np.random.default_rng(4).integers(0, 1000, X.shape[1])
+    np.testing.assert_allclose(edges(request_of(added, **asked)), edges(request_of(X, **asked)))
+
+
+def test_threads_memory_and_kept_parts_change_no_bit(branch, tmp_path):
+    X = counts(n=150)
+    for sparse in (False, True):
+        asked = {"components": 6, "variable_genes": 80, "sparse": sparse, "limits": branch}
+        expected = edges(request_of(X, **asked))
+        np.testing.assert_array_equal(edges(request_of(X, **asked, threads=3)), expected)
+        little = request_of(X, **asked, threads=3, memory=1 << 20)
+        np.testing.assert_array_equal(edges(little), expected)
+        folder = Checkpoints(tmp_path / str(sparse))
+        folder.claim("work")
+        np.testing.assert_array_equal(edges(request_of(X, **asked, checkpoints=folder)), expected)
+        again = Checkpoints(tmp_path / str(sparse))
+        np.testing.assert_array_equal(edges(request_of(X, **asked, checkpoints=again)), expected)
+        assert again.passes == folder.passes
+        assert (again.chunks_made, folder.chunks_made > 0) == (0, True)
+
+
+def test_sparse_and_dense_storage_have_the_same_edges(branch):
+    X = counts()
+    for steps in ((), ("cpm", "log1p"), ("zscore",)):
+        asked = {"components": 5, "steps": steps, "neighbors": 8, "limits": branch}
+        if steps != ("zscore",):
+            asked["variable_genes"] = 90
+        dense, sparse = (edges(request_of(X, sparse=s, **asked)) for s in (False, True))
+        np.testing.assert_array_equal(dense > 0, sparse > 0)
+        np.testing.assert_allclose(dense, sparse, rtol=1e-8)
+
+
+@pytest.mark.parametrize("search", ["all", "panels"])
+def test_identical_samples_tie_exactly(branch, search):
+    limits = replace(branch, dense_distances=2, panel=50) if search == "panels" else branch
+    X = counts(n=160)
+    X[[3, 90, 91, 157]] = X[30]
+    options, run = request_of(X, components=5, neighbors=4, limits=limits)
+    space, _ = reduced(options, Samples(run))
+    scores = space.run.matrix.values
+    for i in (3, 90, 91, 157):
+        np.testing.assert_array_equal(scores[:, i], scores[:, 30])
+    found = find_neighbors(options, space, weighted=True)
+    for i in (3, 30, 90, 91, 157):
+        assert found.indices[i].tolist() == [j for j in (3, 30, 90, 91, 157) if j != i]
+        assert not found.d2[i].any()
+
+
+def test_panels_find_what_all_distances_find():
+    asked = {"components": 5, "neighbors": 9}
+    expected = edges(request_of(counts(n=200), **asked))
+    panels = request_of(counts(n=200), **asked, limits=Limits(dense_distances=2, panel=64))
+    np.testing.assert_allclose(edges(panels), expected, rtol=1e-9)
+
+
+def test_constant_and_missing_genes_take_no_part(branch):
+    X = counts()
+    asked = {"components": 4, "neighbors": 6, "limits": branch}
+    expected = edges(request_of(X, **asked))
+    more = np.hstack([np.full((len(X), 3), 7.0), X, np.zeros((len(X), 2))])
+    for sparse in (False, True):
+        np.testing.assert_allclose(edges(request_of(more, sparse=sparse, **asked)), expected)
+        chosen = sample_graph(*request_of(more, sparse=sparse, **asked, variable_genes=152))
+        assert chosen.facts["variable_genes"] == 150
+        np.testing.assert_allclose(chosen.similarity.to_dense(), expected)
+    gaps = np.hstack([X, X[:, :2]])
+    gaps[5, -2:] = np.nan
+    for sparse in (False, True):
+        request = request_of(gaps, missing="drop", sparse=sparse, **asked, variable_genes=151)
+        np.testing.assert_allclose(edges(request), expected)
+
+
+def test_chosen_samples_are_all_there_is():
+    X = counts()
+    some = np.arange(0, 120, 2)
+    asked = {"components": 4, "neighbors": 6, "variable_genes": 60}
+    for sparse in (False, True):
+        found = edges(request_of(X, samples=some, sparse=sparse, **asked))
+        np.testing.assert_allclose(found, edges(request_of(X[some], sparse=sparse, **asked)))
+
+
+def test_counts_per_million_are_those_of_the_whole_library():
+    X = counts()
+    chosen = oracle.most_variable(X / X.sum(axis=1)[:, None] * 1e6, 30)
+    scores = oracle.scores((X / X.sum(axis=1)[:, None] * 1e6)[:, chosen], 4)
+    request = request_of(X, components=4, variable_genes=30, steps=("cpm",), neighbors=5)
+    np.testing.assert_allclose(edges(request), similarities.knn(scores, 5), rtol=1e-6)
+
+
+def test_values_below_zero_are_chosen_by_variance():
+    X = counts() * np.random.default_rng(1).uniform(0.2, 4, 150)
+    X -= X.mean(axis=0)
+    graph = sample_graph(*request_of(X, components=3, variable_genes=40, neighbors=5))
+    assert graph.facts["variable_by"] == "variance"
+    chosen = oracle.most_variable(X, 40)
+    expected = similarities.knn(oracle.scores(X[:, chosen], 3), 5)
+    np.testing.assert_allclose(graph.similarity.to_dense(), expected, rtol=1e-6)
+
+
+def test_features_that_vary_alike_are_not_chosen_from():
+    asked = {"components": 3, "steps": ("zscore",)}
+    with pytest.raises(InputError, match="all features have the same variance") as caught:
+        sample_graph(*request_of(counts(), variable_genes=40, **asked))
+    assert "--variable-genes all" in caught.value.hint
+    many = counts(n=40, m=2100)  # more than are chosen by default
+    assert sample_graph(*request_of(many, **asked)).facts["variable_genes"] == "all"
+
+
+def test_many_samples_have_components_by_default(monkeypatch):
+    monkeypatch.setattr(neighbors, "is_descent_installed", lambda: False)
+    many = Limits(approximate_above=100)
+    notes = []
+    options, run = request_of(counts(n=101), limits=many)
+    monkeypatch.setattr(run.log, "note", notes.append)
+    assert sample_graph(options, run).facts["components"] == 50
+    assert "50 principal components of all features" in notes[0]
+    assert "--components none" in notes[0]
+    sample_graph(options, run, source="source x")
+    assert notes[-1].startswith("source x: neighbors of 101 samples")
+    assert ",similarity=knn,components=none" in notes[-1]
+
+    def facts(X, **options):
+        return sample_graph(*request_of(X, limits=many, **options)).facts
+
+    assert "components" not in facts(counts(n=101), components="none")
+    assert "components" not in facts(counts(n=100))
+    assert "components" not in facts(counts(n=101, m=50))
+    few = counts(n=101)
+    few[:, 4:] = 1
+    made = facts(few, variable_genes=120)
+    assert (made["components"], made["variable_genes"]) == (4, 4)
+
+
+def test_defaults():
+    knn = GraphOptions("knn")
+    assert reduction_of(knn, 50_000, 30_000) is None
+    assert reduction_of(knn, 50_001, 50) is None
+    assert reduction_of(GraphOptions("rbf"), 60_000, 30_000) is None
+    found = reduction_of(knn, 50_001, 30_000)
+    assert (found.components, found.genes, found.by_default) == (50, 2000, True)
+    assert reduction_of(knn, 50_001, 2000).genes is None
+    asked = GraphOptions("knn", components="20", variable_genes="all")
+    found = reduction_of(asked, 500, 30_000)
+    assert (found.components, found.genes, found.by_default) == (20, None, False)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "options", "words"),
+    [
+        (40, 30, {"components": 31}, "31 are more than the 30 features used"),
+        (40, 90, {"components": 40}, "40 are more than the 40 samples less one"),
+        (90, 60, {"components": 9, "variable_genes": 8}, "more than the 8 features used"),
+    ],
+)
+def test_more_components_than_there_are_are_refused(n, m, options, words):
+    with pytest.raises(InputError, match=words):
+        sample_graph(*request_of(counts(n, m), **options))
+
+
+def test_fewer_genes_that_vary_than_components_are_refused():
+    X = counts()
+    X[:, 5:] = 2
+    with pytest.raises(InputError, match="--components 6 are more than the 5 features used"):
+        sample_graph(*request_of(X, components=6, variable_genes=140))
+
+
+def test_variable_genes_alone_are_refused():
+    with pytest.raises(UsageError, match="--variable-genes has no effect without --components"):
+        sample_graph(*request_of(counts(), variable_genes=40))
+
+
+@pytest.mark.parametrize("genes", [None, 40])
+def test_samples_that_are_alike_are_refused(genes, branch):
+    X = np.tile(np.arange(150.0), (60, 1))
+    for sparse in (False, True):
+        request = request_of(X, sparse=sparse, components=4, variable_genes=genes, limits=branch)
+        with pytest.raises(InputError, match="all samples are identical: each of the 150 features"):
+            sample_graph(*request)
+
+
+def test_components_that_do_not_fit_are_refused():
+    request = request_of(counts(n=2000, m=60), components=40, memory=1 << 20)
+    with pytest.raises(OutOfMemoryError, match="40 principal components of 2,000 samples"):
+        sample_graph(*request)
+
+
+@pytest.mark.slow
+def test_an_approximate_search_is_among_the_components():
+    pytest.importorskip("pynndescent", reason="the extra singlecell is not installed")
+    X = counts(n=700)
+    asked = {"components": 5, "neighbors": 8}
+    exact = sample_graph(*request_of(X, **asked)).similarity.matrix
+    asked["limits"] = Limits(dense_distances=2, approximate_above=100)
+    graph = sample_graph(*request_of(X, **asked))
+    assert graph.facts["search"] == "approximate (pynndescent)"
+    assert graph.facts["components"] == 5
+    common = ((graph.similarity.matrix > 0).multiply(exact > 0)).sum()
+    assert common / exact.nnz > 0.97
+    other = sample_graph(*request_of(X, **asked, threads=3))
+    assert (other.similarity.matrix != graph.similarity.matrix).nnz == 0

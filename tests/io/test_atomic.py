@@ -1,0 +1,183 @@
+"""Outputs are whole or not there, and nothing else is left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from sfs_cli.errors import InputError, unwritable
+from sfs_cli.io.files.atomic import OutputFolder, replacing, scratch_folder
+
+
+class BreakError(Exception):
+    """Something goes wrong in the middle."""
+
+
+def everything(folder: Path) -> set[str]:
+    return {str(p.relative_to(folder)) for p in folder.rglob("*")}
+
+
+def write_and_break(path: Path, inner: str = "") -> None:
+    """Write a file, or a folder with one, and fail."""
+    if inner:
+        path.mkdir()
+    (path / inner).write_text("half")
+    raise BreakError
+
+
+def test_files_of_a_run_appear_together(tmp_path):
+    with OutputFolder(tmp_path / "a" / "b") as out:
+        for name in ("z.tsv", "run.json", "a.html"):
+            out.file(name).write_text(name)
+        assert not list((tmp_path / "a" / "b").glob("[!.]*"))
+        out.commit(last="run.json")
+    assert everything(tmp_path) == {"a", "a/b", "a/b/z.tsv", "a/b/run.json", "a/b/a.html"}
+
+
+def test_the_record_that_vouches_for_the_others_comes_last(tmp_path, monkeypatch):
+    moved = []
+    real = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda a, b: (moved.append(a.name), real(a, b)))
+    with OutputFolder(tmp_path) as out:
+        for name in ("z.tsv", "run.json", "a.html"):
+            out.file(name).write_text(name)
+        out.commit(last="run.json")
+    assert moved == ["a.html", "z.tsv", "run.json"]
+
+
+def test_an_exception_in_the_middle_leaves_nothing_not_even_the_folders(tmp_path):
+    with pytest.raises(BreakError), OutputFolder(tmp_path / "a" / "b") as out:
+        write_and_break(out.file("ranking.tsv"))
+    assert everything(tmp_path) == set()
+
+
+def test_an_exception_in_the_middle_leaves_what_was_there(tmp_path):
+    (tmp_path / "ranking.tsv").write_text("old")
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(BreakError), OutputFolder(tmp_path) as out:
+        write_and_break(out.file("ranking.tsv"))
+    assert everything(tmp_path) == {"ranking.tsv", "notes.txt"}
+    assert (tmp_path / "ranking.tsv").read_text() == "old"
+
+
+def test_what_a_killed_run_of_the_same_process_id_left_is_no_hindrance(tmp_path):
+    first = OutputFolder(tmp_path).__enter__()
+    with OutputFolder(tmp_path) as second:
+        second.file("x").write_text("x")
+        second.commit(last="x")
+    assert (tmp_path / "x").exists()
+    first.__exit__()
+
+
+def test_a_folder_that_cannot_be_made_is_refused_and_leaves_nothing(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(InputError, match="cannot be written"),
+        OutputFolder(tmp_path / "file" / "x"),
+    ):
+        pass
+    with pytest.raises(InputError, match="cannot be written"), replacing(tmp_path / "file" / "x"):
+        pass
+    assert everything(tmp_path) == {"file"}
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_is_replaced_whole(tmp_path, there):
+    target = tmp_path / "deep" / "x.h5ad"
+    if there:
+        target.parent.mkdir()
+        target.write_text("old")
+    with replacing(target) as partial:
+        partial.write_text("new")
+        assert target.exists() == there
+    assert target.read_text() == "new"
+    assert everything(tmp_path) == {"deep", "deep/x.h5ad"}
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_folder_is_replaced_whole(tmp_path, there):
+    target = tmp_path / "x.store"
+    if there:
+        target.mkdir()
+        (target / "old").write_text("")
+    with replacing(target) as partial:
+        partial.mkdir()
+        (partial / "new").write_text("")
+    assert everything(tmp_path) == {"x.store", "x.store/new"}
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_failed_replacement_leaves_the_old_and_nothing_else(tmp_path, kind):
+    target = tmp_path / "x"
+    if kind == "folder":
+        target.mkdir()
+        (target / "old").write_text("")
+    else:
+        target.write_text("old")
+    before = everything(tmp_path)
+    with pytest.raises(BreakError), replacing(target) as partial:
+        write_and_break(partial, inner="new" if kind == "folder" else "")
+    assert everything(tmp_path) == before
+
+
+def test_a_failed_replacement_removes_the_folders_it_made(tmp_path):
+    with pytest.raises(BreakError), replacing(tmp_path / "a" / "b" / "x"):
+        raise BreakError
+    assert everything(tmp_path) == set()
+
+
+def test_a_folder_does_not_take_the_place_of_a_file(tmp_path):
+    target = tmp_path / "x"
+    target.write_text("mine")
+    with pytest.raises(InputError, match="cannot be written"), replacing(target) as partial:
+        partial.mkdir()
+    assert target.read_text() == "mine"
+    assert everything(tmp_path) == {"x"}
+
+
+def test_a_file_that_cannot_be_read_is_not_called_unwritable(tmp_path):
+    with pytest.raises(FileNotFoundError), replacing(tmp_path / "x"):
+        (tmp_path / "absent.csv").read_text()
+
+
+def test_a_full_disk_is_said_to_be_full(tmp_path):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(InputError, match="no space left") as caught, replacing(tmp_path / "x"):
+        raise full
+    assert caught.value.where == str(tmp_path / "x")
+    assert everything(tmp_path) == set()
+    assert (
+        "permission denied"
+        in unwritable("out", PermissionError(errno.EACCES, "Permission denied")).what
+    )
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_scratch_is_gone_however_the_run_ends(tmp_path, fails):
+    def use():
+        with scratch_folder(tmp_path / "scratch") as folder:
+            (folder / "panels.bin").write_text("x")
+            (folder / "inner").mkdir()
+            if fails:
+                raise BreakError
+
+    if fails:
+        with pytest.raises(BreakError):
+            use()
+    else:
+        use()
+    assert everything(tmp_path) == {"scratch"}
+
+
+def test_two_runs_share_a_scratch_without_meeting(tmp_path):
+    with scratch_folder(tmp_path) as one, scratch_folder(tmp_path) as two:
+        assert one != two
+
+
+def test_a_scratch_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"), scratch_folder(tmp_path / "file"):
+        pass

@@ -1,0 +1,117 @@
+"""Scores go into a copy of an h5ad, and nothing else of it changes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sfs_cli.errors import InputError
+from sfs_cli.io.results.writers import write_scores
+from sfs_cli.ranking.table import rank_features
+
+ad = pytest.importorskip("anndata")
+h5py = pytest.importorskip("h5py")
+pd = pytest.importorskip("pandas")
+
+SCORES = np.array([0.5, np.nan, 0.1, 0.9])
+
+
+@pytest.fixture
+def source(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(1.0, (6, 4)).astype(np.float32)
+    data = ad.AnnData(
+        sparse.csr_matrix(X),
+        obs=pd.DataFrame({"type": pd.Categorical(list("aabbcc"))}, index=list("uvwxyz")),
+        var=pd.DataFrame(
+            {"symbol": ["S1", "S2", "S3", "S4"], "class": pd.Categorical(["p", "q", "p", "p"])},
+            index=["g1", "g2", "g3", "g4"],
+        ),
+        layers={"counts": X * 2},
+        obsm={"X_pca": rng.normal(size=(6, 2))},
+        varm={"PCs": rng.normal(size=(4, 2))},
+        obsp={"connectivities": sparse.random(6, 6, 0.5, "csr", random_state=0)},
+        uns={"log1p": {"base": 2.0}, "colors": np.array(["#fff", "#000"], dtype=object)},
+    )
+    data.raw = data
+    path = tmp_path / "cells.h5ad"
+    data.write_h5ad(path)
+    return path
+
+
+@pytest.fixture
+def ranking():
+    status = np.isnan(SCORES).astype(int)
+    return rank_features(
+        ["g1", "g2", "g3", "g4"], SCORES, status, ("ok", "constant"), larger_is_better=True
+    )
+
+
+def content(path, leave_out=()):
+    """Return a digest of every array and every attribute of an HDF5 file."""
+    found = {}
+
+    def see(name, item):
+        if name.startswith(leave_out):
+            return
+        values = item[()] if isinstance(item, h5py.Dataset) else ""
+        attributes = {k: str(v) for k, v in sorted(item.attrs.items())}
+        found[name] = (hashlib.sha256(np.asarray(values).astype("S")).hexdigest(), attributes)
+
+    with h5py.File(path) as file:
+        file.visititems(see)
+    return found
+
+
+def test_scores_are_in_the_order_of_var(source, ranking, tmp_path):
+    write_scores(source, tmp_path / "out.h5ad", ranking, '{"method": "spec"}')
+    var = ad.read_h5ad(tmp_path / "out.h5ad").var
+    assert var.index.tolist() == ["g1", "g2", "g3", "g4"]
+    np.testing.assert_array_equal(var["sfs_score"], SCORES)
+    assert var["sfs_rank"].tolist() == [2, 4, 3, 1]
+    assert var["sfs_status"].tolist() == ["ok", "constant", "ok", "ok"]
+    assert var["symbol"].tolist() == ["S1", "S2", "S3", "S4"]
+    assert var["class"].tolist() == ["p", "q", "p", "p"]
+
+
+def test_how_they_were_made_is_in_uns(source, ranking, tmp_path):
+    write_scores(source, tmp_path / "out.h5ad", ranking, '{"method": "spec"}')
+    uns = ad.read_h5ad(tmp_path / "out.h5ad").uns
+    assert json.loads(uns["sfs"]) == {"method": "spec"}
+    assert uns["log1p"] == {"base": 2.0}
+
+
+def test_nothing_else_changes(source, ranking, tmp_path):
+    before = hashlib.sha256(source.read_bytes()).hexdigest()
+    write_scores(source, tmp_path / "out.h5ad", ranking, "{}")
+    assert hashlib.sha256(source.read_bytes()).hexdigest() == before
+    ours = ("var/sfs_", "uns/sfs")
+    was, now = content(source), content(tmp_path / "out.h5ad", ours)
+    assert set(was) == set(now)
+    for name, (digest, attributes) in was.items():
+        assert now[name][0] == digest, name
+        if name != "var":
+            assert now[name][1] == attributes, name
+    assert "column-order" in was["var"][1]
+
+
+def test_scores_of_an_earlier_run_are_replaced(source, ranking, tmp_path):
+    write_scores(source, tmp_path / "one.h5ad", ranking, '{"run": 1}')
+    status = np.zeros(4, int)
+    other = rank_features(list("abcd"), np.arange(4.0), status, ("ok",), larger_is_better=True)
+    write_scores(tmp_path / "one.h5ad", tmp_path / "one.h5ad", other, '{"run": 2}')
+    data = ad.read_h5ad(tmp_path / "one.h5ad")
+    assert data.var["sfs_rank"].tolist() == [4, 3, 2, 1]
+    assert json.loads(data.uns["sfs"]) == {"run": 2}
+    assert len(data.var.columns) == 5
+
+
+def test_a_copy_that_cannot_be_written_leaves_nothing(source, ranking, tmp_path):
+    (tmp_path / "folder.h5ad").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_scores(source, tmp_path / "folder.h5ad", ranking, "{}")
+    assert {p.name for p in tmp_path.iterdir()} == {"cells.h5ad", "folder.h5ad"}

@@ -1,0 +1,198 @@
+"""A ranking reads back from every format as it was."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.errors import InputError
+from sfs_cli.io.results.writers import CHUNK, print_numbers, ranking_bytes, write_ranking
+from sfs_cli.ranking.table import Ranking, rank_features
+from sfs_cli.store.ids import FeatureIds
+
+AWKWARD = [
+    "plain",
+    "tab\there",
+    'quo"te',
+    "new\nline",
+    "re\rturn",
+    "com,ma",
+    "ünï😀",
+    " spaced ",
+    "=1+1",
+]
+SCORES = np.array([0.1, 1 / 3, -2e-30, 6.02214076e23, 0.0, np.nan, np.inf, -1.5, np.nan])
+NAMES = ("ok", "constant")
+
+
+def ranking(features=AWKWARD, scores=SCORES, larger=False, extra=None) -> Ranking:
+    status = np.isnan(scores).astype(int)
+    return rank_features(features, scores, status, NAMES, larger_is_better=larger, extra=extra)
+
+
+@pytest.fixture
+def table():
+    return ranking(extra={"p_value": np.linspace(0, 1, 9) / 7, "entered": np.arange(9)})
+
+
+@pytest.mark.parametrize(("form", "delimiter"), [("tsv", "\t"), ("csv", ",")])
+def test_text_reads_back_whatever_is_in_the_ids(table, form, delimiter):
+    text = ranking_bytes(table, form, 10).decode()
+    header, *rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    assert header == ["rank", "feature", "score", "status", "p_value", "entered"]
+    assert [int(r[0]) for r in rows] == list(range(1, 10))
+    assert [r[1] for r in rows] == table.feature
+    assert [r[3] for r in rows] == table.status
+    for column, values in ((2, table.score), (4, table.extra["p_value"])):
+        np.testing.assert_allclose([float(r[column]) for r in rows], values, rtol=5e-10)
+    assert [r[2] for r in rows][-3:] == ["inf", "NaN", "NaN"]
+
+
+@pytest.mark.parametrize(("form", "delimiter"), [("tsv", "\t"), ("csv", ",")])
+def test_pandas_reads_the_text_as_it_is(table, form, delimiter):
+    import pandas as pd
+
+    content = io.BytesIO(ranking_bytes(table, form, 17))
+    frame = pd.read_csv(content, sep=delimiter, float_precision="round_trip")
+    assert frame["feature"].tolist() == table.feature
+    np.testing.assert_array_equal(frame["score"], table.score)
+
+
+def test_only_ids_that_need_quotes_have_them():
+    text = ranking_bytes(ranking(["a b", "c,d", 'e"f'], np.array([1.0, 2.0, 3.0])), "tsv", 10)
+    assert text.decode().splitlines()[1:] == ["1\ta b\t1\tok", "2\tc,d\t2\tok", '3\t"e""f"\t3\tok']
+
+
+@pytest.mark.parametrize("digits", [3, 10, 17])
+def test_numbers_have_so_many_significant_digits(digits):
+    scores = np.array([123456.789123456789, 1.23456789123456789e-12, 2 / 3])
+    made = ranking(["a", "b", "c"], scores)
+    expected = [f"{score:.{digits}g}" for score in made.score]
+    for form, delimiter in (("tsv", "\t"), ("csv", ",")):
+        lines = ranking_bytes(made, form, digits).decode().splitlines()[1:]
+        assert [line.split(delimiter)[2] for line in lines] == expected
+    records = json.loads(ranking_bytes(made, "json", digits))
+    assert [r["score"] for r in records] == [float(text) for text in expected]
+
+
+def numbers_near_rounding() -> np.ndarray:
+    """Powers of ten, halves of a digit, and their neighbours."""
+    tens = [float(f"{lead}e{power}") for power in range(-8, 18) for lead in (1, 5, 9.9999999995)]
+    rng = np.random.default_rng(3)
+    halves = (rng.integers(0, 10**10, 2000) + 0.5) / 10.0 ** rng.integers(0, 14, 2000)
+    exact = np.concatenate([tens, halves])
+    near = [np.nextafter(exact, 0), np.nextafter(exact, np.inf), exact * (1 - 3e-11)]
+    return np.concatenate([exact, -exact, *near, [0.0, -0.0, 5e-324, np.inf, -np.inf, np.nan]])
+
+
+def printed(values: np.ndarray, digits: int) -> list[str]:
+    cells = print_numbers(f"%.{digits}g", values, "\t").to_pylist()
+    assert all(cell.endswith("\t") for cell in cells)
+    return [cell[:-1] for cell in cells]
+
+
+def written(values: np.ndarray, digits: int) -> list[str]:
+    return ["NaN" if v != v else f"{v:.{digits}g}" for v in values.tolist()]
+
+
+@pytest.mark.parametrize("digits", range(1, 18))
+def test_numbers_near_the_middle_of_two_decimals_are_rounded_as_python_does(digits):
+    values = numbers_near_rounding()
+    assert printed(values, digits) == written(values, digits)
+
+
+@given(st.lists(st.floats() | st.floats(-1e10, 1e10) | st.floats(0, 2)), st.integers(1, 17))
+def test_any_number_is_written_as_python_does(values, digits):
+    array = np.array(values, np.float64)
+    assert printed(array, digits) == written(array, digits)
+
+
+def test_columns_of_any_type_are_written_as_python_does():
+    extra = {
+        "single": np.array([0.1, 1e-20, np.nan], np.float32),
+        "small": np.array([-1, 0, 1], np.int8),
+        "large": np.array([0, 1, 2**64 - 1], np.uint64),
+        "truth": np.array([True, False, True]),
+        "text": np.array(["a", "ü", ""]),
+    }
+    made = ranking(["a", "b", "c"], np.array([1.0, 2.0, 3.0]), extra=extra)
+    rows = [line.split("\t")[4:] for line in ranking_bytes(made, "tsv", 10).decode().splitlines()]
+    assert rows[0] == list(extra)
+    expected = [written(extra["single"], 10), *([str(v) for v in c] for c in extra.values())]
+    assert list(zip(*rows[1:])) == [tuple(column) for column in (expected[0], *expected[2:])]
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv"])
+def test_threads_write_the_same_bytes(tmp_path, form):
+    m = 3 * CHUNK + 5
+    rng = np.random.default_rng(0)
+    scores = np.where(rng.random(m) < 0.1, np.nan, 10.0 ** rng.uniform(-6, 11, m))
+    made = ranking(FeatureIds.of(f"gene {i}" for i in range(m)), scores)
+    write_ranking(made, tmp_path / "ranking", form, 10, ThreadExecutor(3).map)
+    assert (tmp_path / "ranking").read_bytes() == ranking_bytes(made, form, 10)
+
+
+def test_ids_that_lie_side_by_side_are_written_as_a_list_of_them_is():
+    packed, listed = (ranking(ids, extra={}) for ids in (FeatureIds.of(AWKWARD), AWKWARD))
+    assert ranking_bytes(packed, "tsv", 10) == ranking_bytes(listed, "tsv", 10)
+
+
+def test_json_reads_back(table):
+    records = json.loads(ranking_bytes(table, "json", 10))
+    assert list(records[0]) == ["rank", "feature", "score", "status", "p_value", "entered"]
+    assert [r["feature"] for r in records] == table.feature
+    assert [r["rank"] for r in records] == list(range(1, 10))
+    scores = [r["score"] for r in records]
+    assert scores[-3:] == ["inf", None, None]
+    np.testing.assert_allclose(scores[:-3], table.score[:-3], rtol=5e-10)
+
+
+def test_parquet_keeps_every_bit(table, tmp_path):
+    import pyarrow.parquet as pq
+
+    write_ranking(table, tmp_path / "r.parquet", "parquet", 3)
+    read = pq.read_table(tmp_path / "r.parquet")
+    assert read.column_names == list(table.columns())
+    for name, column in table.columns().items():
+        np.testing.assert_array_equal(read[name].to_pylist(), column)
+
+
+def test_more_rows_than_are_written_at_a_time():
+    m = CHUNK + 3
+    made = ranking([f"g{i}" for i in range(m)], np.arange(m, dtype=float))
+    lines = ranking_bytes(made, "tsv", 10).decode().splitlines()
+    assert len(lines) == m + 1
+    assert [line.split("\t")[1] for line in lines[1:]] == made.feature
+
+
+@pytest.mark.parametrize("larger", [True, False])
+def test_rnk_says_that_more_is_better(larger):
+    made = ranking(["a", "b", "c", "d"], np.array([2.0, -1.0, np.nan, 0.0]), larger)
+    lines = [line.split("\t") for line in ranking_bytes(made, "rnk", 10).decode().splitlines()]
+    assert [name for name, _ in lines] == made.feature[:3]
+    metric = [float(value) for _, value in lines]
+    assert metric == sorted(metric, reverse=True)
+    assert ["d", "0"] in lines, "no negative zero"
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\rb"])
+def test_rnk_refuses_an_id_that_it_cannot_hold(name):
+    with pytest.raises(InputError, match="1 feature id ") as caught:
+        ranking_bytes(ranking([name, "c"], np.array([1.0, 2.0])), "rnk", 10)
+    assert caught.value.where == repr(name)
+    unscored = ranking([name, "c"], np.array([np.nan, 2.0]))
+    assert ranking_bytes(unscored, "rnk", 10) == b"c\t-2\n"
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "json", "parquet", "rnk"])
+def test_a_file_holds_the_bytes_that_go_to_stdout(tmp_path, form):
+    made = ranking(["a", "b"], np.array([1.0, 2.0]))
+    write_ranking(made, tmp_path / "r", form, 10)
+    assert (tmp_path / "r").read_bytes() == ranking_bytes(made, form, 10)

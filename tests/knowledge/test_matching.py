@@ -1,0 +1,248 @@
+"""Ids of a source among the features, and knowledge carried over to those."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sfs_cli.errors import InputError
+from sfs_cli.knowledge.matching import (
+    FeatureIndex,
+    carry_edges,
+    carry_similarity,
+    carry_terms,
+    check_found,
+)
+from tests.oracles import knowledge
+
+PROBES = ["p1_at", "p2_at", "p3_at", "p4_at", "TP53"]
+MAP = [("p1_at", "A"), ("p2_at", "A"), ("p3_at", "B"), ("p4_at", "B"), ("p4_at", "C"), ("x", "D")]
+
+
+def pairs_of(matched):
+    return list(zip(matched.source.tolist(), matched.feature.tolist()))
+
+
+def counts_of(matched):
+    return matched.n_ids, matched.found, matched.exact, matched.mapped
+
+
+def test_ids_that_are_features():
+    matched = FeatureIndex(["a", "b", "c"]).find(["c", "x", "a"])
+    assert pairs_of(matched) == [(2, 0), (0, 2)]
+    assert counts_of(matched) == (3, 2, 2, 0)
+
+
+def test_nothing_to_find():
+    matched = FeatureIndex(["a"]).find([])
+    assert counts_of(matched) == (0, 0, 0, 0)
+    assert matched.source.dtype.kind == matched.feature.dtype.kind == "i"
+
+
+def test_through_a_map_an_id_is_several_features_and_a_feature_several_ids():
+    matched = FeatureIndex(PROBES, MAP).find(["C", "B", "TP53", "A", "none", "D"])
+    assert pairs_of(matched) == [(3, 0), (3, 1), (1, 2), (0, 3), (1, 3), (2, 4)]
+    assert counts_of(matched) == (6, 4, 1, 3)
+
+
+@pytest.mark.parametrize("pairs", [MAP, [(b, a) for a, b in MAP], MAP + MAP])
+def test_the_direction_of_a_map_is_told_by_its_columns(pairs):
+    expected = pairs_of(FeatureIndex(PROBES, MAP).find(["A", "B"]))
+    assert pairs_of(FeatureIndex(PROBES, pairs).find(["A", "B"])) == expected
+
+
+def test_a_few_names_in_both_columns_do_not_turn_a_map_round():
+    pairs = [("a", "a"), ("b", "X"), ("c", "Y")]
+    for given in (pairs, [(y, x) for x, y in pairs]):
+        assert pairs_of(FeatureIndex(["a", "b", "c"], given).find(["Y", "X"])) == [(1, 1), (0, 2)]
+
+
+def test_an_id_that_is_a_feature_is_not_looked_up_in_the_map():
+    matched = FeatureIndex(["a", "b"], [("b", "a"), ("a", "q")]).find(["a", "q"])
+    assert pairs_of(matched) == [(0, 0), (1, 0)]
+    assert counts_of(matched) == (2, 2, 1, 1)
+
+
+@pytest.mark.parametrize("pairs", [[("x", "y"), ("z", "w")], []])
+def test_a_map_that_names_no_feature_is_refused(pairs):
+    with pytest.raises(InputError, match="of the map names a feature of the matrix") as caught:
+        FeatureIndex(PROBES, pairs)
+    assert "p1_at, p2_at, p3_at and 2 more" in caught.value.what
+    assert "--id-map" in caught.value.hint
+
+
+def test_against_a_loop():
+    rng = np.random.default_rng(0)
+    features = [f"f{i}" for i in range(60)]
+    pairs = [(f"f{a}", f"g{b}") for a, b in zip(rng.integers(0, 70, 90), rng.integers(0, 40, 90))]
+    ids = [f"g{i}" for i in range(45)] + ["f3", "f59", "f99"]
+    expected = set()
+    for k, name in enumerate(ids):
+        if name in features:
+            expected.add((features.index(name), k))
+            continue
+        for probe, gene in pairs:
+            if gene == name and probe in features:
+                expected.add((features.index(probe), k))
+    matched = FeatureIndex(features, pairs).find(ids)
+    assert list(zip(matched.feature.tolist(), matched.source.tolist())) == sorted(expected)
+    assert matched.found == len({k for _, k in expected})
+
+
+def refused(features, ids, *, allow=False, pairs=None):
+    with pytest.raises(InputError) as caught:
+        check_found(FeatureIndex(features, pairs).find(ids), "go", "go.gmt", allow)
+    return caught.value
+
+
+GENES = [f"GENE{i}" for i in range(40)]
+
+
+def test_enough_ids_are_found():
+    strangers = [f"x{i}" for i in range(9)]
+    assert check_found(FeatureIndex(GENES).find(["GENE1", *strangers]), "go", "f", False) is None
+
+
+def test_too_few_ids_are_refused_with_examples_of_both_sides():
+    error = refused(GENES, ["x1", "GENE1", *(f"x{i}" for i in range(2, 11))])
+    assert error.what == "1 of the 11 ids of source go is a feature of the matrix"
+    assert error.where == (
+        "go.gmt: ids not found are x1, x2, x3 and 7 more; features are GENE0, GENE1, GENE2 and "
+        "37 more"
+    )
+    assert error.hint == (
+        "give a table of both ids with --id-map; --allow-unmatched continues with those that were "
+        "found"
+    )
+
+
+def test_too_few_ids_are_a_warning_where_that_is_allowed():
+    matched = FeatureIndex(GENES).find(["GENE1", *(f"x{i}" for i in range(11))])
+    said = check_found(matched, "go", "go.gmt", True)
+    assert said == "1 of the 12 ids of source go is a feature of the matrix (go.gmt)"
+
+
+@pytest.mark.parametrize("allow", [False, True])
+def test_none_found_is_refused_always(allow):
+    error = refused(GENES, ["x", "y"], allow=allow)
+    assert error.what == "none of the 2 ids of source go are features of the matrix"
+    assert "--allow-unmatched" not in error.hint
+
+
+def test_too_few_ids_with_a_map():
+    error = refused(PROBES, [f"q{i}" for i in range(30)], pairs=MAP)
+    assert error.what.endswith(", with the map")
+    assert error.hint == "the map must pair these ids with features of the matrix"
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        ([f"Gene{i}" for i in range(30)], "30 would be found if upper and lower case were the"),
+        ([f"GENE{i}.7" for i in range(30)], "30 would be found if version suffixes such as"),
+        ([f"gene{i}.7" for i in range(30)], "30 would be found if version suffixes were cut off"),
+    ],
+)
+def test_the_likely_reason_is_said(ids, said):
+    error = refused(GENES, ids)
+    assert error.hint.startswith(said)
+    assert "--id-map" in error.hint
+    features = [name.replace("GENE", "ENSG") + ".12" for name in GENES]
+    unversioned = [name.split(".")[0] for name in features]
+    assert "version suffixes" in refused(features, unversioned).hint
+
+
+def random_case(seed):
+    """Return genes' similarity, pairs of gene and feature, and the number of features."""
+    rng = np.random.default_rng(seed)
+    genes, m = 12, 15
+    S = np.triu(rng.random((genes, genes)) * (rng.random((genes, genes)) < 0.3), 1)
+    features = [f"f{i}" for i in range(m)]
+    ids = [f"g{i}" for i in range(genes)]
+    pairs = [(f"f{a}", f"g{b}") for a, b in zip(rng.integers(0, m, 16), rng.integers(0, genes, 16))]
+    return S + S.T, FeatureIndex(features, pairs).find(ids), m
+
+
+def spread(features, similarity, m):
+    """Return a similarity of some features as one of all."""
+    dense = np.zeros((m, m))
+    dense[np.ix_(features, features)] = similarity.toarray()
+    return dense
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_edges_and_similarities_are_carried_as_by_a_loop(seed):
+    S, matched, m = random_case(seed)
+    expected = knowledge.carried(S, pairs_of(matched), m)
+    a, b = np.nonzero(np.triu(S))
+    flip = np.arange(len(a)) % 2 == 0
+    ends = np.where(flip, a, b), np.where(flip, b, a)
+    for features, found in (
+        carry_edges(*ends, S[a, b], matched, m),
+        carry_similarity(csr_array(S + np.eye(len(S))), matched, m),
+    ):
+        np.testing.assert_array_equal(spread(features, found, m), expected)
+        np.testing.assert_array_equal(features, np.flatnonzero(expected.any(axis=1)))
+
+
+def test_edges_without_scores_and_edges_of_score_0():
+    matched = FeatureIndex(["a", "b", "c"]).find(["a", "b", "c"])
+    a, b = np.array([0, 1, 2], np.int32), np.array([1, 0, 2], np.int32)
+    features, S = carry_edges(a, b, None, matched, 3)
+    assert features.tolist() == [0, 1]
+    np.testing.assert_array_equal(S.toarray(), [[0, 1], [1, 0]])
+    features, S = carry_edges(a, b, np.zeros(3), matched, 3)
+    assert (len(features), S.shape) == (0, (0, 0))
+
+
+def test_probes_of_one_gene_are_not_alike_by_that():
+    matched = FeatureIndex(PROBES, MAP).find(["A", "B"])
+    gene, itself = np.array([0]), np.array([0])
+    assert len(carry_edges(gene, itself, None, matched, 5)[0]) == 0
+    features, S = carry_edges(np.array([0]), np.array([1]), np.array([0.4]), matched, 5)
+    assert features.tolist() == [0, 1, 2, 3]
+    block = np.full((2, 2), 0.4)
+    np.testing.assert_array_equal(S.toarray(), np.block([[0 * block, block], [block, 0 * block]]))
+
+
+def test_two_ids_of_one_feature_make_no_pair_and_keep_their_highest_score():
+    matched = FeatureIndex(["p", "q"], [("p", "A"), ("p", "B"), ("q", "C")]).find(["A", "B", "C"])
+    a, b, score = np.array([0, 0, 2]), np.array([1, 2, 1]), np.array([0.9, 0.2, 0.7])
+    features, S = carry_edges(a, b, score, matched, 2)
+    assert features.tolist() == [0, 1]
+    np.testing.assert_array_equal(S.toarray(), [[0, 0.7], [0.7, 0]])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_terms_are_carried_as_by_a_loop(seed):
+    _, matched, m = random_case(seed)
+    T = (np.random.default_rng(seed).random((12, 7)) < 0.3).astype(float)
+    expected = np.zeros((m, 7))
+    for gene, feature in pairs_of(matched):
+        expected[feature] = np.maximum(expected[feature], T[gene])
+    features, found = carry_terms(csr_array(T), matched)
+    np.testing.assert_array_equal(features, np.flatnonzero(expected.any(axis=1)))
+    np.testing.assert_array_equal(found.toarray(), expected[features])
+    assert found.dtype == np.float64
+
+
+def test_a_stored_zero_is_no_term():
+    T = csr_array(np.ones((2, 2)))
+    T.data[0] = T.data[1] = 0
+    features, found = carry_terms(T, FeatureIndex(["a", "b"]).find(["a", "b"]))
+    assert features.tolist() == [1]
+    np.testing.assert_array_equal(found.toarray(), [[1, 1]])
+
+
+def test_a_real_map_of_probes(shared_data):
+    path = shared_data / "knowledge" / "hugenefl_symbols.tsv"
+    lines = path.read_text().splitlines()[1:]
+    pairs = [tuple(line.split("\t")[:2]) for line in lines if line.count("\t")]
+    probes = list(dict.fromkeys(a for a, _ in pairs))
+    genes = list(dict.fromkeys(b for _, b in pairs))
+    matched = FeatureIndex(probes, [(b, a) for a, b in pairs]).find(genes)
+    expected = {(a, b) for a, b in pairs if b not in probes}
+    named = {(probes[f], genes[g]) for g, f in pairs_of(matched) if genes[g] != probes[f]}
+    assert named == {(a, b) for a, b in expected if a != b}
+    assert matched.found == len(genes)

@@ -1,0 +1,88 @@
+"""Quadratic programs over few non-negative numbers: optimality, against a search, singular ones."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from sfs_cli.knowledge.weights.base import minimize
+
+
+def random_program(seed: int, size: int, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(rank, size)) * 10.0 ** rng.uniform(-2, 2, size)
+    return B.T @ B, B.T @ rng.normal(size=rank)
+
+
+def best_face(H: np.ndarray, b: np.ndarray, total: float | None) -> float:
+    """The lowest value over all sets of free variables."""
+    best = np.inf if total is not None else 0.0
+    for chosen in product([False, True], repeat=len(b)):
+        F = np.flatnonzero(chosen)
+        if not F.size:
+            continue
+        system, right = H[np.ix_(F, F)], b[F]
+        if total is not None:
+            one = np.ones((len(F), 1))
+            system = np.block([[system, one], [one.T, np.zeros((1, 1))]])
+            right = np.append(right, total)
+        x = np.linalg.lstsq(system, right, rcond=1e-12)[0][: len(F)]
+        if (x >= -1e-9 * np.abs(x).max(initial=0.0)).all():
+            value = 0.5 * x @ H[np.ix_(F, F)] @ x - b[F] @ x
+            best = min(best, value)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("rank", [7, 5, 20])
+def test_it_is_the_solution_of_nnls(seed, rank):
+    rng = np.random.default_rng(seed)
+    B, c = rng.normal(size=(rank, 5)) + 0.5, rng.normal(size=rank)
+    x, violation = minimize(B.T @ B, B.T @ c, np.zeros(5))
+    np.testing.assert_allclose(x, nnls(B, c)[0], atol=1e-10)
+    assert violation < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("rank", [2, 4, 9])
+@pytest.mark.parametrize("total", [None, 1.0])
+def test_no_face_has_a_lower_value(seed, rank, total):
+    H, b = random_program(seed, 5, rank)
+    start = np.zeros(5) if total is None else np.full(5, 0.2)
+    x, violation = minimize(H, b, start, keep_sum=total is not None)
+    value = 0.5 * x @ H @ x - b @ x
+    best = best_face(H, b, total)
+    size = abs(best) + 0.5 * x @ H @ x
+    assert (x >= 0).all()
+    assert value <= best + 1e-9 * size
+    assert violation < 1e-10
+    if total is not None:
+        assert x.sum() == pytest.approx(total, rel=1e-12)
+
+
+def test_equal_variables_share_whatever_their_order():
+    H, b = random_program(1, 3, 3)
+    copies = [0, 1, 1, 2, 1]
+    x, _ = minimize(H[np.ix_(copies, copies)], b[copies], np.zeros(5))
+    alone, _ = minimize(H, b, np.zeros(3))
+    np.testing.assert_allclose([x[0], x[1] + x[2] + x[4], x[3]], alone, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(x[[2, 4]], x[1], rtol=1e-10)
+
+
+def test_units_of_the_variables_play_no_part():
+    H, b = random_program(3, 4, 6)
+    units = np.array([1e-6, 1.0, 1e5, 10.0])
+    x, _ = minimize(H, b, np.zeros(4))
+    y, _ = minimize(H * np.outer(units, units), b * units, np.zeros(4))
+    np.testing.assert_allclose(y * units, x, rtol=1e-9, atol=1e-12 * x.max())
+
+
+@pytest.mark.parametrize("keep_sum", [False, True])
+def test_a_program_that_is_all_zero_stays_where_it_starts(keep_sum):
+    start = np.array([0.25, 0.75])
+    x, violation = minimize(np.zeros((2, 2)), np.zeros(2), start, keep_sum)
+    np.testing.assert_array_equal(x, start)
+    assert violation == 0.0

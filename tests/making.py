@@ -1,0 +1,239 @@
+"""What many tests are made of: named matrices in memory and in files, labels, engines, problems.
+
+In memory a matrix `X` is samples x features, as in the papers and the oracles. In files, stores
+and readers `values` are features x samples. Unless a test names them, samples are s0, s1, ... and
+features g0, g1, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scipy.sparse import csr_array
+
+from sfs_cli.compute.context import Labels, RunContext
+from sfs_cli.compute.engine import Engine, ThreadExecutor
+from sfs_cli.compute.limits import Limits
+from sfs_cli.compute.matrix import Block, Ids, Span
+from sfs_cli.graph.similarity import DenseSimilarity, Similarity
+from sfs_cli.logs import Messages
+from sfs_cli.methods.base import Problem
+from sfs_cli.store.matrix import DenseMatrix, Missing, SparseMatrix
+from sfs_cli.store.prepared import PreparedMatrix
+
+DOUBLE = np.dtype(np.float64)
+PLENTY = 1 << 30
+"""Memory for everything that a test holds."""
+
+HELD = PLENTY
+STREAMED = 0
+"""Memory that makes `centered_matrix` hold the matrix, or read it in every pass."""
+
+
+def names(letter: str, count: int) -> list[str]:
+    """Return g0, g1, ..."""
+    return [f"{letter}{i}" for i in range(count)]
+
+
+# ---------------------------------------------------------------------------- in memory
+
+
+class ArraySource:
+    """Samples x features as passes read them; tells what was read, and what asked for ahead."""
+
+    def __init__(self, X: np.ndarray, left_out: Sequence[int] = ()) -> None:
+        self.rows = np.array(X.T, np.float64, order="C")
+        self.left_out = np.isin(np.arange(len(self.rows)), left_out)
+        self.rows[self.left_out] = 0
+        self.n_features, self.n_samples = self.rows.shape
+        self.reads = 0
+        self.prefetched: list[Span] = []
+
+    def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
+        self.reads += span.size
+        part = slice(span.lo, span.hi)
+        missing = self.left_out[part] if self.left_out.any() else None
+        return Block(self.rows[part].astype(dtype), missing)
+
+    def prefetch(self, span: Span) -> None:
+        self.prefetched.append(span)
+
+
+def array_engine(
+    X: np.ndarray,
+    *,
+    size: int = 7,
+    threads: int = 1,
+    dtype: str = "float64",
+    left_out: Sequence[int] = (),
+) -> Engine:
+    """Return passes over an array source, `size` features at a time."""
+    return Engine(ArraySource(X, left_out), ThreadExecutor(threads), np.dtype(dtype), size)
+
+
+def make_matrix(X: np.ndarray, *, sparse: bool = False) -> DenseMatrix | SparseMatrix:
+    """Return the stored matrix of samples x features, whose gaps are NaN."""
+    n, m = X.shape
+    ids = Ids(names("g", m), names("s", n))
+    rows = np.array(X.T, np.float64, order="C")
+    gaps = np.isnan(rows)
+    missing = Missing(int(gaps.sum()), int(gaps.any(axis=1).sum()))
+    return (
+        SparseMatrix(csr_array(rows), ids, missing) if sparse else DenseMatrix(rows, ids, missing)
+    )
+
+
+def fit(source: PreparedMatrix, *, size: int = 7, threads: int = 1) -> PreparedMatrix:
+    """Make the passes that the steps of a prepared matrix ask for; return the matrix."""
+    source.fit(Engine(source, ThreadExecutor(threads), DOUBLE, size).total_over)
+    return source
+
+
+def make_engine(
+    X: np.ndarray,
+    *,
+    sparse: bool = False,
+    nonzeros: bool = False,
+    block_size: int | None = None,
+    threads: int = 1,
+    checkpoints: Any = None,
+    **preparation: Any,
+) -> Engine:
+    """Return passes over samples x features, prepared by the options of `PreparedMatrix`."""
+    source = PreparedMatrix(make_matrix(X, sparse=sparse), **preparation)
+    engine = Engine(
+        source,
+        ThreadExecutor(threads),
+        DOUBLE,
+        block_size,
+        checkpoints=checkpoints,
+        nonzeros=nonzeros,
+    )
+    source.fit(engine.total_over)
+    return engine
+
+
+def make_run(
+    X: np.ndarray,
+    *,
+    memory: int = PLENTY,
+    seed: int = 0,
+    limits: Limits | None = None,
+    **options: Any,
+) -> RunContext:
+    """Return the context of a run over samples x features; options are those of `make_engine`."""
+    engine, quiet = make_engine(X, **options), Messages(verbosity=-1)
+    return RunContext(engine, None, memory, seed, quiet, "x.csv", limits or Limits())
+
+
+def make_problem(
+    X: np.ndarray,
+    *,
+    codes: np.ndarray | None = None,
+    S: np.ndarray | Similarity | None = None,
+    block_size: int | None = None,
+    threads: int = 1,
+    memory: int = HELD,
+    seed: int = 0,
+    **options: Any,
+) -> Problem:
+    """Return a problem over samples x features; options are all that the method takes."""
+    similarity = DenseSimilarity(S) if isinstance(S, np.ndarray) else S
+    engine = make_engine(X, block_size=block_size, threads=threads)
+    return problem_of(engine, similarity, codes=codes, options=options, memory=memory, seed=seed)
+
+
+def problem_of(
+    engine: Engine,
+    similarity: Similarity | None = None,
+    *,
+    codes: np.ndarray | None = None,
+    options: dict[str, Any] | None = None,
+    memory: int = HELD,
+    seed: int = 0,
+) -> Problem:
+    """Return a problem over the matrix of an engine; classes are named by their codes."""
+    classes = [] if codes is None else [str(c) for c in range(int(codes.max(initial=-1)) + 1)]
+    labels = None if codes is None else Labels(codes, classes)
+    context = RunContext(engine, labels, memory, seed, Messages(verbosity=-1))
+    return Problem(context, similarity, options or {})
+
+
+# ---------------------------------------------------------------------------- in files
+
+
+def table_text(
+    values: np.ndarray,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    delimiter: str = ",",
+) -> str:
+    """Return a table with its ids; NaN is an empty field."""
+    rows = names("g", len(values)) if rows is None else rows
+    columns = names("s", values.shape[1]) if columns is None else columns
+    lines = [delimiter.join(["id", *columns])]
+    for name, row in zip(rows, values.tolist(), strict=True):
+        lines.append(delimiter.join([name, *("" if v != v else str(v) for v in row)]))
+    return "\n".join(lines) + "\n"
+
+
+def write_table(
+    path: Path,
+    values: np.ndarray,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+) -> str:
+    """Write comma-separated text."""
+    path.write_text(table_text(values, rows, columns))
+    return str(path)
+
+
+def write_parquet(
+    path: Path,
+    values: np.ndarray,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Any,
+) -> str:
+    """Write Parquet with a column of ids and one for each column of the values."""
+    rows = names("g", len(values)) if rows is None else rows
+    columns = names("s", values.shape[1]) if columns is None else columns
+    made = {"id": pa.array(list(rows), pa.string())}
+    made |= {name: pa.array(np.ascontiguousarray(c)) for name, c in zip(columns, values.T)}
+    pq.write_table(pa.table(made), path, **options)
+    return str(path)
+
+
+def annotated(
+    stored: Any,
+    features: Sequence[str] | None = None,
+    samples: Sequence[str] | None = None,
+    **parts: Any,
+) -> Any:
+    """Return AnnData of samples x features, dense or sparse."""
+    import anndata as ad  # which takes more than a second, and few tests need it
+    import pandas as pd
+
+    n, m = stored.shape
+    obs = pd.DataFrame(index=names("s", n) if samples is None else list(samples))
+    var = pd.DataFrame(index=names("g", m) if features is None else list(features))
+    return ad.AnnData(stored, obs=obs, var=var, **parts)
+
+
+def write_labels(
+    path: Path,
+    classes: Sequence[object],
+    samples: Sequence[str] | None = None,
+    column: str = "tissue",
+) -> str:
+    """Write a table of one class for each sample; classes that are codes become c0, c1, ..."""
+    samples = names("s", len(classes)) if samples is None else samples
+    given = [label if isinstance(label, str) else f"c{label}" for label in classes]
+    rows = [f"{sample}\t{label}\n" for sample, label in zip(samples, given)]
+    path.write_text(f"sample\t{column}\n" + "".join(rows))
+    return str(path)

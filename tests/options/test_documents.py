@@ -1,0 +1,156 @@
+"""YAML, TOML and JSON become one tree; what does not parse is refused with its place."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from sfs_cli.errors import InputError
+from sfs_cli.options.documents import Node, parse
+
+PLAIN = {
+    "no": "no",
+    "off": "off",
+    "Yes": "Yes",
+    "y": "y",
+    "true": True,
+    "False": False,
+    "~": None,
+    "": None,
+    "null": None,
+    "1e-3": 1e-3,
+    "1.0e+3": 1000.0,
+    ".5": 0.5,
+    "5.": 5.0,
+    "-3": -3,
+    "+3": 3,
+    "010": 10,
+    "0o17": 15,
+    "0xfF": 255,
+    "1_000": "1_000",
+    "1:30": "1:30",
+    "2024-01-31": "2024-01-31",
+    "-.inf": -math.inf,
+    ".INF": math.inf,
+    "e5": "e5",
+    ".": ".",
+    "1e": "1e",
+    '"5"': "5",
+    "'no'": "no",
+    "=": "=",
+    "<<": "<<",
+}
+
+
+def plain(node: Node):
+    """Return the data without places."""
+    if isinstance(node.value, dict):
+        return {key: plain(inner) for key, inner in node.value.items()}
+    if isinstance(node.value, list):
+        return [plain(inner) for inner in node.value]
+    return node.value
+
+
+def parsed(folder, content, name="run.yaml"):
+    (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return parse(folder / name)
+
+
+@pytest.mark.parametrize(("text", "value"), PLAIN.items())
+def test_scalars_are_read_by_the_core_schema_of_yaml_1_2(tmp_path, text, value):
+    found = parsed(tmp_path, f"key: {text}\n").value["key"].value
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_not_a_number_is_one(tmp_path):
+    assert math.isnan(parsed(tmp_path, "key: .nan\n").value["key"].value)
+
+
+def test_numbers_keep_how_they_are_written(tmp_path):
+    files = {"a.yaml": "a: 2.50\nb: 1e3\nc: 7\n", "a.json": '{"a": 2.50, "b": 1e3, "c": 7}'}
+    files["a.toml"] = "a = 2.50\nb = 1e3\nc = 7\n"
+    for name, content in files.items():
+        root = parsed(tmp_path, content, name)
+        assert plain(root) == {"a": 2.5, "b": 1000.0, "c": 7}
+        assert [node.text for node in root.value.values()] == ["2.50", "1e3", "7"]
+
+
+def test_the_formats_agree(tmp_path):
+    data = {"matrix": "x.csv", "members": ["a", "b"], "source": {"m": {"kind": "target"}}}
+    content = {
+        "a.yaml": "matrix: x.csv\nmembers: [a, b]\nsource:\n  m:\n    kind: target\n",
+        "a.YML": "{matrix: x.csv, members: [a, b], source: {m: {kind: target}}}",
+        "a.json": '{"matrix": "x.csv", "members": ["a", "b"], "source": {"m": {"kind": "target"}}}',
+        "a.toml": 'matrix = "x.csv"\nmembers = ["a", "b"]\n[source.m]\nkind = "target"\n',
+    }
+    for name, text in content.items():
+        root = parsed(tmp_path, text, name)
+        assert plain(root) == data, name
+        assert list(root.value) == list(data)
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path):
+    assert plain(parsed(tmp_path, b"\xef\xbb\xbfmatrix: x\n")) == {"matrix": "x"}
+
+
+def test_lines_are_those_of_the_keys(tmp_path):
+    root = parsed(tmp_path, "a: 1\n\nb:\n  c:\n    [1,\n     2]\n")
+    assert [root.value[key].line for key in "ab"] == [1, 3]
+    assert root.value["b"].value["c"].line == 4
+    assert [item.line for item in root.value["b"].value["c"].value] == [5, 6]
+
+
+def test_aliases_are_followed(tmp_path):
+    assert plain(parsed(tmp_path, "a: &x [1, 2]\nb: *x\n")) == {"a": [1, 2], "b": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "place", "word"),
+    [
+        ("a.yaml", "a: 1\nb: [1\nc: 2\n", "line 3, column 2", "parsed"),
+        ("a.yaml", "a: 1\n b: 2\n", "line 2, column 3", "parsed"),
+        ("a.yaml", "a: 1\n\tb: 2\n", "line 2", "parsed"),
+        ("a.yaml", "a: x\x01y\n", "line 1, column 5", "parsed"),
+        ("a.yaml", "a: !!python/object:os.system x\n", "line 1, column 4", "tag"),
+        ("a.yaml", "? [a]\n: 1\n", "line 1, column 3", "key"),
+        ("a.yaml", "a: 1\n---\nb: 2\n", "line 2, column 1", "document"),
+        ("a.yaml", "a: *x\n", "line 1, column 4", "alias"),
+        ("a.yaml", "a: 1\nb: 2\na: 3\n", "lines 1 and 3", "twice"),
+        ("a.yaml", "b:\n  c: 1\n  c: 2\n", "lines 2 and 3", "twice"),
+        ("a.yaml", "a: &a [*a]\n", "line 1", "nested"),
+        ("a.yaml", f"a: {'9' * 5000}\n", "line 1", "too long"),
+        ("a.yaml", "[" * 3000, "", ""),
+        ("a.yaml", "", "a.yaml", "empty"),
+        ("a.yaml", "# nothing\n", "a.yaml", "empty"),
+        ("a.yaml", "- a\n", "a.yaml", "list"),
+        ("a.yaml", "word\n", "a.yaml", "text"),
+        ("a.yaml", b"a: 1\nb: \xff\n", "line 2", "UTF-8"),
+        ("a.toml", "a = 1\nb = \n", "line 2, column 5", "parsed"),
+        ("a.toml", "a = 1\na = 2\n", "line 2", "overwrite"),
+        ("a.toml", "a = [1", "line 1", "parsed"),
+        ("a.json", '{"a": 1,\n "b": }', "line 2, column 7", "parsed"),
+        ("a.json", '{"a": NaN}', "a.json", "NaN"),
+        ("a.json", '{"a": {"b": 1, "b": 2}}', "a.json", "twice"),
+        ("a.json", "[1]", "a.json", "list"),
+        ("a.json", "[" * 100_000, "a.json", "nested"),
+        ("a.json", '{"a": ' + "9" * 5000 + "}", "a.json", "parsed"),
+        ("a.csv", "a: 1", "a.csv", "suffix"),
+        ("a", "a: 1", "a", "suffix"),
+    ],
+)
+def test_what_does_not_parse_is_refused_with_its_place(tmp_path, name, content, place, word):
+    with pytest.raises(InputError) as caught:
+        parsed(tmp_path, content, name)
+    assert str(tmp_path / name) in caught.value.where
+    assert place in caught.value.where
+    assert word in caught.value.what
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir()])
+def test_what_cannot_be_read_is_refused(tmp_path, make):
+    make(tmp_path / "a.yaml")
+    with pytest.raises(InputError, match=r"a.yaml cannot be read"):
+        parse(tmp_path / "a.yaml")

@@ -1,0 +1,129 @@
+"""The configuration in run.json: complete, readable, and the same run from anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from sfs_cli import provenance
+from sfs_cli.options import RankConfig, parse_source
+from sfs_cli.options.fields import options_of
+from sfs_cli.options.files import SOURCE_PATHS, load, resolved
+from sfs_cli.options.source import SourceSpec
+from tests.options.making import DEFAULTS
+
+PATHS = tuple(option.name for option in options_of(RankConfig) if option.path)
+
+CONFIGS = [
+    RankConfig("x.csv"),
+    RankConfig("sub/x.h5mu:rna", similarity="knn", neighbors=3, bandwidth="2.50", dtype="float64"),
+    RankConfig("x.csv", similarity="geodesic", components="20", variable_genes="all"),
+    RankConfig("x.csv", similarity="knn", components=20, variable_genes=500),
+    RankConfig("x.csv", "fisher", labels="sub/y.tsv:tissue", transform="cpm,log1p", digits=7),
+    RankConfig("x.h5ad", "fisher", labels="obs:tissue", use_raw=True, format="rnk"),
+    RankConfig("x.h5ad", similarity="obsp:connectivities", samples="intersect"),
+    RankConfig("x.csv", similarity_file="../S.npz", seed=5),
+    RankConfig("x.csv", "l21", lambda_=1e-300, response="pca", response_rank=2),
+    RankConfig("x.csv", "kogs", members=("spec", "variance"), how="rra", weights=None),
+    RankConfig(
+        "x.csv",
+        "msfs",
+        labels="y.tsv",
+        source=tuple(
+            parse_source(text)
+            for text in (
+                "z=target:,transform=zscore",
+                "k=target:,similarity=knn,components=20,variable-genes=all",
+                "a=genes:sub/p.gmt:A,B,id-map=i.tsv",
+                "i=interactions:e.tsv,min-score=0.1,seeds=sub/p.gmt:A",
+                "s=similarity:obsp:S",
+                "l=labels:",
+            )
+        ),
+        weights="alignf",
+        id_map="sub/ids.tsv",
+        allow_unmatched=True,
+        leave_one_out=False,
+    ),
+    RankConfig(
+        "x.csv",
+        source=(parse_source("a=target:@2"), parse_source("b=profile:/data/b.csv@0.1")),
+        gamma="exp",
+    ),
+]
+
+
+def physical(config: RankConfig) -> dict:
+    """Return the options that count, with every path where it really is."""
+    inside = ("obs:", "obsp:")
+    known = config.result_options()
+    for option in PATHS:
+        if known.get(option) and not known[option].startswith(inside):
+            known[option] = os.path.realpath(known[option])
+    for source in known["source"].values():
+        for option in ("path", "seeds", "id-map"):
+            if source.get(option) and not source[option].startswith(inside):
+                source[option] = os.path.realpath(source[option])
+    return known
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))
+@pytest.mark.parametrize("folder", ["results", ".", "../other/deep", "linked/out"])
+def test_it_comes_back_from_any_folder(config, folder, tmp_path, monkeypatch):
+    work = tmp_path / "work"
+    (work / "sub").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
+    (work / "linked").symlink_to("../elsewhere/deep")
+    monkeypatch.chdir(work)
+    out = work / folder
+    out.mkdir(parents=True, exist_ok=True)
+    record = {"config": resolved(config, folder), "fingerprint": "0"}
+    (out / "run.json").write_text(provenance.dumps(record))
+    before = physical(config)
+    monkeypatch.chdir(tmp_path)
+    again = load(f"work/{folder}/run.json").config(DEFAULTS)
+    assert physical(again) == before
+    assert list(physical(again)["source"]) == list(before["source"])
+
+
+def test_it_is_complete_and_readable():
+    found = resolved(RankConfig("x.csv", out="results", threads=3, force=True), "results")
+    assert found == {
+        "matrix": "../x.csv",
+        "method": "spec",
+        "rows": "auto",
+        "use-raw": False,
+        "missing": "error",
+        "samples": "error",
+        "allow-unmatched": False,
+        "leave-one-out": True,
+        "format": "tsv",
+        "digits": 10,
+        "seed": 0,
+        "on-no-convergence": "warn",
+    }
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_a_link_to_a_file_keeps_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "blob").write_text("id,a\n")
+    (tmp_path / "x.csv").symlink_to("blob")
+    assert resolved(RankConfig("x.csv"), "out")["matrix"] == "../x.csv"
+
+
+def test_a_file_with_a_colon_in_its_name_is_whole(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a:b").mkdir()
+    (tmp_path / "a:b" / "x:y.csv").write_text("")
+    assert resolved(RankConfig("a:b/x:y.csv"), "out")["matrix"] == "../a:b/x:y.csv"
+
+
+def test_every_option_about_files_is_known():
+    from sfs_cli.cli.rank import command
+
+    files = {p.name for p in command.params if p.metavar and p.metavar.startswith(("FILE", "DIR"))}
+    assert files - {"config_file", "log_file"} | {"matrix"} == set(PATHS)
+    assert set(SOURCE_PATHS) <= set(SourceSpec.__dataclass_fields__)

@@ -1,0 +1,78 @@
+"""The reference has every option; declarations, flags and files say the same."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from sfs_cli import catalog
+from sfs_cli.cli.app import VERBS, app
+from sfs_cli.cli.config import commands_of
+from sfs_cli.options import RankConfig
+from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.fields import SECTIONS, matches, options_of
+from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS
+from sfs_cli.options.source import KINDS, OPTIONS, SOURCE_OPTIONS
+from sfs_cli.options.weightings import WEIGHTINGS, own_name
+
+with click.Context(app) as _context:
+    COMMANDS = dict(commands_of(app, _context))
+
+
+def test_the_reference_has_every_option():
+    page = CliRunner().invoke(app, ["config", "reference"]).output
+    for command in COMMANDS.values():
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.opts[-1] in page, parameter.name
+    for name in (*(o.key for o in SOURCE_OPTIONS.values()), *KINDS, *GRAPHS, *catalog.METHODS):
+        assert f"`{name}`" in page, name
+
+
+@pytest.mark.parametrize("config", [RankConfig, AggregateConfig])
+def test_every_option_is_of_a_section_and_ofcommands_of_that_exist(config):
+    for option in options_of(config):
+        assert option.section in SECTIONS
+        assert set(option.verbs) <= set(COMMANDS), option.name
+        assert option.help.endswith("."), option.name
+
+
+def testcommands_of_have_the_options_that_are_declared_for_them():
+    assert {name.split()[0] for name in COMMANDS} == set(VERBS)
+    for config in (RankConfig, AggregateConfig):
+        for option in options_of(config):
+            for verb in option.verbs:
+                known = [parameter.name for parameter in COMMANDS[verb].params]
+                assert option.name in known, (verb, option.name)
+
+
+def test_defaults_are_values_that_the_options_take():
+    for option in (*options_of(RankConfig), *options_of(AggregateConfig)):
+        assert option.problem(option.default, option.flag) is None
+    for method in catalog.METHODS.values():
+        for name, words in method.choices.items():
+            assert matches(str(method.options[name]), words), (method.name, name)
+
+
+def test_tables_name_options_that_are_declared():
+    declared = {option.name for option in options_of(RankConfig)}
+    assert set(catalog.OPTIONS) <= declared
+    assert {name for graph in GRAPHS.values() for name in graph.takes} == set(GRAPH_FIELDS)
+    assert {name for kind in KINDS.values() for name in kind.takes} == set(OPTIONS)
+    own = {own_name(name) for name in declared if name.startswith("fusion_")}
+    assert own <= {name for entry in WEIGHTINGS.values() for name in entry.options}
+
+
+@pytest.mark.parametrize("word", ["--rank", "--rank=3"])
+def test_old_flags_are_accepted_and_shown_nowhere(word, capfd):
+    from sfs_cli.cli.app import run
+
+    words = [word] if "=" in word else [word, "0"]
+    expected = "too small" if len(words) == 2 else "no effect"
+    assert run(["rank", "x.csv", *words]) == 2
+    said = capfd.readouterr().err
+    assert "--response-rank" in said
+    assert expected in said
+    assert run(["rank", "--help"]) == 0
+    assert "--rank " not in capfd.readouterr().out

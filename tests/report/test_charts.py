@@ -1,0 +1,175 @@
+"""The charts: well-formed, true to the numbers, readable."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfs_cli.report.canvas import CHARACTER, WIDTH, Axis, Frame, fitted_axis, linear_axis, rank_axis
+from sfs_cli.report.charts import distribution, downsample, score_curve, spectrum
+
+FALLING = np.sort(np.random.default_rng(1).gamma(1.0, size=3000))[::-1]
+SHAPES = {
+    "one": np.array([0.5]),
+    "two": np.array([2.0, 1.0]),
+    "three": np.array([9e-300, 2e-300, 1e-300]),
+    "equal": np.full(20, 7.0),
+    "zeros": np.zeros(4),
+    "huge": np.array([1e12, 1.0, -3e11]),
+    "offset": np.linspace(1e6 + 1e-3, 1e6, 900),
+    "last digits": 1.0 + np.arange(5)[::-1] * np.finfo(float).eps,
+    "thousand": np.linspace(1, 0, 1000),
+    "falling": FALLING,
+    "rising": FALLING[::-1],
+}
+shapes = pytest.mark.parametrize("scores", SHAPES.values(), ids=SHAPES.keys())
+finite = st.floats(-1e300, 1e300, allow_subnormal=False)
+
+
+def with_class(chart: str, name: str) -> list[ET.Element]:
+    return [e for e in ET.fromstring(chart).iter() if name in e.get("class", "").split()]
+
+
+def numbers(chart: str) -> list[float]:
+    keys = ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height")
+    return [float(e.get(k, "0")) for e in ET.fromstring(chart).iter() for k in keys]
+
+
+@shapes
+def test_every_chart_is_well_formed_named_and_inside_its_frame(scores: np.ndarray) -> None:
+    for chart in (score_curve(scores, larger_is_better=True), distribution(scores)):
+        root = ET.fromstring(chart)
+        assert root.get("role") == "img"
+        ids = {child.get("id"): child.text for child in root if child.tag in ("title", "desc")}
+        assert ids[root.get("aria-labelledby")]
+        assert ids[root.get("aria-describedby")]
+        assert all(0 <= value <= WIDTH for value in numbers(chart))
+
+
+@shapes
+def test_tick_labels_of_the_horizontal_axis_neither_overlap_nor_leave_the_chart(
+    scores: np.ndarray,
+) -> None:
+    for chart in (score_curve(scores, larger_is_better=False), distribution(scores)):
+        ticks = [e for e in with_class(chart, "tick") if "middle" in e.get("class", "")]
+        spans = [
+            (float(e.get("x", "")) - half, float(e.get("x", "")) + half)
+            for e in ticks
+            for half in [CHARACTER * len(e.text or "") / 2]
+        ]
+        assert spans[0][0] >= -0.1
+        assert spans[-1][1] <= WIDTH + 0.1
+        assert all(a[1] < b[0] for a, b in pairwise(spans))
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 12, 59, 100, 999, 1000, 1001, 54321, 10**6, 10**7])
+def test_rank_ticks_rise_from_one_and_do_not_overlap(m: int) -> None:
+    axis = rank_axis(m)
+    frame = Frame(axis, linear_axis("score", 0, 1))
+    assert axis.ticks[0] == 1
+    assert axis.ticks[-1] <= m
+    assert len(set(axis.labels)) == len(axis.labels)
+    assert axis.log == (m > 1000)
+    x = frame.x(np.array(axis.ticks))
+    widths = CHARACTER * np.array([len(label) for label in axis.labels])
+    assert (np.diff(x) > (widths[1:] + widths[:-1]) / 2).all()
+
+
+@given(finite, finite)
+def test_linear_ticks_rise_hold_the_data_and_read_back(a: float, b: float) -> None:
+    low, high = sorted((a, b))
+    axis = linear_axis("score", low, high)
+    assert axis.low <= low <= high <= axis.high
+    assert 2 <= len(axis.ticks) <= 8
+    assert all(x < y for x, y in pairwise(axis.ticks))
+    read = [float(label.replace("−", "-").replace(",", "")) for label in axis.labels]
+    assert all(x < y for x, y in pairwise(read))
+    scale = max(map(abs, axis.ticks)) / max(map(abs, read))
+    assert np.allclose(np.array(read) * scale, axis.ticks, rtol=1e-9, atol=0)
+
+
+@given(finite, finite, st.sampled_from([300.0, 460.0]))
+def test_a_fitted_axis_leaves_room_between_labels(a: float, b: float, width: float) -> None:
+    axis: Axis = fitted_axis("score", min(a, b), max(a, b), width)
+    spacing = (width - axis.label_width) / (len(axis.ticks) - 1)
+    assert axis.label_width < spacing
+
+
+def test_the_elbow_is_marked_between_two_ranks_and_labelled() -> None:
+    chart = score_curve(FALLING[:100], larger_is_better=True, elbow=12)
+    (mark,), (label,) = with_class(chart, "mark"), with_class(chart, "mark-label")
+    assert label.text == "elbow: 12 features"
+    points = with_class(chart, "curve")[0].get("points", "").split()
+    x = [float(point.split(",")[0]) for point in points]
+    assert x[11] < float(mark.get("x1", "")) < x[12]
+    assert not with_class(score_curve(FALLING, larger_is_better=True), "mark")
+
+
+@pytest.mark.parametrize("larger", [True, False])
+def test_the_score_axis_says_which_scores_are_better(larger: bool) -> None:
+    chart = score_curve(FALLING, larger_is_better=larger)
+    title = with_class(chart, "axis-title")[0].text
+    assert title == f"score ({'larger' if larger else 'smaller'} is better)"
+
+
+def test_the_curve_goes_through_its_scores() -> None:
+    scores = np.array([4.0, 2.0, 1.0, 0.0])
+    points = with_class(score_curve(scores, larger_is_better=True), "curve")[0].get("points", "")
+    x, y = np.array([p.split(",") for p in points.split()], dtype=float).T
+    assert np.allclose(np.diff(x), x[1] - x[0], atol=0.21)
+    assert np.allclose((y - y[3]) / (y[0] - y[3]), scores / 4, atol=2e-3)
+
+
+def test_the_gap_after_the_clusters_is_marked() -> None:
+    values = np.array([-1e-17, 0.1, 0.2, 0.8, 0.9])
+    chart = spectrum(values, clusters=3)
+    (mark,) = with_class(chart, "mark")
+    stems = [float(e.get("x1", "")) for e in with_class(chart, "stem")]
+    assert len(stems) == 5
+    assert stems[2] < float(mark.get("x1", "")) < stems[3]
+    assert len(with_class(chart, "below")) == 2 * 3
+    assert not with_class(spectrum(values), "mark")
+    assert not with_class(spectrum(values, clusters=5), "mark")
+    assert len(with_class(spectrum(np.linspace(0, 1, 500), clusters=2), "stem")) == 40
+
+
+def test_eigenvalues_that_are_all_zero_are_drawn() -> None:
+    assert len(with_class(spectrum(np.zeros(3), clusters=2), "stem")) == 3
+
+
+def test_the_bars_count_every_score() -> None:
+    hints = [bar[0].text or "" for bar in with_class(distribution(FALLING), "bar")]
+    counts = [int(hint.split(": ")[1].split()[0].replace(",", "")) for hint in hints]
+    assert sum(counts) == len(FALLING)
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("direction", [1, -1])
+def test_downsampling_keeps_ends_elbow_and_shape(log: bool, direction: int) -> None:
+    m = 200_000
+    x = np.arange(m)
+    scores = direction * np.where(x < 777, 5 - x / 5000, np.exp(-x / 20_000))
+    kept = downsample(scores, log=log, keep=[12_344, 12_345])
+    assert {0, m - 1, 12_344, 12_345, 776, 777} <= set(kept.tolist())
+    assert (np.diff(kept) > 0).all()
+    assert len(kept) <= 610
+    drawn = np.interp(np.log1p(x) if log else x, np.log1p(kept) if log else kept, scores[kept])
+    assert np.abs(drawn - scores).max() < 0.01 * np.ptp(scores)
+
+
+def test_short_curves_are_not_downsampled() -> None:
+    assert downsample(np.arange(600.0)).tolist() == list(range(600))
+
+
+def test_a_million_scores_are_drawn_quickly_with_few_points() -> None:
+    scores = np.sort(np.random.default_rng(2).normal(size=1_000_000))
+    start = time.process_time()
+    chart = score_curve(scores, larger_is_better=False, elbow=1234)
+    assert time.process_time() - start < 0.2
+    assert len(chart) < 30_000

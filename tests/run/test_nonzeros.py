@@ -1,0 +1,112 @@
+"""Sparse matrices on sparse graphs are scored without their zeros, and the record tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli.logs import Messages
+from sfs_cli.methods import sparse
+from sfs_cli.options import RankConfig
+from sfs_cli.run.convert import convert
+from sfs_cli.run.rank import RankResult, rank
+from tests.benchmarks.make_cells import make_cells
+
+pytest.importorskip("numba")
+N, M = 300, 40
+
+
+class Listening(Messages):
+    """Keeps notes, and what bars were promised and told."""
+
+    def __init__(self) -> None:
+        super().__init__(verbosity=-1)
+        self.notes: list[str] = []
+        self.bars: dict[str, list[int | None]] = {}
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    @contextmanager
+    def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        told: list[int | None] = [total]
+        self.bars[title] = told
+        yield told.append
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cells") / "cells.h5ad"
+    make_cells(path, N, M, filled=0.3)
+    return path
+
+
+def ranked(matrix: Path, messages: Messages | None = None, **options: Any) -> RankResult:
+    graph = {"similarity": "obsp:connectivities"} if matrix.suffix == ".h5ad" else {}
+    return rank(RankConfig(matrix=str(matrix), **(graph | options)), messages)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"transform": "cpm,log1p"},
+        {"method": "laplacian", "transform": "log1p,unit"},
+        {"method": "gdcov"},
+        {"ranking": "phi3", "clusters": 4},
+    ],
+)
+def test_both_ways_give_one_ranking(
+    cells: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thin = ranked(cells, **options)
+    assert thin.facts["method"]["scored_from"] == "non-zeros"
+    monkeypatch.setattr(sparse, "find_spec", lambda _name: None)
+    messages = Listening()
+    dense = ranked(cells, messages, **options)
+    assert dense.facts["method"]["scored_from"] == "dense blocks"
+    assert any("sfs-cli[singlecell]" in note for note in messages.notes)
+    assert thin.ranking.feature == dense.ranking.feature
+    np.testing.assert_allclose(thin.ranking.score, dense.ranking.score, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"transform": "zscore"}, {"gamma_power": 3}, {"similarity": "rbf"}, {"method": "hsic"}],
+)
+def test_what_needs_dense_blocks_gets_them_without_a_word(
+    cells: Path, options: dict[str, Any]
+) -> None:
+    messages = Listening()
+    assert ranked(cells, messages, **options).facts["method"]["scored_from"] == "dense blocks"
+    assert not any("numba" in note for note in messages.notes)
+
+
+def test_a_store_on_disk_gives_the_same_scores(cells: Path, tmp_path: Path) -> None:
+    store, graph = tmp_path / "cells.store", tmp_path / "graph.npz"
+    convert(RankConfig(matrix=str(cells)), str(store), Messages(verbosity=-1))
+    _write_graph(cells, graph)
+    found = ranked(store, similarity_file=str(graph))
+    assert found.facts["method"]["scored_from"] == "non-zeros"
+    np.testing.assert_array_equal(found.ranking.score, ranked(cells).ranking.score)
+
+
+def _write_graph(cells: Path, path: Path) -> None:
+    from scipy.sparse import save_npz
+
+    from sfs_cli.io.matrix.anndata import read_obsp
+
+    save_npz(path, read_obsp(cells, "connectivities")[0])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_bars_end_where_they_promise(cells: Path, threads: int) -> None:
+    messages = Listening()
+    ranked(cells, messages, threads=threads)
+    assert messages.bars["reading"][0] == sum(c or 0 for c in messages.bars["reading"][1:]) == N
+    assert messages.bars["ranking"][0] == sum(c or 0 for c in messages.bars["ranking"][1:]) == M

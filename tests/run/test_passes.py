@@ -1,0 +1,411 @@
+"""The list of passes is the truth: a matrix that counts its reads agrees with all who read it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli import catalog
+from sfs_cli.compute import matrix as matrix_of
+from sfs_cli.compute.checkpoints import ShardCheckpoints
+from sfs_cli.compute.matrix import Span
+from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.logs import Messages
+from sfs_cli.methods import centered_matrix
+from sfs_cli.options import RankConfig, parse_source
+from sfs_cli.run import estimate as estimate_of
+from sfs_cli.run import load
+from sfs_cli.run import passes as run_passes
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
+from sfs_cli.run.estimate import Timing
+from sfs_cli.run.memory import memory_model
+from sfs_cli.run.rank import RankResult, rank
+from sfs_cli.store.matrix import DenseMatrix, SparseMatrix, Stored
+from tests.making import names, write_labels, write_table
+
+N, M = 16, 70
+STORED = np.dtype(np.float32)
+SOURCES = {
+    "profile": "p=profile:{folder}/p.csv",
+    "target": "t=target:",
+    "knn": "k=target:,similarity=knn,neighbors=3",
+    "own": "o=target:,transform=cpm",
+    "components": "c=target:,similarity=knn,neighbors=3,components=3,variable-genes=40",
+    "genes": "g=genes:{folder}/genes.txt",
+    "interactions": "i=interactions:{folder}/edges.tsv",
+    "terms": "s=terms:{folder}/sets.gmt",
+    "alike": "a=feature-similarity:{folder}/edges.tsv",
+    "labels": "l=labels:{folder}/labels.tsv",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small study: a matrix, classes, another measurement, genes, sets and edges."""
+    folder = tmp_path_factory.mktemp("passes")
+    rng = np.random.default_rng(5)
+    classes = np.arange(N) % 2
+    counts = rng.poisson(4 + 3 * classes * (np.arange(M)[:, None] % 5 == 0), (M, N)) + 1.0
+    write_table(folder / "x.csv", counts + rng.random((M, N)) / 8)
+    write_table(folder / "p.csv", rng.random((12, N)), names("p", 12))
+    sparse = np.where(rng.random((M, N)) < 0.7, 0, counts)
+    sparse[0] = 1
+    write_table(folder / "sparse.csv", sparse)
+    write_labels(folder / "labels.tsv", ["ab"[code] for code in classes])
+    (folder / "genes.txt").write_text("\n".join(f"g{i}" for i in range(0, M, 2)) + "\n")
+    edges = [f"g{i}\tg{i + 1}\t0.5" for i in range(0, M - 1, 3)]
+    (folder / "edges.tsv").write_text("\n".join(edges) + "\n")
+    sets = [f"t{k}\tt\t" + "\t".join(f"g{i}" for i in range(k, M, 4)) for k in range(4)]
+    (folder / "sets.gmt").write_text("\n".join(sets) + "\n")
+    S = np.exp(-((np.arange(N)[:, None] - np.arange(N)) ** 2) / 9)
+    write_table(folder / "S.csv", S, names("s", N))
+    copies = counts + 0.25
+    copies[:, 7] = copies[:, 2]
+    write_table(folder / "copies.csv", copies)
+    near = counts * 1.0
+    near[:, 7] = near[:, 2]
+    near[3, 7] += 1e-4
+    write_table(folder / "near.csv", near)
+    return folder
+
+
+class Counted:
+    """Features read of every matrix, by the name of its first feature."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.features: Counter[str] = Counter()
+        for kind, method in [
+            (DenseMatrix, "read"),
+            (SparseMatrix, "read"),
+            (SparseMatrix, "read_stored"),
+        ]:
+            patch.setattr(kind, method, self._counting(getattr(kind, method)))
+
+    def _counting(self, read: Any) -> Any:
+        def counting(matrix: DenseMatrix, span: Span, *rest: Any) -> Stored | None:
+            self.features[matrix.ids.features[0]] += span.size
+            return read(matrix, span, *rest)
+
+        return counting
+
+
+class Watched(Messages):
+    """Messages that keep the totals and the progress of a bar."""
+
+    def __init__(self) -> None:
+        super().__init__(verbosity=-1)
+        self.details: list[str] = []
+        self.totals: list[int] = []
+        self.done = 0
+
+    def detail(self, text: str) -> None:
+        self.details.append(text)
+
+    def phase(self, title: str, total: int | None = None) -> None:
+        if total is not None:
+            self.totals.append(total)
+
+    @contextmanager
+    def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        def advance(count: int) -> None:
+            self.done += count if title == "ranking" else 0
+
+        yield advance
+
+
+def case(folder: Path, matrix: str = "x.csv", **options: Any) -> RankConfig:
+    sources = [parse_source(text.format(folder=folder)) for text in options.pop("source", ())]
+    if options.pop("labelled", False):
+        options["labels"] = str(folder / "labels.tsv")
+    if options.get("similarity_file"):
+        options["similarity_file"] = str(folder / options["similarity_file"])
+    return RankConfig(matrix=str(folder / matrix), source=tuple(sources), threads=2, **options)
+
+
+GRAPHS: dict[str, dict[str, Any]] = {
+    "rbf": {"similarity": "rbf"},
+    "rbf-1": {"similarity": "rbf", "bandwidth": "4"},
+    "knn": {"similarity": "knn", "neighbors": 3},
+    "knn-pca": {"similarity": "knn", "neighbors": 3, "components": "3", "variable_genes": "all"},
+    "knn-pca-genes": {
+        "similarity": "knn",
+        "neighbors": 3,
+        "components": "3",
+        "variable_genes": "40",
+    },
+    "geodesic": {"similarity": "geodesic", "neighbors": 4},
+    "diffusion": {"similarity": "diffusion", "neighbors": 4},
+    "correlation": {"similarity": "correlation"},
+    "label": {"similarity": "label", "labelled": True},
+    "relieff": {"similarity": "relieff", "labelled": True, "neighbors": 2},
+    "file": {"similarity_file": "S.csv"},
+}
+TRANSFORMS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "log1p": {"transform": "log1p"},
+    "cpm": {"transform": "cpm,log1p"},
+    "clr": {"transform": "clr"},
+    "cpm twice": {"transform": "cpm,log1p,cpm"},
+    "sparse cpm": {"transform": "cpm,log1p", "matrix": "sparse.csv"},
+}
+METHODS: dict[str, dict[str, Any]] = {
+    "spec": {},
+    "phi3": {"ranking": "phi3", "clusters": 2},
+    "laplacian": {"method": "laplacian"},
+    "hsic": {"method": "hsic"},
+    "gdcov": {"method": "gdcov"},
+    "gdcov-spca": {"method": "gdcov-spca", "select": 3},
+    "trace-ratio": {"method": "trace-ratio", "variant": "laplacian", "select": 3},
+    "mrsf": {"method": "mrsf", "select": 3},
+    "l21": {"method": "l21", "lambda_": 0.5},
+    "sselect": {"method": "sselect", "labelled": True},
+    "sselect-0.5": {"method": "sselect", "labelled": True, "lambda_": 0.5},
+}
+WITHOUT_GRAPH: dict[str, dict[str, Any]] = {
+    "variance": {"method": "variance"},
+    "fisher": {"method": "fisher", "labelled": True},
+    "relieff": {"method": "relieff", "labelled": True, "neighbors": 2},
+    "f-test": {"method": "f-test", "labelled": True},
+    "t-test": {"method": "t-test", "labelled": True},
+    "mutual-info": {"method": "mutual-info", "labelled": True},
+    "mrmr": {"method": "mrmr", "labelled": True, "select": 3},
+    "trace-ratio": {"method": "trace-ratio", "labelled": True, "select": 3},
+    "seper": {"method": "seper"},
+    "spca": {"method": "spca", "select": 3},
+    "rfs": {"method": "rfs", "labelled": True},
+    "qalpha": {"method": "qalpha"},
+    "mrsf-pca": {"method": "mrsf", "select": 3, "response": "pca"},
+    "mrsf-lda": {"method": "mrsf", "select": 3, "response": "lda", "labelled": True},
+    "members": {"method": "kogs", "members": ("variance", "f-test"), "labelled": True},
+    "members-graph": {
+        "method": "kogs",
+        "members": ("spec", "variance", "laplacian"),
+        "similarity": "rbf",
+    },
+    "members-solvers": {
+        "method": "kogs",
+        "members": ("rfs", "mrmr"),
+        "labelled": True,
+    },
+}
+ON_SOURCES: dict[str, dict[str, Any]] = {
+    "one": {"method": "msfs", "source": [SOURCES["target"]]},
+    "profile": {"method": "msfs", "source": [SOURCES["profile"], SOURCES["target"]]},
+    "knn": {"method": "msfs", "source": [SOURCES["knn"], SOURCES["labels"]], "labelled": True},
+    "own": {"method": "msfs", "source": [SOURCES["own"], SOURCES["profile"]]},
+    "components": {"method": "msfs", "source": [SOURCES["components"], SOURCES["target"]]},
+    "genes": {"method": "msfs", "source": [SOURCES["genes"], SOURCES["interactions"]]},
+    "terms": {"method": "msfs", "source": [SOURCES["terms"], SOURCES["alike"]]},
+    "out": {
+        "method": "msfs",
+        "source": [SOURCES["target"], SOURCES["profile"], SOURCES["genes"]],
+        "leave_one_out": True,
+    },
+    "then": {"method": "msfs", "source": [SOURCES["target"]], "then": "mrsf", "select": 3},
+    "kogs": {"method": "kogs", "source": [SOURCES["target"], SOURCES["knn"], SOURCES["profile"]]},
+    "kogs-out": {
+        "method": "kogs",
+        "source": [SOURCES["target"], SOURCES["profile"]],
+        "leave_one_out": True,
+    },
+}
+
+IMPOSSIBLE = [
+    ("gdcov", "label"),
+    ("gdcov-spca", "label"),
+    ("trace-ratio", "relieff"),
+    ("trace-ratio", "correlation"),
+]
+"""Methods that refuse a graph of the study."""
+
+
+def cases() -> list[dict[str, Any]]:
+    """Every graph and every method, with every transformation; and every method on every graph."""
+    spec = {"method": "spec"}
+    found = [spec | g | t for g in GRAPHS.values() for t in TRANSFORMS.values()]
+    found += [
+        method | graph
+        for method in METHODS.values()
+        for graph in GRAPHS.values()
+        if (method.get("method"), graph.get("similarity")) not in IMPOSSIBLE
+    ]
+    found += [method | t for method in WITHOUT_GRAPH.values() for t in TRANSFORMS.values()]
+    found += [sources | t for sources in ON_SOURCES.values() for t in TRANSFORMS.values()]
+    # in the sparse matrix one sample is the miss of too many
+    wrong = {"similarity": "relieff", "matrix": "sparse.csv"}
+    return [case for case in found if not wrong.items() <= case.items()]
+
+
+def name_of(options: dict[str, Any]) -> str:
+    return "-".join(str(v) for k, v in options.items() if k not in ("source", "labelled"))
+
+
+def ranked(
+    config: RankConfig,
+    patch: pytest.MonkeyPatch,
+    checkpoints: RunCheckpoints = NO_CHECKPOINTS,
+) -> tuple[RankResult, int, Watched]:
+    """Rank; return the result, the features of the matrix that were read, and the progress."""
+    log = Watched()
+    counted = Counted(patch)
+    result = rank(config, log, checkpoints=checkpoints)
+    return result, counted.features["g0"], log
+
+
+def check(result: RankResult, read: int, log: Watched) -> None:
+    """Hold the list of a run against the reads of its matrix and the progress bar."""
+    rows = result.facts["passes"]
+    assert sum(row["features"] for row in rows if row["of_matrix"]) == read
+    assert result.facts["plan"]["passes"] == sum(r["executed"] for r in rows if r["of_matrix"])
+    assert not [text for text in log.details if "not as planned" in text]
+    for row in rows:
+        assert not row["exact"] or row["planned"] == row["executed"], row["purpose"]
+    assert log.done == sum(row["features"] for row in rows)
+    if all(row["exact"] for row in rows):
+        assert log.totals[-1] == log.done
+
+
+def planned(config: RankConfig, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Return what `sfs plan` says of the passes."""
+    timed = Timing(defaultdict(float), 0, 0, 1, True)
+    patch.setattr(estimate_of, "_time_run", lambda *_: timed)
+    return json.loads(estimate_of.estimate(config, Watched(), None, True))["passes"]
+
+
+@pytest.mark.parametrize("options", cases(), ids=name_of)
+def test_the_list_is_what_a_counting_matrix_sees(
+    options: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = case(folder, **options)
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    plan = [(row["purpose"], row["times"]) for row in planned(config, monkeypatch) if row["exact"]]
+    assert plan == [(r["purpose"], r["planned"]) for r in result.facts["passes"] if r["exact"]]
+    passes = run_passes.pass_list(config, N, M, graphs=(), stored=STORED, memory=1 << 30)
+    executed = {row["kind"] for row in result.facts["passes"] if row["executed"]}
+    assert memory_model(config, N, M, (), passes).distances == ("gram" in executed)
+
+
+SHARED = [*({"method": "spec"} | graph for graph in GRAPHS.values())]
+SHARED += [*({"method": "spec"} | transform for transform in TRANSFORMS.values())]
+SHARED += [{"similarity": "rbf"} | method for method in METHODS.values()]
+SHARED += [*WITHOUT_GRAPH.values(), *ON_SOURCES.values()]
+
+
+@pytest.mark.parametrize("options", SHARED, ids=name_of)
+def test_shards_share_as_many_passes_as_the_list_says(
+    options: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = case(folder, block_size=16, **options)
+    lists = []
+    monkeypatch.setattr(load, "pass_list", kept(run_passes.pass_list, lists))
+    shards = ShardCheckpoints(tmp_path, 2, range(2), gather=True)
+    check(*ranked(config, monkeypatch, RunCheckpoints(shards)))
+    assert lists[0].shared in (None, shards.passes)
+    if not config.source:
+        assert lists[0].shared is not None
+    again = ShardCheckpoints(tmp_path, 2, gather=True)  # what was made is counted, not made
+    result, read, log = ranked(config, monkeypatch, RunCheckpoints(again))
+    assert result.facts["passes"] == rank(config).facts["passes"]
+    assert log.done == log.totals[-1] >= read
+
+
+def kept(make: Callable[..., PassList], lists: list[PassList]) -> Callable[..., PassList]:
+    def keeping(*arguments: Any, **options: Any) -> PassList:
+        lists.append(make(*arguments, **options))
+        return lists[-1]
+
+    return keeping
+
+
+SOLVERS = [
+    *(WITHOUT_GRAPH[name] for name in ("rfs", "qalpha", "mrmr", "spca", "mrsf-pca")),
+    *(METHODS[name] | GRAPHS["rbf"] for name in ("mrsf", "l21", "gdcov-spca")),
+    *({"method": "qalpha", "variant": v} for v in ("power", "ritz", "laplacian", "kernel")),
+    {"method": "qalpha", "variant": "supervised", "labelled": True},
+]
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=name_of)
+def test_solvers_that_cannot_hold_the_matrix_count_what_they_read(
+    options: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(centered_matrix, "HOLD_BYTES", 0)
+    result, read, log = ranked(case(folder, block_size=16, **options), monkeypatch)
+    check(result, read, log)
+    last = result.facts["passes"][-1]
+    assert (last["kind"], last["exact"]) == ("solve", False)
+    assert last["executed"] > 1
+
+
+@pytest.mark.parametrize("graph", ["knn", "geodesic", "knn-pca", "knn-pca-genes"])
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("copies", [True, False])
+def test_many_samples_are_searched_by_the_passes_of_the_list(
+    graph: str,
+    binary: bool,
+    copies: bool,
+    folder: Path,
+    set_limits: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    set_limits(dense_distances=10, panel=5)
+    matrix = "copies.csv" if copies else "x.csv"
+    options = {} if graph == "geodesic" or not binary else {"edge_weights": "binary"}
+    config = case(folder, matrix, block_size=16, **GRAPHS[graph], **options)
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    assert {row["kind"] for row in result.facts["passes"]} >= {"panels", "score"}
+    compared = [row for row in result.facts["passes"] if "identical" in row["purpose"]]
+    assert any(row["kind"] == "pairs" for row in compared) == copies
+
+
+@pytest.mark.parametrize("how", ["samples", "features", "randomized"])
+def test_components_are_found_by_the_passes_of_the_list(
+    how: str, folder: Path, set_limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if how != "samples":
+        set_limits(exact_samples=0, exact_features=0 if how == "randomized" else 1000)
+    config = case(folder, block_size=16, **GRAPHS["knn-pca"])
+    check(*ranked(config, monkeypatch))
+
+
+def test_samples_that_nearly_coincide_take_another_pass(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix_of, "FLOAT64_BELOW", 0)
+    result, read, log = ranked(case(folder, "near.csv", similarity="rbf"), monkeypatch)
+    check(result, read, log)
+    assert [row["executed"] for row in result.facts["passes"]] == [1, 1, 1]
+    result, read, log = ranked(case(folder, similarity="rbf"), monkeypatch)
+    check(result, read, log)
+    assert result.facts["plan"]["passes"] == 2
+
+
+def test_a_pass_that_was_not_planned_shows() -> None:
+    passes = PassList([Pass("a", "gram"), Pass("b", "score", 2)], 10)
+    for kind in ("gram", "gram", "sums", "score"):
+        passes.begin(kind)
+        passes.read(10)
+    assert (passes.executed, passes.features_read, passes.times) == (4, 40, 3)
+    assert len(passes.surprises()) == 3
+    rows = [(row["purpose"], row["planned"], row["executed"]) for row in passes.facts()]
+    assert rows == [
+        ("a", 1, 1),
+        ("gram (not planned)", 0, 1),
+        ("sums (not planned)", 0, 1),
+        ("b", 2, 1),
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(catalog.METHODS))
+def test_the_catalog_knows_which_methods_are_iterative(name: str) -> None:
+    method = catalog.METHODS[name]
+    assert method.iterative == (method.load("solve") is not None)

@@ -1,0 +1,81 @@
+"""``run.json`` is what its schema says, for every method and with every kind of source."""
+
+from __future__ import annotations
+
+import json
+import types
+from pathlib import Path
+from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import pytest
+
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig, parse_source
+from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.provenance import AggregateRecord, RunRecord
+from sfs_cli.run import aggregate
+from sfs_cli.run.rank import run
+
+CASES: list[dict[str, Any]] = [
+    {},
+    {"method": "fisher", "labels": "labels.tsv:status"},
+    {"method": "mrsf", "select": 5, "transform": "cpm,log1p"},
+    {"method": "msfs", "source": ["m=profile:mirna.csv", "t=target:,similarity=knn"]},
+    {"method": "kogs", "members": ("spec", "variance"), "similarity": "knn", "components": "5"},
+]
+
+
+def check(value: Any, kind: Any, place: str) -> None:
+    """Check that a value read from JSON is of a type of the schema."""
+    if kind is Any:
+        return
+    if get_origin(kind) is NotRequired:
+        check(value, get_args(kind)[0], place)
+    elif is_typeddict(kind):
+        hints = get_type_hints(kind, include_extras=True)
+        assert isinstance(value, dict), place
+        required = {name for name in kind.__required_keys__ if not _is_optional(hints[name])}
+        assert required <= set(value) <= set(hints), f"{place}: {set(value) ^ set(hints)}"
+        for name, inner in value.items():
+            check(inner, hints[name], f"{place}.{name}")
+    elif get_origin(kind) is list:
+        assert isinstance(value, list), place
+        for inner in value:
+            check(inner, get_args(kind)[0], f"{place}[]")
+    elif get_origin(kind) is dict:
+        assert isinstance(value, dict), place
+        for name, inner in value.items():
+            check(inner, get_args(kind)[1], f"{place}.{name}")
+    elif get_origin(kind) in (types.UnionType, Union):
+        assert isinstance(value, tuple(k for k in get_args(kind))), f"{place}: {value!r}"
+    else:
+        allowed = (int, float) if kind is float else (kind,)
+        assert type(value) in allowed, f"{place}: {value!r}"
+
+
+def _is_optional(hint: Any) -> bool:
+    return get_origin(hint) is NotRequired
+
+
+@pytest.mark.parametrize("options", CASES)
+def test_run_json_is_what_its_schema_says(
+    options: dict[str, Any], sample_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sample_data)
+    sources = tuple(parse_source(text) for text in options.get("source", ()))
+    out = tmp_path / "out"
+    config = RankConfig("expression.csv", **options | {"source": sources, "out": str(out)})
+    printed = run(config, Messages(-1), as_json=True)
+    record = json.loads((out / "run.json").read_text())
+    assert json.loads(printed) == record
+    check(record, RunRecord, "run.json")
+
+
+def test_the_record_of_an_aggregate_is_what_its_schema_says(tmp_path: Path) -> None:
+    lists = [tmp_path / "a.tsv", tmp_path / "b.tsv"]
+    for path, order in zip(lists, ("xyz", "zxy")):
+        path.write_text("feature\trank\n" + "".join(f"{c}\t{i}\n" for i, c in enumerate(order, 1)))
+    out = tmp_path / "out"
+    config = AggregateConfig(tuple(map(str, lists)), out=str(out))
+    aggregate.run(config, Messages(-1))
+    check(json.loads((out / "run.json").read_text()), AggregateRecord, "run.json")
