@@ -12,4 +12,5 @@ cd "$root"
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --upgrade "pip>=25.1"
 "$venv/bin/python" -m pip install --quiet --editable . --group dev
-"$venv/bin/python" -m pytest -n 2 --dist loadgroup "$@"
+# a worker that crashes ends the run: xdist may wait forever for the one that replaces it
+"$venv/bin/python" -m pytest -n 2 --dist loadgroup --max-worker-restart 0 "$@"

@@ -101,7 +101,10 @@ class DaskExecutor:
         for _ in range(ATTEMPTS):
             try:
                 self.client.wait_for_workers(1, timeout=RESTART_SECONDS)
-                return self.client.scatter([content], broadcast=True, hash=False)[0]
+                (future,) = self.client.scatter([content], hash=False)
+                # not `broadcast`: it names the workers, and waits forever for one that has died
+                self.client.replicate([future])
+                return future
             except Exception as error:  # of many kinds, when a worker dies meanwhile
                 last = error
         raise _lost() from last
