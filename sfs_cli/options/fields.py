@@ -388,6 +388,11 @@ class Config:
         """Return an error about options of this configuration."""
         return kind(what, hint=hint, option=names)
 
+    def given(self, *names: str) -> list[str]:
+        """Return those of some options that are given."""
+        values = [(name, getattr(self, name)) for name in names]
+        return [name for name, v in values if v is not None and v is not False and v != ()]
+
     def label(self, name: str, value: Any = None) -> str:
         """Return how messages name an option, perhaps with a value."""
         return flag(name) if value is None else f"{flag(name)} {value}"
