@@ -86,8 +86,10 @@ class NormalizedLaplacian:
         for _ in range(power // 2):
             G = self.apply(G)
         square = np.vecdot(G, G).astype(np.float64)
-        if power % 2 == 0:
-            return square
+        return square if power % 2 == 0 else self._first_power(G, square)
+
+    def _first_power(self, G: np.ndarray, square: np.ndarray) -> np.ndarray:
+        """Return ``g N g'`` for every row g, of which `square` is ``|g|^2``; both (b,)."""
         if self.dense:
             return square - np.vecdot(G, self.smooth(G))
         # not through `smooth`: the form of a similarity may cost less than a product with it
@@ -149,6 +151,12 @@ class UnnormalizedLaplacian(NormalizedLaplacian):
             return G @ self._operand(G.dtype)
         xi = self.trivial.astype(G.dtype)
         return G - self.apply(G) - np.outer(G @ xi, xi)
+
+    def _first_power(self, G: np.ndarray, _square: np.ndarray) -> np.ndarray:
+        """Return ``g L g' = sum_i d_i g_i^2 - g S g'`` for every row g, shape (b,)."""
+        # not by way of I - L, whose identity would be added only to be taken away again
+        weighted = np.vecdot(G * self.diagonal.astype(G.dtype), G).astype(np.float64)
+        return weighted - self.similarity.form(G)
 
     def smooth_matrix(self) -> np.ndarray:
         """Return ``I - L - xi_1 xi_1'`` as a dense matrix, shape (n, n), float64."""
