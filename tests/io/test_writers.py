@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.errors import InputError
-from sfs_cli.io.results.writers import CHUNK, print_numbers, ranking_bytes, write_ranking
+from sfs_cli.io.results.writers import CHUNK, number_texts, ranking_bytes, write_ranking
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.store.ids import FeatureIds
 
@@ -93,9 +93,7 @@ def numbers_near_rounding() -> np.ndarray:
 
 
 def printed(values: np.ndarray, digits: int) -> list[str]:
-    cells = print_numbers(f"%.{digits}g", values, "\t").to_pylist()
-    assert all(cell.endswith("\t") for cell in cells)
-    return [cell[:-1] for cell in cells]
+    return number_texts(values, digits).to_pylist()
 
 
 def written(values: np.ndarray, digits: int) -> list[str]:

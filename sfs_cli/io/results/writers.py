@@ -27,6 +27,13 @@ CHUNK = 65_536
 """Rows that become text at a time."""
 ROW_GROUP = 1 << 20
 """Rows of a Parquet row group."""
+_MAX_ROUNDED = 15
+"""Decimals of so many digits are told apart by their nearest numbers of 64 bits."""
+_LEAST, _MOST = -4, 9
+"""From ``1e-4`` to ``1e9`` neither Arrow nor ``%g`` writes an exponent, digits permitting."""
+_STEPS = np.array([float(f"1e{power}") for power in range(_LEAST, _MOST + 1)])
+_TENS = np.array([float(f"1e{power}") for power in range(_MAX_ROUNDED - _LEAST)])
+"""Powers of ten from 1 on; up to ``1e22`` they are exact."""
 
 
 def number_text(value: float, digits: int) -> str:
@@ -49,30 +56,24 @@ def delimited(
     between, newline, nothing = string_array([delimiter, "\n", ""])
     features, statuses = _names(ranking.feature), _names(ranking.status)
 
-    def cells(column: np.ndarray, end: str) -> list[pa.Array]:
-        """Return a column as text, and what follows it: printed numbers bring that along."""
+    def texts(column: np.ndarray) -> pa.Array:
         if column.dtype.kind == "f":
-            return [print_numbers(f"%.{digits}g", column, end)]
+            return number_texts(column, digits)
         integers = column.dtype.kind in "iu"
-        texts = (
-            _integers(column).cast("large_string") if integers else string_array(map(str, column))
-        )
-        return [texts, newline if end == "\n" else between]
+        return _array(column).cast("large_string") if integers else string_array(map(str, column))
 
     def lines(lo: int) -> pa.Buffer:
         hi = min(lo + CHUNK, len(ranking))
         ids = _take(features, ranking.feature.positions[lo:hi])
-        row = [
-            *cells(np.arange(lo + 1, hi + 1), delimiter),
-            *(_quote_where_needed(ids, delimiter), between),
-            *cells(ranking.score[lo:hi], delimiter),
+        row = pc.binary_join_element_wise(
+            texts(np.arange(lo + 1, hi + 1)),
+            _quote_where_needed(ids, delimiter),
+            texts(ranking.score[lo:hi]),
             _take(statuses, ranking.status.positions[lo:hi]),
-        ]
-        extra = [column[lo:hi] for column in ranking.extra.values()]
-        row.append(between if extra else newline)
-        for number, column in enumerate(extra, 1):
-            row += cells(column, "\n" if number == len(extra) else delimiter)
-        return pc.binary_join_element_wise(*row, nothing).buffers()[2]
+            *(texts(column[lo:hi]) for column in ranking.extra.values()),
+            between,
+        )
+        return pc.binary_join_element_wise(row, newline, nothing).buffers()[2]
 
     yield from in_order(lines, range(0, len(ranking), CHUNK))
 
@@ -81,21 +82,35 @@ def delimited(
 # takes longer than writing a million lines.
 
 
-def print_numbers(form: str, numbers: np.ndarray, end: str) -> pa.Array:
-    """Print numbers with a ``%`` form, each followed by the character `end`; NaN as ``NaN``.
+def number_texts(values: np.ndarray, digits: int) -> pa.Array:
+    """Return numbers with so many significant digits, as ``%g`` prints them; NaN as ``NaN``.
 
-    Arrow cannot print a given number of significant digits. One ``%`` of Python for a whole chunk
-    can, in less than half the time of `numpy.char.mod` or pandas.
+    Arrow prints the shortest text of a number, outside of the interpreter's lock and in a quarter
+    of the time of ``%``. Of a number that is rounded first, this is the text of ``%g``, unless
+    one of the two writes an exponent, or the number lies so near to the middle between two
+    decimals that the product with a power of ten may have crossed it: those are left to ``%``.
     """
-    text = (form + end) * len(numbers) % tuple(numbers.tolist())
-    letters = text.replace("nan", "NaN").encode()
-    bounds = np.zeros(len(numbers) + 1, np.int64)
-    bounds[1:] = np.flatnonzero(np.frombuffer(letters, np.uint8) == ord(end)) + 1
-    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(letters)]
-    return pa.Array.from_buffers(pa.large_string(), len(numbers), buffers)
+    import pyarrow.compute as pc
+
+    values = values.astype(np.float64, copy=False)
+    if digits > _MAX_ROUNDED:
+        return string_array(number_text(value, digits) for value in values.tolist())
+    exponent = np.searchsorted(_STEPS, np.abs(values), "right") - 1 + _LEAST
+    sure = (exponent >= _LEAST) & (exponent < min(_MOST, digits - 1))
+    tens = _TENS[digits - 1 - np.where(sure, exponent, 0)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = values * tens
+        whole = np.rint(scaled)
+        from_middle = np.abs(np.abs(scaled - whole) - 0.5)
+        sure &= from_middle > np.abs(scaled) * np.finfo(np.float64).eps
+    texts = _array(whole / tens).cast("large_string")
+    if sure.all():
+        return texts
+    rest = string_array(number_text(value, digits) for value in values[~sure].tolist())
+    return pc.replace_with_mask(texts, _array((~sure).view(np.uint8)).cast("bool"), rest)
 
 
-def _integers(values: np.ndarray) -> pa.Array:
+def _array(values: np.ndarray) -> pa.Array:
     buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
 
@@ -106,7 +121,7 @@ def _names(picked: Picked) -> pa.Array:
 
 
 def _take(names: pa.Array, positions: np.ndarray) -> pa.Array:
-    return names.take(_integers(positions)).cast("large_string")
+    return names.take(_array(positions)).cast("large_string")
 
 
 def _quote_where_needed(texts: pa.Array, delimiter: str) -> pa.Array:
