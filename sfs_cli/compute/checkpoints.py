@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.engine import (
+from sfs_cli.compute.matrix import Span
+from sfs_cli.compute.tree import (
     Accumulator,
     Chunk,
     Combine,
@@ -115,15 +116,18 @@ class Checkpoints:
         chunks: Sequence[Chunk],
         combine: Combine,
         make: MakeNodes,
-        done_before: Callable[[Sequence[Chunk]], None],
+        count: Callable[[Sequence[Span]], None],
     ) -> Iterator[tuple[Node, PartialSum]]:
-        """Yield the pieces of a pass in order; see `sfs_cli.compute.engine.PassStore`."""
+        """Yield the pieces of a pass in order, loaded where they are kept and made where not.
+
+        `count` receives the spans that need not be made, for progress.
+        """
         number = self.begin(len(chunks))
         pieces = list(self.pieces(chunks))
         found = self._found(number)
         for shard, piece in pieces:
             done = found.get(_key(piece), 0)
-            done_before(piece.chunks[:done])
+            count([span for chunk in piece.chunks[:done] for span in chunk])
             if done < len(piece.chunks) and self.owns(number, shard):
                 self._make(number, piece, combine, make)
         self.end(number)

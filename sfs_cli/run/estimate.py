@@ -20,11 +20,12 @@ import numpy as np
 from sfs_cli import provenance
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.context import Labels, RunContext
-from sfs_cli.compute.engine import MAX_CHUNKS, Engine, ThreadExecutor
+from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import MemoryPlan, format_size
 from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.graph import distances
 from sfs_cli.graph.build import sample_graph
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS

@@ -17,17 +17,10 @@ from sfs_cli.compute.checkpoints import (
     ShardDoneError,
     owner,
 )
-from sfs_cli.compute.engine import (
-    MAX_CHUNKS,
-    Accumulator,
-    Engine,
-    ThreadExecutor,
-    add,
-    chunks_of,
-    largest_nodes,
-)
+from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Block, Span, cut
 from sfs_cli.compute.passes import PassList
+from sfs_cli.compute.tree import MAX_CHUNKS, Accumulator, add, chunks_of, largest_nodes
 from sfs_cli.errors import InputError
 from sfs_cli.graph import distances as passes
 from tests.graph.test_distances import M, matrix

@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sfs_cli.compute.engine import (
+from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.tree import (
     FAN,
     LEVELS,
     Accumulator,
@@ -20,7 +21,6 @@ from sfs_cli.compute.engine import (
     nodes_of,
     sum_of,
 )
-from sfs_cli.compute.matrix import Span, cut
 
 COUNTS = [1, 2, 4, 5, 13, 16, 17, 63, 64, 65, 300]
 
@@ -57,7 +57,7 @@ def by_chunk(count: int) -> list[np.ndarray]:
 def grown(nodes: list[Node], count: int) -> np.ndarray:
     tree = Accumulator(min(count, 64), add)
     for node in nodes:
-        tree.add(node.level, node.end, sum_of(node, numbers, add))
+        tree.add(node.level, node.end, sum_of(node, map(numbers, node.spans), add))
     return tree.result()[0]
 
 
@@ -96,7 +96,9 @@ def test_what_is_joined_keeps_its_order(count: int) -> None:
         tree = Accumulator(len(chunks), join)
         for node in nodes_of(chunks, level):
             tree.add(
-                node.level, node.end, sum_of(node, lambda span: [np.arange(*span)[:, None]], join)
+                node.level,
+                node.end,
+                sum_of(node, (([np.arange(*span)[:, None]]) for span in node.spans), join),
             )
         np.testing.assert_array_equal(tree.result()[0][:, 0], np.arange(count))
 
