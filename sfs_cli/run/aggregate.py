@@ -141,7 +141,7 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
             ),
         }
         data = _report_data(config, result, found, messages.warnings)
-        record = outputs.write_folder(config, result.ranking, data, data.title, record)
+        record = outputs.write_folder(config, result.ranking, data, record)
     _log_summary(config, result, messages)
     return outputs.json_bytes(record, as_json)
 

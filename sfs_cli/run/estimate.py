@@ -46,9 +46,8 @@ from sfs_cli.options.graph import (
 )
 from sfs_cli.ranking.table import rank_features
 from sfs_cli.run import inputs
-from sfs_cli.run.graph import default_graph
 from sfs_cli.run.memory import memory_budget, memory_plan
-from sfs_cli.run.passes import needed, pass_list
+from sfs_cli.run.passes import default_graph, needed, pass_list
 from sfs_cli.store.disk import is_store, open_store
 from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
 from sfs_cli.store.prepared import PreparedMatrix

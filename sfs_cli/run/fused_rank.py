@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import InputError, NotConvergedError
+from sfs_cli.graph.build import Graph
 from sfs_cli.graph.similarity import Similarity, check_degrees, similarity_of
 from sfs_cli.knowledge.base import SourceContext
 from sfs_cli.knowledge.fuse import Fusion, convert_sources
@@ -25,10 +26,10 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import (
     Scored,
     check_solution,
-    make_run_graph,
+    make_graph,
     report_unconverged,
+    score_on,
     solve,
-    spectrum_of,
 )
 
 TOP = 100
@@ -130,18 +131,13 @@ def rank_on_sources(run: Run) -> Scored:
         ``--on-no-convergence error``.
     """
     fused = fuse(run)
-    solution = solve(run, fused.similarity)
-    for warning in solution.warnings:
-        run.log.warn(warning)
-    check_solution(run, solution)
-    eigenvalues = solution.facts.pop("eigenvalues", None)
-    if eigenvalues is None:
-        eigenvalues = spectrum_of(fused.similarity)
-    facts = fused.facts()
-    if run.config.leave_one_out and len(fused.fusion.sources) > 1:
-        facts["leave_one_out"] = _leave_one_out(run, fused, solution)
-    graph = {"similarity": "sources", "sources": len(fused.fusion.sources)}
-    return Scored(solution, graph, eigenvalues, facts)
+    count = len(fused.fusion.sources)
+    graph = Graph(fused.similarity, {"similarity": "sources", "sources": count})
+    scored = score_on(run, graph)
+    scored.sources = fused.facts()
+    if run.config.leave_one_out and count > 1:
+        scored.sources["leave_one_out"] = _leave_one_out(run, fused, scored.solution)
+    return scored
 
 
 def _leave_one_out(run: Run, fused: Fused, whole: Solution) -> list[dict[str, Any]]:
@@ -262,6 +258,6 @@ def _rankings(run: Run) -> Iterator[tuple[str, Run, Solution, dict[str, Any]]]:
         return
     for config in run.config.member_configs():
         member = replace(run, config=config)
-        graph = make_run_graph(member)
+        graph = make_graph(member)
         solution = solve(member, graph.similarity if graph else None)
         yield config.method, member, solution, {} if graph is None else graph.facts

@@ -40,7 +40,7 @@ StartExecutor = Callable[[int], Executor]
 LONG = 20_000_000
 """Values of a matrix whose first pass is long enough to do other things meanwhile."""
 NEEDED_LATER = (
-    *("pyarrow.compute", "sfs_cli.io.results.writers", "sfs_cli.run.report_data"),
+    *("pyarrow.compute", "sfs_cli.io.results.writers"),
     *("sfs_cli.report.page", "sfs_cli.report.multiqc"),
 )
 """Modules that are not needed before the first pass, and slow to import."""

@@ -26,8 +26,7 @@ from sfs_cli.graph.neighbors import descent_bytes, panel_bytes, searches_approxi
 from sfs_cli.graph.pca import room
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import DEFAULT_NEIGHBORS, DENSE_SAMPLES, NEIGHBOR_GRAPHS
-from sfs_cli.run.graph import default_graph, reductions
-from sfs_cli.run.passes import needed
+from sfs_cli.run.passes import default_graph, needed, reductions
 
 MEASURED = ("profile", "target", "genes", "interactions")
 """Kinds of sources that are made of measurements of the samples."""

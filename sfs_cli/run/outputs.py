@@ -165,11 +165,10 @@ def is_done(folder: Path, config: OutputOptions, fingerprint: str) -> bool:
     OutputExistsError
         When it holds another result, and ``--force`` is not given.
     InputError
-        When it is not a folder, or cannot be written.
+        When it is not a folder.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
-    check_writable(folder, "--out")
     if config.force:
         return False
     if provenance.is_up_to_date(folder, fingerprint):
@@ -189,7 +188,6 @@ def write_folder(
     config: OutputOptions,
     ranking: Ranking,
     data: ReportData,
-    sample: str,
     record: dict[str, Any],
     threads: int = 1,
 ) -> dict[str, Any]:
@@ -202,9 +200,7 @@ def write_folder(
     ranking : Ranking
         The table.
     data : ReportData
-        The report.
-    sample : str
-        Name of the row in MultiQC.
+        The report; its title names the row in MultiQC.
     record : dict
         The content of ``run.json``, without its outputs.
     threads : int
@@ -227,7 +223,9 @@ def write_folder(
             # a digest leaves the interpreter free, and the table is large: the report meanwhile
             digest = beside.submit(_describe_output, out.file(table))
             out.file(REPORT).write_text(render(data), encoding="utf-8")
-            content = json.dumps(provenance.plain(multiqc(data, sample)), indent=1, allow_nan=False)
+            content = json.dumps(
+                provenance.plain(multiqc(data, data.title)), indent=1, allow_nan=False
+            )
             out.file(MULTIQC).write_text(content + "\n", encoding="utf-8")
             outputs = {table: digest.result()}
         outputs |= {name: _describe_output(out.file(name)) for name in (REPORT, MULTIQC)}

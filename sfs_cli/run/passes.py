@@ -1,4 +1,4 @@
-"""The passes of a run, listed once before anything is computed."""
+"""What a run needs, which sample graph it makes, and its passes, listed before any is made."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import METHODS
+from sfs_cli.compute.limits import LIMITS, Limits
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.graph.build import graph_passes
+from sfs_cli.graph.pca import Reduction, reduction_of
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import default_similarity
+from sfs_cli.options.graph import SIMILARITIES, GraphOptions, default_similarity
 from sfs_cli.options.source import SourceSpec
-from sfs_cli.run.graph import default_graph
 from sfs_cli.store.transforms import SAMPLE_STEPS, parse
 
 PRODUCTS = ("feature-similarity", "terms")
@@ -74,6 +75,53 @@ def needed(config: RankConfig) -> set[str]:
     if any(asked.uses_classes for asked in configs):
         needs.add("labels")
     return needs
+
+
+def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
+    """Return the sample graph to use: as given, or what suits the number of samples.
+
+    `graphs` are the graphs that the input holds. The name is one of `SIMILARITIES`, ``obsp:KEY``,
+    ``file`` or ``sources``.
+    """
+    if config.source:
+        return "sources"
+    if config.similarity_file is not None:
+        return "file"
+    if config.similarity is not None:
+        return config.similarity
+    if config.graph is not None:
+        return config.graph
+    default = default_similarity(n)
+    return "obsp:connectivities" if default == "knn" and "connectivities" in graphs else default
+
+
+def reductions(
+    config: RankConfig, name: str | None, n: int, m: int, limits: Limits = LIMITS
+) -> list[Reduction]:
+    """Return the principal components that neighbors are searched among, of every graph.
+
+    Those of sources other than the matrix itself are known only when the source has been read.
+
+    Parameters
+    ----------
+    config : RankConfig
+        The configuration.
+    name : str, optional
+        The graph, as `default_graph` names it.
+    n, m : int
+        Samples and features.
+    limits : Limits
+        Sizes at which the default changes.
+    """
+    asked: list[GraphOptions] = []
+    if name == "sources":
+        targets = [source for source in config.source if source.kind == "target"]
+        default = default_similarity(n)
+        asked = [source.graph_options(source.similarity or default) for source in targets]
+    elif name in SIMILARITIES:
+        asked = [config.graph_options(name)]
+    found = [reduction_of(options, n, m, limits=limits) for options in asked]
+    return [reduction for reduction in found if reduction is not None]
 
 
 def _fitting(transform: str | None, of: str) -> list[Pass]:

@@ -1,15 +1,15 @@
 """``sfs rank``: load, score, rank, write.
 
 `run` is the command: it claims the output, tells whether the result is there already, ranks and
-writes. `rank` is the same without files, for Python.
+writes. `rank` is the same without files, for Python. `score` is what shards do, too.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,18 +23,10 @@ from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.logs import Messages
-from sfs_cli.methods.base import Solution, Status
+from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
-from sfs_cli.provenance import (
-    InputFile,
-    LabelFacts,
-    MatrixFacts,
-    PassFacts,
-    PlanFacts,
-    RunFacts,
-    SolverFacts,
-)
+from sfs_cli.provenance import InputFile, MatrixFacts, PassFacts, RunFacts
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.run.checkpoints import (
     NO_CHECKPOINTS,
@@ -55,18 +47,41 @@ from sfs_cli.run.outputs import (
     record_tail,
     write_folder,
 )
-from sfs_cli.run.scoring import Scored, run_method
+from sfs_cli.run.report_data import report_data
+from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 
 if TYPE_CHECKING:
     from distributed import Client
 
-OpenCheckpoints = Callable[[str, Lock], AbstractContextManager[RunCheckpoints]]
-"""Opens the checkpoints of a run, given the fingerprint of the work and the lock of its output."""
 
-
-def run(config: RankConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+def run(
+    config: RankConfig,
+    messages: Messages,
+    *,
+    as_json: bool = False,
+    describe: Callable[[], list[InputFile]] | None = None,
+    checkpoints: RunCheckpoints | None = None,
+    hint: str = "allow more time; with --resume, a run continues where another has stopped",
+) -> bytes:
     """Rank, write what the configuration asks for, and return what belongs on stdout.
+
+    With ``--out`` nothing is done where exactly this result is there already.
+
+    Parameters
+    ----------
+    config : RankConfig
+        What to rank, how, and where to.
+    messages : Messages
+        Receives messages and progress.
+    as_json : bool
+        Whether ``run.json`` belongs on stdout.
+    describe : callable, optional
+        Returns the input files, as ``run.json`` has them; by default those of the configuration.
+    checkpoints : RunCheckpoints, optional
+        What shards have made; by default the checkpoints beside the output.
+    hint : str
+        What to do after the time limit.
 
     Raises
     ------
@@ -84,73 +99,27 @@ def run(config: RankConfig, messages: Messages, *, as_json: bool = False) -> byt
 
         return ranking_bytes(result.ranking, config.format, config.digits)
 
-    @contextmanager
-    def open_checkpoints(fingerprint: str, lock: Lock) -> Iterator[RunCheckpoints]:
-        output = Path(str(config.out))
-        with checkpoints_beside(output, fingerprint, lock, messages, resume=config.resume) as found:
-            yield found
-
-    hint = "allow more time; with --resume, a run continues where another has stopped"
+    out, copies = Path(config.out), list(copies_of(config).values())
     if config.resume:
         hint = "run the same command with more time: --resume continues it"
-    return run_into_folder(
-        config,
-        lambda: describe_inputs(config),
-        open_checkpoints,
-        messages,
-        as_json=as_json,
-        hint=hint,
-    )
-
-
-def run_into_folder(
-    config: RankConfig,
-    describe: Callable[[], list[InputFile]],
-    open_checkpoints: OpenCheckpoints,
-    messages: Messages,
-    *,
-    as_json: bool,
-    hint: str,
-) -> bytes:
-    """Rank into the output folder of a configuration, unless exactly this result is there.
-
-    Parameters
-    ----------
-    config : RankConfig
-        What to rank, how, and where to.
-    describe : callable
-        Returns the input files, as ``run.json`` has them.
-    open_checkpoints : callable
-        Opens what outlives the run.
-    messages : Messages
-        Receives messages and progress.
-    as_json : bool
-        Whether ``run.json`` belongs on stdout.
-    hint : str
-        What to do after the time limit.
-
-    Returns
-    -------
-    bytes
-        What belongs on stdout.
-    """
-    out, copies = Path(str(config.out)), copies_of(config)
-    check_writable(out, "--out")
     with (
-        claimed(out, messages, beside=list(copies.values())) as lock,
+        claimed(out, messages, beside=copies) as lock,
         time_limit(config.time_limit, messages, hint=hint),
     ):
         with messages.progress("checking inputs", None):
-            inputs = describe()
+            inputs = describe_inputs(config) if describe is None else describe()
         fingerprint = provenance.fingerprint(config.result_options(), inputs)
-        there = all(path.exists() for path in copies.values())
-        if is_done(out, config, fingerprint) and there:
+        if is_done(out, config, fingerprint) and all(path.exists() for path in copies):
             remove_checkpoints(out)
             messages.note(f"{out}: up to date")
             return json_bytes(provenance.read_run(out), as_json)
         _check_copies(config, lock)
-        with open_checkpoints(fingerprint, lock) as checkpoints:
-            result = rank(config, messages, checkpoints=checkpoints)
+        with (
+            checkpoints_beside(out, fingerprint, lock, messages, resume=config.resume)
+            if checkpoints is None
+            else nullcontext(replace(checkpoints, announce=lock.leaves)) as kept
+        ):
+            result = rank(config, messages, checkpoints=kept)
             record = _write_result(config, result, inputs)
             _write_copies(config, result)
     _log_summary(config, result, messages)
@@ -218,8 +187,24 @@ def rank(
     """
     started = time.perf_counter()
     messages = messages or Messages(verbosity=-1)
-    with loaded(config, messages, checkpoints, client) as loaded_run:
-        result = _result(loaded_run, score(loaded_run))
+    with loaded(config, messages, checkpoints, client) as run:
+        scored = score(run)
+        solution, features = scored.solution, run.matrix.ids.features
+        ranking = rank_features(
+            features,
+            solution.score,
+            solution.status,
+            [s.text for s in Status],
+            larger_is_better=solution.larger_is_better,
+            order=solution.order,
+            extra=solution.extra,
+            threads=run.plan.workers,
+        )
+        result = RankResult(ranking, METHODS[config.method], _facts(run, scored))
+        result.eigenvalues = scored.eigenvalues
+        if solution.coefficients is not None:
+            indices, rows = solution.coefficients
+            result.coefficients = ([features[int(i)] for i in indices], rows)
     result.warnings = list(messages.warnings)
     result.seconds = time.perf_counter() - started
     result.peak_memory = memory_of.peak_resident()
@@ -247,100 +232,62 @@ def score(run: Run) -> Scored:
 
             scored = rank_on_sources(run)
         else:
-            scored = run_method(run)
+            scored = score_on(run, make_graph(run))
     for surprise in passes.surprises():
         run.log.detail(f"passes over the matrix were not as planned: {surprise}")
     return scored
 
 
-def _result(run: Run, scored: Scored) -> RankResult:
-    """Order the features, and collect the facts of the run."""
-    solution, features = scored.solution, run.matrix.ids.features
-    ranking = rank_features(
-        features,
-        solution.score,
-        solution.status,
-        [s.text for s in Status],
-        larger_is_better=solution.larger_is_better,
-        order=solution.order,
-        extra=solution.extra,
-        threads=run.plan.workers,
-    )
-    facts: RunFacts = {
-        "input": _input_facts(run),
-        "graph": scored.graph,
-        "method": _method_facts(run) | solution.facts,
-        "knowledge": scored.sources,
-        "solver": _solver_facts(solution),
-        "plan": _plan_facts(run),
-        "passes": cast(list[PassFacts], run.passes.facts()),
-        "labels": _label_facts(run),
+def _facts(run: Run, scored: Scored) -> RunFacts:
+    """Return what ``run.json`` and the report say of a run."""
+    config, matrix, solution = run.config, run.matrix, scored.solution
+    read = run.reading | {
+        "n_samples": matrix.n_samples,
+        "n_samples_in_file": matrix.matrix.n_samples,
+        "n_features": matrix.n_features,
+        "dtype": matrix.dtype.name,
+        "sparse": matrix.matrix.sparse,
+        "missing_values": matrix.matrix.missing.values,
+        "features_with_missing_values": matrix.matrix.missing.features,
+        "transform": list(matrix.steps),
     }
-    coefficients = None
-    if solution.coefficients is not None:
-        indices, rows = solution.coefficients
-        coefficients = ([features[int(i)] for i in indices], rows)
-    method = METHODS[run.config.method]
-    return RankResult(ranking, method, facts, scored.eigenvalues, coefficients)
-
-
-def _method_facts(run: Run) -> dict[str, Any]:
-    config = run.config
-    facts: dict[str, Any] = {"name": config.method}
+    method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
-        from sfs_cli.run.fused_rank import DEFAULT_AGGREGATION
-
-        facts["how"] = config.how or DEFAULT_AGGREGATION
+        method["how"] = scored.sources["aggregation"]["how"]
     if config.members:
-        return facts | {"members": list(config.members)}
-    then = {} if config.method == config.scorer else {"then": config.scorer}
-    return facts | then | run.options
-
-
-def _input_facts(run: Run) -> MatrixFacts:
-    source = run.matrix
-    facts = run.reading | {
-        "n_samples": source.n_samples,
-        "n_samples_in_file": source.matrix.n_samples,
-        "n_features": source.n_features,
-        "dtype": source.dtype.name,
-        "sparse": source.matrix.sparse,
-        "missing_values": source.matrix.missing.values,
-        "features_with_missing_values": source.matrix.missing.features,
-        "transform": list(source.steps),
+        method["members"] = list(config.members)
+    else:
+        method |= {} if config.method == config.scorer else {"then": config.scorer}
+        method |= run.options
+    facts: RunFacts = {
+        "input": cast(MatrixFacts, read),
+        "graph": scored.graph,
+        "method": method | solution.facts,
+        "knowledge": scored.sources,
+        "solver": {},
+        "plan": {
+            "arithmetic": run.plan.dtype.name,
+            "block_size": run.plan.block_size,
+            "executor": config.executor,
+            "threads": run.plan.workers,
+            "passes": run.passes.executed,
+        },
+        "passes": cast(list[PassFacts], run.passes.facts()),
+        "labels": {},
     }
-    return cast(MatrixFacts, facts)
-
-
-def _solver_facts(solution: Solution) -> SolverFacts:
-    if not solution.stop and not solution.objective:
-        return {}
-    return {
-        "converged": solution.converged,
-        "stop": solution.stop,
-        "objective": solution.objective,
-    }
-
-
-def _plan_facts(run: Run) -> PlanFacts:
-    plan = run.plan
-    return {
-        "arithmetic": plan.dtype.name,
-        "block_size": plan.block_size,
-        "executor": run.config.executor,
-        "threads": plan.workers,
-        "passes": run.passes.executed,
-    }
-
-
-def _label_facts(run: Run) -> LabelFacts:
-    if run.labels is None:
-        return {}
-    return {
-        "from": run.config.labels,
-        "classes": run.labels.counts(),
-        "used": run.context.labels is not None,
-    }
+    if solution.stop or solution.objective:
+        facts["solver"] = {
+            "converged": solution.converged,
+            "stop": solution.stop,
+            "objective": solution.objective,
+        }
+    if run.labels is not None:
+        facts["labels"] = {
+            "from": config.labels,
+            "classes": run.labels.counts(),
+            "used": run.context.labels is not None,
+        }
+    return facts
 
 
 def check_outputs(config: RankConfig, as_json: bool) -> None:
@@ -354,25 +301,18 @@ def check_outputs(config: RankConfig, as_json: bool) -> None:
     check_json_option(config.out, as_json)
     if config.write_h5ad is None:
         return
-    if Path(config.matrix).suffix != ".h5ad":
-        raise UsageError(
-            "--write-h5ad copies an h5ad input; the matrix is not one",
-            hint="use --out, or convert the matrix to h5ad first",
-            option="write_h5ad",
-        )
-    if config.use_raw:
-        raise UsageError(
-            "--write-h5ad has no place for the scores of --use-raw",
-            hint="leave one of them out",
-            option="write_h5ad",
-        )
     target = Path(config.write_h5ad)
-    if target.exists() and target.samefile(config.matrix):
-        raise UsageError(
-            f"--write-h5ad {target} would replace the input",
-            hint="give the copy another name",
-            option="write_h5ad",
-        )
+    if Path(config.matrix).suffix != ".h5ad":
+        what = "--write-h5ad copies an h5ad input; the matrix is not one"
+        hint = "use --out, or convert the matrix to h5ad first"
+    elif config.use_raw:
+        what = "--write-h5ad has no place for the scores of --use-raw"
+        hint = "leave one of them out"
+    elif target.exists() and target.samefile(config.matrix):
+        what, hint = f"--write-h5ad {target} would replace the input", "give the copy another name"
+    else:
+        return
+    raise UsageError(what, hint=hint, option="write_h5ad")
 
 
 def copies_of(config: RankConfig) -> dict[str, Path]:
@@ -396,18 +336,16 @@ def _write_result(
     config: RankConfig, result: RankResult, inputs: list[InputFile]
 ) -> dict[str, Any]:
     """Write the ranking, the report and ``run.json``; return the content of the latter."""
-    from sfs_cli.run.report_data import report_data
-
+    ranking, facts = result.ranking, result.facts
     record: dict[str, Any] = {
         **record_head(config.result_options(), inputs),
         "config": resolved(config, str(config.out)),
-        **result.facts,
-        "result": ranking_facts(result.ranking) | {"eigenvalues": result.eigenvalues},
+        **facts,
+        "result": ranking_facts(ranking) | {"eigenvalues": result.eigenvalues},
         **record_tail(result.warnings, result.seconds, result.peak_memory),
     }
-    threads = result.facts["plan"]["threads"]
-    data = report_data(config, result)
-    return write_folder(config, result.ranking, data, Path(config.matrix).name, record, threads)
+    data = report_data(config, ranking, facts, result.eigenvalues, result.warnings)
+    return write_folder(config, ranking, data, record, facts["plan"]["threads"])
 
 
 def _write_copies(config: RankConfig, result: RankResult) -> None:

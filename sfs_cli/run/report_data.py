@@ -7,19 +7,19 @@ equal pages.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.catalog import METHODS
+import numpy as np
+
+from sfs_cli.catalog import METHODS, Method
 from sfs_cli.options import RankConfig
 from sfs_cli.options.weightings import WEIGHTINGS
-from sfs_cli.provenance import versions
+from sfs_cli.provenance import RunFacts, versions
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import ReportData, Table
-from sfs_cli.run.rank import RankResult
 
 TOP = 50
 """Number of features in the table of the best."""
@@ -27,27 +27,33 @@ TOP = 50
 Pairs = list[tuple[str, str]]
 
 
-def report_data(config: RankConfig, result: RankResult) -> ReportData:
+def report_data(
+    config: RankConfig,
+    ranking: Ranking,
+    facts: RunFacts,
+    eigenvalues: np.ndarray | None,
+    warnings: list[str],
+) -> ReportData:
     """Return the contents of the report of a run."""
-    knowledge = result.facts["knowledge"]
+    method, knowledge = METHODS[config.method], facts["knowledge"]
     sections = [
-        ("Input", _input_pairs(result)),
-        ("Sample graph", _pairs(result.facts["graph"])),
+        ("Input", _input_pairs(facts)),
+        ("Sample graph", _pairs(facts["graph"])),
         ("Combination of the sources", _pairs(_combination(knowledge))),
-        ("Method", _pairs(result.facts["method"])),
+        ("Method", _pairs(facts["method"])),
     ]
     return ReportData(
-        **of_ranking(result.ranking),
+        **of_ranking(ranking),
         title=Path(config.matrix).name,
-        method=_title(result),
-        how=_how(result),
-        eigenvalues=result.eigenvalues,
-        clusters=result.facts["method"].get("clusters"),
+        method=_title(method, facts["method"]),
+        how=_how(method, facts["method"]),
+        eigenvalues=eigenvalues,
+        clusters=facts["method"].get("clusters"),
         tables=_knowledge_tables(knowledge),
         facts=[(title, pairs) for title, pairs in sections if pairs],
-        warnings=result.warnings,
+        warnings=warnings,
         command=shlex.join([*config.command(), "--out", "results"]),
-        reference=result.method.reference,
+        reference=method.reference,
         downloads=[
             (f"ranking.{config.format}", "the ranking of all features"),
             ("run.json", "options, inputs, versions and digests of this run"),
@@ -71,27 +77,25 @@ def of_ranking(ranking: Ranking) -> dict[str, Any]:
     }
 
 
-def _title(result: RankResult) -> str:
-    facts = result.facts["method"]
-    title, ranking = result.method.title, facts.get("ranking")
+def _title(method: Method, facts: dict[str, Any]) -> str:
+    title, ranking = method.title, facts.get("ranking")
     if "then" in facts:
         then = METHODS[facts["then"]].title
         return f"{title} ({then} {ranking})" if ranking else f"{title} ({then})"
     return f"{title} {ranking}" if ranking else title
 
 
-def _how(result: RankResult) -> str:
+def _how(method: Method, facts: dict[str, Any]) -> str:
     """Return how to read the scores, with those of the method or aggregation behind them."""
-    facts = result.facts["method"]
     if "how" in facts or "members" in facts:
-        return f"{result.method.how(facts)} {AGGREGATIONS[facts['how']].meaning}"
+        return f"{method.how(facts)} {AGGREGATIONS[facts['how']].meaning}"
     if "then" in facts:
-        return f"{result.method.how({})} {METHODS[facts['then']].how(facts)}"
-    return result.method.how(facts)
+        return f"{method.how({})} {METHODS[facts['then']].how(facts)}"
+    return method.how(facts)
 
 
-def _input_pairs(result: RankResult) -> Pairs:
-    facts = result.facts["input"]
+def _input_pairs(run: RunFacts) -> Pairs:
+    facts, labels = run["input"], run["labels"]
     used, there = facts["n_samples"], facts["n_samples_in_file"]
     pairs = [
         ("Format", f"{facts['format']}, rows are {facts['rows']}"),
@@ -104,7 +108,6 @@ def _input_pairs(result: RankResult) -> Pairs:
         pairs.append(("Missing values", f"{count:,} in {features:,} features"))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
-    labels = result.facts["labels"]
     if labels.get("used"):
         counts = ", ".join(f"{name} ({count})" for name, count in labels["classes"].items())
         pairs.append(("Classes", counts))
@@ -112,17 +115,16 @@ def _input_pairs(result: RankResult) -> Pairs:
 
 
 def _pairs(facts: dict[str, Any]) -> Pairs:
-    return [
-        (name.replace("_", " ").capitalize(), _text(value))
-        for name, value in facts.items()
-        if value is not None
-    ]
-
-
-def _text(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    """Return facts as words: numbers are rounded or grouped, None is left out."""
+    pairs = []
+    for name, value in facts.items():
+        if isinstance(value, float):
+            value = f"{value:.6g}"
+        elif isinstance(value, int) and not isinstance(value, bool):
+            value = f"{value:,}"
+        if value is not None:
+            pairs.append((name.replace("_", " ").capitalize(), str(value)))
+    return pairs
 
 
 def _combination(knowledge: dict[str, Any]) -> dict[str, Any]:
@@ -132,15 +134,8 @@ def _combination(knowledge: dict[str, Any]) -> dict[str, Any]:
         how = knowledge.get("aggregation", {}).get("how")
         return {} if how is None else {"aggregated_by": AGGREGATIONS[how].title}
     entry = WEIGHTINGS[fusion["weights"]]
-    return (
-        {"weights": entry.title}
-        | {
-            name: value
-            for name, value in fusion.items()
-            if name != "weights" and isinstance(value, str | int | float | bool)
-        }
-        | {"reference": entry.reference or None}
-    )
+    simple = {k: v for k, v in fusion.items() if isinstance(v, str | int | float | bool)}
+    return simple | {"weights": entry.title, "reference": entry.reference or None}
 
 
 def _knowledge_tables(knowledge: dict[str, Any]) -> list[Table]:
@@ -148,21 +143,26 @@ def _knowledge_tables(knowledge: dict[str, Any]) -> list[Table]:
     tables = []
     if "sources" in knowledge:
         fused = knowledge.get("fusion", {}).get("weights") == "snf"
+        note = "Each became a similarity of the samples, on a common scale."
+        rows = []
+        for source in knowledge["sources"]:
+            found, similarity = "", source["similarity"]
+            if "genes" in source:
+                found = f"{source['genes_found']:,} of {source['genes']:,}"
+            if "distance" in source:
+                similarity = f"{similarity} of {source['distance']} distances"
+            name, kind, weight = source["name"], source["kind"], source["weight"]
+            counts = (source["samples"], source.get("features"), found)
+            rows.append((name, kind, weight, similarity, *counts))
         tables.append(
             Table(
                 heading="Knowledge sources",
-                note="Each became a similarity of the samples, on a common scale."
-                + ("" if fused else " The weights are those of the sum."),
                 columns=(
-                    "source",
-                    "kind",
-                    "weight",
-                    "similarity",
-                    "samples",
-                    "features",
-                    "genes found",
+                    *("source", "kind", "weight", "similarity"),
+                    *("samples", "features", "genes found"),
                 ),
-                rows=[_source_row(source) for source in knowledge["sources"]],
+                rows=rows,
+                note=note if fused else f"{note} The weights are those of the sum.",
                 digits=4,
             )
         )
@@ -180,41 +180,25 @@ def _knowledge_tables(knowledge: dict[str, Any]) -> list[Table]:
         tables.append(
             Table(
                 heading="Agreement of the rankings",
-                note="Kendall's tau-b: 1 for the same order, 0 for no relation, -1 for the "
-                "reverse order.",
                 columns=("ranking", *names),
                 rows=[(name, *row) for name, row in zip(names, taus)],
+                note="Kendall's tau-b: 1 for the same order, 0 for no relation, -1 for the "
+                "reverse order.",
                 digits=3,
                 shade=1.0,
             )
         )
     if "leave_one_out" in knowledge:
+        keys = ("without", "rank_correlation", "overlap")
         tables.append(
             Table(
                 heading="Effect of each source",
+                columns=("without", "rank correlation", "top 100 kept"),
+                rows=[tuple(row[key] for key in keys) for row in knowledge["leave_one_out"]],
                 note="The ranking was repeated without each source in turn, with new weights. If "
                 "the rank correlation and the share of the top 100 that is kept are near 1, the "
                 "source changed little.",
-                columns=("without", "rank correlation", "top 100 kept"),
-                rows=[
-                    (row["without"], row["rank_correlation"], row["overlap"])
-                    for row in knowledge["leave_one_out"]
-                ],
                 digits=3,
             )
         )
     return tables
-
-
-def _source_row(source: dict[str, Any]) -> Sequence[object]:
-    found = f"{source['genes_found']:,} of {source['genes']:,}" if "genes" in source else ""
-    distance = f" of {source['distance']} distances" if "distance" in source else ""
-    return (
-        source["name"],
-        source["kind"],
-        source["weight"],
-        f"{source['similarity']}{distance}",
-        source["samples"],
-        source.get("features"),
-        found,
-    )

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.errors import InputError, NotConvergedError
-from sfs_cli.graph.build import Graph
-from sfs_cli.graph.similarity import Similarity
+from sfs_cli.graph.build import Graph, given_graph, sample_graph
+from sfs_cli.graph.similarity import Similarity, check_degrees
 from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer, Solution, Status
 from sfs_cli.methods.sparse import best_read
-from sfs_cli.run.graph import make_graph
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import needed
+from sfs_cli.run.passes import default_graph, needed
 
 SPECTRUM_SAMPLES = 5000
 """The spectrum is shown in the report up to this many samples."""
@@ -44,8 +43,41 @@ class Scored:
     sources: dict[str, Any] = field(default_factory=dict)
 
 
-def run_method(run: Run) -> Scored:
-    """Make the sample graph and score every feature.
+def make_graph(run: Run) -> Graph | None:
+    """Make or read the sample graph of a run; None where its method needs none.
+
+    Raises
+    ------
+    InputError
+        When it does not fit the matrix, or a sample has a zero or negative degree.
+    OutOfMemoryError
+        When a dense graph does not fit the memory allowed.
+    """
+    config, matrix = run.config, run.matrix
+    if "graph" not in needed(config):
+        return None
+    run.log.phase("sample graph")
+    name, where = default_graph(config, matrix.n_samples, run.graphs), ""
+    if name == "file" or name.startswith("obsp:"):
+        from sfs_cli.knowledge.samples import open_given
+
+        of_file, ids = name == "file", matrix.ids.samples
+        where = str(config.similarity_file) if of_file else f"{config.matrix}: {name}"
+        given = open_given(where if of_file else name, config.matrix)
+        graph = given_graph(given.aligned(ids), name, ids, where)
+        if of_file:
+            graph.facts["file"] = where
+    else:
+        replace(config, similarity=name)  # checks options that were given without a similarity
+        graph = sample_graph(config.graph_options(name), run.context)
+    if not run.method.kernel:  # the degrees of a kernel may be zero or negative
+        # the ids of a store are read during the pass above
+        check_degrees(graph.similarity, matrix.ids.samples, where or name)
+    return graph
+
+
+def score_on(run: Run, graph: Graph | None) -> Scored:
+    """Score every feature on a sample graph, where the method needs one.
 
     Raises
     ------
@@ -54,7 +86,6 @@ def run_method(run: Run) -> Scored:
     NotConvergedError
         When a solver has not converged, under ``--on-no-convergence error``.
     """
-    graph = make_run_graph(run)
     solution = solve(run, graph.similarity if graph else None)
     for warning in solution.warnings:
         run.log.warn(warning)
@@ -62,15 +93,7 @@ def run_method(run: Run) -> Scored:
     eigenvalues = solution.facts.pop("eigenvalues", None)
     if eigenvalues is None and graph is not None:
         eigenvalues = spectrum_of(graph.similarity)
-    return Scored(solution, graph.facts if graph is not None else {}, eigenvalues)
-
-
-def make_run_graph(run: Run) -> Graph | None:
-    """Return the sample graph, where one is needed."""
-    if "graph" not in needed(run.config):
-        return None
-    run.log.phase("sample graph")
-    return make_graph(run.config, run.context, run.graphs, kernel=run.method.kernel)
+    return Scored(solution, graph.facts if graph else {}, eigenvalues)
 
 
 def solve(run: Run, similarity: Similarity | None) -> Solution:

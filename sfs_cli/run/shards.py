@@ -28,7 +28,7 @@ from sfs_cli.provenance import InputFile
 from sfs_cli.run.checkpoints import MatrixCheckpoint, RunCheckpoints, identity_of
 from sfs_cli.run.load import loaded
 from sfs_cli.run.outputs import claimed, describe_inputs
-from sfs_cli.run.rank import check_outputs, run_into_folder, score
+from sfs_cli.run.rank import run, score
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.store.disk import is_store
 
@@ -260,9 +260,9 @@ def _rehearse(plan: ShardPlan, folder: Path, lock: Lock, messages: Messages) -> 
     matrix = MatrixCheckpoint(folder)
     passes.claim(plan.identity)
     try:
-        with loaded(plan.config, messages, RunCheckpoints(passes, matrix, lock.leaves)) as run:
-            shared = run.passes.shared
-            score(run)
+        with loaded(plan.config, messages, RunCheckpoints(passes, matrix, lock.leaves)) as ready:
+            shared = ready.passes.shared
+            score(ready)
     except IncompletePassError:
         return replace(plan, passes=shared)
     except ShardDoneError:
@@ -318,8 +318,8 @@ def run_shard(
     with plan.at_home(), time_limit(limit, messages, hint=hint):
         plan.check_inputs()
         try:
-            with loaded(config, messages, checkpoints) as run:
-                score(run)
+            with loaded(config, messages, checkpoints) as ready:
+                score(ready)
         except IncompletePassError as error:
             missing = error
         except ShardDoneError:
@@ -406,12 +406,8 @@ def merge(
         if name in options:
             options[name] = str(Path(options[name]).absolute())
     config = replace(plan.config, **options)
-    check_outputs(config, as_json)
     passes = plan.checkpoints(range(plan.shards if finish else 0), gather=True)
-
-    @contextmanager
-    def keeping(_wanted: str, lock: Lock) -> Iterator[RunCheckpoints]:
-        yield RunCheckpoints(passes, MatrixCheckpoint(plan.folder, fixed=True), lock.leaves)
+    kept = RunCheckpoints(passes, MatrixCheckpoint(plan.folder, fixed=True))
 
     def describe() -> list[InputFile]:
         plan.check_inputs()
@@ -420,7 +416,14 @@ def merge(
     hint = "run it again with more time: what the shards have made stays"
     with plan.at_home():
         try:
-            return run_into_folder(config, describe, keeping, messages, as_json=as_json, hint=hint)
+            return run(
+                config,
+                messages,
+                as_json=as_json,
+                describe=describe,
+                checkpoints=kept,
+                hint=hint,
+            )
         except IncompletePassError as missing:
             number = missing.number + 1
             rest = range(number + 1, (plan.passes or 0) + 1)

@@ -35,7 +35,7 @@ mark()
 with loaded(config, silent) as run:
     run.fit()
     mark()
-    graph = scoring.make_run_graph(run)
+    graph = scoring.make_graph(run)
     mark()
     scoring.solve(run, graph.similarity if graph else None)
     mark()
