@@ -50,6 +50,24 @@ def format_size(size: float) -> str:
     return f"{size:.1f} TiB"
 
 
+def check_memory(what: str, needed: int, allowed: int, hint: str, *others: str) -> None:
+    """Refuse work that needs more bytes than are allowed.
+
+    Raises
+    ------
+    OutOfMemoryError
+        `what` (a subject and "need" or "needs"), the two sizes and the hint; it is about the option
+        ``memory`` and `others`.
+    """
+    if needed > allowed:
+        raise OutOfMemoryError(
+            f"{what} {format_size(needed)}",
+            where=f"--memory allows {format_size(allowed)}",
+            hint=hint,
+            option=("memory", *others),
+        )
+
+
 def available() -> int:
     """Return the bytes this process may still take, by the machine and by its cgroup."""
     limits = [_machine_available()]

@@ -14,8 +14,9 @@ import numpy as np
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Kind
-from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.errors import InputError
 from sfs_cli.graph.similarity import name_samples, row_panels
 from sfs_cli.options.graph import GraphOptions, parse_bandwidth
 
@@ -72,15 +73,10 @@ class Samples:
         """
         if self.squared is not None:
             return self.squared.copy()
-        n, memory = self.n, self.run.memory
-        needed = 3 * 8 * n * n
-        if needed > memory:
-            raise OutOfMemoryError(
-                f"the distances between {n:,} samples need {needed / 2**30:.1f} GiB",
-                where=f"--memory allows {memory / 2**30:.1f} GiB",
-                hint="raise --memory, or use --similarity knn, which stays sparse",
-                option="memory",
-            )
+        n = self.n
+        what = f"the distances between {n:,} samples need"
+        hint = "raise --memory, or use --similarity knn, which stays sparse"
+        check_memory(what, 3 * 8 * n * n, self.run.memory, hint)
         engine = replace(self.run.engine, dtype=DOUBLE) if float64 else self.run.engine
         products = gram(engine)
         if not np.isfinite(products).all():
@@ -132,6 +128,8 @@ def center(values: np.ndarray) -> None:
     """
     values -= values[:, :1].copy()
     weight = np.full(values.shape[1], 1 / values.shape[1], values.dtype)
+    # four bits of the mean: the mean itself would round every value anew, and distances
+    # that are equal would then differ in their last digits
     fraction, exponent = np.frexp(values @ weight)
     values -= np.ldexp(np.rint(fraction * 16), exponent - 4)[:, None]
 
@@ -170,6 +168,7 @@ def pair_distances(
 
     def squares(block: BlockLike) -> tuple[np.ndarray]:
         total = np.zeros(len(first))
+        # differences, not inner products: of identical samples nothing at all is left
         for row in block.values:
             gap = row[first] - row[second]
             total += gap * gap
@@ -220,11 +219,13 @@ def squared_distances(gram: np.ndarray, eps: float = EPS) -> np.ndarray:
     for rows in row_panels(gram.shape[0]):
         sizes = norms[rows, None] + norms
         panel = d2[rows]
+        # both (i, j) and (j, i), which BLAS may have rounded differently
         np.add(gram[rows], gram[:, rows].T, out=panel)
         np.subtract(sizes, panel, out=panel)
         panel[panel <= NOISE_UNITS * eps * sizes] = 0.0
     np.fill_diagonal(d2, 0.0)
-    # samples at distance 0 get the distances of the first of them
+    # samples at distance 0 get the distances of the first of them: else rounding decides which of
+    # two copies is the nearer neighbor of a third sample
     first = np.argmax(d2 == 0.0, axis=1)
     copies = np.flatnonzero(first != np.arange(len(d2)))
     d2[copies] = d2[first[copies]]
@@ -261,6 +262,7 @@ def median_bandwidth(d2: np.ndarray) -> float:
         )
     middle = [(pairs.size - 1) // 2, pairs.size // 2]
     pairs.partition(middle)
+    # the roots are averaged: the median of the distances is wanted, not that of their squares
     median = float(np.sqrt(pairs[middle]).mean())
     if median == 0.0:
         raise InputError(
@@ -272,15 +274,13 @@ def median_bandwidth(d2: np.ndarray) -> float:
     return median
 
 
-def self_tuning_bandwidths(d2: np.ndarray, neighbor: int = SELF_TUNING_NEIGHBOR) -> np.ndarray:
+def self_tuning_bandwidths(d2: np.ndarray) -> np.ndarray:
     """Return the distance of each sample to its 7th neighbor (Zelnik-Manor & Perona 2004).
 
     Parameters
     ----------
     d2 : ndarray, shape (n, n)
         Squared distances, 0 on the diagonal.
-    neighbor : int
-        Which neighbor; the sample itself does not count.
 
     Returns
     -------
@@ -292,7 +292,7 @@ def self_tuning_bandwidths(d2: np.ndarray, neighbor: int = SELF_TUNING_NEIGHBOR)
     InputError
         When there are too few samples, or a bandwidth is 0 (identical samples).
     """
-    n = d2.shape[0]
+    n, neighbor = len(d2), SELF_TUNING_NEIGHBOR
     if n <= neighbor:
         raise InputError(
             f"the self-tuning bandwidth needs more than {neighbor} samples, there are {n}",
@@ -354,6 +354,8 @@ def gaussian_weights(d2: np.ndarray, squared_bandwidth: np.ndarray) -> np.ndarra
 def checked_bandwidth(bandwidth: float | np.ndarray) -> np.ndarray:
     """Return `bandwidth` as a float64 array, refusing one whose square is no positive number."""
     delta = np.asarray(bandwidth, dtype=np.float64)
+    # distances are divided by its square, which may under- or overflow where delta itself does not:
+    # S would become the identity, or 1 everywhere, without a word
     smallest, largest = np.sqrt(np.finfo(np.float64).tiny), np.sqrt(np.finfo(np.float64).max)
     if not np.all((delta > smallest) & (delta < largest)):
         raise InputError(
@@ -390,7 +392,6 @@ def correlation(
     gram_raw: np.ndarray,
     sums: np.ndarray,
     n_features: int,
-    eps: float = EPS,
     sample_ids: Sequence[str] | None = None,
 ) -> np.ndarray:
     """Return the Pearson correlation between samples over features.
@@ -403,8 +404,6 @@ def correlation(
         Sum of each sample over its features.
     n_features : int
         Number of features summed over.
-    eps : float
-        Machine epsilon of the arithmetic that made `gram_raw`.
     sample_ids : sequence of str, optional
         Names for messages.
 
@@ -424,7 +423,8 @@ def correlation(
     squares = S.diagonal().copy()
     S -= n_features * np.outer(means, means)
     variances = S.diagonal().copy()
-    constant = np.flatnonzero(~(variances > NOISE_UNITS * eps * squares))
+    # of a sample without variance only the rounding of its squares is left, of either sign
+    constant = np.flatnonzero(~(variances > NOISE_UNITS * EPS * squares))
     if constant.size:
         raise InputError(
             f"{constant.size:,} samples have the same value in all features: "

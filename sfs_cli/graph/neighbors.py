@@ -16,8 +16,9 @@ import numpy as np
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import LIMITS, Limits
 from sfs_cli.compute.matrix import BlockLike, Span, cut
+from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Kind
-from sfs_cli.errors import InputError, MissingExtraError, OutOfMemoryError
+from sfs_cli.errors import InputError, MissingExtraError
 from sfs_cli.graph.distances import (
     DOUBLE,
     SELF_TUNING_NEIGHBOR,
@@ -50,6 +51,7 @@ DESCENT_COPIES = 3
 CANDIDATE_BYTES = 24
 """Bytes that the descent holds for each candidate of each sample, as measured."""
 SIGNATURE_SEED = 0
+GIVE_A_GRAPH = "give a graph that is made already (--similarity obsp:KEY or --similarity-file)"
 
 
 @dataclass
@@ -156,6 +158,8 @@ def _by_panels(samples: Samples, k: int, rule: Rule) -> Neighbors:
     # inside are collected; the count tells which of these few is the median
     bracket = None
     if rule == "median":
+        # the pairs are measured value by value, panels through inner products: the bracket is
+        # widened by what these may differ, so that no distance at its ends is missed
         low, high = np.quantile(_sampled_distances(samples), [0.5 - BRACKET, 0.5 + BRACKET])
         bracket = float(low) * (1 - ROUNDING), float(high) * (1 + ROUNDING)
     first = first_identical(engine)
@@ -190,14 +194,8 @@ def _panel_workers(samples: Samples) -> int:
     """Return how many panels may be held at a time; at least one must fit the memory allowed."""
     run = samples.run
     each = panel_bytes(run.n, run.limits)
-    if each > run.memory:
-        raise OutOfMemoryError(
-            f"the search of the neighbors of {run.n:,} samples needs {each / 2**20:,.0f} MiB",
-            where=f"--memory allows {run.memory / 2**20:,.0f} MiB",
-            hint="raise --memory, or give a graph that is made already (--similarity obsp:KEY or "
-            "--similarity-file)",
-            option="memory",
-        )
+    what = f"the search of the neighbors of {run.n:,} samples needs"
+    check_memory(what, each, run.memory, f"raise --memory, or {GIVE_A_GRAPH}")
     return min(run.engine.executor.workers, run.memory // each)
 
 
@@ -207,6 +205,8 @@ def first_identical(engine: Engine, kind: Kind = "sums") -> np.ndarray:
     Samples are distinguished by a random combination of their features; those that agree in it are
     then compared value by value, in a pass that is rarely needed.
     """
+    # n signatures are compared in place of n^2 / 2 pairs of samples; samples that differ have the
+    # same one only by rounding
     weights = np.random.default_rng(SIGNATURE_SEED).normal(size=engine.source.n_features)
 
     def combine(span: Span) -> tuple[np.ndarray]:
@@ -253,6 +253,7 @@ def _count_pairs(
 def _median_in_bracket(below: int, inside: np.ndarray, n: int) -> float:
     """Return the median distance of all pairs from the count below and the values inside."""
     pairs = n * (n - 1) // 2
+    # the ranks of the two middle distances among those inside
     first, second = (pairs - 1) // 2 - below, pairs // 2 - below
     if first < 0 or second >= len(inside):
         raise InputError(
@@ -274,18 +275,12 @@ def _median_in_bracket(below: int, inside: np.ndarray, n: int) -> float:
 def _by_descent(samples: Samples, k: int, rule: Rule) -> Neighbors:
     """Search approximately, by nearest-neighbor descent on all samples in memory."""
     run, n, m = samples.run, samples.run.n, samples.run.m
-    needed = descent_bytes(n, m, k)
-    if needed > run.memory:
-        raise OutOfMemoryError(
-            f"an approximate search of {n:,} samples x {m:,} features needs "
-            f"{needed / 2**30:.1f} GiB",
-            where=f"--memory allows {run.memory / 2**30:.1f} GiB",
-            hint="raise --memory, select features first, or give a graph that is made already "
-            "(--similarity obsp:KEY or --similarity-file)",
-            option="memory",
-        )
+    what = f"an approximate search of {n:,} samples x {m:,} features needs"
+    hint = f"raise --memory, select features first, or {GIVE_A_GRAPH}"
+    check_memory(what, descent_bytes(n, m, k), run.memory, hint)
     wanted = max(k, SELF_TUNING_NEIGHBOR) if rule == "self-tuning" else k
 
+    # of values far from zero, seven digits of float32 would leave few for the distances
     def centered(block: BlockLike) -> np.ndarray:
         center(block.values)
         return block.values
@@ -317,7 +312,7 @@ def nearest_in_panel(
     first_row : int
         Position of the panel's first sample among all.
     k : int
-        Number of neighbors.
+        Number of neighbors, less than n.
 
     Returns
     -------
@@ -325,14 +320,8 @@ def nearest_in_panel(
         Neighbors, nearest first; equal distances are ordered by index, also in the k-th place.
     d2 : ndarray, shape (p, k)
         Their squared distances, in the dtype of the panel.
-
-    Raises
-    ------
-    InputError
-        When there are fewer than k other samples, or k < 1.
     """
     p, n = d2_panel.shape
-    _check_count(k, n)
     indices = np.empty((p, k), dtype=np.int64)
     d2 = np.empty((p, k), dtype=d2_panel.dtype)
     step = max(1, PANEL_VALUES // n)
@@ -400,7 +389,7 @@ def knn_similarity(
             edges, delta * delta if delta.ndim == 0 else delta[low] * delta[high]
         )
     S = _symmetric(low, high, weights, len(indices))
-    S.eliminate_zeros()
+    S.eliminate_zeros()  # a stored 0 would be counted as an edge
     return SparseSimilarity(S)
 
 
@@ -437,12 +426,11 @@ def approximate_neighbors(samples: np.ndarray, k: int, seed: int) -> tuple[np.nd
     Raises
     ------
     InputError
-        When there are fewer than k other samples, or the search found fewer than k.
+        When the search found fewer than k.
     MissingExtraError
         When pynndescent is not installed.
     """
     n, m = samples.shape
-    _check_count(k, n)
     try:
         from pynndescent import NNDescent
     except ImportError as error:
@@ -469,6 +457,7 @@ def approximate_neighbors(samples: np.ndarray, k: int, seed: int) -> tuple[np.nd
             hint="use fewer --neighbors",
             option="neighbors",
         )
+    # measured again in float64: in the descent's float32, near samples are at equal distances
     d2 = np.empty((n, k))
     step = max(1, PANEL_VALUES // (k * max(1, m)))
     for low in range(0, n, step):
@@ -476,19 +465,6 @@ def approximate_neighbors(samples: np.ndarray, k: int, seed: int) -> tuple[np.nd
         d2[low : low + step] = np.square(gaps, dtype=np.float64).sum(axis=2)
     order = np.lexsort((indices, d2), axis=1)
     return np.take_along_axis(indices, order, axis=1), np.take_along_axis(d2, order, axis=1)
-
-
-def _check_count(k: int, n: int) -> None:
-    if k < 1:
-        raise InputError(
-            f"the number of neighbors is {k}", hint="give at least 1", option="neighbors"
-        )
-    if k >= n:
-        raise InputError(
-            f"{k} neighbors need at least {k + 1} samples, there are {n}",
-            hint=f"give at most {n - 1}",
-            option="neighbors",
-        )
 
 
 def _undirected(indices: np.ndarray, d2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

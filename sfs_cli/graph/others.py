@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, exp, isfinite, log2
+from math import ceil, exp, log2
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,8 +85,8 @@ def geodesic_similarity(lengths: csr_array) -> DenseSimilarity:
     """
     from scipy.sparse.csgraph import dijkstra
 
-    paths = dijkstra(lengths)  # infinite between connected components
-    # the two directions of a path are summed in opposite orders
+    paths = dijkstra(lengths)  # infinite between connected components, where S becomes 0
+    # the two directions of a path are summed in opposite orders, and their roundings differ
     np.minimum(paths, paths.T, out=paths)
     d2 = np.square(paths, out=paths)
     return DenseSimilarity(rbf(d2, median_bandwidth(d2)))
@@ -107,7 +107,7 @@ def diffusion_similarity(knn: SparseSimilarity, beta: float = 1.0) -> DenseSimil
     knn : SparseSimilarity
         Neighbor graph with non-negative weights.
     beta : float
-        Diffusion time.
+        Diffusion time, positive.
 
     Returns
     -------
@@ -117,16 +117,10 @@ def diffusion_similarity(knn: SparseSimilarity, beta: float = 1.0) -> DenseSimil
     Raises
     ------
     InputError
-        When `beta` is not positive and finite, or a sample has no positive degree.
+        When a sample has no positive degree.
     """
     from scipy.sparse import diags_array
 
-    if not (isfinite(beta) and beta > 0.0):
-        raise InputError(
-            f"the diffusion time beta is {beta}",
-            hint="give a positive number; 1 is the default",
-            option="beta",
-        )
     check_degrees(knn, None, "knn")
     # terms of the series grow before they fall when beta is large: its root is summed and squared
     halvings = max(0, ceil(log2(beta)))

@@ -26,9 +26,10 @@ from sfs_cli.compute.matrix import (
     block_features,
     cut,
 )
-from sfs_cli.errors import InputError, OutOfMemoryError, UsageError
+from sfs_cli.compute.memory import check_memory
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.distances import DOUBLE, Samples, center
-from sfs_cli.graph.neighbors import first_identical
+from sfs_cli.graph.neighbors import GIVE_A_GRAPH, first_identical
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     DEFAULT_VARIABLE_GENES,
@@ -237,15 +238,10 @@ def _scores(
     run = samples.run
     n = run.n
     unit = room(n, count, 0)
+    what = f"{count} principal components of {n:,} samples need"
+    hint = f"raise --memory, use fewer components, or {GIVE_A_GRAPH}"
+    check_memory(what, 2 * unit, run.memory, hint)
     workers = min(run.engine.executor.workers, run.memory // unit - 1)
-    if workers < 1:
-        raise OutOfMemoryError(
-            f"{count} principal components of {n:,} samples need {2 * unit / 2**20:,.0f} MiB",
-            where=f"--memory allows {run.memory / 2**20:,.0f} MiB",
-            hint="raise --memory, use fewer components, or give a graph that is made already "
-            "(--similarity obsp:KEY or --similarity-file)",
-            option="memory",
-        )
     source = run.matrix if genes is None else run.matrix.selecting(genes)
     # kept as a whole by the checkpoint, and not pass by pass
     engine = replace(run.engine, source=source, checkpoints=None)
@@ -257,6 +253,8 @@ def _scores(
 
     def find() -> list[np.ndarray]:
         found = principal_components(products, count, run.seed, run.limits)
+        # BLAS rounds by the position of a sample: without this, identical samples would be
+        # neighbors at a distance, and not ties
         found.scores[...] = found.scores[:, first_identical(engine, "components")]
         return [found.scores, np.array([found.kept]), np.array([found.how])]
 
@@ -367,7 +365,7 @@ def _of_samples(engine: Engine, count: int) -> Components:
     (gram,) = _grouped(engine).total_over(products, kind="components")
     total = float(np.trace(gram))
     values, vectors = eigh(gram, subset_by_index=[n - count, n - 1], overwrite_a=True)
-    sizes = np.maximum(values[::-1], 0)
+    sizes = np.maximum(values[::-1], 0)  # rounding
     scores = vectors[:, ::-1].T * np.sqrt(sizes)[:, None]
     return Components(scores, _fraction(sizes, total), "exact")
 
@@ -394,7 +392,7 @@ def _of_features(engine: Engine, count: int) -> Components:
             found[:, other.lo : other.hi] = product.T
         return (found,)
 
-    # a span is multiplied with itself and with all that follow it
+    # a span is multiplied with itself and with all that follow it: the upper triangle is enough
     walking = replace(engine, features_per_task=lambda span: span.size + m - span.lo)
     (gram,) = walking.joined(products, cut(m, held), kind="components")
     total = float(np.trace(gram))
@@ -431,12 +429,15 @@ def _randomized(engine: Engine, count: int, seed: int) -> Components:
 
     space, squares = grouped.total_over(begin, kind="components")
     for _ in range(POWER_ITERATIONS):
+        # orthonormal in every turn: left alone, all columns turn to the first component, and the
+        # others are lost in its rounding
         space = _orthonormal(space)
         sums = space.sum(axis=0)
         (space,) = grouped.total_over(turn, kind="components")
     space = _orthonormal(space)
     sums = space.sum(axis=0)
     (directions,) = grouped.joined(finish, grouped.spans(), kind="components")
+    # space is orthonormal: X' space has the singular values of the projection of X on it
     left, sizes, _ = np.linalg.svd(directions.T, full_matrices=False)
     scores = (left[:, :count] * sizes[:count]).T @ space.T
     return Components(scores, _fraction(sizes[:count] ** 2, float(squares[0])), "randomized")
@@ -549,11 +550,9 @@ def feature_moments(engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]
         The variance divides by n - 1; it is exactly 0 for constant features, and for those that
         are dropped for missing values.
     """
-    if engine.source.keeps_zeros:
-        stored = replace(engine, nonzeros=True)
-        mean, variance, lowest = stored.columns(_moments_of_stored, DOUBLE)
-    else:
-        mean, variance, lowest = engine.columns(_moments, DOUBLE)
+    sparse = engine.source.keeps_zeros
+    task = _moments_of_stored if sparse else _moments
+    mean, variance, lowest = replace(engine, nonzeros=sparse).columns(task, DOUBLE)
     return mean, variance, lowest
 
 
@@ -572,6 +571,7 @@ def _moments_of_stored(block: NonZeros) -> tuple[np.ndarray, ...]:
     stored = _sparse(block)
     lowest, highest = stored.min(axis=1).toarray(), stored.max(axis=1).toarray()
     away = block.data - np.repeat(mean, counts)
+    # each of the n - counts zeros that are not stored is `mean` away from it
     squares = np.bincount(block.rows, away * away, len(counts)) + (n - counts) * mean * mean
     constant = (counts == n) & (lowest == highest)  # else rounding of the mean is left of it
     return mean, np.where(constant, 0, squares / (n - 1)), lowest
@@ -598,6 +598,8 @@ def most_variable(
         Indices, ascending. Constant features are never among them.
     """
     if by == "dispersion":
+        # rounded, or equal features would be ordered by their last digits, which differ between
+        # sparse and dense sums
         key = np.round(normalized_dispersion(mean, variance), DIGITS)
     else:
         key = np.where(variance > 0, variance, np.nan)
@@ -609,10 +611,10 @@ def normalized_dispersion(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Return how much each feature varies, compared with features of a similar mean.
 
     The dispersion is the logarithm of variance over mean (Satija et al. 2015). Features are put
-    into 20 bins of equal width of log(1 + mean), closed on the right, the first widened by a
-    thousandth of the range. From the dispersion the mean of its bin is subtracted, and the
-    difference is divided by the standard deviation of the bin (with n - 1). A feature alone in its
-    bin gets 1. Features of a bin where all dispersions are equal get 0.
+    into 20 bins of equal width of log(1 + mean), closed on the right, the first on both sides. From
+    the dispersion the mean of its bin is subtracted, and the difference is divided by the standard
+    deviation of the bin (with n - 1). A feature alone in its bin gets 1. Features of a bin where
+    all dispersions are equal get 0.
 
     Parameters
     ----------
@@ -631,8 +633,7 @@ def normalized_dispersion(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     dispersion = np.log(variance[varies] / mean[varies])
     means = np.log1p(mean[varies])
     edges = np.linspace(means.min(), means.max(), BINS + 1)
-    edges[0] -= np.ptp(means) / 1000
-    bin_of = np.maximum(np.searchsorted(edges, means, side="left") - 1, 0)  # 0 if all are equal
+    bin_of = np.maximum(np.searchsorted(edges, means, side="left") - 1, 0)
     sizes = np.bincount(bin_of, minlength=BINS)
     middle = np.bincount(bin_of, dispersion, BINS) / np.maximum(sizes, 1)
     away = dispersion - middle[bin_of]

@@ -356,6 +356,7 @@ def connected_components(similarity: Similarity) -> np.ndarray:
 
 def _dense_connected_components(S: np.ndarray) -> np.ndarray:
     """Search breadth-first from one sample at a time; every row is read at most once."""
+    # scipy's search would first copy S to a sparse matrix, which may be larger than S itself
     component = np.full(len(S), -1)
     count = 0
     while (component < 0).any():

@@ -19,11 +19,13 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from sfs_cli.errors import InputError, NotConvergedError, UsageError
 from sfs_cli.graph.laplacian import NormalizedLaplacian
+from sfs_cli.graph.similarity import DenseSimilarity
 
 DIRECT_LIMIT = 1000
 """Up to this many samples a direct solver is used, above it Lanczos iterations."""
 MAX_CLUSTERS = 20
 """Largest number of clusters that the eigengap may choose."""
+FEWER_CLUSTERS = "use fewer --clusters, or --ranking phi2 with a power, which needs none"
 
 
 @dataclass(frozen=True)
@@ -60,20 +62,21 @@ def leading(laplacian: NormalizedLaplacian, k: int) -> Spectrum:
     n, wanted = laplacian.n, k - 1
     if wanted == 0:
         return Spectrum(np.zeros(1), laplacian.trivial[:, None].copy())
+    # a third of the spectrum by Lanczos costs more than all of it by the direct solver
     if n <= DIRECT_LIMIT or wanted > n // 3:
         matrix = laplacian.smooth_matrix()
         below = 1 + np.linalg.norm(matrix)  # all other eigenvalues
         matrix -= below * np.outer(laplacian.trivial, laplacian.trivial)
         mu, vectors = linalg.eigh(matrix, subset_by_index=(n - wanted, n - 1), overwrite_a=True)
     else:
-        mu, vectors = _lanczos(laplacian, wanted)
+        mu, vectors = _leading_by_lanczos(laplacian, wanted)
     order = np.argsort(-mu, kind="stable")
     values = np.concatenate([[0.0], 1 - mu[order]])
     vectors = np.column_stack([laplacian.trivial, fix_signs(vectors[:, order])])
     return Spectrum(values, vectors)
 
 
-def _lanczos(laplacian: NormalizedLaplacian, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _leading_by_lanczos(laplacian: NormalizedLaplacian, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Find the k largest eigenpairs of the smoothing operator on the complement of xi_1.
 
     Iterations from one start may find a single vector of a multiple eigenvalue, and a graph of c
@@ -84,43 +87,72 @@ def _lanczos(laplacian: NormalizedLaplacian, k: int) -> tuple[np.ndarray, np.nda
     mu, found = np.zeros(1), laplacian.trivial[:, None]
 
     def multiply(v: np.ndarray) -> np.ndarray:
-        v = v.reshape(1, n)
         # what has been found moves to -4, far below the rest of the spectrum
         without = laplacian.smooth(v) - (v @ found * (mu + 4)) @ found.T
-        return (without + v)[0]  # eigenvalues near 1, so that tolerances are absolute
+        return without + v  # eigenvalues near 1, so that tolerances are absolute
 
     def search(count: int, tol: float) -> tuple[np.ndarray, np.ndarray]:
+        # not ARPACK's 20: the small eigenvalues of a graph crowd near 0 and need a wider basis
         ncv = min(n, max(2 * count + 1, 40))
-        more, vectors = _eigenpairs(multiply, n, count, which="LA", ncv=ncv, tol=tol)
+        more, vectors = lanczos(multiply, n, count, hint=FEWER_CLUSTERS, ncv=ncv, tol=tol)
         return more - 1, vectors
 
     more, vectors = search(k, 1e-13)
     while True:
         mu, found = np.concatenate([mu, more]), np.column_stack([found, vectors])
         best = 1 + np.argsort(-mu[1:], kind="stable")[:k]
+        # a Ritz value never exceeds the largest eigenvalue: a rough search gives no false alarm
         if search(1, 1e-2)[0][0] <= mu[best[-1]] + 1e-10:
             return mu[best], found[:, best]
         more, vectors = search(1, 1e-13)
 
 
-def _eigenpairs(
-    multiply: Callable[[np.ndarray], np.ndarray], n: int, k: int, **options: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Find k eigenpairs by Lanczos iterations, from the same start in every run."""
-    operator = LinearOperator((n, n), matvec=multiply, dtype=np.float64)
+def lanczos(
+    operator: np.ndarray | Callable[[np.ndarray], np.ndarray],
+    n: int,
+    k: int,
+    *,
+    of: str = "the sample graph",
+    hint: str,
+    option: str | tuple[str, ...] = (),
+    **settings: Any,
+) -> Any:
+    """Find k eigenpairs of a symmetric operator by Lanczos iterations (ARPACK).
+
+    Parameters
+    ----------
+    operator : ndarray, shape (n, n), or callable
+        The matrix, or the product of a row (1, n) with it.
+    of, hint, option : str
+        What has the eigenvectors, what to do and the option it is about, for the error.
+    settings
+        Of `scipy.sparse.linalg.eigsh`, whose result is returned; by default the largest.
+
+    Raises
+    ------
+    NotConvergedError
+        When fewer than k are found.
+    """
+    if not isinstance(operator, np.ndarray):
+        multiply = operator
+        operator = LinearOperator((n, n), lambda v: multiply(v.reshape(1, n))[0], dtype=np.float64)
+    # ARPACK's own start is random: a fixed one gives every run the same bytes; cosines, because a
+    # constant is the trivial eigenvector and would never leave it
     start = np.cos(np.arange(1, n + 1, dtype=np.float64))
     try:
-        return eigsh(operator, k, v0=start, **options)
+        return eigsh(operator, k, **({"which": "LA", "v0": start} | settings))
     except ArpackNoConvergence as error:
         raise NotConvergedError(
-            f"the eigenvectors of the sample graph did not converge: {len(error.eigenvalues)} of "
-            f"{k} were found",
-            hint="use fewer --clusters, or --ranking phi2 with a power, which needs none",
+            f"the eigenvectors of {of} did not converge: {len(error.eigenvalues)} of {k} were "
+            "found",
+            hint=hint,
+            option=option,
         ) from None
 
 
 def fix_signs(vectors: np.ndarray) -> np.ndarray:
     """Give each column the sign that makes its largest entry (the first of them) positive."""
+    # a solver's own sign depends on the library and on the number of threads
     peak = np.argmax(np.abs(vectors), axis=0)
     signs = np.sign(vectors[peak, np.arange(vectors.shape[1])])
     return vectors * np.where(signs == 0, 1, signs)
@@ -164,14 +196,9 @@ def spectral_interval(laplacian: NormalizedLaplacian) -> tuple[float, float]:
     n = laplacian.n
     if n <= DIRECT_LIMIT:
         mu = linalg.eigvalsh(laplacian.smooth_matrix(), overwrite_a=True)
-        ends = [1 - float(mu[-1]), 1 - float(mu[0])]
     else:
-
-        def multiply(v: np.ndarray) -> np.ndarray:
-            return laplacian.smooth(v.reshape(1, n))[0]
-
-        mu, _ = _eigenpairs(multiply, n, 2, which="BE", tol=1e-4)
-        ends = [1 - float(mu.max()), 1 - float(mu.min())]
+        mu, _ = lanczos(laplacian.smooth, n, 2, hint=FEWER_CLUSTERS, which="BE", tol=1e-4)
+    ends = [1 - float(mu.max()), 1 - float(mu.min())]
     margin = 0.01 * (ends[1] - ends[0])  # for what the iterations have not reached yet
     return min(0.0, ends[0] - margin), ends[1] + margin
 
@@ -188,6 +215,7 @@ def chebyshev_exponential(interval: tuple[float, float], scale: float) -> np.nda
     def exponent(x: np.ndarray) -> np.ndarray:
         return np.exp(scale * (middle + radius * x))
 
+    # more terms than are needed, then cut at rounding: no formula of the error is relied on
     series = np.polynomial.Chebyshev.interpolate(exponent, degree).coef
     kept = np.flatnonzero(np.abs(series) > 1e-17 * np.abs(series).max())
     return series[: kept[-1] + 1]
@@ -224,7 +252,8 @@ def apply_series(
         product /= radius
         return product
 
-    # b_k = c_k G + 2 x b_{k+1} - b_{k+2}: three blocks are held, whatever the degree
+    # b_k = c_k G + 2 x b_{k+1} - b_{k+2}: three blocks are held, whatever the degree. A Taylor
+    # series of exp(-t N) would cancel: its terms alternate and grow to exp(t lambda) first
     after, later = np.zeros_like(G), np.zeros_like(G)
     for c in coefficients[:0:-1]:
         after, later = c * G + 2 * scaled(after) - later, after
@@ -321,14 +350,12 @@ class MatrixFunction(SpectralFunction):
     """
 
     def __init__(self, matrix: np.ndarray) -> None:
-        self._operands: dict[np.dtype[Any], np.ndarray] = {matrix.dtype: matrix}
+        self.matrix = DenseSimilarity(matrix)  # which holds it in float32 too, where asked for
         self.typical = float(np.linalg.norm(matrix)) / len(matrix) ** 0.5
 
     def apply(self, G: np.ndarray) -> np.ndarray:
         """Return ``G Gamma``, shape (b, n)."""
-        if G.dtype not in self._operands:
-            self._operands[G.dtype] = self._operands[np.dtype(np.float64)].astype(G.dtype)
-        return G @ self._operands[G.dtype]
+        return self.matrix.matmul(G)
 
 
 class _Piecewise(SpectralFunction):
@@ -384,6 +411,8 @@ class HeatSeries(_Piecewise):
         self.series, self.interval = series, interval
 
     def _half(self, G: np.ndarray) -> np.ndarray:
+        # of half the time, because |half|^2 cannot be negative; a series of the whole time is,
+        # by rounding, where the form is small
         return apply_series(self.laplacian, self.project(G), self.series, self.interval)
 
     def apply(self, G: np.ndarray) -> np.ndarray:
@@ -417,6 +446,7 @@ class PseudoInverse(_Piecewise):
         for _ in range(MAX_STEPS):
             active = square > target
             if not active.any():
+                # rounding adds a part in the null space, which no step of the iteration removes
                 return self.project(solution)
             product = self.laplacian.apply(direction)
             curvature = np.vecdot(direction, product)

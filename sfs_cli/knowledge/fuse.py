@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.errors import InputError, OutOfMemoryError, counted
+from sfs_cli.compute.memory import check_memory
+from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
@@ -113,6 +114,7 @@ class Fusion:
         options = dict(self.options)
         if self.weighting == "given":
             options["weights"] = [options["weights"][k] for k in chosen]
+        # learners compare kernels entry by entry, so all must be over the same samples
         has = np.stack([np.isin(np.arange(self.n), self.sources[k].samples) for k in chosen])
         common = np.flatnonzero(has.all(axis=0))
         if len(common) < 2 and self.weighting not in ("given", "uniform"):
@@ -177,13 +179,10 @@ def convert_sources(
     n = len(samples)
     # one dense similarity makes the sum dense, so that the others may as well be
     sparse = n > DENSE_SAMPLES and all(isinstance(g.similarity, SparseSimilarity) for g in graphs)
-    needed = 8 * n * n * (len(sources) + 3)
-    if not sparse and n > DENSE_SAMPLES and needed > context.run.memory:
-        raise OutOfMemoryError(
-            f"{len(sources)} similarities of {n:,} samples need {needed / 2**30:.1f} GiB",
-            where=f"--memory allows {context.run.memory / 2**30:.1f} GiB",
-            hint="raise --memory, or use fewer samples",
-        )
+    if not sparse and n > DENSE_SAMPLES:
+        what = f"{len(sources)} similarities of {n:,} samples need"
+        needed, hint = 8 * n * n * (len(sources) + 3), "raise --memory, or use fewer samples"
+        check_memory(what, needed, context.run.memory, hint)
     converted = []
     for source, graph, at in zip(sources, graphs, indices):
         S: Any = graph.similarity
@@ -263,6 +262,8 @@ def one_scale(
     where = f"source {name}" if name else "a source"
     check_similarity(S, where)
     values = S if isinstance(S, np.ndarray) else S.data
+    # by the trace and not by the largest entry: one outlier among the samples would shrink
+    # all others
     loops = S.diagonal().any()
     factor = float(S.diagonal().mean() if loops else S.max())
     if factor <= 0.0:

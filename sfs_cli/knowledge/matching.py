@@ -19,18 +19,7 @@ if TYPE_CHECKING:
 class IdMap:
     """A map from ids of sources to features: an id may be several features, and several ids one.
 
-    Parameters
-    ----------
-    pairs : sequence of (str, str)
-        An id of the matrix and one of the sources, or the other way round: ids of the matrix are in
-        the column that names more of its features, the first where both name as many.
-    index : mapping of str to int
-        The index of each feature.
-
-    Raises
-    ------
-    InputError
-        When no column names a feature.
+    Its pairs are those of `FeatureIndex`, and `index` has the index of each feature.
     """
 
     def __init__(self, pairs: Sequence[tuple[str, str]], index: Mapping[str, int]) -> None:
@@ -44,6 +33,8 @@ class IdMap:
                 f"matrix: pairs are {shown}; features are {listed(list(index), 3)}",
                 hint="one of the two columns of --id-map must hold ids of the matrix",
             )
+        # maps are downloaded either way round; the column with more features is that of the matrix,
+        # even where a few ids of the other one happen to be features too
         side = int(known[1] > known[0])
         kept = np.flatnonzero(positions[side] >= 0)
         others = [columns[1 - side][i] for i in kept]
@@ -249,6 +240,8 @@ def carry_edges(
     from scipy.sparse import csr_array
 
     score = np.ones(len(a)) if score is None else np.asarray(score, np.float64)
+    # an edge becomes one between every feature of a and every feature of b: expanded on both sides
+    # by arrays, since a table of interactions has millions of rows
     kept = np.flatnonzero((a != b) & (score != 0))
     ends, edge = _features_of(a[kept], matched)
     others, within = _features_of(b[kept][edge], matched)

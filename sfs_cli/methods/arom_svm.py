@@ -10,7 +10,7 @@ import numpy as np
 
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
-from sfs_cli.methods.shared import class_counts, require_sklearn
+from sfs_cli.methods.shared import class_counts, require_sklearn, warn_of_fewer
 
 NEGLIGIBLE = 1e-6
 """A feature is eliminated when its factor is at most this share of the largest."""
@@ -83,23 +83,14 @@ def solve(problem: Problem) -> Solution:
     status[order] = Status.NOT_SELECTED
     status[order[:wanted]] = Status.OK
     score[order[:wanted]] = last[order[:wanted]]
-    warnings = (
-        [f"only {able:,} features can be selected, and --select asks for {wanted:,}"]
-        if able < wanted
-        else []
-    )
     return Solution(
         score,
         status,
         order=order,
         converged=converged,
         stop=stop,
-        facts={
-            "selected": min(wanted, able),
-            "remaining": remaining,
-            "passes": features.passes,
-        },
-        warnings=warnings,
+        facts={"selected": len(order[:wanted]), "remaining": remaining, "passes": features.passes},
+        warnings=warn_of_fewer(wanted, able),
     )
 
 
@@ -132,6 +123,7 @@ def machines(kernel: np.ndarray, codes: np.ndarray) -> np.ndarray:
     classes = np.unique(codes)
     duals = np.zeros((len(codes), 1 if len(classes) == 2 else len(classes)))
     for column in range(duals.shape[1]):
+        # its own tolerance: weights far from converged would eliminate features by chance
         machine = SVC(C=MARGIN_COST, kernel="precomputed", tol=1e-6)
         machine.fit(kernel, codes == classes[-1 - column])
         duals[machine.support_, column] = machine.dual_coef_[0]

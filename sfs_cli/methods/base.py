@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol
@@ -88,20 +88,9 @@ class Problem:
         return None if labels is None else labels.codes
 
     @property
-    def class_names(self) -> Sequence[str]:
-        """Names of the classes, length c."""
-        labels = self.context.labels
-        return () if labels is None else labels.classes
-
-    @property
     def memory(self) -> int:
         """Bytes that may be used."""
         return self.context.memory
-
-    @property
-    def seed(self) -> int:
-        """Random seed."""
-        return self.context.seed
 
     @property
     def tell(self) -> Callable[[str], None]:

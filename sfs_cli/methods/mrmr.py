@@ -13,6 +13,7 @@ from sfs_cli.compute.matrix import Block, Span
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.classical import FTestScorer
+from sfs_cli.methods.shared import warn_of_fewer
 
 
 def solve(problem: Problem) -> Solution:
@@ -56,6 +57,7 @@ def solve(problem: Problem) -> Solution:
         best = int(np.argmax(np.where(left, current, -np.inf)))
         score[best], left[best] = current[best], False
         chosen.append(best)
+        # one column of the m x m correlations for each chosen feature, never all of them
         f = features.take(np.array([best]))[0]
         redundancy += np.abs(features.project(f[:, None])[:, 0])
         mean = redundancy / len(chosen)
@@ -75,7 +77,5 @@ def solve(problem: Problem) -> Solution:
         extra={"f_statistic": relevance},
         stop=f"{len(chosen)} features were chosen",
         facts={"selected": len(chosen), "passes": features.passes},
-        warnings=[f"only {able:,} features can be selected, and --select asks for {wanted:,}"]
-        if able < wanted
-        else [],
+        warnings=warn_of_fewer(wanted, able),
     )

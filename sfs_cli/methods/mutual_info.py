@@ -34,8 +34,8 @@ class MutualInfoScorer(Scorer):
         require_sklearn("the mutual information")
         class_counts(problem.codes, "the mutual information", each=2)
         self.codes = problem.codes
-        self.seed = problem.seed
-        self.facts |= {"neighbors": 3, "seed": problem.seed}
+        self.seed = problem.context.seed
+        self.facts |= {"neighbors": 3, "seed": self.seed}
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; overwrites it."""
@@ -45,6 +45,7 @@ class MutualInfoScorer(Scorer):
         status = centered.status(np.vecdot(centered.values, centered.values))
         score = np.full(len(status), np.nan)
         for row in np.flatnonzero(status == Status.OK):
+            # one at a time: for a whole block the noise of a feature would depend on its neighbors
             feature = centered.values[row][:, None]
             score[row] = mutual_info_classif(
                 feature, self.codes, discrete_features=False, random_state=self.seed

@@ -12,8 +12,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import BlockLike
-from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.compute.memory import check_memory
 from sfs_cli.graph.others import class_members, nearest_by_class
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.shared import unit_range
@@ -60,9 +59,9 @@ def solve(problem: Problem) -> Solution:
     OutOfMemoryError
         If the distances between all samples do not fit in memory.
     """
-    engine, codes, k = problem.engine, problem.codes, int(problem.options["neighbors"])
-    assert codes is not None
-    names = problem.class_names or None
+    engine, labels, k = problem.engine, problem.context.labels, int(problem.options["neighbors"])
+    assert labels is not None
+    codes, names = labels.codes, labels.classes or None
     class_members(codes, k, names)  # refuse wrong labels before a pass is made
     distances = manhattan_distances(engine, problem.memory)
     pairs = weighted_pairs(nearest_by_class(distances, codes, k, names), codes, k)
@@ -90,13 +89,8 @@ def manhattan_distances(engine: Engine, memory: int) -> np.ndarray:
     n = engine.source.n_samples
     # one triangle of float64 for each result that waits for its turn
     needed = 4 * n * (n - 1) * (engine.executor.workers + 6)
-    if needed > memory:
-        raise OutOfMemoryError(
-            f"the distances between {n:,} samples need about {format_size(needed)}",
-            where=f"memory allowed: {format_size(memory)}",
-            hint="allow more with --memory, use fewer --threads, or rank on fewer samples",
-            option=("memory", "threads"),
-        )
+    hint = "allow more with --memory, use fewer --threads, or rank on fewer samples"
+    check_memory(f"the distances between {n:,} samples need", needed, memory, hint, "threads")
 
     def part(block: BlockLike) -> np.ndarray:
         values, _ = unit_range(block)

@@ -27,8 +27,7 @@ import numpy as np
 from scipy import linalg
 
 from sfs_cli.compute.matrix import Span
-from sfs_cli.compute.memory import MINIMUM, format_size
-from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.compute.memory import MINIMUM, check_memory
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
 from sfs_cli.methods.row_norms import Found, minimize
@@ -64,21 +63,17 @@ def solve(problem: Problem, max_rounds: int = MAX_ROUNDS) -> Solution:
     Raises
     ------
     InputError
-        If there are fewer than two classes, gamma is not positive, or no feature varies.
+        If there are fewer than two classes, or no feature varies.
     OutOfMemoryError
         If the Newton systems do not fit in memory.
     """
     gamma = float(problem.options["gamma"])
-    if not (np.isfinite(gamma) and gamma > 0):
-        raise InputError(
-            f"--gamma {gamma:g} is not positive", hint="give a positive number", option="gamma"
-        )
     codes = problem.codes
     assert codes is not None
     counts = class_counts(codes, "RFS")
     Y = np.eye(len(counts))[codes][:, counts > 0]
     features = centered_matrix(problem.engine, "zscore", problem.memory)
-    require_variation(features.usable)
+    require_variation(features.status)
     state = _State(features, Y, gamma)
     t, sizes = _reweighted(state)
     indices = np.sort(_largest(sizes, np.flatnonzero(features.usable), state.batch))
@@ -192,7 +187,7 @@ def _reweighted(state: _State) -> tuple[np.ndarray, np.ndarray]:
         for span, (size, piece) in features.map(product):
             sizes[span.lo : span.hi] = size
             moment += piece
-        t[:m] = before * sizes
+        t[:m] = before * sizes  # |U_i| of U = diag(t) C Z
         state.bound(Z, sizes)
         t[m:] *= np.linalg.norm(tail @ Z, axis=1)
         state.record([float(t.sum())])
@@ -219,14 +214,9 @@ def _rounds(
     tolerance = _LOOSE[0]
     for number in range(1, max_rounds + 1):
         size = len(chosen.t)
-        needed = 3 * 8 * size * size
-        if needed > max(problem.memory, MINIMUM):
-            raise OutOfMemoryError(
-                f"the Newton systems of RFS over {size:,} features and samples need "
-                f"{format_size(needed)}, but {format_size(problem.memory)} is allowed",
-                hint="allow more with --memory, or use fewer samples",
-                option="memory",
-            )
+        what = f"the Newton systems of RFS over {size:,} features and samples need"
+        hint = "allow more with --memory, or use fewer samples"
+        check_memory(what, 3 * 8 * size * size, max(problem.memory, MINIMUM), hint)
         C = np.vstack([chosen.rows, state.tail()])
         found = minimize(C, state.Y, chosen.t, tolerance, chosen.s)
         state.record(found.objective)

@@ -65,19 +65,29 @@ def require_sklearn(method: str) -> None:
         ) from error
 
 
-def require_variation(usable: np.ndarray) -> None:
-    """Check that at least one feature varies between samples; `usable` is a mask (m,).
+def require_variation(status: np.ndarray) -> None:
+    """Check by the statuses, shape (m,), that at least one feature varies between samples.
 
     Raises
     ------
     InputError
-        If none does.
+        If none does; it counts why.
     """
-    if not usable.any():
-        raise InputError(
-            "no feature varies between the samples, so none can be scored",
-            hint="check that this is the right matrix (and --rows, --transform, --missing)",
-        )
+    if (status == Status.OK).any():
+        return
+    counts = {each: int((status == each).sum()) for each in Status}
+    raise InputError(
+        "no feature varies between the samples, so none can be scored",
+        where=", ".join(f"{count:,} {each.text}" for each, count in counts.items() if count),
+        hint="check that this is the right matrix (and --rows, --transform, --missing)",
+    )
+
+
+def warn_of_fewer(wanted: int, able: int) -> list[str]:
+    """Return the warning, if any, that only `able` of the features asked for can be selected."""
+    if wanted <= able:
+        return []
+    return [f"only {able:,} features can be selected, and --select asks for {wanted:,}"]
 
 
 def unit_range(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:

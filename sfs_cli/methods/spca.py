@@ -23,13 +23,11 @@ def solve(problem: Problem) -> Solution:
         If the variances of the features are too large or too small for floating point.
     """
     features = centered_matrix(problem.engine, "none", problem.memory)
-    diagonal = np.empty(features.m)
 
     def variances(block: np.ndarray, _span: Span) -> np.ndarray:
         with np.errstate(over="ignore"):  # `solution` refuses it
             return np.vecdot(block, block) / (features.n - 1)
 
-    for span, part in features.map(variances):
-        diagonal[span.lo : span.hi] = part
+    diagonal = np.concatenate([part for _, part in features.map(variances)])
     weights = np.where(features.usable, (features.n - 1) ** -0.5, 0.0)
     return solution(Covariance(features, weights, diagonal, lambda rows: rows), problem, {})

@@ -12,15 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span
-from sfs_cli.errors import InputError, NotConvergedError, OutOfMemoryError, UsageError
+from sfs_cli.compute.memory import check_memory
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import DenseSimilarity
-from sfs_cli.graph.spectral import DIRECT_LIMIT, leading
+from sfs_cli.graph.spectral import DIRECT_LIMIT, lanczos, leading
 from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.shared import require_variation
@@ -115,12 +115,9 @@ def prepare(problem: Problem) -> Scorer:
     scorer = SSelectScorer(problem, mix if mix is not None else 0.5)
     if mix is None:
         n = problem.n_samples
-        if 6 * 8 * n * n > problem.memory:
-            raise OutOfMemoryError(
-                f"choosing the mix needs graphs of all {n:,} samples, which do not fit in memory",
-                hint="give --lambda, or allow more with --memory",
-                option=("lambda_", "memory"),
-            )
+        what = f"choosing the mix by graphs of all {n:,} samples needs"
+        hint = "give --lambda, or allow more with --memory"
+        check_memory(what, 6 * 8 * n * n, problem.memory, hint, "lambda_")
         scorer.mix, cuts = choose_mix(scorer, problem.engine, int(problem.options["select"]))
         scorer.facts["cut_values"] = {f"{tried:g}": cut for tried, cut in zip(MIXES, cuts)}
     scorer.facts["mix"] = scorer.mix
@@ -154,7 +151,7 @@ def choose_mix(scorer: SSelectScorer, engine: Engine, count: int) -> tuple[float
         If no feature can be scored, or over half of the pairs of samples are equal.
     """
     phi, disagreement, status = engine.columns(scorer.terms, scorer.dtype, kind="score")
-    require_variation(status == Status.OK)
+    require_variation(status)
     usable = np.flatnonzero(status == Status.OK)
     known: dict[bytes, float] = {}  # several mixes often select the same features
     cuts = []
@@ -212,8 +209,9 @@ def two_means(values: np.ndarray) -> np.ndarray:
     ordered = np.sort(centered, axis=1)
     below = np.arange(1, n)
     sums = np.cumsum(ordered, axis=1)[:, :-1]
+    # of centered values, the scatter between both parts: one cumulative sum gives it for every cut
     gain = sums * sums * (1 / below + 1 / (n - below))
-    gain[ordered[:, 1:] <= ordered[:, :-1]] = -1
+    gain[ordered[:, 1:] <= ordered[:, :-1]] = -1  # equal values cannot be cut apart
     best = gain.max(axis=1, keepdims=True, initial=-1)
     cut = np.argmax(gain >= best - _TIE * np.abs(best), axis=1)
     return (centered > np.take_along_axis(ordered, cut[:, None], axis=1)).astype(np.int64)
@@ -311,28 +309,17 @@ def phi2_range(laplacian: NormalizedLaplacian) -> tuple[float, float]:
     """
     n = laplacian.n
     if n > DIRECT_LIMIT:
-        return float(leading(laplacian, 2).values[1]), _largest_eigenvalue(laplacian)
+
+        def multiply(row: np.ndarray) -> np.ndarray:
+            # moves the trivial eigenvector to 0, below the largest of the others
+            return laplacian.apply(row) - (row @ laplacian.trivial) * laplacian.trivial
+
+        largest = lanczos(
+            multiply, n, 1, hint="use another similarity", tol=1e-12, return_eigenvectors=False
+        )
+        return float(leading(laplacian, 2).values[1]), float(largest[0])
     matrix = laplacian.smooth_matrix()
     # moves the trivial eigenvector, at 0 here, away from the others, which are at 1 - lambda
     matrix += 4 * linalg.norm(matrix, np.inf) * np.outer(laplacian.trivial, laplacian.trivial)
     values = 1 - linalg.eigvalsh(matrix, overwrite_a=True)[: n - 1]
     return float(values[-1]), float(values[0])
-
-
-def _largest_eigenvalue(laplacian: NormalizedLaplacian) -> float:
-    def multiply(vector: np.ndarray) -> np.ndarray:
-        row = vector.reshape(1, -1)
-        # moves the trivial eigenvector to 0, below the largest of the others
-        return (laplacian.apply(row) - (row @ laplacian.trivial) * laplacian.trivial).ravel()
-
-    n = laplacian.n
-    operator = LinearOperator((n, n), matvec=multiply, dtype=np.float64)
-    start = np.cos(np.arange(1, n + 1, dtype=np.float64))
-    try:
-        found = eigsh(operator, 1, v0=start, which="LA", tol=1e-12, return_eigenvectors=False)
-    except ArpackNoConvergence:
-        raise NotConvergedError(
-            "the largest eigenvalue of the sample graph was not found",
-            hint="use another similarity",
-        ) from None
-    return float(found[0])

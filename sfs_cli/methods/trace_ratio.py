@@ -16,6 +16,7 @@ from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.classical import ClassScatter
+from sfs_cli.methods.shared import warn_of_fewer
 
 
 class Optimum(NamedTuple):
@@ -144,11 +145,6 @@ def solve(problem: Problem) -> Solution:
     taken = min(select, len(usable))
     best = maximize_ratio(b, w, taken)
     score[usable] = best.score
-    warnings = []
-    if select > taken:
-        warnings.append(
-            f"{select:,} features were asked for, but only {taken:,} vary: all of them are selected"
-        )
     return Solution(
         score,
         status,
@@ -156,5 +152,5 @@ def solve(problem: Problem) -> Solution:
         objective=best.ratios,
         stop="no other set of as many features has a larger ratio",
         facts={"selected": taken, "ratio": best.ratios[-1], "iterations": len(best.ratios)},
-        warnings=warnings,
+        warnings=warn_of_fewer(select, taken),
     )

@@ -58,6 +58,22 @@ METHODS = [
         *("--method", "l21", "--lambda", "1", "--budget", "1"),
     ),
     option("l21: a negative penalty", "--lambda; positive", "--method", "l21", "--lambda", "-1"),
+    option("l21: a budget of 0", "--budget; positive", "--method", "l21", "--budget", "0"),
+    option(
+        "mrsf: a response of no columns",
+        "--response-rank; 1 or more",
+        *("--method", "mrsf", "--response-rank", "0"),
+    ),
+    option(
+        "qalpha: a power below one",
+        "--power; 1 or more",
+        *("--method", "qalpha", "--variant", "power", "--power", "0"),
+    ),
+    option(
+        "rfs: a gamma that is not positive",
+        "'-1'; a positive number",
+        *("--method", "rfs", "--labels", "LABELS", "--gamma", "-1"),
+    ),
     option(
         "rfs: gamma is no number",
         "a positive number",

@@ -50,12 +50,6 @@ def test_diffusion_keeps_the_stationary_vector_and_is_never_negative(random: Dat
         assert S.min() >= 0.0
 
 
-@pytest.mark.parametrize("beta", [0.0, -1.0, np.nan, np.inf])
-def test_diffusion_refuses_a_beta_that_is_not_positive(beta: float) -> None:
-    with pytest.raises(InputError, match="beta"):
-        diffusion_similarity(SparseSimilarity(csr_array(np.ones((3, 3)))), beta)
-
-
 def test_diffusion_refuses_isolated_samples() -> None:
     S = np.ones((3, 3))
     S[1] = S[:, 1] = 0.0

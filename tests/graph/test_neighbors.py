@@ -70,12 +70,6 @@ def test_the_panel_is_not_written_to_and_its_diagonal_not_read() -> None:
     assert not np.any(indices == np.arange(8)[:, None])
 
 
-@pytest.mark.parametrize("k", [0, 5, 6])
-def test_impossible_numbers_of_neighbors_are_refused(k: int) -> None:
-    with pytest.raises(InputError, match="neighbors"):
-        nearest_in_panel(np.zeros((5, 5)), 0, k)
-
-
 def test_knn_with_every_weight_equals_the_twin_on_random_data(random: Data) -> None:
     X, _ = random
     d2 = distances_of(X)

@@ -225,11 +225,6 @@ def test_supervised_needs_two_classes() -> None:
         solve(X, "supervised", None, codes=np.zeros_like(y))
 
 
-def test_a_power_below_one_is_refused() -> None:
-    with pytest.raises(InputError, match="--power"):
-        solve(case()[0], "power", power=0)
-
-
 def test_a_matrix_without_varying_features_is_refused() -> None:
     with pytest.raises(InputError, match="no feature varies"):
         solve(np.ones((6, 3)), clusters=2)

@@ -158,12 +158,6 @@ def test_one_class_only_is_refused() -> None:
         solve(X, np.zeros_like(y))
 
 
-@pytest.mark.parametrize("gamma", [0.0, -1.0, np.inf, np.nan])
-def test_a_gamma_that_is_not_positive_is_refused(gamma: float) -> None:
-    with pytest.raises(InputError, match="--gamma"):
-        solve(*case(), gamma)
-
-
 def test_a_matrix_without_varying_features_is_refused() -> None:
     with pytest.raises(InputError, match="no feature varies"):
         solve(np.ones((6, 3)), np.arange(6) % 2)

@@ -11,14 +11,12 @@ from sfs_cli.knowledge.weights.base import (
     FusionContext,
     Weighting,
     centered_products,
-    dense_kernels,
+    certificate,
     informative,
     minimize,
     one_hot,
-    widen,
 )
 
-TOLERANCE = 1e-9
 _ROUNDING = 1e-12
 
 
@@ -46,33 +44,23 @@ def learn_alignf(kernels: Sequence[np.ndarray], context: FusionContext) -> Weigh
     InputError
         When no kernel aligns with the classes: all a_k <= 0, so that v = 0.
     """
-    kernels = dense_kernels(kernels)
     Y = one_hot(context.codes)
-    kept, warnings = informative(kernels, context)
-    target = Y @ Y.T
-    products = centered_products([*(kernels[k] for k in kept), target])
+    kept = informative(kernels, context)
+    products = centered_products([*kept.kernels, Y @ Y.T])
     M, a, size = products[:-1, :-1], products[:-1, -1], np.sqrt(products[-1, -1])
     alone = a / (np.sqrt(M.diagonal()) * size)
     if not (alone > _ROUNDING).any():
         raise InputError(
             "no source aligns with the labels: samples of one class are no more alike than others",
-            where=listed([context.name(int(k)) for k in kept]),
+            where=listed(kept.names),
             hint="check that the labels are those of these samples, or give --weights uniform",
         )
-    v, violation = minimize(M, a, np.zeros(len(kept)))
+    v, violation = minimize(M, a, np.zeros(len(a)))
     v[v < _ROUNDING * v.max()] = 0  # rounding, which is no reason to count a source in
     fused = float(a @ v / (np.sqrt(v @ M @ v) * size))
-    count = len(kernels)
     facts = {
-        "alignments": widen(alone, kept, count).tolist(),
+        "alignments": kept.widen(alone).tolist(),
         "alignment": fused,
-        "unnormalised": widen(v, kept, count).tolist(),
+        "unnormalised": kept.widen(v).tolist(),
     }
-    return Weighting(
-        widen(v / v.sum(), kept, count),
-        objective=fused,
-        facts=facts,
-        converged=violation <= TOLERANCE,
-        stop=f"optimality conditions hold to {violation:.1e}",
-        warnings=warnings,
-    )
+    return kept.weighting(v / v.sum(), objective=fused, facts=facts, **certificate(violation))

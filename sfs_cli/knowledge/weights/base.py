@@ -89,34 +89,62 @@ def dense_kernels(kernels: Sequence[Any]) -> list[np.ndarray]:
     return [K if isinstance(K, np.ndarray) else K.toarray() for K in kernels]
 
 
-def informative(
-    kernels: Sequence[np.ndarray], context: FusionContext
-) -> tuple[np.ndarray, list[str]]:
+@dataclass(frozen=True)
+class Informative:
+    """The kernels that weights are learned for; all others get weight 0.
+
+    Attributes
+    ----------
+    kernels : list of ndarray, shape (n, n)
+        Dense, not constant.
+    indices : ndarray of int
+        Their sources.
+    names : list of str
+        The names of these.
+    count : int
+        Number of all sources.
+    warnings : list of str
+        Names the others; learners add to it.
+    """
+
+    kernels: list[np.ndarray]
+    indices: np.ndarray
+    names: list[str]
+    count: int
+    warnings: list[str]
+
+    def widen(self, values: np.ndarray) -> np.ndarray:
+        """Return an array for all sources: `values` for those of the kernels, 0 for the others."""
+        full = np.zeros(self.count)
+        full[self.indices] = values
+        return full
+
+    def weighting(self, weights: np.ndarray, **found: Any) -> Weighting:
+        """Return the weights of the kernels, and what else was found, as those of all sources."""
+        return Weighting(self.widen(weights), warnings=self.warnings, **found)
+
+
+def informative(kernels: Sequence[Any], context: FusionContext) -> Informative:
     """Find the kernels that are not constant: only those distinguish samples.
 
     Parameters
     ----------
-    kernels : sequence of ndarray, shape (n, n)
+    kernels : sequence of ndarray or csr_array, shape (n, n)
         One for each source.
     context : FusionContext
         Holds the names of the sources.
-
-    Returns
-    -------
-    kept : ndarray of int
-        Indices of the informative kernels. The others must get weight 0.
-    warnings : list of str
-        Names the others.
 
     Raises
     ------
     InputError
         When all kernels are constant.
     """
+    kernels = dense_kernels(kernels)
     norms = np.array([np.linalg.norm(K) for K in kernels])
     squares = np.array([centered_products([K])[0, 0] for K in kernels])
     kept = np.sqrt(squares) > FLAT_LIMIT * norms
-    flat = listed([context.name(int(k)) for k in np.flatnonzero(~kept)])
+    names = [context.name(k) for k in range(len(kernels))]
+    flat = listed([name for name, keep in zip(names, kept) if not keep])
     if not kept.any():
         raise InputError(
             "no source distinguishes samples: in each, all samples are equally similar",
@@ -124,14 +152,9 @@ def informative(
             hint="check the sources, or give --weights uniform",
         )
     warnings = [f"all samples are equally similar in {flat}: it gets weight 0"] if flat else []
-    return np.flatnonzero(kept), warnings
-
-
-def widen(values: np.ndarray, kept: np.ndarray, count: int) -> np.ndarray:
-    """Return an array of `count` values: `values` at the indices `kept`, 0 elsewhere."""
-    full = np.zeros(count)
-    full[kept] = values
-    return full
+    indices = np.flatnonzero(kept)
+    chosen = [kernels[k] for k in indices], indices, [names[k] for k in indices]
+    return Informative(*chosen, len(kernels), warnings)
 
 
 def one_hot(codes: np.ndarray | None) -> np.ndarray:
@@ -154,10 +177,10 @@ def one_hot(codes: np.ndarray | None) -> np.ndarray:
     return np.eye(len(classes))[column]
 
 
-def bounded_neighbors(context: FusionContext, learner: str, n: int, most: int) -> int:
-    """Return the number of neighbors that a learner uses, at most `most`.
+def bounded_neighbors(context: FusionContext, learner: str, n: int) -> int:
+    """Return the number of neighbors that a learner uses, less than n.
 
-    The default is lowered to `most` when there are few samples; a number that the user gave is not.
+    The default is lowered to n - 1 when there are few samples; a number that the user gave is not.
 
     Raises
     ------
@@ -165,15 +188,15 @@ def bounded_neighbors(context: FusionContext, learner: str, n: int, most: int) -
         When the user asked for more.
     """
     count = int(context.settings(learner)["neighbors"])
-    if count <= most:
+    if count < n:
         return count
     if "neighbors" in context.options:
         raise InputError(
             f"--fusion-neighbors {count} is too large for {n:,} samples",
             where=f"--weights {learner}",
-            hint=f"give at most {most}",
+            hint=f"give at most {n - 1}",
         )
-    return most
+    return n - 1
 
 
 def centered(K: np.ndarray) -> np.ndarray:
@@ -220,9 +243,17 @@ def _shifted(K: np.ndarray, half: np.ndarray, rows: slice) -> np.ndarray:
     return K[rows] - np.add.outer(half[rows], half)
 
 
+TOLERANCE = 1e-9
+"""A minimum is optimal if it violates the optimality conditions by at most this."""
 _EPS = float(np.finfo(np.float64).eps)
 _TIE = 1e-9
 _VIOLATION = 1e-13
+
+
+def certificate(violation: float) -> dict[str, Any]:
+    """Return what a `Weighting` says of a minimum that violates the conditions by this much."""
+    stop = f"optimality conditions hold to {violation:.1e}"
+    return {"converged": violation <= TOLERANCE, "stop": stop}
 
 
 def minimize(
@@ -267,6 +298,7 @@ def minimize(
             continue
         if not entering.any():
             break
+        # all of the steepest at once: one before the other would treat equal sources differently
         free |= entering & (slopes <= slopes[entering].min() * (1.0 - _TIE))
     violation = program.violation(x)
     x *= unit
@@ -291,7 +323,7 @@ class _Program:
         length = ratios.min(initial=np.inf)
         if length >= 1.0:
             return np.maximum(x + step, 0.0), free, True
-        blocked = ratios <= length * (1.0 + _TIE)
+        blocked = ratios <= length * (1.0 + _TIE)  # equal sources reach 0 together
         x = np.maximum(x + length * step, 0.0)
         x[blocked] = 0.0
         return x, free & ~blocked, False

@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from sfs_cli.errors import InputError, NotConvergedError
+from sfs_cli.errors import InputError
+from sfs_cli.graph.spectral import DIRECT_LIMIT, lanczos
 from sfs_cli.knowledge.weights.base import (
     FusionContext,
+    Informative,
     Weighting,
     centered,
-    dense_kernels,
     informative,
     minimize,
     one_hot,
-    widen,
 )
 
 CONVERGED_GAP = 1e-8
@@ -41,8 +41,6 @@ MAX_ROUNDS = 200
 """Rounds of ``naml``: new clusters, then new weights."""
 OBJECTIVE_CHANGE = 1e-8
 """``naml`` has converged when a round lowers its objective by at most this, relative."""
-DIRECT_LIMIT = 1000
-"""Up to this many samples eigenvectors come from a direct solver, above it from Lanczos."""
 _ARMIJO = 1e-4
 """A step must lower F by this fraction of what the slope promises."""
 _SHORTEST = 1e-10
@@ -174,6 +172,8 @@ class Discriminant:
 
     def _derivatives(self, point: _Point) -> tuple[np.ndarray, np.ndarray]:
         """Return the gradient, -(1/lambda) tr(A'G_i A), and the Hessian of F."""
+        # H_ij = (2 / lambda^2) tr(A'G_i M^-1 G_j A): with M = LL', products of L^-1 G_i A, which
+        # have c columns; no inverse of size n x n is formed
         products = [G @ point.A for G in self.kernels]
         gradient = np.array([-np.vdot(point.A, P) for P in products]) / self.lam
         whitened = linalg.solve_triangular(
@@ -190,22 +190,16 @@ class Prepared:
     Attributes
     ----------
     problem : Discriminant
-        Over the kernels of the sources that are kept, divided by `traces`.
+        Over the kernels that are kept, divided by `traces`.
     traces : ndarray
         r_i of those, after the negative eigenvalues were cut off.
-    kept : ndarray of int
-        Indices of the sources that are kept.
-    count : int
-        Number of all sources.
-    warnings : list of str
-        What was left out and cut off.
+    kept : Informative
+        The kernels as they are.
     """
 
     problem: Discriminant
     traces: np.ndarray
-    kept: np.ndarray
-    count: int
-    warnings: list[str]
+    kept: Informative
 
     def start(self) -> np.ndarray:
         """Return the w that stands for equal weights of the original kernels."""
@@ -216,18 +210,12 @@ class Prepared:
     ) -> Weighting:
         """Return what is learned; its weights are those of the original kernels, theta."""
         theta = w / self.traces
-        return Weighting(
-            widen(theta / theta.sum(), self.kept, self.count),
-            facts=facts | {"iterations": len(objectives) - 1},
-            objectives=objectives,
-            warnings=self.warnings,
-            **found,
-        )
+        facts = facts | {"iterations": len(objectives) - 1}
+        return self.kept.weighting(theta / theta.sum(), facts=facts, objectives=objectives, **found)
 
     def facts(self) -> dict[str, Any]:
         """Return lambda, and the traces of all sources."""
-        traces = widen(self.traces, self.kept, self.count).tolist()
-        return {"lambda": self.problem.lam, "traces": traces}
+        return {"lambda": self.problem.lam, "traces": self.kept.widen(self.traces).tolist()}
 
 
 def prepare(kernels: Sequence[np.ndarray], context: FusionContext, learner: str) -> Prepared:
@@ -236,13 +224,13 @@ def prepare(kernels: Sequence[np.ndarray], context: FusionContext, learner: str)
     M could be singular, and F not convex, with an indefinite kernel such as a neighbor graph
     without loops. lambda is 1/n if not given: the mean eigenvalue of a kernel of trace 1.
     """
-    kept, warnings = informative(kernels, context)
+    kept = informative(kernels, context)
     ready, traces = [], []
-    for k in kept:
-        G, share = without_negative(centered(kernels[k]))
+    for name, K in zip(kept.names, kept.kernels):
+        G, share = without_negative(centered(K))
         if share > 0.0:
-            warnings.append(
-                f"{context.name(int(k))} is not positive semi-definite: {share:.1%} of its "
+            kept.warnings.append(
+                f"{name} is not positive semi-definite: {share:.1%} of its "
                 "spectrum, the negative eigenvalues, plays no part in learning the weights"
             )
         trace = float(np.trace(G))
@@ -251,7 +239,7 @@ def prepare(kernels: Sequence[np.ndarray], context: FusionContext, learner: str)
         traces.append(trace)
     lam = context.settings(learner)["lambda"]
     lam = 1.0 / len(ready[0]) if lam is None else float(lam)
-    return Prepared(Discriminant(ready, lam), np.array(traces), kept, len(kernels), warnings)
+    return Prepared(Discriminant(ready, lam), np.array(traces), kept)
 
 
 def without_negative(G: np.ndarray) -> tuple[np.ndarray, float]:
@@ -269,6 +257,7 @@ def without_negative(G: np.ndarray) -> tuple[np.ndarray, float]:
     share : float
         The sum of the negative eigenvalues over that of all, signs dropped.
     """
+    # most kernels pass this test, which costs a tenth of their eigenvalues
     rounding = _ROUNDING * np.linalg.norm(G)
     shifted = G.copy()
     shifted[np.diag_indices(len(G))] += rounding
@@ -313,7 +302,6 @@ def learn_rkda(kernels: Sequence[np.ndarray], context: FusionContext) -> Weighti
     InputError
         When all samples are of one class, or all kernels are constant.
     """
-    kernels = dense_kernels(kernels)
     V = scaled_indicators(one_hot(context.codes))
     prepared = prepare(kernels, context, "rkda")
     found = prepared.problem.minimize(V, prepared.start())
@@ -363,8 +351,7 @@ def learn_naml(kernels: Sequence[np.ndarray], context: FusionContext) -> Weighti
     InputError
         When there are not more samples than clusters, or all kernels are constant.
     """
-    kernels = dense_kernels(kernels)
-    n, clusters = len(kernels[0]), context.settings("naml")["clusters"]
+    n, clusters = kernels[0].shape[0], context.settings("naml")["clusters"]
     assert clusters is not None, "the caller chooses the number of clusters"
     if not 1 <= clusters < n:
         raise InputError(
@@ -400,14 +387,5 @@ def leading(G: np.ndarray, k: int) -> np.ndarray:
     n = len(G)
     if n <= DIRECT_LIMIT or k > n // 3:
         return linalg.eigh(G, subset_by_index=(n - k, n - 1), check_finite=False)[1]
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-
-    start = np.cos(np.arange(1, n + 1, dtype=np.float64))  # the same at every run
-    try:
-        return eigsh(G, k, which="LA", v0=start, ncv=min(n, max(2 * k + 1, 40)))[1]
-    except ArpackNoConvergence as error:
-        raise NotConvergedError(
-            f"{len(error.eigenvalues)} of {k} eigenvectors of the fused kernel were found",
-            where="--weights naml",
-            hint="give fewer --fusion-clusters",
-        ) from None
+    hint, ncv = "give fewer --fusion-clusters", min(n, max(2 * k + 1, 40))
+    return lanczos(G, n, k, of="the fused kernel", hint=hint, ncv=ncv)[1]

@@ -56,7 +56,7 @@ def learn_snf(kernels: Sequence[np.ndarray], context: FusionContext) -> Weightin
     n, count = len(kernels[0]), len(kernels)
     for k, K in enumerate(kernels):
         _check(K, context.name(k))
-    neighbors = bounded_neighbors(context, "snf", n, n - 1)
+    neighbors = bounded_neighbors(context, "snf", n)
     iterations = int(context.settings("snf")["iterations"])
     facts: dict[str, Any] = {"neighbors": neighbors, "iterations": iterations}
     facts["fusion_not_weights"] = count > 1
@@ -70,6 +70,7 @@ def learn_snf(kernels: Sequence[np.ndarray], context: FusionContext) -> Weightin
 def fuse(kernels: Sequence[np.ndarray], neighbors: int, iterations: int) -> np.ndarray:
     """Return the fused graph of two kernels or more, shape (n, n), symmetric to the last bit."""
     graphs = [_symmetrized(K / K.sum(axis=1, keepdims=True)) for K in kernels]
+    # sparse: both products of an iteration then cost n^2 k, not n^3
     local = [local_part(P, neighbors) for P in graphs]
     for _ in range(iterations):
         total = _sum(graphs)

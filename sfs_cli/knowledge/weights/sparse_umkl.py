@@ -13,16 +13,14 @@ from sfs_cli.knowledge.weights.base import (
     Weighting,
     bounded_neighbors,
     centered,
+    certificate,
     dense_kernels,
     informative,
     minimize,
-    widen,
 )
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-TOLERANCE = 1e-9
 
 
 def learn_sparse_umkl(kernels: Sequence[np.ndarray], context: FusionContext) -> Weighting:
@@ -62,25 +60,16 @@ def learn_sparse_umkl(kernels: Sequence[np.ndarray], context: FusionContext) -> 
         constant.
     """
     scaled = [unit_diagonal(K) for K in dense_kernels(kernels)]
-    n, count = len(scaled[0]), len(scaled)
-    neighbors = bounded_neighbors(context, "sparse-umkl", n, n - 1)
-    kept, warnings = informative(scaled, context)
-    scaled = [scaled[k] for k in kept]
-    W = sum(
-        (neighbor_graph(K, neighbors) for K in scaled[1:]), neighbor_graph(scaled[0], neighbors)
-    )
-    S = distortions([centered(K) for K in scaled], W)
-    beta, violation = minimize(S, np.zeros(len(kept)), np.full(len(kept), 1 / len(kept)), True)
+    n = len(scaled[0])
+    neighbors = bounded_neighbors(context, "sparse-umkl", n)
+    kept = informative(scaled, context)
+    first, *others = (neighbor_graph(K, neighbors) for K in kept.kernels)
+    S = distortions([centered(K) for K in kept.kernels], sum(others, first))
+    q = len(S)
+    beta, violation = minimize(S, np.zeros(q), np.full(q, 1 / q), keep_sum=True)
+    facts = {"neighbors": neighbors, "distortions": kept.widen(S.diagonal()).tolist()}
     objective = float(beta @ S @ beta)
-    facts = {"neighbors": neighbors, "distortions": widen(S.diagonal(), kept, count).tolist()}
-    return Weighting(
-        widen(beta, kept, count),
-        objective=objective,
-        facts=facts,
-        converged=violation <= TOLERANCE,
-        stop=f"optimality conditions hold to {violation:.1e}",
-        warnings=warnings,
-    )
+    return kept.weighting(beta, objective=objective, facts=facts, **certificate(violation))
 
 
 def unit_diagonal(K: np.ndarray) -> np.ndarray:

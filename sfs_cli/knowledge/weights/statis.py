@@ -12,9 +12,7 @@ from sfs_cli.knowledge.weights.base import (
     Weighting,
     centered_products,
     cosines,
-    dense_kernels,
     informative,
-    widen,
 )
 
 _TIE = 1e-12
@@ -47,25 +45,20 @@ def learn_statis(kernels: Sequence[np.ndarray], context: FusionContext) -> Weigh
     InputError
         When all kernels are constant.
     """
-    kernels = dense_kernels(kernels)
-    kept, warnings = informative(kernels, context)
-    C = cosines(centered_products([kernels[k] for k in kept]))
+    kept = informative(kernels, context)
+    C = cosines(centered_products(kept.kernels))
     values, vectors = np.linalg.eigh(C)
     space = vectors[:, values >= values[-1] * (1.0 - _TIE)]
+    # the projection of (1, ..., 1), which does not depend on the basis and signs that LAPACK chose
     u = space @ space.sum(axis=0)
-    negative = [context.name(int(k)) for k in kept[u < 0.0]]
+    negative = [name for name, entry in zip(kept.names, u) if entry < 0.0]
     if negative:
-        warnings.append(
+        kept.warnings.append(
             f"{listed(negative)} disagrees with what most sources agree on, and is given the "
             "weight 0"
         )
-    cosines_of_all = np.eye(len(kernels))  # a constant kernel agrees with none
-    cosines_of_all[np.ix_(kept, kept)] = C
-    facts = {"cosines": cosines_of_all.tolist(), "explained": float(values[-1] / len(kept))}
+    cosines_of_all = np.eye(kept.count)  # a constant kernel agrees with none
+    cosines_of_all[np.ix_(kept.indices, kept.indices)] = C
+    facts = {"cosines": cosines_of_all.tolist(), "explained": float(values[-1] / len(C))}
     weights = np.maximum(u, 0.0)
-    return Weighting(
-        widen(weights / weights.sum(), kept, len(kernels)),
-        objective=float(values[-1]),
-        facts=facts,
-        warnings=warnings,
-    )
+    return kept.weighting(weights / weights.sum(), objective=float(values[-1]), facts=facts)

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, eigsh
 
-from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.compute.memory import check_memory
+from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian, UnnormalizedLaplacian
 from sfs_cli.graph.similarity import connected_components, null_vectors
 from sfs_cli.graph.spectral import (
@@ -25,6 +24,7 @@ from sfs_cli.graph.spectral import (
     Smoothing,
     SpectralFunction,
     chebyshev_exponential,
+    lanczos,
     parse_gamma,
     spectral_interval,
 )
@@ -180,14 +180,13 @@ class GraphCovariance:
     def _decomposed(self, memory: int, definite: bool) -> np.ndarray:
         """Compute Gamma from all eigenpairs, after moving the eigenvalues 0 away from 0."""
         n = self.laplacian.n
-        if 5 * 8 * n * n > memory:
-            raise OutOfMemoryError(
-                f"the eigenvectors of the {n:,} x {n:,} sample graph need "
-                f"{format_size(5 * 8 * n * n)}, and {format_size(memory)} are allowed",
-                hint="give more --memory, or use a sparse graph with --gamma heat:T or inverse",
-            )
+        what = f"the eigenvectors of the {n:,} x {n:,} sample graph need"
+        hint = "give more --memory, or use a sparse graph with --gamma heat:T or inverse"
+        check_memory(what, 5 * 8 * n * n, memory, hint)
         laplacian = self.laplacian
         null = (self.null @ self.null.T).toarray()
+        # gamma of a 0 that is known only to rounding may be anything (1e16 for `inverse`): so these
+        # eigenvalues are moved to a typical one, and its known gamma is subtracted again
         moved = 1.0 if self.normalized else float(laplacian.similarity.degrees.mean())
         matrix = laplacian.apply(np.eye(n))
         if self.normalized:
@@ -216,17 +215,13 @@ class GraphCovariance:
 
     def _exceeds_one(self) -> bool:
         """Return whether an eigenvalue of the Laplacian exceeds 1, by its largest Ritz value."""
-        n = self.laplacian.n
-
-        def multiply(v: np.ndarray) -> np.ndarray:
-            return self.laplacian.apply(v.reshape(1, n))[0]
-
+        n, apply = self.laplacian.n, self.laplacian.apply
         if n <= 32:
-            values = linalg.eigvalsh(self.laplacian.apply(np.eye(n)))
+            values = linalg.eigvalsh(apply(np.eye(n)))
         else:
-            operator = LinearOperator((n, n), matvec=multiply, dtype=np.float64)
-            start = np.cos(np.arange(1, n + 1, dtype=np.float64))
-            values = eigsh(operator, 1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)
+            hint = "use --gamma heat:1"
+            values = lanczos(apply, n, 1, hint=hint, tol=1e-4, return_eigenvectors=False)
+        # a Ritz value never exceeds the largest eigenvalue, so a rough one raises no false alarm
         return float(values.max()) > 1 + 1e-9
 
 

@@ -29,6 +29,7 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.centered_matrix import CenteredMatrix
+from sfs_cli.methods.shared import warn_of_fewer
 
 WORKING = 256
 """At most so many candidates are held between passes."""
@@ -104,10 +105,6 @@ class _Selected:
         )
         return values[::-1], vectors[:, ::-1]
 
-    def directions(self, coordinates: np.ndarray) -> np.ndarray:
-        """Return u (r, n) of the combinations (s, r) of the ``b_i`` in I."""
-        return coordinates.T @ self.images[: self.size]
-
 
 def greedy_path(
     covariance: Covariance, select: int, memory: int, tell: Callable[[str], None]
@@ -145,7 +142,7 @@ def greedy_path(
         # are the references of the next pass
         keep = values > 1e-10 * values[0]
         coordinates = vectors[:, keep] / np.sqrt(values[keep])
-        directions = selected.directions(coordinates)
+        directions = coordinates.T @ selected.images[: selected.size]
         if len(path.order) == select:
             value = (features.project(directions[0][:, None])[:, 0] * covariance.weights) ** 2
             rest = np.flatnonzero(bounds.open)
@@ -179,32 +176,25 @@ def solution(covariance: Covariance, problem: Problem, facts: dict[str, Any]) ->
             f"the variances of the features add up to {total:g}",
             hint="bring the features to one scale, for example with --transform zscore",
         )
-    usable = int(features.usable.sum())
     path = greedy_path(covariance, select, problem.memory, problem.tell)
     score, status = np.full(features.m, np.nan), features.status.copy()
     score[path.order] = path.variance
     status[path.runners_up] = Status.NOT_SELECTED
-    kept = score / total
     facts = facts | {
         "selected": len(path.order),
         "variance_kept": path.variance[-1] / total,
         "total_variance": total,
         "passes": features.passes,
     }
-    warnings = []
-    if select > usable:
-        warnings.append(
-            f"{select:,} features were asked for, but only {usable:,} vary: all of them entered"
-        )
     return Solution(
         score,
         status,
         order=np.concatenate([np.array(path.order), path.runners_up]),
-        extra={"variance_kept": kept},
+        extra={"variance_kept": score / total},
         objective=path.variance,
         stop=f"{len(path.order):,} features entered",
         facts=facts,
-        warnings=warnings,
+        warnings=warn_of_fewer(select, int(features.usable.sum())),
     )
 
 
@@ -292,6 +282,7 @@ class Bounds:
             self._products[:, span.lo : span.hi] = products
         self._coordinates = coordinates
         explained = np.einsum("ki,ki->i", self._products, self._products)
+        # never 0: a bound made too small by rounding would exclude the feature that is next
         self._rest = np.maximum(self._diagonal - explained, 0) + 1e-12 * self._diagonal
         value = np.where(self.open, self._products[0] ** 2, -1.0)
         keep = min(self._limit // 2, len(value))

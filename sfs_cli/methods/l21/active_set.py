@@ -114,6 +114,7 @@ class ActiveSet:
 
         With ``G = X_A' X_A``, ``X_A' C = (I + G diag(d))^-1 X_A'``: one a x a system.
         """
+        # not G + diag(1 / d), which is symmetric, but has no value where a d is 0
         a = len(self)
         K = self.G * d
         K.flat[:: a + 1] += 1
@@ -192,6 +193,7 @@ def solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray:
     """
     scale = 1 / np.sqrt(np.maximum(H.diagonal(), _SMALLEST))
     scaled = H * scale[:, None] * scale
+    # of two equal features H sees only the sum; this little ridge divides it evenly between them
     scaled.flat[:: len(H) + 1] += _RIDGE
     columns = scale if right.ndim == 1 else scale[:, None]
     try:

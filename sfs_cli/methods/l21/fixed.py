@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.l21.active_set import Point
 from sfs_cli.methods.l21.regression import FLOOR, GAP, make_regression
@@ -30,8 +30,8 @@ def solve(problem: Problem) -> Solution:
     Parameters
     ----------
     problem : Problem
-        With the options ``lambda_`` and ``budget`` (exactly one of them), ``response``
-        and ``rank``, and the similarity or the classes that the response needs.
+        With the options ``lambda_`` and ``budget`` (positive, exactly one of them), ``response``
+        and ``response_rank``, and the similarity or the classes that the response needs.
 
     Returns
     -------
@@ -41,25 +41,10 @@ def solve(problem: Problem) -> Solution:
 
     Raises
     ------
-    UsageError
-        Unless exactly one of penalty and budget is given.
     InputError
         If the penalty is too small for a unique solution, or nothing can be selected.
     """
     penalty, budget = problem.options["lambda_"], problem.options["budget"]
-    if (penalty is None) == (budget is None):
-        raise UsageError(
-            "l21 needs exactly one of a penalty and a budget",
-            hint="give --lambda or --budget",
-            option=("lambda_", "budget"),
-        )
-    for name, value in (("lambda", penalty), ("budget", budget)):
-        if value is not None and not (np.isfinite(value) and value > 0):
-            raise UsageError(
-                f"--{name} {value:g} is not a positive number",
-                hint="give a number above zero",
-                option="lambda_" if name == "lambda" else name,
-            )
     regression = make_regression(problem, _EXPECTED)
     if penalty is not None:
         if penalty < regression.floor:
@@ -71,7 +56,6 @@ def solve(problem: Problem) -> Solution:
         fit = fit_penalty(regression.screen, min(penalty, regression.lam_max))
         lam = penalty
     else:
-        assert budget is not None
         fit = fit_budget(regression.screen, budget, regression.floor)
         lam = fit.lam
     last = regression.certify(fit.point, fit.lam)
@@ -187,8 +171,10 @@ def _next_penalty(fit: Fit, budget: float, bracket: tuple[float, float], floor: 
     lowest = max(low, floor, fit.lam * SHRINK)
     if not len(fit.point.d):
         return lowest
+    # |W| = lam sum(d) and dd / dlam = -tangent / lam^2
     per_lam = (fit.total - float(fit.point.tangent().sum())) / fit.lam
     guess = fit.lam + (budget - fit.total) / per_lam if per_lam < 0 else np.nan
+    # |W| is linear only nearby; a step to half the penalty also gives Newton's method a good start
     if guess <= lowest and lowest > low:
         return lowest
     return float(guess) if low < guess < high else (low + high) / 2

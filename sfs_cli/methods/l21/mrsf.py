@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.l21.active_set import Optimality, Point, optimality
 from sfs_cli.methods.l21.newton import Meeting, meet, solve_at
@@ -51,10 +50,6 @@ def solve(problem: Problem) -> Solution:
         If nothing can be selected.
     """
     select = problem.options["select"]
-    if select < 1:
-        raise InputError(
-            f"--select {select} selects nothing", hint="give 1 or more", option="select"
-        )
     regression = make_regression(problem, select)
     path = Path(regression.screen, regression.floor)
     wanted = min(select, int(regression.features.usable.sum()))
@@ -121,6 +116,7 @@ class Path:
         self.screen, self.floor = screen, floor
         self.active = screen.active
         largest = float(screen.correlation.max())
+        # of features tied but for rounding the first enters, on every machine
         first = int(np.flatnonzero(screen.correlation >= largest * (1 - 1e-12))[0])
         screen.candidates.add(first)
         self.events: list[Event] = []
@@ -186,6 +182,7 @@ class Path:
         candidates, lam = self.screen.candidates, self.lam
         p, norms = self._view.p, self._view.norms
         slope = candidates.derivative(self.point.slope(tangent, lam))
+        # with W linear in lambda, |f_j' R|^2 = lambda^2 is a quadratic equation in the step
         steps = first_crossing(
             norms**2 - lam**2,
             -2 * (np.einsum("ij,ij->j", p[: len(slope)], slope) - lam),
@@ -291,6 +288,7 @@ class Path:
         """Solve at lam whatever enters or leaves; features enter one by one, the largest first."""
         before = list(self.active.index)
         self._settled += 1
+        # one at a time, because the order of entry is the ranking
         point = self.screen.settle(self.point.d, lam, at_once=1)
         self._move(point, lam, self._see(point, self.active.residual(point.W)))
         for feature in before:
@@ -354,7 +352,8 @@ def _solution(regression: Regression, path: Path, select: int, last: Optimality)
     score[list(entries)] = list(entries.values())
     status = features.status.copy()
     status[np.isnan(score) & features.usable] = Status.NOT_SELECTED
-    # selected features by entry, then by the correlation that is left, those without a score last
+    # selected features by entry, then by the correlation that is left (not by the row norms, which
+    # are 0 for all others), those without a score last
     key = np.where(features.usable, -regression.screen.correlation, np.inf)
     key[list(entries)] = -np.inf
     rest = np.argsort(key, kind="stable")[len(entries) :]

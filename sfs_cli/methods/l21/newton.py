@@ -154,7 +154,7 @@ def _search(
                 return trial
         elif error < 1e-4 and _error(trial, lam) < error / 2:
             return trial  # so near the optimum the objective has no digits left to compare
-        if size < 1e-3 and error < LOOSE:
+        if size < 1e-3 and error < LOOSE:  # shorter steps would only compare rounding
             return None
     return None
 

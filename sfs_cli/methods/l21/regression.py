@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import InputError
 from sfs_cli.graph.others import check_labelled
 from sfs_cli.graph.similarity import FactoredSimilarity, Similarity
-from sfs_cli.graph.spectral import fix_signs
-from sfs_cli.methods.base import Problem, Status
+from sfs_cli.graph.spectral import DIRECT_LIMIT, fix_signs, lanczos
+from sfs_cli.methods.base import Problem
 from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
 from sfs_cli.methods.l21.active_set import Optimality, Point, optimality
 from sfs_cli.methods.l21.screen import Screen
+from sfs_cli.methods.shared import require_variation
 
 FLOOR = 1e-6
 """The smallest penalty, as a share of lambda_max: there the response is reproduced."""
@@ -30,7 +30,6 @@ GAP = 1e-6
 """A solution is optimal if its relative duality gap is at most this."""
 DROPPED_BELOW = 1e-10
 """Eigenvalues below this share of the largest give no column of Y."""
-_DIRECT_LIMIT = 1000
 _FEWEST, _MOST = 500, 4096
 
 
@@ -103,14 +102,7 @@ def make_regression(problem: Problem, select: int) -> Regression:
         If no feature can be scored, or none is correlated with the response.
     """
     features = centered_matrix(problem.engine, "unit", problem.memory)
-    if not features.usable.any():
-        counts = {status: int((features.status == status).sum()) for status in Status}
-        found = ", ".join(f"{count:,} {s.text}" for s, count in counts.items() if count)
-        raise InputError(
-            "no feature can be selected, because none varies between the samples",
-            where=found,
-            hint="check that this is the right matrix (and --rows, --transform, --missing)",
-        )
+    require_variation(features.status)
     Y = make_response(problem, features)
     # so many candidates that passes are rare, so few that they fit in memory
     each = 8 * (features.n + Y.shape[1] + 4 * select)
@@ -144,12 +136,6 @@ def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:
         If the response is the same for all samples.
     """
     name, rank = problem.options["response"], problem.options["response_rank"]
-    if rank is not None and rank < 1:
-        raise InputError(
-            f"--response-rank {rank} leaves no response",
-            hint="give 1 or more",
-            option="response_rank",
-        )
     if name == "similarity":
         assert problem.similarity is not None
         Y = similarity_response(problem.similarity, rank, problem.memory)
@@ -194,13 +180,17 @@ def similarity_response(S: Similarity, rank: int | None, memory: int) -> np.ndar
         If all eigenvectors are needed and do not fit in memory.
     """
     if isinstance(S, FactoredSimilarity):
+        # from Z itself: the squares of its small singular values would be lost in Z Z'
         Z = S.factor if isinstance(S.factor, np.ndarray) else S.factor.toarray()
         return _leading_columns(Z, rank)
     # Lanczos pays only for few columns of a large S
-    if rank is not None and S.n > _DIRECT_LIMIT and rank < S.n // 4:
-        return _root(*_lanczos(S, rank))
+    if rank is not None and S.n > DIRECT_LIMIT and rank < S.n // 4:
+        start = np.random.default_rng(0).standard_normal(S.n)
+        hint = "give another --response-rank"
+        values, vectors = lanczos(S.matmul, S.n, rank, hint=hint, v0=start)
+        return _root(values[::-1], vectors[:, ::-1])
     needed = 4 * 8 * S.n**2
-    if S.n > _DIRECT_LIMIT and needed > memory:
+    if S.n > DIRECT_LIMIT and needed > memory:
         raise InputError(
             f"all eigenvectors of the similarity of {S.n:,} samples need {format_size(needed)}",
             hint=f"keep the leading ones (--response-rank 50), or allow --memory {needed >> 20}M",
@@ -248,9 +238,7 @@ def svm_response(codes: np.ndarray) -> np.ndarray:
 def _indicators(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return one-hot classes (n, c), without empty classes, and their sizes (c,)."""
     _, column, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    inside = np.zeros((len(codes), len(counts)))
-    inside[np.arange(len(codes)), column] = 1
-    return inside, counts.astype(np.float64)
+    return np.eye(len(counts))[column], counts.astype(np.float64)
 
 
 def _leading_columns(Z: np.ndarray, rank: int | None) -> np.ndarray:
@@ -263,14 +251,3 @@ def _root(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Return ``U Sigma^1/2`` of eigenpairs, largest first, without the negligible ones."""
     kept = values > DROPPED_BELOW * max(float(values[0]), 0.0)
     return fix_signs(vectors[:, kept]) * np.sqrt(values[kept])
-
-
-def _lanczos(S: Similarity, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    def multiply(v: np.ndarray) -> np.ndarray:
-        return S.matmul(np.ascontiguousarray(v).reshape(1, -1))[0]
-
-    # a fixed start: the same run gives the same bytes
-    start = np.random.default_rng(0).standard_normal(S.n)
-    operator = LinearOperator((S.n, S.n), matvec=multiply, dtype=np.float64)
-    values, vectors = eigsh(operator, k=rank, which="LA", v0=start)
-    return values[::-1], vectors[:, ::-1]

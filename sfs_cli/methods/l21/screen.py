@@ -238,6 +238,7 @@ class Screen:
         norms = candidates.correlations(point.W)[1]
         over = np.flatnonzero(candidates.violating(norms, lam))
         chosen: list[int] = []
+        # rounded, so that features tied but for rounding enter in the order of the matrix
         for i in over[np.argsort(-norms[over].round(12), kind="stable")]:
             if len(chosen) == limit:
                 break
@@ -254,6 +255,7 @@ class Screen:
         # a feature is a candidate by its size here, or by that expected further down the path
         ahead = np.maximum(self.correlation, self._norms(1.0, (AHEAD - 1) * lam) / AHEAD)
         q = min(self.features.m, self.width + len(self.active))
+        # ties at the limit go by index, not by the order in which partition left them
         last = np.partition(ahead, len(ahead) - q)[len(ahead) - q]
         wanted = np.flatnonzero(ahead > last)
         tied = np.flatnonzero(ahead == last)[: q - len(wanted)]

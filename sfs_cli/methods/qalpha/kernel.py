@@ -10,14 +10,14 @@ lacks the factor ``D V``, without which the span of Q would never change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from sfs_cli.compute.memory import MINIMUM, format_size
-from sfs_cli.errors import InputError, NotConvergedError, OutOfMemoryError
+from sfs_cli.compute.memory import MINIMUM, check_memory
+from sfs_cli.errors import InputError
+from sfs_cli.graph.spectral import lanczos
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 
@@ -56,8 +56,15 @@ def solve_kernel(features: CenteredMatrix, k: int, degree: int, problem: Problem
             hint="give fewer",
             option="clusters",
         )
+    settings: dict[str, Any] = {
+        "of": "kernel Q-alpha",
+        "hint": "use another number of --clusters",
+        "option": "clusters",
+        "tol": 1e-12,
+    }
     # equal weights first, whose Q are the k leading kernel principal components
-    values, vectors = _leading(lambda a: V @ a, m, k, np.cos(np.arange(1.0, m + 1)))
+    values, vectors = lanczos(lambda a: (V @ a[0])[None], m, k, **settings)
+    values, vectors = values[::-1], vectors[:, ::-1]
     if values.min() <= 1e-12 * values.max():
         raise InputError(
             f"the features span fewer than {k} dimensions",
@@ -70,11 +77,12 @@ def solve_kernel(features: CenteredMatrix, k: int, degree: int, problem: Problem
     while not converged and len(objective) < MAX_CYCLES:
 
         def multiply(a: np.ndarray, F: np.ndarray = F) -> np.ndarray:
-            return np.vecdot(V @ (a.reshape(-1, 1) * F), F)
+            return np.vecdot(V @ (a.T * F), F)[None]
 
-        before, alpha = alpha, _leading(multiply, m, 1, alpha)[1][:, 0]
+        before, alpha = alpha, lanczos(multiply, m, 1, v0=alpha, **settings)[1][:, 0]
         alpha *= 1.0 if alpha.sum() >= 0 else -1.0
         weighted = alpha[:, None] * F
+        # Q = M'E has as many rows as the kernel has dimensions: it is orthonormalized by Q'Q alone
         R = linalg.cholesky(weighted.T @ V @ weighted)
         F = V @ linalg.solve_triangular(R, weighted.T, trans="T").T
         weighted = alpha[:, None] * F
@@ -108,15 +116,9 @@ def kernel_matrix(
 ) -> np.ndarray:
     """Return V of the usable features, computed in panels of `_BLOCK` features."""
     m = len(usable)
-    needed = 8 * m * m
-    if needed > max(memory, MINIMUM):
-        raise OutOfMemoryError(
-            f"the kernel matrix of {m:,} features needs {format_size(needed)}, but "
-            f"{format_size(memory)} is allowed",
-            hint="allow more with --memory, use fewer features, or another --variant, which needs "
-            "no such matrix",
-            option=("memory", "variant"),
-        )
+    what = f"the kernel matrix of {m:,} features needs"
+    hint = "allow more with --memory, use fewer features, or another --variant, which needs none"
+    check_memory(what, 8 * m * m, max(memory, MINIMUM), hint, "variant")
     V = np.empty((m, m))
     for lo in range(0, m, _BLOCK):
         panel = V[:, lo : lo + _BLOCK]
@@ -124,18 +126,3 @@ def kernel_matrix(
         panel[:] = features.project(rows.T)[usable]
         np.power(panel, degree, out=panel)
     return V
-
-
-def _leading(
-    multiply: Callable[[np.ndarray], np.ndarray], m: int, k: int, start: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    operator = LinearOperator((m, m), matvec=multiply, dtype=np.float64)
-    try:
-        values, vectors = eigsh(operator, k, which="LA", v0=start, tol=1e-12)
-    except ArpackNoConvergence:
-        raise NotConvergedError(
-            "the eigenvectors of kernel Q-alpha did not converge",
-            hint="use another number of --clusters",
-            option="clusters",
-        ) from None
-    return values[::-1], vectors[:, ::-1]

@@ -74,16 +74,17 @@ def solve(problem: Problem, max_cycles: int = MAX_CYCLES) -> Solution:
     """
     name: str = problem.options["variant"]
     features = centered_matrix(problem.engine, "unit", problem.memory)
-    require_variation(features.usable)
+    require_variation(features.status)
     k = _clusters(problem)
     if name == "kernel":
-        return solve_kernel(features, k, _power(problem, 2), problem)
+        return solve_kernel(features, k, problem.options["power"] or 2, problem)
     space = WeightSpace(features, problem.memory)
     variant = _variant(name, space.start().A, k, problem)
     weights, objective = space.start(), list[float]()
     change, residual, converged = 1.0, np.inf, False
     extrapolation = Extrapolation()
     while len(objective) < max_cycles and not converged:
+        # an exact eigenvector for a Q that is about to change would cost passes and be thrown away
         share = _NEAR_SHARE if change < _NEAR else _FAR_SHARE
         found = variant.weigh(space, max(TOLERANCE, share * change))
         change = found.distance(weights)
@@ -152,13 +153,6 @@ def _clusters(problem: Problem) -> int:
     return max(1, min(k, n - 1))
 
 
-def _power(problem: Problem, default: int) -> int:
-    given: int | None = problem.options["power"]
-    if given is not None and given < 1:
-        raise InputError(f"--power {given} is less than 1", hint="give 1 or more", option="power")
-    return default if given is None else given
-
-
 def _variant(name: str, A: np.ndarray, k: int, problem: Problem) -> Variant:
     if name == "supervised":
         assert problem.codes is not None
@@ -168,7 +162,7 @@ def _variant(name: str, A: np.ndarray, k: int, problem: Problem) -> Variant:
         return Laplacian(A, k)
     if name == "basic":
         return Basic(A, k)
-    return PowerEmbedded(A, k, _power(problem, 1), ritz=name == "ritz")
+    return PowerEmbedded(A, k, problem.options["power"] or 1, ritz=name == "ritz")
 
 
 class Extrapolation:
@@ -194,6 +188,7 @@ class Extrapolation:
             [[float(np.vdot(B, A)) for _, _, A in self._steps] for _, B, _ in self._steps]
         )
         gram = (gram + gram.T) / 2
+        # the last steps are nearly parallel: without a ridge the shares are huge and of both signs
         gram[np.diag_indices(q)] += _RIDGE * np.trace(gram)
         shares = np.linalg.solve(gram, np.ones(q))
         shares /= shares.sum()

@@ -172,6 +172,7 @@ class WeightSpace:
         return found
 
     def _ritz(self, form: Form) -> tuple[np.ndarray, np.ndarray]:
+        # a generalized eigenproblem: residuals under different Q are not orthogonal to each other
         q = self._size
         projected = form.energies(self._A[:q])
         return linalg.eigh((projected + projected.T) / 2, self._gram[:q, :q])
@@ -220,7 +221,5 @@ def moments(features: CenteredMatrix, B: np.ndarray) -> tuple[np.ndarray, float]
 
 def weights_of(features: CenteredMatrix, B: np.ndarray) -> np.ndarray:
     """Return ``m_i' B m_i``, shape (m,), in one pass."""
-    alpha = np.empty(features.m)
-    for span, part in features.map(lambda block, _: np.vecdot(block @ B, block)):
-        alpha[span.lo : span.hi] = part
-    return alpha
+    parts = features.map(lambda block, _: np.vecdot(block @ B, block))
+    return np.concatenate([part for _, part in parts])

@@ -6,15 +6,15 @@ L. Wolf and A. Shashua, "Feature selection for unsupervised and supervised infer
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Protocol
 
 import numpy as np
 from scipy import linalg
 
+from sfs_cli.errors import NotConvergedError
+from sfs_cli.graph.spectral import DIRECT_LIMIT, lanczos
 from sfs_cli.methods.qalpha.space import Form, Weights, WeightSpace
-
-DIRECT_LIMIT = 1000
-"""Up to this many samples a direct solver is used, above it Lanczos iterations."""
 
 GAMMA = 0.5
 """Weight of the energy between classes; the typical choice of the paper."""
@@ -265,6 +265,7 @@ class Supervised:
     def _descend(self, space: WeightSpace, found: Weights, slopes: Blocks) -> Weights | None:
         """Move the P between classes so that the eigenvalue of G falls; None if it cannot fall."""
         old = {pair: self.P[pair] for pair in self.pairs}
+        # the first step has spectral norm 1, the largest that P can have
         step = self._step or 1 / max(float(linalg.norm(M, 2)) for M in slopes.values())
         for _ in range(_MAX_HALVINGS):
             for pair, M in slopes.items():
@@ -278,6 +279,7 @@ class Supervised:
         return None
 
     def _next_step(self, old: Blocks, slopes: Blocks, A: np.ndarray, step: float) -> float:
+        # |s|^2 / <s, y> of the last step s and change of slopes y; doubled without curvature
         moved = bent = 0.0
         for pair, M in slopes.items():
             change = self.P[pair] - old[pair]
@@ -298,13 +300,9 @@ def leading_eigenvectors(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]
     """
     n = len(A)
     if n > DIRECT_LIMIT and k < n // 10:
-        from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-
-        try:
-            start = np.cos(np.arange(1, n + 1, dtype=np.float64))
-            return _by_magnitude(eigsh(A, k, which="LM", v0=start, tol=1e-13), k)
-        except ArpackNoConvergence:
-            pass  # close eigenvalues; the direct solver below needs no convergence
+        # where eigenvalues are too close, the direct solver below needs no convergence
+        with suppress(NotConvergedError):
+            return _by_magnitude(lanczos(A, n, k, hint="", which="LM", tol=1e-13), k)
     return _by_magnitude(linalg.eigh(A), k)
 
 
@@ -327,6 +325,7 @@ def symmetric(A: np.ndarray) -> np.ndarray:
 def spectral_simplex(P: np.ndarray) -> np.ndarray:
     """Return the nearest symmetric matrix without negative eigenvalues and with trace 1."""
     values, vectors = linalg.eigh(symmetric(P))
+    # the eigenvalues are projected on the simplex: those above `level`, less it, add up to 1
     falling = values[::-1]
     sums = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
     level = sums[np.flatnonzero(falling > sums)[-1]]
