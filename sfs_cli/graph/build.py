@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -149,9 +149,8 @@ def _bandwidth_facts(options: GraphOptions, bandwidth: float | np.ndarray | None
 
 def _knn(options: GraphOptions, samples: Samples) -> Graph:
     samples, space = reduced(options, samples)
-    weights: Literal["rbf", "binary"] = "binary" if options.edge_weights == "binary" else "rbf"
-    found = find_neighbors(options, samples, weighted=weights == "rbf")
-    similarity = knn_similarity(found.indices, found.d2, found.bandwidth, weights)
+    found = find_neighbors(options, samples, weighted=options.edge_weights != "binary")
+    similarity = knn_similarity(found.indices, found.d2, found.bandwidth)
     facts = space | found.facts | _bandwidth_facts(options, found.bandwidth)
     return Graph(similarity, facts | {"edges": similarity.matrix.nnz // 2})
 

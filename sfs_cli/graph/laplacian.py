@@ -111,6 +111,7 @@ class NormalizedLaplacian:
         return self._operands[dtype]
 
     def __getstate__(self) -> dict[str, Any]:
+        # workers make their own: else n x n matrices would travel with every task
         return self.__dict__ | {"_operands": {}}
 
 

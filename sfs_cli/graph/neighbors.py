@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -286,6 +286,7 @@ def _by_descent(samples: Samples, k: int, rule: Rule) -> Neighbors:
         return block.values
 
     def search() -> list[np.ndarray]:
+        # here and one block at a time: blocks that wait would take as much as the values themselves
         values = np.empty((n, m), np.float32)
         here = replace(run.engine, executor=run.engine.executor.nearby.at_most(1))
         for span, block in here.run(centered, DOUBLE, kind="sums"):
@@ -353,7 +354,6 @@ def knn_similarity(
     indices: np.ndarray,
     d2: np.ndarray,
     bandwidth: float | np.ndarray | None = None,
-    weight: Literal["rbf", "binary"] = "rbf",
 ) -> SparseSimilarity:
     """Return the graph with an edge where either sample is a nearest neighbor of the other.
 
@@ -364,9 +364,8 @@ def knn_similarity(
     d2 : ndarray, shape (n, k)
         Squared distances to them.
     bandwidth : float or ndarray, shape (n,), optional
-        delta, or delta_i per sample, as in `sfs_cli.graph.distances.rbf`; unused by binary weights.
-    weight : {"rbf", "binary"}
-        Gaussian weights, or 1.
+        delta, or delta_i per sample, as in `sfs_cli.graph.distances.rbf`, for Gaussian weights;
+        without it every weight is 1.
 
     Returns
     -------
@@ -379,15 +378,11 @@ def knn_similarity(
         When a bandwidth is not a positive finite number.
     """
     low, high, edges = _undirected(indices, d2)
-    if weight == "binary":
-        weights = np.ones(edges.size)
-    elif bandwidth is None:
-        raise ValueError("rbf weights need a bandwidth")
-    else:
+    weights = np.ones(edges.size)
+    if bandwidth is not None:
         delta = checked_bandwidth(bandwidth)
-        weights = gaussian_weights(
-            edges, delta * delta if delta.ndim == 0 else delta[low] * delta[high]
-        )
+        square = delta * delta if delta.ndim == 0 else delta[low] * delta[high]
+        weights = gaussian_weights(edges, square)
     S = _symmetric(low, high, weights, len(indices))
     S.eliminate_zeros()  # a stored 0 would be counted as an edge
     return SparseSimilarity(S)

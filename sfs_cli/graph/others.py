@@ -206,7 +206,7 @@ def nearest_by_class(
     members = class_members(codes, k, class_names)
     neighbors = np.empty((len(codes), k * len(members)), dtype=np.int64)
     for position, inside in enumerate(members.values()):
-        among = distances[:, inside]
+        among = distances[:, inside]  # a copy, because it is indexed by an array
         among[inside, np.arange(inside.size)] = np.inf  # no sample is its own neighbor
         nearest, _ = smallest_in_rows(among, k)
         neighbors[:, position * k : (position + 1) * k] = inside[nearest]

@@ -296,6 +296,7 @@ def check_degrees(similarity: Similarity, sample_ids: Sequence[str] | None, name
     InputError
         Counts and names the samples whose degree is at most n eps sum_j |s_ij|.
     """
+    # a degree is a sum of n terms, which may be of both signs: no more digits are known of it
     noise = similarity.n * np.finfo(np.float64).eps * similarity.magnitudes
     # `not greater` finds NaN too
     bad = np.flatnonzero(~(similarity.degrees > noise))

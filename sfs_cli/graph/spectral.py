@@ -166,7 +166,7 @@ def clusters_by_eigengap(values: np.ndarray) -> int:
     values : ndarray, shape (q,)
         The smallest eigenvalues in ascending order, at least 3; k is at most q - 1.
     """
-    gaps = np.diff(values)[1:]
+    gaps = np.diff(values)[1:]  # without that after the first: one cluster is no answer
     return 2 + int(np.argmax(gaps))
 
 

@@ -219,6 +219,7 @@ def describe_source(source: Source, facts: Mapping[str, Any], n: int) -> str:
 
 def _number_of_clusters(kernels: list[np.ndarray]) -> int:
     """Return the number of clusters at the largest eigengap of the mean similarity."""
+    # of the mean: the weights for which the number is needed are not known yet
     mean = DenseSimilarity(weighted_sum(kernels, np.full(len(kernels), 1 / len(kernels))))
     if mean.n < 3 or not (mean.degrees > 0).all():
         raise InputError(

@@ -180,6 +180,7 @@ def check_found(matched: Matched, name: str, where: str, allow_unmatched: bool) 
         if matched.with_map
         else "give a table of both ids with --id-map"
     )
+    # only for an error: each change is as long a search as that for the ids themselves
     for change, condition in _CHANGES:
         features = set(map(change, matched.features))
         count = sum(change(name) in features for name in matched.ids)

@@ -28,6 +28,7 @@ HOLD_BYTES = 512 << 20
 
 def is_held(n: int, m: int, memory: int) -> bool:
     """Tell whether the centered matrix is held in memory, so that the matrix is read once."""
+    # the blocks that are read, and what a method holds, have to fit beside it
     return m * n * 8 <= min(HOLD_BYTES, memory // 4)
 
 
@@ -114,6 +115,7 @@ class CenteredMatrix:
         if self._held is not None:
             return self._held[indices]
         out = np.empty((len(indices), self.n))
+        # one by one: they are few and far apart, and a span around them would read far more
         for row, i in enumerate(indices):
             out[row] = self._read(Span(int(i), int(i) + 1))[0]
         self.engine.count(len(indices))

@@ -43,6 +43,7 @@ def solve(problem: Problem) -> Solution:
     features = centered_matrix(problem.engine, "unit", problem.memory)
 
     def f_statistics(block: np.ndarray, _span: Span) -> np.ndarray:
+        # copied: the scorer overwrites its block, and this one may be part of the held matrix
         return scorer.score_block(Block(block.copy()))[0]
 
     relevance = np.concatenate([part for _, part in features.map(f_statistics)])

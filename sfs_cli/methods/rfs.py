@@ -241,7 +241,7 @@ def _rounds(
 def _exchange(state: _State, chosen: _Chosen, sizes: np.ndarray, new: np.ndarray) -> None:
     """Add features, and remove those that are far from having weight."""
     p = len(chosen.indices)
-    keep = sizes[chosen.indices] > 0.5
+    keep = sizes[chosen.indices] > 0.5  # a row has weight only where this is 1
     merged = np.concatenate([chosen.indices[keep], new])
     order = np.argsort(merged)
     rows = np.vstack([chosen.rows[keep], state.features.take(new) / state.gamma])

@@ -163,6 +163,8 @@ def _step(
     affine_s = -s - rate * affine
     reached = (t + _longest(t, affine) * affine) @ (s + _longest(s, affine_s) * affine_s)
     now = t @ s
+    # never below a thousandth of what it was: a larger jump leaves the region where Newton's method
+    # converges fast
     mu = now / len(t) * max((reached / now) ** 3, 1e-3)
     gradient = slack - mu / t
     direction = linalg.cho_solve((factor, True), -gradient, check_finite=False)

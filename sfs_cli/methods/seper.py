@@ -42,12 +42,14 @@ def entropy(values: np.ndarray) -> np.ndarray:
     n = values.shape[1]
     scaled = values * decay(values)[:, None]
     total = np.zeros(len(values))
+    # each shift compares sample i with i + shift, for all features: no n x n matrix for any of them
     for shift in range(1, n):
         gap = np.subtract(scaled[:, shift:], scaled[:, :-shift])
         np.abs(gap, out=gap)
         similarity = np.exp(-gap)
         total += np.vecdot(gap, similarity)
         rest = np.subtract(1, similarity, out=similarity)
+        # of equal samples rest is 0, and 0 ln 0 is 0: `tiny` keeps -inf out of the product
         logarithm = np.log(np.maximum(rest, np.finfo(np.float64).tiny, out=gap), out=gap)
         total -= np.vecdot(rest, logarithm)
     return 2 * total

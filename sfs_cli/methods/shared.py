@@ -84,10 +84,10 @@ def require_variation(status: np.ndarray) -> None:
 
 
 def warn_of_fewer(wanted: int, able: int) -> list[str]:
-    """Return the warning, if any, that only `able` of the features asked for can be selected."""
+    """Return the warning, if any, that fewer features vary than are to be selected."""
     if wanted <= able:
         return []
-    return [f"only {able:,} features can be selected, and --select asks for {wanted:,}"]
+    return [f"only {able:,} features vary, and --select asks for {wanted:,}: all are selected"]
 
 
 def unit_range(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:

@@ -73,6 +73,7 @@ class SSelectScorer(Scorer):
 
     def terms(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rescaled phi, ``1 - NMI``, and the statuses of a block."""
+        # taken first, because SPEC overwrites the block
         known = block.values[:, self.labeled].astype(np.float64)
         c = int(self.codes.max()) + 1
         clusters = two_means(known) if c == 2 else quantile_means(known, c)
@@ -238,6 +239,7 @@ def quantile_means(values: np.ndarray, k: int) -> np.ndarray:
     """
     centered = values - values.mean(axis=1, keepdims=True)
     ordered = np.sort(centered, axis=1)
+    # a cluster of sorted values is a range: its mean is a difference of two cumulative sums
     sums = np.pad(np.cumsum(ordered, axis=1), ((0, 0), (1, 0)))
     centers = np.quantile(ordered, (np.arange(k) + 0.5) / k, axis=1).T.copy()
     ends = _ends(ordered, centers)

@@ -120,6 +120,7 @@ def solve(problem: Problem) -> Solution:
         centered = center(block, weights)
         square, between, within = scatter(centered.values)
         with np.errstate(over="ignore"):  # refused below
+            # the scale of a feature cancels from most scores, but here features are added up
             units = centered.scale**2
             return between * units, within * units, centered.status(square)
 

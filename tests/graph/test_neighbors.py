@@ -80,7 +80,7 @@ def test_knn_with_every_weight_equals_the_twin_on_random_data(random: Data) -> N
         ("rbf", 3.5, 3.5),
         ("binary", "median", None),
     ]:
-        S = knn_similarity(indices, near, bandwidth, weight)
+        S = knn_similarity(indices, near, bandwidth)
         expected = similarities.knn(X, 4, weight, twin)
         np.testing.assert_allclose(S.to_dense(), expected, rtol=1e-11)
         np.testing.assert_array_equal(S.to_dense(), S.to_dense().T)
@@ -108,7 +108,7 @@ def test_knn_follows_a_permutation_of_samples(random: Data) -> None:
 def test_knn_breaks_ties_of_identical_samples_by_index() -> None:
     X = np.random.default_rng(2).normal(size=(6, 900))[[0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]]
     for k in range(1, 11):
-        S = knn_similarity(*nearest_in_panel(distances_of(X), 0, k), weight="binary")
+        S = knn_similarity(*nearest_in_panel(distances_of(X), 0, k))
         np.testing.assert_array_equal(S.to_dense(), similarities.knn(X, k, "binary"))
 
 
@@ -126,11 +126,6 @@ def test_weights_that_underflow_are_found_as_zero_degrees() -> None:
         check_degrees(S, list("abcde"), "knn")
     assert caught.value.where == "knn: d, e"
     assert "larger bandwidth" in str(caught.value)
-
-
-def test_rbf_weights_need_a_bandwidth() -> None:
-    with pytest.raises(ValueError, match="bandwidth"):
-        knn_similarity(np.array([[1], [0]]), np.ones((2, 1)))
 
 
 def test_edges_between_identical_samples_have_length_zero_and_carry_paths() -> None:

@@ -156,7 +156,7 @@ def test_constant_features_and_copies(run: Callable[..., Solution]) -> None:
     values = np.column_stack([np.zeros(N), X[:, :3], X[:, 1], np.full(N, 0.1), X[:, 0]])
     with_copies = run(values, select=50)
     assert with_copies.order is not None
-    assert any("only 5 vary" in text for text in with_copies.warnings)
+    assert any("only 5 features vary" in text for text in with_copies.warnings)
     assert set(with_copies.order.tolist()) == {1, 2, 3, 4, 6}
     order = with_copies.order.tolist()
     assert order.index(1) < order.index(6)

@@ -142,7 +142,7 @@ def informative(kernels: Sequence[Any], context: FusionContext) -> Informative:
     kernels = dense_kernels(kernels)
     norms = np.array([np.linalg.norm(K) for K in kernels])
     squares = np.array([centered_products([K])[0, 0] for K in kernels])
-    kept = np.sqrt(squares) > FLAT_LIMIT * norms
+    kept = np.sqrt(squares) > FLAT_LIMIT * norms  # centering leaves rounding of a constant one
     names = [context.name(k) for k in range(len(kernels))]
     flat = listed([name for name, keep in zip(names, kept) if not keep])
     if not kept.any():
@@ -217,6 +217,7 @@ def centered_products(kernels: Sequence[np.ndarray]) -> np.ndarray:
     ndarray, shape (K, K)
         M_kl = <H K_k H, H K_l H>, symmetric and positive semi-definite.
     """
+    # by panels of rows, one product for all pairs: no centered kernel is ever held as a whole
     means = [_half_means(K) for K in kernels]
     M = np.zeros((len(kernels), len(kernels)))
     for rows in row_panels(len(kernels[0])):

@@ -365,7 +365,7 @@ def learn_naml(kernels: Sequence[np.ndarray], context: FusionContext) -> Weighti
     for _ in range(MAX_ROUNDS):
         found = problem.minimize(leading(problem.mixed(w), int(clusters)), w)
         values = values or found.values[:1]
-        fallen = values[-1] - found.value
+        fallen = values[-1] - found.value  # below 0 only by rounding: then the last weights stay
         if fallen > 0.0:
             w = found.w
             values.append(found.value)

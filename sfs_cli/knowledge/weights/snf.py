@@ -77,7 +77,8 @@ def fuse(kernels: Sequence[np.ndarray], neighbors: int, iterations: int) -> np.n
         for v, (P, S) in enumerate(zip(graphs, local)):
             others = np.subtract(total, P)
             others /= len(graphs) - 1
-            # S (S X)' is S X' S', and the others are symmetric
+            # S (S X)' is S X' S', and the others are symmetric; copied, because a sparse product
+            # walks a transposed view across its rows
             P = S @ np.ascontiguousarray((S @ others).T)
             P[np.diag_indices(len(P))] += 1.0
             graphs[v] = _symmetrized(P)

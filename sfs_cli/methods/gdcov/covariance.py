@@ -77,7 +77,8 @@ class GraphCovariance:
                 "differences between the components do not count"
             )
         self.function = self._function(problem, definite)
-        # about the largest value of gamma on this graph: the scale of rounding
+        # where gamma is 0 on the whole graph (one-minus on classes), scores would be rounding, and
+        # the ranking would look like any other. Its largest value here is the scale of rounding
         largest = 1.0
         if self.gamma.name == "inverse":
             magnitudes = problem.similarity.magnitudes

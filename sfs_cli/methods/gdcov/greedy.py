@@ -246,6 +246,7 @@ class Bounds:
         if not len(self._products):
             return None
         # x is a known combination of the references, and a rest of known length
+        # (both are combinations of the selected b_i, so C has their inner products)
         s, old = len(coordinates), len(self._coordinates)
         known = (coordinates @ C[:s, :old]) @ self._coordinates
         left = np.sqrt(max(0.0, 1 - float(known @ known))) + SLACK
@@ -255,6 +256,7 @@ class Bounds:
         value = self._value(u)
         best = value.max(initial=0.0)
         doubtful = np.flatnonzero(upper >= best * (1 - TIE))
+        # to read a few features costs less than a pass; where they are many, the references are old
         if len(doubtful) > self._limit - len(self._held) or best == 0:
             return None
         if len(doubtful):
@@ -285,7 +287,7 @@ class Bounds:
         # never 0: a bound made too small by rounding would exclude the feature that is next
         self._rest = np.maximum(self._diagonal - explained, 0) + 1e-12 * self._diagonal
         value = np.where(self.open, self._products[0] ** 2, -1.0)
-        keep = min(self._limit // 2, len(value))
+        keep = min(self._limit // 2, len(value))  # the other half is for those that become doubtful
         self._held, self._rows = np.empty(0, np.int64), self._rows[:0]
         self._hold(np.sort(np.argpartition(-value, keep - 1)[:keep]))
         return first_of(np.arange(len(value)), value)

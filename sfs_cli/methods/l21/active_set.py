@@ -174,6 +174,7 @@ class Point:
 
     def slope(self, tangent: np.ndarray, lam: float) -> np.ndarray:
         """Return ``dW / dlambda`` in the basis V, shape (a, k), for a tangent ``dd / dt``."""
+        # W = d E, and dE = -P (dd E), because dC = -C X diag(dd) X' C
         change = (-tangent / lam**2)[:, None] * self.E
         return change - self.d[:, None] * (self.P @ change)
 

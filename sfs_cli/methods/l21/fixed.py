@@ -138,6 +138,7 @@ def fit_penalty(screen: Screen, lam: float, start: Fit | None = None) -> Fit:
         d = fit.point.d
         if len(d):  # d is nearly linear in 1 / lambda
             d = np.maximum(d + (1 / following - 1 / fit.lam) * fit.point.tangent(), 0)
+        # several enter at a time: in what order does not matter at the end of the way
         point = screen.settle(d, following, at_once=max(10, len(d) // 4))
         fit = Fit(following, point, fit.solved + 1)
     return fit

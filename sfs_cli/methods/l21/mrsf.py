@@ -281,7 +281,7 @@ class Path:
                 return
             if self.lam - lam <= TIED * self.lam:
                 break
-            lam = (lam + self.lam) / 2
+            lam = (lam + self.lam) / 2  # the active set changes on the way: go half of it
         self._settle(lam)
 
     def _settle(self, lam: float) -> None:

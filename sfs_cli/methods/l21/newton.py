@@ -101,6 +101,7 @@ def solve_at(active: ActiveSet, d: np.ndarray, lam: float) -> Point:
     Point
         Features without coefficients have exactly ``d = 0``.
     """
+    # a prediction may be so far off that C does not exist there: then from W = 0
     point = _at(active, np.maximum(d, 0)) or active.at(np.zeros(len(d)))
     for _ in range(_STEPS):
         e = point.norms

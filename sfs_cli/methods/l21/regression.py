@@ -249,5 +249,6 @@ def _leading_columns(Z: np.ndarray, rank: int | None) -> np.ndarray:
 
 def _root(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Return ``U Sigma^1/2`` of eigenpairs, largest first, without the negligible ones."""
+    # signs change no score, but those of the coefficients, which are written out
     kept = values > DROPPED_BELOW * max(float(values[0]), 0.0)
     return fix_signs(vectors[:, kept]) * np.sqrt(values[kept])

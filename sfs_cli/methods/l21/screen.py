@@ -113,6 +113,7 @@ class Candidates:
         """
         distance = self._twin_distance()
         allowed = np.where(distance > TWIN_DISTANCE, VIOLATION, TWIN_VIOLATION)
+        # rounding alone makes a twin exceed lambda: it would enter and leave again, for ever
         wrong = (norms > lam * (1 + allowed)) & (distance > COPY_DISTANCE)
         wrong[[self.position[j] for j in self.active.index]] = False
         return wrong
@@ -260,7 +261,8 @@ class Screen:
         wanted = np.flatnonzero(ahead > last)
         tied = np.flatnonzero(ahead == last)[: q - len(wanted)]
         chosen = np.union1d(np.concatenate([wanted, tied]), np.array(self.active.index, int))
-        self._products[:, chosen] = 0  # the bound is for all others
+        # the bound is for all others; the products of the candidates are known exactly
+        self._products[:, chosen] = 0
         self.candidates = Candidates(chosen, self.features.take(chosen), self.active)
 
     def _norms(self, s: float, u: float) -> np.ndarray:

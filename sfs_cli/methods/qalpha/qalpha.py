@@ -95,6 +95,7 @@ def solve(problem: Problem, max_cycles: int = MAX_CYCLES) -> Solution:
         near = TOLERANCE < change < _NEAR and variant.memoryless
         further = extrapolation.point() if near else None
         if further:
+            # an extrapolation may overshoot: it counts only where the objective does not fall
             reached = variant.update(further.A)
             if reached >= value - _ROUNDING * abs(value):
                 weights, value = further, reached

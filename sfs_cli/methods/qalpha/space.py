@@ -86,7 +86,7 @@ class WeightSpace:
         self._B = np.empty((self.limit, n, n))
         self._A = np.empty((self.limit, n, n))
         self._gram = np.empty((self.limit, self.limit))
-        self.expand(np.eye(n) - 1 / n)
+        self.expand(np.eye(n) - 1 / n)  # m_i' B m_i = |m_i|^2 = 1, since m_i is centered
 
     def start(self) -> Weights:
         """Return the weight vector of equal weights."""

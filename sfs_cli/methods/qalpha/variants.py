@@ -267,6 +267,7 @@ class Supervised:
         old = {pair: self.P[pair] for pair in self.pairs}
         # the first step has spectral norm 1, the largest that P can have
         step = self._step or 1 / max(float(linalg.norm(M, 2)) for M in slopes.values())
+        # the eigenvalue is not smooth where two lead together, so each step is checked
         for _ in range(_MAX_HALVINGS):
             for pair, M in slopes.items():
                 self.P[pair] = spectral_simplex(old[pair] + step * M)
