@@ -71,11 +71,7 @@ class Graph:
 
 
 def sample_graph(
-    options: GraphOptions,
-    run: RunContext,
-    *,
-    source: str = "",
-    distances: np.ndarray | None = None,
+    options: GraphOptions, run: RunContext, *, source: str = "", distances: np.ndarray | None = None
 ) -> Graph:
     """Make a sample graph by its name; its degrees are not checked.
 

@@ -389,10 +389,7 @@ def linear(gram: np.ndarray) -> np.ndarray:
 
 
 def correlation(
-    gram_raw: np.ndarray,
-    sums: np.ndarray,
-    n_features: int,
-    sample_ids: Sequence[str] | None = None,
+    gram_raw: np.ndarray, sums: np.ndarray, n_features: int, sample_ids: Sequence[str] | None = None
 ) -> np.ndarray:
     """Return the Pearson correlation between samples over features.
 

@@ -351,9 +351,7 @@ def smallest_in_rows(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray
 
 
 def knn_similarity(
-    indices: np.ndarray,
-    d2: np.ndarray,
-    bandwidth: float | np.ndarray | None = None,
+    indices: np.ndarray, d2: np.ndarray, bandwidth: float | np.ndarray | None = None
 ) -> SparseSimilarity:
     """Return the graph with an edge where either sample is a nearest neighbor of the other.
 

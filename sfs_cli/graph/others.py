@@ -150,10 +150,7 @@ def _symmetrized(kernel: np.ndarray) -> np.ndarray:
 
 
 def relieff_similarity(
-    d2: np.ndarray,
-    codes: np.ndarray,
-    k: int,
-    class_names: Sequence[str] | None = None,
+    d2: np.ndarray, codes: np.ndarray, k: int, class_names: Sequence[str] | None = None
 ) -> SparseSimilarity:
     """Return the signed similarity whose phi1 is the ReliefF criterion (Zhao & Liu 2007, Eq. 12).
 

@@ -17,15 +17,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import LIMITS, Limits
-from sfs_cli.compute.matrix import (
-    ArrayMatrix,
-    BlockLike,
-    Ids,
-    NonZeros,
-    Span,
-    block_features,
-    cut,
-)
+from sfs_cli.compute.matrix import ArrayMatrix, BlockLike, Ids, NonZeros, Span, block_features, cut
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.distances import DOUBLE, Samples, center

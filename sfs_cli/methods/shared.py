@@ -60,8 +60,7 @@ def require_sklearn(method: str) -> None:
         import sklearn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(
-            f"{method} needs scikit-learn, which is not installed",
-            hint="pip install 'sfs-cli[ml]'",
+            f"{method} needs scikit-learn, which is not installed", hint="pip install 'sfs-cli[ml]'"
         ) from error
 
 

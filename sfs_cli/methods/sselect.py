@@ -61,10 +61,7 @@ class SSelectScorer(Scorer):
         self.low, high = phi2_range(NormalizedLaplacian(problem.similarity))
         self.width = high - self.low
         self.dtype = self.spec.dtype
-        self.facts = {
-            "labelled": len(self.labeled),
-            "phi_range": [self.low, high],
-        }
+        self.facts = {"labelled": len(self.labeled), "phi_range": [self.low, high]}
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; may overwrite it."""

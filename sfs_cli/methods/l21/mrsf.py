@@ -195,8 +195,7 @@ class Path:
             t = 1 / lam - self.point.d / tangent
         t[~(tangent < 0)] = np.inf  # d grows: the feature does not leave
         return _latest(
-            first_of(lam - steps, candidates.index),
-            first_of(1 / t, np.array(self.active.index)),
+            first_of(lam - steps, candidates.index), first_of(1 / t, np.array(self.active.index))
         )
 
     def _try(self, guess: Guess, tangent: np.ndarray) -> Meeting | None:

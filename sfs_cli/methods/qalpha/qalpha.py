@@ -21,13 +21,7 @@ from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.qalpha.kernel import solve_kernel
 from sfs_cli.methods.qalpha.space import NOTHING, Weights, WeightSpace, weights_of
-from sfs_cli.methods.qalpha.variants import (
-    Basic,
-    Laplacian,
-    PowerEmbedded,
-    Supervised,
-    Variant,
-)
+from sfs_cli.methods.qalpha.variants import Basic, Laplacian, PowerEmbedded, Supervised, Variant
 from sfs_cli.methods.shared import class_counts, require_variation
 
 CLUSTERS = 6
