@@ -11,7 +11,7 @@ from scipy import io, sparse
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.matrix.base import ReadOptions
-from sfs_cli.io.matrix.matrix_market import read_header, stream_major
+from sfs_cli.io.matrix.matrix_market import MatrixMarketRows, read_header
 from sfs_cli.io.matrix.tenx import open_tenx_h5, open_tenx_mtx
 
 N_GENES, N_CELLS = 60, 45
@@ -66,7 +66,7 @@ def test_blocks_are_bounded(tmp_path):
     path = tmp_path / "matrix.mtx"
     full = np.random.default_rng(0).integers(1, 9, (300, 500))
     io.mmwrite(path, sparse.csc_matrix(full))
-    parts = list(stream_major(path, read_header(path), "float32", 1 << 17))
+    parts = list(MatrixMarketRows(path, read_header(path)).blocks(ReadOptions(block_bytes=1 << 17)))
     assert len(parts) > 8
     assert all(block.nnz * 8 <= 1 << 17 for _, _, block in parts)
     assert [start for start, _, _ in parts[1:]] == [stop for _, stop, _ in parts[:-1]]
@@ -123,7 +123,7 @@ def test_order_that_breaks_after_the_first_look_is_refused(tmp_path, counts):
     found = read_header(path, look_bytes=1000)
     assert found.by_column
     with pytest.raises(InputError, match="sorted neither by column") as caught:
-        list(stream_major(path, found, "float32", 1))
+        list(MatrixMarketRows(path, found).blocks(ReadOptions(block_bytes=1)))
     assert "line" in caught.value.where
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
-from sfs_cli.io.files.text import LineStream, decode, text_suffix
+from sfs_cli.io.files.text import LineStream, decode, repeated, text_suffix
 
 NULL_TOKENS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", "#N/A", "None", "na")
 """Fields that stand for a missing value."""
@@ -151,24 +151,12 @@ def _check_names(names: Sequence[str], where: str) -> None:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A small table as a file has it.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    columns : dict of str to list of str
-        The columns, in order, the row ids first (their name may be ""); missing values are "".
-    rows : sequence of int
-        The number of each row in the file, for messages.
-    unit : str
-        What `rows` counts: ``line``, ``row`` or ``record``.
-    """
+    """A small table as a file has it; missing values are ""."""
 
     path: Path
-    columns: dict[str, list[str]]
-    rows: Sequence[int]
-    unit: str
+    columns: dict[str, list[str]]  # in order, the row ids first (their name may be "")
+    rows: Sequence[int]  # the number of each row in the file, for messages
+    unit: str  # what `rows` counts: line, row or record
 
     def where(self, row: int, column: str) -> str:
         """Name the place of a value."""
@@ -198,30 +186,44 @@ def read_table(path: str | Path) -> TextTable:
     with LineStream(path) as stream:
         header = read_header(stream)
         _refuse_repeated(header.names, path)
-        lines, rows = [], []
-        while (raw := stream.read_line()) is not None:
-            if not raw.strip():
-                continue
-            line = stream.line - 1
-            fields = split_fields(decode(raw, path, line), header.delimiter)
-            if len(fields) != len(header.names):
-                raise InputError(
-                    f"a row has {counted(len(fields), 'field')}, but {len(header.names):,} "
-                    "are expected",
-                    where=f"{path}, line {line}",
-                    hint="every row needs a value for each column; write missing ones as NA",
-                )
-            lines.append(line)
-            rows.append(fields)
-    columns = {name: list(column) for name, column in zip(header.names, zip(*rows), strict=True)}
-    return TextTable(path, columns, lines, "line")
+        return read_rows(stream, header.names, header.delimiter)
+
+
+def read_rows(
+    stream: LineStream,
+    names: Sequence[str],
+    delimiter: str,
+    hint: str = "every row needs a value for each column; write missing ones as NA",
+    *,
+    comments: bool = False,
+) -> TextTable:
+    """Read the rest of a file as a table, without blank lines; rows have as many fields as names.
+
+    `hint` says what to do about a row that has another number; `comments` are lines that begin
+    with ``#``, which are skipped.
+    """
+    lines, rows = [], []
+    while (raw := stream.read_line()) is not None:
+        if not raw.strip() or (comments and raw.startswith(b"#")):
+            continue
+        line = stream.line - 1
+        fields = split_fields(decode(raw, stream.path, line), delimiter)
+        if len(fields) != len(names):
+            raise InputError(
+                f"a row has {counted(len(fields), 'field')}, but {len(names):,} are expected",
+                where=f"{stream.path}, line {line}",
+                hint=hint,
+            )
+        lines.append(line)
+        rows.append(fields)
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    return TextTable(stream.path, columns, lines, "line")
 
 
 def _refuse_repeated(names: list[str], path: Path) -> None:
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
+    if found := repeated(names):
         raise InputError(
-            f"several columns are named {listed(repeated)}",
+            f"several columns are named {listed(sorted(found))}",
             where=str(path),
             hint="give every column a different name",
         )

@@ -6,7 +6,8 @@ The compression is read from the first bytes, not from the name: a browser may h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
@@ -43,6 +44,13 @@ def string_array(texts: Iterable[str]) -> pa.Array:
     np.cumsum([len(piece) for piece in pieces], out=bounds[1:])
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(b"".join(pieces))]
     return pa.Array.from_buffers(pa.large_string(), len(pieces), buffers)
+
+
+def repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that occur more than once, in the order of their first places."""
+    if len(set(names)) == len(names):
+        return []
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 class ByteStream:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -107,13 +106,69 @@ def read_edges(
         raise _without_scores(path)
     if layout.format == "BioGRID" and min_score is None:
         layout = replace(layout, score=None)
-    vocabulary = Vocabulary()
-    chunks = [
-        _parse_edges(chunk, layout, vocabulary)
-        for chunk in text_chunks(path, chunk_bytes)
-        if chunk.first_line + chunk.text.count(b"\n") > layout.first_line
-    ]
-    return _edges(chunks, vocabulary, layout, min_score)
+    found = [_parse_edges(chunk, layout) for chunk in text_chunks(path, chunk_bytes)]
+    return _edges([table for table in found if table is not None], layout, min_score)
+
+
+def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) -> EdgeList:
+    score = None
+    if layout.score is not None:
+        score = np.concatenate([table["score"].to_numpy() for table in tables])
+    ids, a, b = _coded_ends(tables)
+    facts: dict[str, Any] = {"format": layout.format}
+    named = np.ones(len(a), bool)
+    if layout.format == "BioGRID":
+        no_symbol = ids.index(_NO_SYMBOL) if _NO_SYMBOL in ids else -1
+        named = (a != no_symbol) & (b != no_symbol)
+        facts["without_symbol"] = int((~named).sum())
+    keep = named & (a != b)
+    facts["self_loops"] = int((named & (a == b)).sum())
+    if score is not None and layout.score is not None:
+        facts["score_column"] = layout.names[layout.score]
+        if min_score is not None:
+            keep &= _high_enough(score, keep, layout, min_score, facts)
+        score = None if layout.format == "BioGRID" else score[keep]
+    low, high = np.minimum(a[keep], b[keep]), np.maximum(a[keep], b[keep])
+    if not len(low):
+        raise InputError(
+            "no edge joins two different ids",
+            where=str(layout.path),
+            hint=f"are columns {layout.names[layout.a]!r} and {layout.names[layout.b]!r} the ends?",
+        )
+    n_before = len(low)
+    low, high, score = _each_once(low, high, score, len(ids))
+    facts["repeated_edges"] = n_before - len(low)
+    used = np.zeros(len(ids), bool)
+    used[low] = used[high] = True
+    positions = np.cumsum(used, dtype=np.int32) - 1
+    ids = _without_taxon([ids[i] for i in np.flatnonzero(used)], facts)
+    return EdgeList(ids, positions[low], positions[high], score, facts)
+
+
+def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return the ids in the order in which the lines name them, and the codes of both ends.
+
+    The tables are cleared, so that their codes and those of all ends are not held together.
+    """
+    both = [chunk for end in "ab" for table in tables for chunk in table[end].chunks]
+    tables.clear()
+    both = pa.chunked_array(both).unify_dictionaries().chunks
+    known: dict[str, int] = {}
+    words = both[0].dictionary.to_pylist()
+    # words that differ in blanks around them are one id
+    code = np.array([known.setdefault(word.strip(), len(known)) for word in words], np.int32)
+    a, b = np.split(code[np.concatenate([chunk.indices.to_numpy() for chunk in both])], 2)
+    del both
+    pa.default_memory_pool().release_unused()
+    # written from the last line to the first, so that the first line to name an id stays
+    met = np.full((2, len(known)), 2 * len(a))
+    met[0, a[::-1]] = np.arange(2 * len(a) - 2, -1, -2)
+    met[1, b[::-1]] = np.arange(2 * len(a) - 1, 0, -2)
+    order = np.argsort(met.min(axis=0))
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    ids = list(known)
+    return [ids[i] for i in order], rank[a], rank[b]
 
 
 def _without_scores(path: Path) -> InputError:
@@ -124,63 +179,20 @@ def _without_scores(path: Path) -> InputError:
     )
 
 
-def _edges(
-    chunks: list[EdgeChunk], vocabulary: Vocabulary, layout: EdgeLayout, min_score: float | None
-) -> EdgeList:
-    a = np.concatenate([chunk.a for chunk in chunks])
-    b = np.concatenate([chunk.b for chunk in chunks])
-    score = None
-    if layout.score is not None:
-        score = np.concatenate([chunk.score for chunk in chunks if chunk.score is not None])
-    chunks.clear()
-    named = (a >= 0) & (b >= 0)
-    facts: dict[str, Any] = {"format": layout.format}
-    if layout.format == "BioGRID":
-        facts["without_symbol"] = int((~named).sum())
-    keep = named & (a != b)
-    facts["self_loops"] = int((named & (a == b)).sum())
-    if score is not None:
-        keep &= _high_enough(score, keep, layout, min_score, facts)
-        score = None if layout.format == "BioGRID" else score[keep]
-    low, high = np.minimum(a[keep], b[keep]), np.maximum(a[keep], b[keep])
-    if not len(low):
-        raise InputError(
-            "no edge joins two different ids",
-            where=str(layout.path),
-            hint=f"are columns {layout.names[layout.a]!r} and {layout.names[layout.b]!r} the ends?",
-        )
-    n_before = len(low)
-    low, high, score = _each_once(low, high, score, len(vocabulary.ids))
-    facts["repeated_edges"] = n_before - len(low)
-    used = np.zeros(len(vocabulary.ids), bool)
-    used[low] = used[high] = True
-    positions = np.cumsum(used, dtype=np.int32) - 1
-    ids = [vocabulary.ids[i] for i in np.flatnonzero(used)]
-    return EdgeList(_without_taxon(ids, facts), positions[low], positions[high], score, facts)
-
-
 def _high_enough(
-    score: np.ndarray,
-    among: np.ndarray,
-    layout: EdgeLayout,
-    min_score: float | None,
-    facts: dict[str, Any],
+    score: np.ndarray, among: np.ndarray, layout: EdgeLayout, least: float, facts: dict[str, Any]
 ) -> np.ndarray:
-    assert layout.score is not None
-    facts["score_column"] = layout.names[layout.score]
-    if min_score is None:
-        return np.ones(len(score), bool)
     missing = np.isnan(score)  # in BioGRID alone; elsewhere it is refused
     if missing.all():
         raise _without_scores(layout.path)
-    enough = score >= min_score
+    enough = score >= least
     if layout.format == "BioGRID":
         facts["without_score"] = int((among & missing).sum())
     facts["below_min_score"] = int((among & ~enough & ~missing).sum())
     if among.any() and not (among & enough).any():
         known = score[~missing]
         raise InputError(
-            f"none of {counted(int(among.sum()), 'edge')} has a score of {min_score:g} or more",
+            f"none of {counted(int(among.sum()), 'edge')} has a score of {least:g} or more",
             where=str(layout.path),
             hint=f"lower min-score: the scores lie between {known.min():g} and {known.max():g}",
         )
@@ -230,37 +242,17 @@ _STRING_NAMES = ("preferredname a", "preferredname b")
 
 @dataclass(frozen=True)
 class EdgeLayout:
-    """How the lines of a file hold edges.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    format : {"BioGRID", "STRING", "table"}
-        Whose layout it is.
-    delimiter : str
-        One character; for a space any run of blanks divides fields.
-    names : list of str
-        Of the columns; numbers from 1 where the file has none.
-    a, b : int
-        Columns of the two ends.
-    score : int or None
-        Column of the score.
-    first_line : int
-        The line of the first edge, from 1.
-    quoting : bool
-        Whether fields may stand in double quotes.
-    """
+    """How the lines of a file hold edges."""
 
     path: Path
-    format: str
-    delimiter: str
-    names: list[str]
-    a: int
+    format: str  # BioGRID, STRING or table
+    delimiter: str  # one character; for a space any run of blanks divides fields
+    names: list[str]  # of the columns; numbers from 1 where the file has none
+    a: int  # columns of the two ends
     b: int
-    score: int | None
-    first_line: int
-    quoting: bool = True
+    score: int | None  # column of the score
+    first_line: int  # the line of the first edge, from 1
+    quoting: bool = True  # whether fields may stand in double quotes
 
 
 def edge_layout(path: Path) -> EdgeLayout:
@@ -400,76 +392,13 @@ def _unnamed_layout(row: list[str], path: Path, delimiter: str, line: int) -> Ed
     return EdgeLayout(path, "table", delimiter, names, 0, 1, 2 if len(row) == 3 else None, line)
 
 
-# Many lines parsed at a time: Arrow codes the ids of a chunk, and a vocabulary joins the chunks.
+# Many lines parsed at a time: Arrow codes the ids of each chunk.
 
-Coded = tuple[np.ndarray, np.ndarray]
-"""Codes, and the words that they stand for."""
-_NONE: Coded = (np.empty(0, np.int32), np.empty(0, object))
 _ODD_BLANKS = (b"  ", b"\t", b" \n", b" \r", b"\n ")
 
 
-class EdgeChunk(NamedTuple):
-    """Some edges: codes of the ids at both ends (-1 where BioGRID has no symbol), and scores."""
-
-    a: np.ndarray
-    b: np.ndarray
-    score: np.ndarray | None
-
-
-class Vocabulary:
-    """The ids met so far, coded in the order in which they were met."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self._codes: dict[str, int] = {}
-
-    def codes(self, ids: Sequence[str]) -> np.ndarray:
-        """Return the codes of ids, int32; ids not met before get new ones."""
-        codes = self._codes
-        for name in ids:
-            if name not in codes:
-                codes[name] = len(self.ids)
-                self.ids.append(name)
-        return np.fromiter((codes[name] for name in ids), np.int32, len(ids))
-
-
-def _parse_edges(chunk: Chunk, layout: EdgeLayout, vocabulary: Vocabulary) -> EdgeChunk:
-    text = _edge_lines(chunk, layout)
-    found = _columns(text, layout)
-    if found is None:
-        # lines of blanks are only looked for when something is wrong
-        rows = [line for line in text.splitlines(keepends=True) if line.strip()]
-        found = _columns(b"".join(rows), layout)
-    if found is None:
-        raise _first_wrong(chunk, layout)
-    (a, words_a), (b, words_b), score = found
-    # ids get their codes in the order of lines, whatever the size of a chunk
-    first = np.concatenate([words_a, words_b])[_order_met(a, b, len(words_a), len(words_b))]
-    vocabulary.codes([name for name in first if _is_id(name, layout)])
-
-    def coded(codes: np.ndarray, words: np.ndarray) -> np.ndarray:
-        new = np.full(len(words), -1, np.int32)
-        ids = np.array([_is_id(name, layout) for name in words], bool)
-        new[ids] = vocabulary.codes(words[ids].tolist())
-        return new[codes]
-
-    return EdgeChunk(coded(a, words_a), coded(b, words_b), score)
-
-
-def _is_id(name: str, layout: EdgeLayout) -> bool:
-    return layout.format != "BioGRID" or name != _NO_SYMBOL
-
-
-def _order_met(a: np.ndarray, b: np.ndarray, n_a: int, n_b: int) -> np.ndarray:
-    """Return the words of both columns, by the line in which each is met first."""
-    met = np.empty(n_a + n_b, np.int64)
-    met[a[::-1]] = 2 * np.arange(len(a))[::-1]
-    met[n_a + b[::-1]] = 2 * np.arange(len(b))[::-1] + 1
-    return np.argsort(met, kind="stable")
-
-
-def _edge_lines(chunk: Chunk, layout: EdgeLayout) -> bytes:
-    """Return the lines that hold edges, their fields divided by single delimiters."""
+def _parse_edges(chunk: Chunk, layout: EdgeLayout) -> pa.Table | None:
+    """Return columns ``a``, ``b`` and perhaps ``score``; None if the chunk holds no edge."""
     text = chunk.text
     for _ in range(layout.first_line - chunk.first_line):
         text = text[text.find(b"\n") + 1 :]
@@ -477,13 +406,20 @@ def _edge_lines(chunk: Chunk, layout: EdgeLayout) -> bytes:
         text = b"\n".join([b" ".join(line.split()) for line in text.split(b"\n")])
     if text.startswith(b"#") or b"\n#" in text:
         text = b"".join([t for t in text.splitlines(keepends=True) if not t.startswith(b"#")])
-    return text
-
-
-def _columns(text: bytes, layout: EdgeLayout) -> tuple[Coded, Coded, np.ndarray | None] | None:
-    """Return both ends and the scores; None if a line is not as the layout says."""
     if not text.strip():
-        return _NONE, _NONE, None if layout.score is None else np.empty(0)
+        return None
+    found = _read_columns(text, layout)
+    if found is None:
+        # lines of blanks are only looked for when something is wrong
+        rows = [line for line in text.splitlines(keepends=True) if line.strip()]
+        found = _read_columns(b"".join(rows), layout)
+    if found is None:
+        raise _first_wrong(chunk, layout)
+    return found
+
+
+def _read_columns(text: bytes, layout: EdgeLayout) -> pa.Table | None:
+    """Return both ends and the scores; None if a line is not as the layout says."""
     names = [f"unused {i}" for i in range(len(layout.names))]
     names[layout.a], names[layout.b] = "a", "b"
     words = pa.dictionary(pa.int32(), pa.string())
@@ -494,7 +430,7 @@ def _columns(text: bytes, layout: EdgeLayout) -> tuple[Coded, Coded, np.ndarray 
     try:
         table = pacsv.read_csv(
             pa.BufferReader(text),
-            pacsv.ReadOptions(column_names=names, block_size=len(text), use_threads=True),
+            pacsv.ReadOptions(column_names=names, block_size=len(text)),
             pacsv.ParseOptions(
                 delimiter=layout.delimiter,
                 quote_char='"' if layout.quoting and b'"' in text else False,
@@ -505,21 +441,17 @@ def _columns(text: bytes, layout: EdgeLayout) -> tuple[Coded, Coded, np.ndarray 
         )
     except pa.ArrowInvalid:
         return None
-    a, b = _coded(table, "a"), _coded(table, "b")
-    if b"\0" in text or "" in a[1] or "" in b[1]:
+    ids = [id for end in "ab" for chunk in table[end].chunks for id in chunk.dictionary.to_pylist()]
+    if b"\0" in text or not all(map(str.strip, ids)):
         return None
-    if layout.score is None:
-        return a, b, None
-    score = table.column("score").to_numpy().astype(np.float64, copy=False)
-    if layout.format == "BioGRID":  # where scores may be missing or negative
-        return None if np.isinf(score).any() else (a, b, score)
-    return (a, b, score) if np.all((score >= 0) & np.isfinite(score)) else None
-
-
-def _coded(table: pa.Table, name: str) -> Coded:
-    column = pa.concat_arrays(table.column(name).unify_dictionaries().chunks)
-    words = [word.strip() for word in column.dictionary.to_pylist()]
-    return column.indices.to_numpy(), np.array(words, dtype=object)
+    if layout.score is not None:
+        score = table["score"].to_numpy()
+        # in BioGRID scores may be missing or negative
+        right = (
+            ~np.isinf(score) if layout.format == "BioGRID" else np.isfinite(score) & (score >= 0)
+        )
+        return table if right.all() else None
+    return table
 
 
 def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
@@ -529,18 +461,15 @@ def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
             continue
         fields = _split_line(text, layout.delimiter, layout.quoting)
         where = f"{layout.path}, line {line}"
+        empty = [i + 1 for i in (layout.a, layout.b) if i < len(fields) and not fields[i]]
+        what = None
         if len(fields) != len(layout.names):
-            return InputError(
-                f"the line has {counted(len(fields), 'field')}, but {len(layout.names)} are "
-                "expected",
-                where=where,
-                hint=_LINE_HINT,
-            )
-        for column in (layout.a, layout.b):
-            if not fields[column]:
-                return InputError(
-                    f"an id is missing in column {column + 1}", where=where, hint=_LINE_HINT
-                )
+            found, expected = counted(len(fields), "field"), len(layout.names)
+            what = f"the line has {found}, but {expected} are expected"
+        elif empty:
+            what = f"an id is missing in column {empty[0]}"
+        if what is not None:
+            return InputError(what, where=where, hint=_LINE_HINT)
         if layout.score is not None and (what := _wrong_score(fields[layout.score], layout)):
             where = f"{where}, column {layout.score + 1}"
             return InputError(what, where=where, hint=_SCORE_HINT)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,11 +17,17 @@ import numpy as np
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.files.sniff import refuse_other_than_text
 from sfs_cli.io.files.table import NULL_TOKENS, is_id_name, sniff_delimiter, split_fields
-from sfs_cli.io.files.text import first_lines, text_lines, text_suffix
+from sfs_cli.io.files.text import text_lines, text_suffix
 from sfs_cli.io.matrix.base import read_sparse_table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+def _records(path: Path, wanted: str) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines of a file that are not blank and no comments."""
+    refuse_other_than_text(path, wanted)
+    return ((line, text) for line, text in text_lines(path) if not text.startswith("#"))
 
 
 def read_gene_list(path: Path) -> list[str]:
@@ -31,13 +38,8 @@ def read_gene_list(path: Path) -> list[str]:
     skipped, and so is a first line that is a usual name of such a column (gene, symbol,
     feature_id, hgnc_symbol).
     """
-    path = Path(path)
-    refuse_other_than_text(path, "a list of genes")
     genes: dict[str, None] = {}
-    is_first = True
-    for line, text in text_lines(path):
-        if text.startswith("#"):
-            continue
+    for n_before, (line, text) in enumerate(_records(path, "a list of genes")):
         gene = split_fields(text, "\t" if "\t" in text else ",")[0]
         if not gene:
             raise InputError(
@@ -45,9 +47,8 @@ def read_gene_list(path: Path) -> list[str]:
                 where=f"{path}, line {line}",
                 hint="the first column must hold the ids",
             )
-        if not (is_first and is_id_name(gene)):
+        if n_before or not is_id_name(gene):
             genes[gene] = None
-        is_first = False
     if not genes:
         raise InputError(
             "the list holds no ids", where=str(path), hint="write one gene id in each line"
@@ -68,28 +69,21 @@ def read_id_map(path: Path) -> list[tuple[str, str]]:
     and so are rows without an id in one of the columns (empty, NA, ``---``). Several ids in one
     field, as Affymetrix writes them (``A /// B``), each make a pair.
     """
-    path = Path(path)
-    refuse_other_than_text(path, "a map of ids")
-    head = [text for _, text in first_lines(path, 100) if not text.startswith("#")][:2]
-    found = sniff_delimiter(head[0], head[-1], text_suffix(path)) if head else None
-    delimiter = found or "\t"
+    head = [text for _, text in islice(_records(path, "a map of ids"), 2)]
+    delimiter = sniff_delimiter(head[0], head[-1], text_suffix(path)) if head else None
     pairs: dict[tuple[str, str], None] = {}
-    is_first = True
-    for line, text in text_lines(path):
-        if text.startswith("#"):
-            continue
-        fields = split_fields(text, delimiter)
+    for n_before, (line, text) in enumerate(_records(path, "a map of ids")):
+        fields = split_fields(text, delimiter or "\t")
         if len(fields) != 2:
             raise InputError(
                 f"the line has {counted(len(fields), 'field')}, not 2",
                 where=f"{path}, line {line}",
                 hint=_MAP_HINT,
             )
-        if not (is_first and any(map(is_id_name, fields))):
+        if n_before or not any(map(is_id_name, fields)):
             several = ([name.strip() for name in field.split(_SEVERAL)] for field in fields)
             lefts, rights = ([name for name in ids if name not in _NO_ID] for ids in several)
             pairs.update(((left, right), None) for left in lefts for right in rights)
-        is_first = False
     if not pairs:
         raise InputError("the map holds no pair of ids", where=str(path), hint=_MAP_HINT)
     return list(pairs)
@@ -118,13 +112,9 @@ def read_gmt(path: Path) -> dict[str, list[str]]:
 
     gzip and zstd are decompressed; blank lines and those that begin with ``#`` are skipped.
     """
-    path = Path(path)
-    refuse_other_than_text(path, "gene sets (GMT)")
     sets: dict[str, list[str]] = {}
     lines: dict[str, int] = {}
-    for line, text in text_lines(path):
-        if text.startswith("#"):
-            continue
+    for line, text in _records(path, "gene sets (GMT)"):
         where = f"{path}, line {line}"
         name, *fields = [field.strip() for field in text.split("\t")]
         if len(fields) < 2:
@@ -165,31 +155,28 @@ def choose_sets(
         escaped = pattern.replace("[", "[[]")  # a bracket of fnmatch, which names may hold
         found = [pattern] if pattern in sets else [n for n in sets if fnmatchcase(n, escaped)]
         if not found:
+            word = pattern.strip("*?").lower()
+            lower = {name.lower(): name for name in reversed(list(sets))}
+            close = [name for text, name in lower.items() if word and word in text][::-1]
+            close = close or [lower[text] for text in get_close_matches(word, lower, 3)]
             raise InputError(
                 f"there is no set {pattern!r} among {counted(len(sets), 'set')}",
                 where=str(path),
-                hint=_near(pattern, list(sets)),
+                hint=f"did you mean {listed(close, 3)}?"
+                if close
+                else f"sets of the file are {listed(list(sets), 3)}",
             )
         chosen.update(found)
     return {name: genes for name, genes in sets.items() if name in chosen}
 
 
-def _near(pattern: str, names: list[str]) -> str:
-    word = pattern.strip("*?").lower()
-    lower = {name.lower(): name for name in reversed(names)}
-    close = [name for text, name in lower.items() if word and word in text]
-    close = close[::-1] or [lower[text] for text in get_close_matches(word, lower, 3)]
-    if close:
-        return f"did you mean {listed(close, 3)}?"
-    return f"sets of the file are {listed(names, 3)}"
-
-
-_EXPERIMENT = ("EXP", "IDA", "IPI", "IMP", "IGI", "IEP")
-_HIGH_THROUGHPUT = ("HTP", "HDA", "HMP", "HGI", "HEP")
-_PHYLOGENY = ("IBA", "IBD", "IKR", "IRD")
-_COMPUTATION = ("ISS", "ISO", "ISA", "ISM", "IGC", "RCA")
-_STATEMENTS = ("TAS", "NAS", "IC", "ND")
-CODES = (*_EXPERIMENT, *_HIGH_THROUGHPUT, *_PHYLOGENY, *_COMPUTATION, *_STATEMENTS, "IEA")
+CODES = (
+    *("EXP", "IDA", "IPI", "IMP", "IGI", "IEP"),  # experiments
+    *("HTP", "HDA", "HMP", "HGI", "HEP"),  # experiments of high throughput
+    *("IBA", "IBD", "IKR", "IRD"),  # phylogeny
+    *("ISS", "ISO", "ISA", "ISM", "IGC", "RCA"),  # computation
+    *("TAS", "NAS", "IC", "ND", "IEA"),  # statements, and annotation without a curator
+)
 """All evidence codes in use (Gene Ontology Consortium, Guide to GO evidence codes)."""
 
 _GAF_COLUMNS = {"id": 1, "symbol": 2}
@@ -255,7 +242,6 @@ def read_gaf(
     gzip and zstd are decompressed. `evidence` is as in `kept_codes`; `ids` chooses between the
     symbols of genes (column 3) and the ids of the database (column 2).
     """
-    path = Path(path)
     kept = kept_codes(evidence)
     refuse_other_than_text(path, "annotations (GAF)")
     column = _GAF_COLUMNS[ids]
@@ -264,7 +250,13 @@ def read_gaf(
     negated = n_kept = 0
     for line, text in text_lines(path):
         if text[0] == "!":
-            _check_version(text, f"{path}, line {line}")
+            key, _, version = (part.strip() for part in text[1:].partition(":"))
+            if key.lower() == "gaf-version" and version[:1] not in ("1", "2"):
+                raise InputError(
+                    f"version {version} of GAF is not supported",
+                    where=f"{path}, line {line}",
+                    hint="give GAF 2.1 or 2.2",
+                )
             continue
         width = text.count("\t") + 1
         if not 15 <= width <= 17:
@@ -294,16 +286,6 @@ def read_gaf(
     facts = {"annotations": n_kept, "negated_annotations": negated}
     facts["other_evidence"] = codes.total() - n_kept
     return GeneAnnotations({term: list(genes) for term, genes in terms.items()}, facts)
-
-
-def _check_version(text: str, where: str) -> None:
-    name, _, version = text[1:].partition(":")
-    if name.strip().lower() == "gaf-version" and version.strip()[:1] not in ("1", "2"):
-        raise InputError(
-            f"version {version.strip()} of GAF is not supported",
-            where=where,
-            hint="give GAF 2.1 or 2.2",
-        )
 
 
 def _nothing_left(path: Path, negated: int, codes: Counter[str]) -> InputError:
@@ -366,29 +348,27 @@ def read_terms(
     UsageError
         If `evidence` or `ids` is given for another file than a GAF.
     """
+    from scipy.sparse import csr_array
+
     path, patterns = split_set_spec(spec)
     suffix = text_suffix(path)
-    if suffix == ".gaf":
-        annotations = read_gaf(path, evidence, ids)
-        genes = annotations.genes
-        chosen = choose_sets(genes, patterns, path) if patterns else genes
-        return _terms_of_sets(chosen, annotations.facts)
-    if evidence is not None or ids != "symbol":
+    if suffix != ".gaf" and (evidence is not None or ids != "symbol"):
         option = "evidence" if evidence is not None else "ids"
         raise UsageError(
             f"{option} has no effect on this file, which is not a GAF",
             where=str(path),
             hint=f"leave {option} out, or give annotations as .gaf or .gaf.gz",
         )
+    if suffix not in (".gaf", ".gmt"):
+        return _terms_of_matrix(path)
+    facts: dict[str, int] = {}
     if suffix == ".gmt":
         sets = read_gmt(path)
-        return _terms_of_sets(choose_sets(sets, patterns, path) if patterns else sets, {})
-    return _terms_of_matrix(path)
-
-
-def _terms_of_sets(sets: Mapping[str, Sequence[str]], facts: dict[str, int]) -> Terms:
-    from scipy.sparse import csr_array
-
+    else:
+        annotations = read_gaf(path, evidence, ids)
+        sets, facts = annotations.genes, annotations.facts
+    if patterns:
+        sets = choose_sets(sets, patterns, path)
     codes: dict[str, int] = {}
     rows = [codes.setdefault(gene, len(codes)) for genes in sets.values() for gene in genes]
     columns = np.repeat(np.arange(len(sets)), [len(genes) for genes in sets.values()])

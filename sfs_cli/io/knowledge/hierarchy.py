@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
-from sfs_cli.io.files.table import NULL_TOKENS, is_number, read_table
+from sfs_cli.io.files.table import is_number
 from sfs_cli.io.files.text import first_lines, read_whole
-from sfs_cli.io.knowledge.labels import choose_column, split_label_spec
+from sfs_cli.io.knowledge.labels import read_column, split_label_spec
 
 _USUAL_NAMES = ("path", "hierarchy", "lineage", "ontology", "taxonomy", "class")
 _PATH_HINT = "write a path as epithelial/colon/tumor, from the most general class to the narrowest"
@@ -73,7 +72,7 @@ def read_hierarchy(spec: str) -> Hierarchy:
             )
         paths = read_newick(read_whole(path), str(path))
     else:
-        paths = _read_paths(path, column)
+        paths = read_column(path, column, _USUAL_NAMES, "path", _components)
     heads = Counter(components[0] for components in paths.values() if components)
     if not heads or max(heads.values()) == 1:
         raise InputError(
@@ -90,33 +89,11 @@ def _is_newick(path: Path) -> bool:
     return text.startswith("(") or (text.startswith("[") and "\t" not in text)
 
 
-def _read_paths(path: Path, asked: str | None) -> dict[str, tuple[str, ...]]:
-    table = read_table(path)
-    ids_name, *others = table.columns
-    name = choose_column(others, asked, _USUAL_NAMES, path, "paths")
-    paths: dict[str, tuple[str, ...]] = {}
-    for row, sample in enumerate(table.columns[ids_name]):
-        text, where = table.columns[name][row], table.where(row, name)
-        if text in NULL_TOKENS:
-            continue
-        components = tuple(component.strip() for component in text.split("/"))
-        if not all(components):
-            raise InputError(
-                f"the path {text!r} has an empty component", where=where, hint=_PATH_HINT
-            )
-        if paths.setdefault(sample, components) != components:
-            raise InputError(
-                f"sample {sample!r} has two paths, {'/'.join(paths[sample])!r} and {text!r}",
-                where=where,
-                hint="leave one row for each sample",
-            )
-    if not paths:
-        raise InputError(
-            "no sample has a path",
-            where=f"{path}, column {name!r}",
-            hint=f"name another column, as {path.name}:COLUMN",
-        )
-    return paths
+def _components(text: str) -> tuple[str, ...]:
+    components = tuple(component.strip() for component in text.split("/"))
+    if not all(components):
+        raise InputError(f"the path {text!r} has an empty component", hint=_PATH_HINT)
+    return components
 
 
 # Newick: a tree in parentheses, read token by token.
@@ -130,14 +107,6 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _BRACKET = re.compile(r"[\[\]]")
-
-
-class _Token(NamedTuple):
-    """A mark or a label, and where it begins, from 0."""
-
-    text: str
-    is_label: bool
-    start: int
 
 
 def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
@@ -165,13 +134,81 @@ def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
         Naming the character (from 1), if the text is not a tree, is cut off or followed by more, a
         leaf has no name, or two have the same.
     """
-    tree = _Tree(where)
-    for token in _tokens(text, where):
-        tree.take(token)
-    return tree.finished(len(text))
+    leaves: dict[str, tuple[str, ...]] = {}
+    opened: list[int] = []  # the character where each open parenthesis stands
+    path: list[str] = []
+    n_nodes = 0
+    last = "start"  # what came last: start ( , ) : node length end
+
+    def wrong(what: str, at: int, hint: str) -> InputError:
+        return InputError(what, where=f"{where}, character {at + 1}", hint=hint)
+
+    # a loop, not a recursion: trees may be deeper than Python's stack
+    for kind, token, at in _tokens(text, where):
+        shown = repr(token if len(token) <= 30 else token[:27] + "...")
+        match kind, last:
+            case _, "end":
+                raise wrong(f"{shown} follows the end of the tree", at, "give one tree")
+            case _, ":":
+                if kind != "label" or not is_number(token):
+                    what = f"the length of a branch is {shown}, not a number"
+                    raise wrong(what, at, "give a number after each colon, or no colon")
+                last = "length"
+            case "label", ")":
+                last = "node"  # the name of an inner node, which may occur twice
+            case "label", "start":
+                raise wrong(f"{shown} stands before the tree", at, _FORM)
+            case "label", "(" | ",":
+                if not token:
+                    raise wrong("a leaf has an empty name", at, _NAME_LEAVES)
+                if token in leaves:
+                    raise wrong(f"the leaf {token!r} occurs twice", at, "name each sample once")
+                n_nodes += 1
+                leaves[token] = (*path, str(n_nodes))
+                last = "node"
+            case "label", _:
+                raise wrong(f"{shown} stands where a comma or a parenthesis should", at, _QUOTE)
+            case "(", "start" | "(" | ",":
+                n_nodes += 1
+                if opened:  # paths begin below the root
+                    path.append(str(n_nodes))
+                opened.append(at)
+                last = "("
+            case "(", _:
+                raise wrong("a parenthesis opens where a comma should stand", at, _FORM)
+            case _, "(" | ",":
+                raise wrong("a leaf has no name", at, _NAME_LEAVES)
+            case ":", ")" | "node":
+                last = ":"
+            case ":", _:
+                raise wrong("a colon stands where no length can be", at, _QUOTE)
+            case ";", _:
+                if opened:
+                    raise wrong("the tree ends before its parentheses are closed", at, _FORM)
+                last = "end"
+            case _ if not opened:
+                what = "a comma stands outside the parentheses"
+                if kind == ")":
+                    what = "a parenthesis closes none that is open"
+                raise wrong(what, at, _FORM)
+            case _:
+                last = kind
+                if kind == ")":
+                    opened.pop()
+                    if opened:
+                        path.pop()
+    again = "or copy the file again"
+    if last == "start":
+        raise wrong("there is no tree", 0, _FORM)
+    if opened:
+        raise wrong("a parenthesis is not closed", opened[-1], f"close it, {again}")
+    if last != "end":
+        raise wrong("the tree has no semicolon at its end", len(text), f"add it, {again}")
+    return leaves
 
 
-def _tokens(text: str, where: str) -> Iterator[_Token]:
+def _tokens(text: str, where: str) -> Iterator[tuple[str, str, int]]:
+    """Yield the kind of each token (a mark or "label"), its text, and where it begins, from 0."""
     at = 0
     while at < len(text):
         found = _TOKEN.match(text, at)
@@ -179,116 +216,18 @@ def _tokens(text: str, where: str) -> Iterator[_Token]:
             what = "a quote is not closed" if text[at] in "'\"" else "a bracket closes no comment"
             raise InputError(what, where=f"{where}, character {at + 1}", hint=_QUOTE)
         start, at = at, found.end()
-        kind = found.lastgroup
-        if kind == "comment":
-            at = _end_of_comment(text, start, where)
-        elif kind == "quoted":
+        if found.lastgroup == "comment":
+            depth = 0  # comments may hold others
+            for bracket in _BRACKET.finditer(text, start):
+                depth += 1 if bracket.group() == "[" else -1
+                if not depth:
+                    at = bracket.end()
+                    break
+            else:
+                where = f"{where}, character {start + 1}"
+                raise InputError("a comment is not closed", where=where, hint="close it with ]")
+        elif found.lastgroup == "quoted":
             quote = text[start]
-            yield _Token(text[start + 1 : at - 1].replace(quote * 2, quote).strip(), True, start)
-        elif kind != "blank":
-            yield _Token(found.group(), kind == "word", start)
-
-
-def _end_of_comment(text: str, start: int, where: str) -> int:
-    depth = 0  # comments may hold others
-    for found in _BRACKET.finditer(text, start):
-        depth += 1 if found.group() == "[" else -1
-        if not depth:
-            return found.end()
-    raise InputError(
-        "a comment is not closed", where=f"{where}, character {start + 1}", hint="close it with ]"
-    )
-
-
-class _Tree:
-    """A tree as far as it has been read."""
-
-    def __init__(self, where: str) -> None:
-        self.leaves: dict[str, tuple[str, ...]] = {}
-        self._where = where
-        self._open: list[int] = []  # the character where each open parenthesis stands
-        self._path: list[str] = []
-        self._n_nodes = 0
-        self._last = "start"  # what came last: start ( , ) : node length end
-
-    def take(self, token: _Token) -> None:
-        """Take the next token."""
-        text, at = token.text, token.start
-        if self._last == "end":
-            raise self._error(f"{_shown(text)} follows the end of the tree", at, "give one tree")
-        if self._last == ":":
-            if not token.is_label or not is_number(text):
-                what = f"the length of a branch is {_shown(text)}, not a number"
-                raise self._error(what, at, "give a number after each colon, or no colon")
-            self._last = "length"
-        elif token.is_label:
-            self._take_label(text, at)
-        elif text == "(":
-            if self._last not in ("start", "(", ","):
-                raise self._error("a parenthesis opens where a comma should stand", at, _FORM)
-            self._n_nodes += 1
-            if self._last != "start":
-                self._path.append(str(self._n_nodes))
-            self._open.append(at)
-            self._last = "("
-        elif self._last in ("(", ","):
-            raise self._error("a leaf has no name", at, _NAME_LEAVES)
-        elif text == ":":
-            if self._last not in (")", "node"):
-                raise self._error("a colon stands where no length can be", at, _QUOTE)
-            self._last = ":"
-        else:
-            self._take_end(text, at)
-
-    def _take_label(self, label: str, at: int) -> None:
-        if self._last == ")":
-            self._last = "node"  # the name of an inner node, which may occur twice
-            return
-        if self._last == "start":
-            raise self._error(f"{_shown(label)} stands before the tree", at, _FORM)
-        if self._last not in ("(", ","):
-            what = f"{_shown(label)} stands where a comma or a parenthesis should"
-            raise self._error(what, at, _QUOTE)
-        if not label:
-            raise self._error("a leaf has an empty name", at, _NAME_LEAVES)
-        if label in self.leaves:
-            raise self._error(f"the leaf {label!r} occurs twice", at, "name each sample once")
-        self._n_nodes += 1
-        self.leaves[label] = (*self._path, str(self._n_nodes))
-        self._last = "node"
-
-    def _take_end(self, mark: str, at: int) -> None:
-        if mark == ";":
-            if self._open:
-                raise self._error("the tree ends before its parentheses are closed", at, _FORM)
-            self._last = "end"
-        elif not self._open:
-            what = "a parenthesis closes none that is open"
-            if mark == ",":
-                what = "a comma stands outside the parentheses"
-            raise self._error(what, at, _FORM)
-        else:
-            self._last = mark
-            if mark == ")":
-                self._open.pop()
-                if self._open:
-                    self._path.pop()
-
-    def finished(self, length: int) -> dict[str, tuple[str, ...]]:
-        """Return the leaves, if the tree is complete."""
-        if self._last == "start":
-            raise self._error("there is no tree", 0, _FORM)
-        again = "or copy the file again"
-        if self._open:
-            raise self._error("a parenthesis is not closed", self._open[-1], f"close it, {again}")
-        if self._last != "end":
-            what = "the tree has no semicolon at its end"
-            raise self._error(what, length, f"add it, {again}")
-        return self.leaves
-
-    def _error(self, what: str, at: int, hint: str) -> InputError:
-        return InputError(what, where=f"{self._where}, character {at + 1}", hint=hint)
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 30 else text[:27] + "...")
+            yield "label", text[start + 1 : at - 1].replace(quote * 2, quote).strip(), start
+        elif found.lastgroup != "blank":
+            yield "label" if found.lastgroup == "word" else found.group(), found.group(), start

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.table import NULL_TOKENS, read_table
@@ -12,6 +12,7 @@ from sfs_cli.io.files.table import NULL_TOKENS, read_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+T = TypeVar("T")
 _USUAL_NAMES = ("label", "class", "group", "condition", "cell_type")
 
 
@@ -46,27 +47,43 @@ def read_labels(spec: str) -> dict[str, str]:
         labels.
     """
     path, column = split_label_spec(spec)
+    return read_column(path, column, _USUAL_NAMES, "label", str)
+
+
+def read_column(
+    path: Path, asked: str | None, usual: Sequence[str], what: str, parse: Callable[[str], T]
+) -> dict[str, T]:
+    """Read what one column of a table says of each sample; samples without a value are left out.
+
+    The column is chosen as in `choose_column`; `what` it holds is for messages. `parse` makes a
+    value of a text, or raises an `InputError`, as two values for a sample do.
+    """
     table = read_table(path)
     ids_name, *others = table.columns
-    name = choose_column(others, column, _USUAL_NAMES, path, "labels")
-    labels: dict[str, str] = {}
-    for row, sample in enumerate(table.columns[ids_name]):
-        label = table.columns[name][row]
-        if label in NULL_TOKENS:
+    name = choose_column(others, asked, usual, path, f"{what}s")
+    ids, texts = table.columns[ids_name], table.columns[name]
+    values: dict[str, T] = {}
+    for row, (sample, text) in enumerate(zip(ids, texts)):
+        if text in NULL_TOKENS:
             continue
-        if labels.setdefault(sample, label) != label:
-            raise InputError(
-                f"sample {sample!r} has two labels, {labels[sample]!r} and {label!r}",
-                where=table.where(row, name),
-                hint="leave one row for each sample",
-            )
-    if not labels:
+        try:
+            value = parse(text)
+            if values.setdefault(sample, value) != value:
+                first = next(t for s, t in zip(ids, texts) if s == sample and t not in NULL_TOKENS)
+                raise InputError(
+                    f"sample {sample!r} has two {what}s, {first!r} and {text!r}",
+                    hint="leave one row for each sample",
+                )
+        except InputError as error:
+            error.where = table.where(row, name)
+            raise
+    if not values:
         raise InputError(
-            "no sample has a label",
+            f"no sample has a {what}",
             where=f"{path}, column {name!r}",
             hint=f"name another column, as {path.name}:COLUMN",
         )
-    return labels
+    return values
 
 
 def choose_column(

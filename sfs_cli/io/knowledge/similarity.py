@@ -5,25 +5,25 @@ Those between samples can also be written, so that reading them gives the same b
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.errors import CHECK_PATH, InputError, counted, listed
+from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
-from sfs_cli.io.files.text import first_lines, text_suffix
+from sfs_cli.io.files.text import first_lines, repeated, text_suffix
 from sfs_cli.io.knowledge.edges import names_an_edge, read_edges, refuse_unlimited_score
 from sfs_cli.io.matrix.base import (
     ReadOptions,
     cast_values,
     open_matrix,
+    read_errors,
     read_sparse_table,
 )
 
@@ -129,11 +129,19 @@ def _from_matrix(
         ),
         "similarities are numbers, zero or more",
     )
-    _refuse_other_ids(rows, columns, path)
-    order = _positions(columns, rows)
-    similarity = csr_array(matrix[:, order])
+    alone = []
+    for what, these, others in (("row", rows, columns), ("column", columns, rows)):
+        if only := sorted(set(these).difference(others)):
+            alone.append(f"{counted(len(only), what)} alone ({listed(only, 3)})")
+    if alone:
+        raise InputError(
+            f"rows and columns have other ids: {' and '.join(alone)}",
+            where=str(path),
+            hint="give a square matrix with one row and one column for each feature",
+        )
+    similarity = csr_array(matrix[:, _positions(columns, rows)])
     del matrix
-    similarity = _without_diagonal(_symmetric(similarity, rows, path))
+    similarity = _symmetric(similarity, rows, path)
     facts: dict[str, Any] = {"format": "matrix"}
     if min_score is not None:
         low = similarity.data < min_score
@@ -143,22 +151,11 @@ def _from_matrix(
     return rows, similarity, facts
 
 
-def _refuse_other_ids(rows: Sequence[str], columns: Sequence[str], path: Path) -> None:
-    only_rows = sorted(set(rows).difference(columns))
-    only_columns = sorted(set(columns).difference(rows))
-    if only_rows or only_columns:
-        of_rows = f"{counted(len(only_rows), 'row')} alone ({listed(only_rows, 3)})"
-        of_columns = f"{counted(len(only_columns), 'column')} alone ({listed(only_columns, 3)})"
-        found = [text for text, ids in ((of_rows, only_rows), (of_columns, only_columns)) if ids]
-        raise InputError(
-            f"rows and columns have other ids: {' and '.join(found)}",
-            where=str(path),
-            hint="give a square matrix with one row and one column for each feature",
-        )
-
-
 def _symmetric(matrix: csr_array, ids: Sequence[str], path: Path) -> csr_array:
-    """Return the mean of a matrix and its transpose, if they differ by rounding alone."""
+    """Return the mean of a matrix and its transpose, if they differ by rounding alone.
+
+    The diagonal becomes empty: it has no effect.
+    """
     from scipy.sparse import coo_array, csr_array
 
     other = csr_array(matrix.T)
@@ -172,16 +169,10 @@ def _symmetric(matrix: csr_array, ids: Sequence[str], path: Path) -> csr_array:
             where=str(path),
             hint="give a symmetric matrix, for example the mean of it and its transpose",
         )
-    return csr_array((matrix + other) / 2)
-
-
-def _without_diagonal(matrix: csr_array) -> csr_array:
-    from scipy.sparse import coo_array, csr_array
-
-    entries = coo_array(matrix)
-    rows, columns = entries.coords
-    off = rows != columns
-    return csr_array((entries.data[off], (rows[off], columns[off])), shape=matrix.shape)
+    mean = coo_array((matrix + other) / 2)
+    mean.data[mean.row == mean.col] = 0
+    mean.eliminate_zeros()
+    return csr_array(mean)
 
 
 def _positions(ids: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
@@ -191,21 +182,11 @@ def _positions(ids: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SimilarityFile:
-    """A similarity between samples as a file has it.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    matrix : ndarray or csr_array of float64
-        Its values; symmetry, NaN and degrees are not checked.
-    rows, columns : sequence of str, optional
-        Sample ids; None where the file has none.
-    """
+    """A similarity between samples as a file has it."""
 
     path: Path
-    matrix: Similarity
-    rows: Sequence[str] | None = None
+    matrix: Similarity  # float64; symmetry, NaN and degrees are not checked
+    rows: Sequence[str] | None = None  # sample ids; None where the file has none
     columns: Sequence[str] | None = None
 
     @property
@@ -254,11 +235,9 @@ def _check_samples(ids: Sequence[str], wanted: Sequence[str], where: str) -> Non
             where=f"{where}, such as {listed(list(ids), 3)}",
             hint="ids must be spelled as in the expression matrix",
         )
-    if len(known) < len(ids):
-        last = {name: i for i, name in enumerate(ids)}
-        repeated = sorted({name for i, name in enumerate(ids) if last[name] != i})
+    if found := repeated(ids):
         raise InputError(
-            f"samples are repeated: {listed(repeated)}",
+            f"samples are repeated: {listed(sorted(found))}",
             where=where,
             hint="give one row and one column for each sample",
         )
@@ -276,13 +255,17 @@ def open_similarity(spec: str) -> SimilarityFile:
         a full matrix.
     """
     path = Path(spec)
-    if path.suffix.lower() == ".npy":
-        with _numpy_errors(path):
+    if path.suffix.lower() in (".npy", ".npz"):
+        refuse_absent(path, recognize(path))
+        with read_errors(
+            path,
+            "an array of numbers",
+            "write it with numpy.save or scipy.sparse.save_npz; ids as text, not objects",
+        ):
+            if path.suffix.lower() == ".npz":
+                return _read_npz(path)
             stored = np.load(path, allow_pickle=False)
-        return SimilarityFile(path, cast_values(stored, "float64", str(path)))
-    if path.suffix.lower() == ".npz":
-        matrix, ids = _read_npz(path)
-        return SimilarityFile(path, matrix, ids, ids)
+            return SimilarityFile(path, cast_values(stored, "float64", str(path)))
     reader = open_matrix(path, ReadOptions(dtype="float64"))
     try:
         blocks = list(reader.blocks())
@@ -304,35 +287,21 @@ def read_similarity(spec: str, sample_ids: Sequence[str]) -> Similarity:
     return open_similarity(spec).aligned(sample_ids)
 
 
-def _read_npz(path: Path) -> tuple[Similarity, list[str] | None]:
+def _read_npz(path: Path) -> SimilarityFile:
     from scipy.sparse import csr_array, load_npz
 
-    with _numpy_errors(path):
-        with np.load(path, allow_pickle=False) as arrays:
-            ids, dense = arrays.get("samples"), arrays.get("dense")
-        if dense is not None:
-            matrix: Similarity = cast_values(dense, "float64", str(path))
-        else:
-            stored: Any = load_npz(path)
-            matrix = csr_array(stored.tocsr())
-            matrix.data = cast_values(matrix.data, "float64", str(path))
+    with np.load(path, allow_pickle=False) as arrays:
+        ids, dense = arrays.get("samples"), arrays.get("dense")
+    if dense is not None:
+        matrix: Similarity = cast_values(dense, "float64", str(path))
+    else:
+        stored: Any = load_npz(path)
+        matrix = csr_array(stored.tocsr())
+        matrix.data = cast_values(matrix.data, "float64", str(path))
     if ids is None:
-        return matrix, None
-    return matrix, [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()]
-
-
-@contextmanager
-def _numpy_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise InputError("there is no such file", where=str(path), hint=CHECK_PATH) from error
-    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"cannot be read as an array of numbers: {error}",
-            where=str(path),
-            hint="write it with numpy.save or scipy.sparse.save_npz; ids as text, not objects",
-        ) from error
+        return SimilarityFile(path, matrix)
+    samples = [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()]
+    return SimilarityFile(path, matrix, samples, samples)
 
 
 FORMATS = (".npz", ".parquet", ".tsv", ".csv", ".h5ad")
@@ -358,21 +327,41 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
     InputError
         When it cannot be written, or would be a table of mostly zeros.
     """
+    names = list(samples)
     if path.suffix == ".npz":
-        with replacing(path) as partial:
-            _write_npz(partial, similarity, samples)
+        arrays: dict[str, Any] = {"dense": similarity}
+        if not isinstance(similarity, np.ndarray):
+            # as scipy.sparse.save_npz writes them, which takes no further array
+            arrays = {"format": np.array(b"csr"), "shape": np.array(similarity.shape)}
+            arrays |= {key: getattr(similarity, key) for key in ("indptr", "indices", "data")}
+        with replacing(path) as partial, partial.open("wb") as file:
+            np.savez(file, samples=np.array(names), **arrays)
         return
     if not isinstance(similarity, np.ndarray):
         raise InputError(
-            f"a sparse similarity of {len(samples):,} samples cannot be written as a table",
+            f"a sparse similarity of {len(names):,} samples cannot be written as a table",
             where=str(path),
             hint="give the output the suffix .npz",
         )
+    of_ids = "sample"
+    while of_ids in names:  # a name for the column of ids that no sample has
+        of_ids += "_id"
     with replacing(path) as partial:
         if path.suffix == ".parquet":
-            _write_parquet(partial, similarity, samples)
-        else:
-            _write_text(partial, similarity, samples, "," if path.suffix == ".csv" else "\t")
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            columns = [pa.array(names), *(pa.array(column) for column in similarity.T)]
+            pq.write_table(pa.Table.from_arrays(columns, names=[of_ids, *names]), partial)
+            return
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            delimiter = "," if path.suffix == ".csv" else "\t"
+            writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+            writer.writerow([of_ids, *names])
+            for sample, row in zip(names, similarity.tolist()):
+                writer.writerow(
+                    [sample, *row]
+                )  # as the shortest text that reads back as the number
 
 
 def write_obsp(source: Path, target: Path, key: str, similarity: Similarity) -> None:
@@ -388,46 +377,3 @@ def write_obsp(source: Path, target: Path, key: str, similarity: Similarity) -> 
             if "obsp" not in file:
                 write_elem(file, "obsp", {})
             write_elem(file["obsp"], key, similarity)
-
-
-def _write_npz(path: Path, similarity: Any, samples: Sequence[str]) -> None:
-    ids = np.array(list(samples))
-    if isinstance(similarity, np.ndarray):
-        arrays: dict[str, Any] = {"dense": similarity}
-    else:
-        arrays = {
-            "format": np.array(b"csr"),
-            "shape": np.array(similarity.shape),
-            "indptr": similarity.indptr,
-            "indices": similarity.indices,
-            "data": similarity.data,
-        }
-    with path.open("wb") as file:
-        np.savez(file, samples=ids, **arrays)
-
-
-def _write_parquet(path: Path, similarity: np.ndarray, samples: Sequence[str]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    names = list(samples)
-    columns = [pa.array(names), *(pa.array(column) for column in similarity.T)]
-    pq.write_table(pa.Table.from_arrays(columns, names=[_ids_name(names), *names]), path)
-
-
-def _write_text(path: Path, similarity: np.ndarray, samples: Sequence[str], delimiter: str) -> None:
-    import csv
-
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow([_ids_name(samples), *samples])
-        for sample, row in zip(samples, similarity.tolist()):
-            writer.writerow([sample, *row])  # as the shortest text that reads back as the number
-
-
-def _ids_name(samples: Sequence[str]) -> str:
-    """Return a name for the column of ids that no sample has."""
-    name = "sample"
-    while name in samples:
-        name += "_id"
-    return name

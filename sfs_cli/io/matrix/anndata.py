@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, MissingExtraError, UsageError, listed, nearest
 from sfs_cli.io.files.sniff import H5MU, split_modality
-from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions
+from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.stored import (
     DenseRows,
     SparseRows,
@@ -25,7 +25,6 @@ from sfs_cli.io.matrix.stored import (
     StoredReader,
     chunks_are_tall,
     open_hdf5,
-    storage_errors,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _open_zarr_group(path: Path) -> Any:
         raise MissingExtraError(
             "reading Zarr needs the package zarr", where=str(path), hint="pip install zarr"
         ) from error
-    with storage_errors(path, "Zarr"):
+    with read_errors(path, "Zarr"):
         return zarr.open_group(str(path), mode="r")
 
 
@@ -78,7 +77,7 @@ def _open(
         key, var_key = _matrix_keys(group, options, path)
         obs = _read_frame(group, "obs", path)
         samples, features = list(obs.index), list(_read_frame(group, var_key, path).index)
-        with storage_errors(path, name):
+        with read_errors(path, name):
             matrix, by_feature = _open_matrix(group[key], f"{path}, {key}", options)
         expected = (len(features), len(samples)) if by_feature else (len(samples), len(features))
         if matrix.shape != expected:
@@ -96,10 +95,9 @@ def _open(
             row_ids=features if by_feature else samples,
             column_ids=samples if by_feature else features,
             matrix=matrix,
-            annotations=Annotations(_arrow_table(obs), tuple(_graph_keys(group))),
-            notes=(),
             options=options,
             release=release,
+            annotations=Annotations(_arrow_table(obs), tuple(_graph_keys(group))),
         )
     except BaseException:
         release()
@@ -200,26 +198,11 @@ def _attribute(element: Any, name: str, old_name: str) -> Any:
 
 
 def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
-    """Read a sample graph of an ``.h5ad`` file, ``FILE.h5mu:MODALITY``, or a ``.zarr`` folder.
+    """Read ``obsp[key]`` of an ``.h5ad`` file, ``FILE.h5mu:MODALITY``, or a ``.zarr`` folder.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    key : str
-        Name of the graph under ``obsp``.
-
-    Returns
-    -------
-    graph : csr_array or ndarray, shape (n, n)
-        As it is stored; neither symmetry nor the values are checked.
-    sample_ids : list of str
-        The ids of its rows and columns.
-
-    Raises
-    ------
-    InputError
-        It is not AnnData, or has no such graph (the message lists those it has).
+    Returned are the sample graph, shape (n, n), as it is stored (neither symmetry nor the values
+    are checked), and the ids of the samples. A file that is not AnnData, or has no such graph, is
+    an `InputError`.
     """
     with _anndata_group(path) as group:
         _check_anndata(group, path)
@@ -270,10 +253,8 @@ def _graph_keys(group: Any) -> dict[str, str]:
 def _read_element(group: Any, key: str, path: Path) -> Any:
     from anndata.io import read_elem
 
-    with storage_errors(path, f"AnnData ({key})"), warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # about files from old versions, which are read all the same
+    with read_errors(path, f"AnnData ({key})"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # old versions of the format are read all the same
         return read_elem(group[key])
 
 

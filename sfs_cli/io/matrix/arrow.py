@@ -9,11 +9,10 @@ pandas stays out: `pyarrow.Array.to_numpy` imports it, so columns reach NumPy th
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,28 +21,25 @@ import numpy as np
 import pyarrow as pa
 
 from sfs_cli.errors import InputError, counted, listed, unwritable
-from sfs_cli.io.matrix.base import Annotations, Axis, ReadOptions, RowBlock, cast_values
+from sfs_cli.io.matrix.base import (
+    Annotations,
+    Axis,
+    ReadOptions,
+    RowBlock,
+    cast_values,
+    read_errors,
+)
 
 _TILE_ROWS = 128
 _ID_WORD = re.compile(r"(^|[_ .-])(id|gene|feature|entrez|geneid|entrezid|index)([_ .-]|$)", re.I)
 
 
 class TableSource(Protocol):
-    """An open table, of which some columns can be decoded without the others.
-
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-        Names and types of the columns.
-    n_rows : int
-        Number of rows.
-    n_parts : int
-        Parts that the rows are stored in.
-    """
+    """An open table, of which some columns can be decoded without the others."""
 
     schema: pa.Schema
     n_rows: int
-    n_parts: int
+    n_parts: int  # parts that the rows are stored in, one after the other
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
         """Return columns in groups that may be decoded together."""
@@ -84,7 +80,7 @@ class TableReader:
 
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first rows; only the id column is read."""
-        with arrow_errors(self.path, self.format):
+        with read_errors(self.path, self.format):
             for part in range(self._source.n_parts):
                 for batch in self._source.batches((self._ids,), 1024, part):
                     if batch.num_rows:
@@ -93,7 +89,7 @@ class TableReader:
 
     def blocks(self) -> Iterator[RowBlock]:
         """Yield the rows in order."""
-        with arrow_errors(self.path, self.format):
+        with read_errors(self.path, self.format):
             if len(self.groups) > 1:
                 yield from self._in_groups()
                 return
@@ -167,22 +163,23 @@ def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], l
     else the first integer column named like an id. Other index columns of pandas are not samples
     and are left out.
 
-    Returns
-    -------
-    ids : int
-        Position of the id column.
-    values : sequence of int
-        Positions of the numeric columns.
-    notes : list of str
-        What was left out.
-
-    Raises
-    ------
-    InputError
-        No id column, a column that is neither id nor number, or no numeric column.
+    Returned are the position of the id column, those of the numeric columns, and notes on what
+    was left out. No id column, a column that is neither id nor number, or no numeric column is an
+    `InputError`.
     """
-    index = _pandas_index(schema)
-    ids = _id_position(schema, index)
+    # a RangeIndex is stored as a dict, not as a column
+    stored = schema.metadata and b"pandas" in schema.metadata
+    named = (schema.pandas_metadata or {}).get("index_columns", []) if stored else []
+    found = (schema.get_all_field_indices(name) for name in named if isinstance(name, str))
+    index = list(chain.from_iterable(found))
+    texts = [i for i, f in enumerate(schema) if _is_text(f.type)]
+    codes = (
+        i
+        for i, f in enumerate(schema)
+        if pa.types.is_integer(f.type) and _ID_WORD.search(f.name.strip())
+    )
+    indexed = [i for i in texts if i in index]
+    ids = indexed[0] if len(indexed) == 1 else next(chain(texts, codes), None)
     if ids is None:
         raise InputError(
             "no column holds the names of the rows",
@@ -211,30 +208,6 @@ def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], l
         )
     names = listed([schema.field(i).name for i in sorted(left_out)])
     return ids, values, [f"index columns left out: {names}"] if left_out else []
-
-
-def _pandas_index(schema: pa.Schema) -> list[int]:
-    if not schema.metadata or b"pandas" not in schema.metadata:
-        return []
-    named = (schema.pandas_metadata or {}).get("index_columns", [])
-    # a RangeIndex is stored as a dict, not as a column
-    positions = chain.from_iterable(
-        schema.get_all_field_indices(name) for name in named if isinstance(name, str)
-    )
-    return list(positions)
-
-
-def _id_position(schema: pa.Schema, index: list[int]) -> int | None:
-    indexed = [i for i in index if _is_text(schema.field(i).type)]
-    if len(indexed) == 1:
-        return indexed[0]
-    text = (i for i, f in enumerate(schema) if _is_text(f.type))
-    coded = (
-        i
-        for i, f in enumerate(schema)
-        if pa.types.is_integer(f.type) and _ID_WORD.search(f.name.strip())
-    )
-    return next(chain(text, coded), None)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -289,38 +262,21 @@ def _id_strings(column: pa.Array, path: Path) -> list[str]:
     return names if not names or isinstance(names[0], str) else [str(name) for name in names]
 
 
-@contextmanager
-def arrow_errors(path: Path, name: str) -> Iterator[None]:
-    """Turn what Arrow raises on a damaged file into an `InputError`."""
-    try:
-        yield
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise InputError(
-            f"cannot be read as {name}: {reason}",
-            where=str(path),
-            hint="the file is cut off, damaged or of another kind: copy or write it again",
-        ) from error
-
-
 class Panels:
     """Groups of columns in a scratch file without a name, which is gone when it is closed."""
 
     def __init__(self, folder: Path | None, dtype: np.dtype[Any]) -> None:
         self._folder = folder
         self._dtype = dtype
-        try:
-            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
-        except OSError as error:
-            raise self._unwritable(error) from None
+        with self._writing():
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self.clear()
 
     def clear(self) -> None:
         """Forget all panels; their space is used again."""
         self._panels: list[tuple[int, int]] = []  # offset and width
         self._end = 0
+        self._file.seek(0)
 
     def begin(self, width: int) -> None:
         """Begin a panel of so many columns."""
@@ -328,14 +284,10 @@ class Panels:
 
     def add(self, values: np.ndarray) -> None:
         """Add rows to the panel, shape (rows, width), C-ordered."""
-        view = values.reshape(-1).data.cast("B")
-        try:
-            while len(view):
-                written = os.pwrite(self._file.fileno(), view, self._end)
-                view = view[written:]
-                self._end += written
-        except OSError as error:
-            raise self._unwritable(error) from None
+        with self._writing():
+            self._file.seek(self._end)
+            self._end += self._file.write(values.reshape(-1).data.cast("B"))
+            self._file.flush()  # a full disk is found here, where it can be reported
 
     def rows(self, start: int, stop: int) -> np.ndarray:
         """Return rows of all panels, one panel beside the other."""
@@ -343,14 +295,9 @@ class Panels:
         at = 0
         for offset, width in self._panels:
             panel = np.empty((stop - start, width), self._dtype)
-            view = panel.reshape(-1).data.cast("B")
-            offset += start * width * self._dtype.itemsize
-            while len(view):
-                count = os.preadv(self._file.fileno(), [view], offset)
-                if count == 0:
-                    raise EOFError("columns have different numbers of rows")
-                view = view[count:]
-                offset += count
+            self._file.seek(offset + start * width * self._dtype.itemsize)
+            if self._file.readinto(panel.reshape(-1).data.cast("B")) < panel.nbytes:
+                raise EOFError("columns have different numbers of rows")
             out[:, at : at + width] = panel
             at += width
         return out
@@ -364,7 +311,12 @@ class Panels:
 
     def close(self) -> None:
         """Give the space back."""
-        self._file.close()
+        with suppress(OSError):  # what a full disk did not take is tried again
+            self._file.close()
 
-    def _unwritable(self, error: OSError) -> InputError:
-        return unwritable(self._folder or tempfile.gettempdir(), error, "--scratch")
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise unwritable(self._folder or tempfile.gettempdir(), error, "--scratch") from None

@@ -7,9 +7,11 @@ a sample is decided by `decide`, except for the formats that fix it.
 
 from __future__ import annotations
 
-from collections import Counter
+import zipfile
+import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -18,106 +20,61 @@ import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, UsageError, listed
 from sfs_cli.io.files.sniff import Content, Kind, recognize, refuse_absent, split_modality
+from sfs_cli.io.files.text import repeated
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from scipy.sparse import csr_array
 
+_READ_ERRORS = (
+    *(OSError, RuntimeError, KeyError, ValueError, TypeError, EOFError),
+    *(zlib.error, zipfile.BadZipFile),
+)
 Axis = Literal["features", "samples"]
 Rows = Literal["features", "samples", "auto"]
 
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Some consecutive rows of a matrix.
-
-    Attributes
-    ----------
-    ids : sequence of str
-        The ids of the rows.
-    values : ndarray or csr_array, shape (len(ids), n_columns)
-        float32 or float64; missing values are NaN.
-    """
+    """Some consecutive rows of a matrix."""
 
     ids: Sequence[str]
-    values: np.ndarray | csr_array
+    values: np.ndarray | csr_array  # (len(ids), n_columns), float32 or float64; missing is NaN
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a matrix.
+    """How to read a matrix."""
 
-    Attributes
-    ----------
-    dtype : {"float32", "float64"}
-        Type of the values in blocks.
-    block_bytes : int
-        Readers hold about this much at a time (one row may be larger).
-    layer : str, optional
-        Layer of an AnnData file to read in place of ``X``.
-    use_raw : bool
-        Read ``raw/X`` of an AnnData file.
-    decode_bytes : int, optional
-        Memory for table columns that are decoded together; more of them are read in groups.
-    scratch : Path, optional
-        Folder for temporary files of such groups; by default the system's.
-    """
-
-    dtype: str = "float32"
-    block_bytes: int = 8 << 20
-    layer: str | None = None
-    use_raw: bool = False
+    dtype: str = "float32"  # of the values in blocks: float32 or float64
+    block_bytes: int = 8 << 20  # readers hold about this much at a time (one row may be larger)
+    layer: str | None = None  # layer of an AnnData file to read in place of X
+    use_raw: bool = False  # read raw/X of an AnnData file
+    # memory for table columns that are decoded together; more of them are read in groups, by way
+    # of temporary files in a folder (by default the system's)
     decode_bytes: int | None = None
     scratch: Path | None = None
 
 
 @dataclass
 class Annotations:
-    """What a file knows of its samples besides their ids.
+    """What a file knows of its samples besides their ids."""
 
-    Attributes
-    ----------
-    obs : pyarrow.Table, optional
-        One row per sample, in the order of the samples; one column per annotation.
-    graphs : tuple of str
-        Names of the sample graphs (``obsp``) in the file.
-    """
-
-    obs: pa.Table | None = None
-    graphs: tuple[str, ...] = field(default=())
+    obs: pa.Table | None = None  # a row for each sample, in order; a column for each annotation
+    graphs: tuple[str, ...] = ()  # names of the sample graphs (``obsp``) in the file
 
 
 class MatrixReader(Protocol):
-    """An open matrix file. Rows come in file order; columns keep theirs.
-
-    Attributes
-    ----------
-    path : Path
-        The file or folder.
-    format : str
-        Name of the format in `FORMATS`.
-    fixed_rows : {"features", "samples"} or None
-        What a row is, where the format says; None for text and tables.
-    sparse : bool
-        Whether blocks are sparse.
-    column_ids : sequence of str
-        The ids of the columns.
-    n_rows : int or None
-        Number of rows; None where only reading all of them can tell (text).
-    annotations : Annotations
-        Sample annotations, where the format has them.
-    notes : sequence of str
-        Choices that the user should know of, such as how features are named.
-    """
+    """An open matrix file. Rows come in file order; columns keep theirs."""
 
     path: Path
-    format: str
-    fixed_rows: Axis | None
-    sparse: bool
+    format: str  # its name in `FORMATS`
+    fixed_rows: Axis | None  # what a row is, where the format says; None for text and tables
+    sparse: bool  # whether blocks are sparse
     column_ids: Sequence[str]
-    n_rows: int | None
+    n_rows: int | None  # None where only reading all of them can tell (text)
     annotations: Annotations
-    notes: Sequence[str]
+    notes: Sequence[str]  # choices that the user should know of, such as how features are named
 
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first row or rows, without reading the whole file."""
@@ -134,110 +91,49 @@ class MatrixReader(Protocol):
 
 @dataclass(frozen=True)
 class Format:
-    """A format that matrices are read from.
+    """A format that matrices are read from."""
 
-    Attributes
-    ----------
-    name : str
-        Short name, which readers carry as ``format``.
-    title : str
-        Its name in messages.
-    suffixes : tuple of str
-        Endings of file names, lower case, the first being the usual one.
-    kinds : tuple of Kind
-        What such a file holds.
-    opener : str
-        ``module:function`` with the signature ``(Path, ReadOptions) -> MatrixReader``; imported
-        when a file is opened.
-    compressed : bool
-        Whether the whole file may be compressed with gzip or zstd.
-    layers : bool
-        Whether it has layers and a raw matrix.
-    """
-
-    name: str
-    title: str
-    suffixes: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    name: str  # readers carry it as ``format``
+    kinds: tuple[Kind, ...]  # what such a file holds
+    suffixes: tuple[str, ...]  # endings of file names, lower case, the usual one first
+    # ``module:function`` in this folder, which is imported when a file is opened; the function
+    # makes a `MatrixReader` of (Path, ReadOptions)
     opener: str
-    compressed: bool = False
-    layers: bool = False
+    title: str  # its name in messages
+    layers: bool = False  # whether it has layers and a raw matrix
+
+    @property
+    def compressed(self) -> bool:
+        """Whether the whole file may be compressed with gzip or zstd."""
+        return any(suffix.endswith(".gz") for suffix in self.suffixes)
 
 
-def _compressed(*suffixes: str) -> tuple[str, ...]:
+def _packed(*suffixes: str) -> tuple[str, ...]:
     return tuple(suffix + extra for suffix in suffixes for extra in ("", ".gz", ".zst"))
 
 
-FORMATS: tuple[Format, ...] = (
+_HDF5 = (Kind.HDF5,)
+_TENX = (Kind.TENX_FOLDER, Kind.MATRIX_MARKET)
+FORMATS = (
     Format(
         "text",
-        "delimited text",
-        _compressed(".csv", ".tsv", ".txt"),
         (Kind.TEXT,),
-        "sfs_cli.io.matrix.delimited:open_text",
-        compressed=True,
+        _packed(".csv", ".tsv", ".txt"),
+        "delimited:open_text",
+        Kind.TEXT.value,
     ),
+    Format("gct", (Kind.GCT,), _packed(".gct"), "gct:open_gct", Kind.GCT.value),
+    Format("parquet", (Kind.PARQUET,), (".parquet",), "parquet:open_parquet", Kind.PARQUET.value),
     Format(
-        "gct",
-        "a GCT matrix",
-        _compressed(".gct"),
-        (Kind.GCT,),
-        "sfs_cli.io.matrix.gct:open_gct",
-        compressed=True,
+        "feather", (Kind.ARROW,), (".feather", ".arrow"), "feather:open_feather", Kind.ARROW.value
     ),
+    Format("h5ad", _HDF5, (".h5ad",), "anndata:open_h5ad", "AnnData in HDF5", layers=True),
+    Format("h5mu", _HDF5, (".h5mu",), "anndata:open_h5mu", "MuData in HDF5", layers=True),
+    Format("zarr", (Kind.ZARR,), (".zarr",), "anndata:open_zarr", "AnnData in Zarr", layers=True),
     Format(
-        "parquet",
-        "a Parquet table",
-        (".parquet",),
-        (Kind.PARQUET,),
-        "sfs_cli.io.matrix.parquet:open_parquet",
+        "10x-mtx", _TENX, (".mtx", ".mtx.gz"), "tenx:open_tenx_mtx", "a 10x matrix (Matrix Market)"
     ),
-    Format(
-        "feather",
-        "an Arrow (Feather) table",
-        (".feather", ".arrow"),
-        (Kind.ARROW,),
-        "sfs_cli.io.matrix.feather:open_feather",
-    ),
-    Format(
-        "h5ad",
-        "AnnData in HDF5",
-        (".h5ad",),
-        (Kind.HDF5,),
-        "sfs_cli.io.matrix.anndata:open_h5ad",
-        layers=True,
-    ),
-    Format(
-        "h5mu",
-        "MuData in HDF5",
-        (".h5mu",),
-        (Kind.HDF5,),
-        "sfs_cli.io.matrix.anndata:open_h5mu",
-        layers=True,
-    ),
-    Format(
-        "zarr",
-        "AnnData in Zarr",
-        (".zarr",),
-        (Kind.ZARR,),
-        "sfs_cli.io.matrix.anndata:open_zarr",
-        layers=True,
-    ),
-    Format(
-        "10x-mtx",
-        "a 10x matrix (Matrix Market)",
-        (".mtx", ".mtx.gz"),
-        (Kind.TENX_FOLDER, Kind.MATRIX_MARKET),
-        "sfs_cli.io.matrix.tenx:open_tenx_mtx",
-        compressed=True,
-    ),
-    Format(
-        "10x-h5",
-        "a 10x matrix in HDF5",
-        (".h5",),
-        (Kind.HDF5,),
-        "sfs_cli.io.matrix.tenx:open_tenx_h5",
-    ),
+    Format("10x-h5", _HDF5, (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5"),
 )
 
 
@@ -265,7 +161,7 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
             hint=f"leave {asked} out, or give the AnnData file",
         )
     module, function = found.opener.split(":")
-    return getattr(import_module(module), function)(path, options)
+    return getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)(path, options)
 
 
 def format_of(path: Path, content: Content) -> Format:
@@ -276,17 +172,29 @@ def format_of(path: Path, content: Content) -> Format:
     InputError
         If the name ends in no known suffix, or the content is another.
     """
+    fitting = [f for f in FORMATS if content.kind in f.kinds]
     if content.kind is Kind.TENX_FOLDER:
-        return _formats_of(content.kind)[0]  # such folders have any name
+        return fitting[0]  # such folders have any name
+    holds, advice = f"{path.name} holds {content.kind.value}", _ADVICE.get(content.kind)
+    if fitting:
+        extra = {"gzip": ".gz", "zstd": ".zst"}.get(content.compression or "", "")
+        names = [f"*{f.suffixes[0]}{extra if f.compressed else ''} ({f.title})" for f in fitting]
+        advice = f"rename it to {' or '.join(names)}"
     name = split_modality(path)[0].name.lower()
     named = next((f for f in FORMATS if name.endswith(f.suffixes)), None)
     if named is None:
-        raise _unknown_suffix(path, content)
+        what = "but its name does not say in which format"
+        known = " ".join(f.suffixes[0] for f in FORMATS)
+        raise InputError(
+            f"{holds}, {what if fitting else 'which is not a known matrix format'}",
+            where=str(path),
+            hint=advice or f"known formats: {known} .tsv .txt .arrow",
+        )
     if content.kind not in named.kinds:
         raise InputError(
-            f"{path.name} holds {content.kind.value}, not {named.title} as its name says",
+            f"{holds}, not {named.title} as its name says",
             where=str(path),
-            hint=_renaming(content),
+            hint=advice or COPY_AGAIN,
         )
     if content.compression and not named.compressed:
         raise InputError(
@@ -298,25 +206,6 @@ def format_of(path: Path, content: Content) -> Format:
     return named
 
 
-def _formats_of(kind: Kind) -> list[Format]:
-    return [f for f in FORMATS if kind in f.kinds]
-
-
-def _unknown_suffix(path: Path, content: Content) -> InputError:
-    if _formats_of(content.kind):
-        return InputError(
-            f"{path.name} holds {content.kind.value}, but its name does not say in which format",
-            where=str(path),
-            hint=_renaming(content),
-        )
-    known = " ".join(f.suffixes[0] for f in FORMATS)
-    return InputError(
-        f"{path.name} holds {content.kind.value}, which is not a known matrix format",
-        where=str(path),
-        hint=_ADVICE.get(content.kind, f"known formats: {known} .tsv .txt .arrow"),
-    )
-
-
 _ADVICE = {
     Kind.EXCEL: "export the sheet as CSV (Excel: File > Save As > CSV UTF-8)",
     Kind.UTF16: "convert it with 'iconv -f UTF-16 -t UTF-8', or save it as CSV UTF-8 in Excel",
@@ -325,13 +214,27 @@ _ADVICE = {
 }
 
 
-def _renaming(content: Content) -> str:
-    fitting = _formats_of(content.kind)
-    if not fitting:
-        return _ADVICE.get(content.kind, COPY_AGAIN)
-    extra = {"gzip": ".gz", "zstd": ".zst"}.get(content.compression or "", "")
-    names = [f"*{f.suffixes[0]}{extra if f.compressed else ''} ({f.title})" for f in fitting]
-    return f"rename it to {' or '.join(names)}"
+@contextmanager
+def read_errors(
+    path: Path,
+    name: str,
+    hint: str = "the file is cut off, damaged or of another kind: copy or write it again",
+) -> Iterator[None]:
+    """Turn what other libraries raise on damaged or missing parts of a file into an `InputError`.
+
+    `name` says what the file should be, as in "cannot be read as parquet".
+    """
+    import pyarrow as pa
+
+    try:
+        yield
+    except MemoryError:
+        raise  # Arrow's is an ArrowException too
+    except (pa.ArrowException, *_READ_ERRORS) as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise InputError(
+            f"cannot be read as {name}: {reason}", where=str(path), hint=hint
+        ) from error
 
 
 BY_CONVENTION = "rows are taken as features, the convention of expression matrices"
@@ -341,30 +244,11 @@ CARRY_SAMPLES = "rows are samples, since they carry the known sample ids"
 
 
 def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> tuple[Axis, str]:
-    """Say what the rows of a matrix are, and why.
+    """Say what the rows of a matrix are, and why (one sentence for the user).
 
-    Parameters
-    ----------
-    reader : MatrixReader
-        The open matrix.
-    rows : {"features", "samples", "auto"}
-        What the user says.
-    known_samples : collection of str
-        Sample ids from labels and sources; may be empty.
-
-    Returns
-    -------
-    axis : {"features", "samples"}
-        What a row is.
-    reason : str
-        One sentence for the user.
-
-    Raises
-    ------
-    UsageError
-        If the user contradicts the format.
-    InputError
-        If the known samples match rows and columns equally well.
+    `rows` is what the user says, and `known_samples` the sample ids from labels and sources, of
+    which there may be none. A user who contradicts the format is a `UsageError`; known samples
+    that match rows and columns equally well are an `InputError`.
     """
     if (axis := reader.fixed_rows) is not None:
         if rows not in ("auto", axis):
@@ -434,22 +318,9 @@ def read_sparse_table(
 ) -> tuple[list[str], list[str], csr_array]:
     """Read a matrix of mostly zeros in any format, never holding all of it dense.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    is_valid : callable
-        Says of values, shape (b,), which are allowed.
-    describe : callable
-        Returns what is wrong with a value that is not, for the message.
-    hint : str
-        What to do about it.
-
-    Returns
-    -------
-    rows, columns : list of str
-        The ids, each once.
-    matrix : csr_array of float64, shape (len(rows), len(columns))
+    `is_valid` says of values, shape (b,), which are allowed; `describe` what is wrong with one
+    that is not, and `hint` what to do about it. Returned are the ids of rows and columns, each
+    once, and the matrix as float64.
     """
     from scipy.sparse import coo_array, csr_array, vstack
 
@@ -475,10 +346,9 @@ def read_sparse_table(
     finally:
         reader.close()
     for what, ids in (("rows", rows), ("columns", columns)):
-        if len(set(ids)) < len(ids):
-            repeated = [name for name, count in Counter(ids).items() if count > 1]
+        if found := repeated(ids):
             raise InputError(
-                f"{what} have the same id: {listed(repeated)}",
+                f"{what} have the same id: {listed(found)}",
                 where=str(path),
                 hint=f"leave one of the {what} for each id",
             )

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.matrix.arrow import arrow_errors, group_columns, open_table
-from sfs_cli.io.matrix.base import MatrixReader, ReadOptions
+from sfs_cli.io.matrix.arrow import group_columns, open_table
+from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 
 _MAGIC_V1 = b"FEA1"
 _UNPACKED_TIMES = 2
@@ -26,7 +26,7 @@ def open_feather(path: Path, options: ReadOptions) -> MatrixReader:
     where it is compressed. Where that may be more than ``options.decode_bytes``, the columns are
     read in groups.
     """
-    with arrow_errors(path, "feather"):
+    with read_errors(path, "feather"):
         with path.open("rb") as file:
             is_v1 = file.read(4) == _MAGIC_V1
         source = None if is_v1 else FeatherSource(path, options.decode_bytes)

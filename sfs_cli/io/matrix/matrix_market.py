@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import COPY_AGAIN, InputError
 from sfs_cli.io.files.text import Chunk, LineStream
-from sfs_cli.io.matrix.base import cast_values
+from sfs_cli.io.matrix.base import ReadOptions, cast_values
 from sfs_cli.io.matrix.stored import csr_block
 
 LOOK_BYTES = 1 << 18
@@ -52,92 +52,94 @@ def read_header(path: Path, look_bytes: int = LOOK_BYTES) -> Header:
     with LineStream(path) as lines:
         sizes = _sizes(lines, path)
         chunk = lines.peek_chunk(look_bytes)
-        by_column = chunk is None or _sorted_by_column(_parse(chunk, path))
+    by_column = True
+    if chunk is not None:
+        rows, columns, _ = _parse(chunk, path)
+        by_row, by_column = bool((np.diff(rows) >= 0).all()), bool((np.diff(columns) >= 0).all())
+        if by_row and by_column:  # both hold within one row or one column
+            by_column = len(np.unique(columns)) <= len(np.unique(rows))
+        elif not by_row:  # where it is sorted neither way, the first entry out of order says so
+            by_column = True
     return Header(*sizes, by_column)
 
 
-def stream_major(
-    path: Path, header: Header, dtype: str, block_bytes: int
-) -> Iterator[tuple[int, int, csr_array]]:
-    """Yield whole columns (or rows, where the file is sorted by row) as sparse rows.
+class MatrixMarketRows:
+    """The columns of a file (or its rows, where it is sorted by row) as a `StoredMatrix`."""
 
-    A block is at most `block_bytes`, unless it is a single row.
+    sparse = True
 
-    Yields
-    ------
-    start, stop : int
-        Which columns (or rows) of the file these are.
-    block : csr_array, shape (stop - start, other size)
+    def __init__(self, path: Path, header: Header) -> None:
+        self.path = path
+        self.header = header
+        shape = (header.n_rows, header.n_columns)
+        self.shape = shape[::-1] if header.by_column else shape
 
-    Raises
-    ------
-    InputError
-        Entries are not sorted, out of bounds, repeated, or not as many as declared.
-    """
-    sizes = (header.n_rows, header.n_columns)
-    n_major, n_minor = sizes[::-1] if header.by_column else sizes
+    def blocks(self, options: ReadOptions) -> Iterator[tuple[int, int, csr_array]]:
+        """Yield whole columns (or rows), which are rows of the blocks.
 
-    def block(entries: Entries, start: int, stop: int) -> tuple[int, int, csr_array]:
-        values = cast_values(entries.values, dtype, str(path))
+        Entries that are not sorted, out of bounds, repeated, or not as many as declared, are an
+        `InputError`.
+        """
+        pending: list[Entries] = []
+        start, waiting = 0, 0
+        for entries in self._entries(max(options.block_bytes // 4, 1 << 12)):
+            pending.append(entries)
+            waiting += len(entries.values)
+            last = int(entries.major[-1])
+            # the last one may go on in the next lines
+            if waiting * _ENTRY_BYTES >= options.block_bytes and last > int(pending[0].major[0]):
+                joined = _joined(pending)
+                cut = int(np.searchsorted(joined.major, last))
+                yield start, last, self._block(joined.span(0, cut), start, last, options)
+                start, pending = last, [joined.span(cut, waiting)]
+                waiting -= cut
+        yield start, self.shape[0], self._block(_joined(pending), start, self.shape[0], options)
+
+    def _block(self, entries: Entries, start: int, stop: int, options: ReadOptions) -> csr_array:
+        values = cast_values(entries.values, options.dtype, str(self.path))
         indptr = np.searchsorted(entries.major, np.arange(start, stop + 1))
-        return start, stop, csr_block(values, entries.minor, indptr, n_minor, str(path))
+        return csr_block(values, entries.minor, indptr, self.shape[1], str(self.path))
 
-    pending: list[Entries] = []
-    start, waiting = 0, 0
-    for entries in _checked_entries(path, header, n_major, n_minor, block_bytes):
-        pending.append(entries)
-        waiting += len(entries.values)
-        last = int(entries.major[-1])
-        # the last one may go on in the next lines
-        if waiting * _ENTRY_BYTES >= block_bytes and last > int(pending[0].major[0]):
-            joined = _joined(pending)
-            cut = int(np.searchsorted(joined.major, last))
-            yield block(joined.span(0, cut), start, last)
-            start, pending = last, [joined.span(cut, waiting)]
-            waiting -= cut
-    yield block(_joined(pending), start, n_major)
+    def _entries(self, chunk_bytes: int) -> Iterator[Entries]:
+        path, by_column = self.path, self.header.by_column
+        found, before = 0, 0
+        with LineStream(path) as lines:
+            _sizes(lines, path)
+            while (chunk := lines.read_chunk(chunk_bytes)) is not None:
+                rows, columns, values = _parse(chunk, path)
+                major, minor = (columns, rows) if by_column else (rows, columns)
+                outside = (major < 0) | (major >= self.shape[0])
+                outside |= (minor < 0) | (minor >= self.shape[1])
+                if outside.any():
+                    raise InputError(
+                        f"{int(outside.sum()):,} entries are outside the bounds that the header "
+                        "declares",
+                        where=f"{path}, line {chunk.first_line + int(outside.argmax())}",
+                        hint="the file is damaged, or not the one that belongs to these names",
+                    )
+                back = np.diff(major, prepend=before) < 0
+                if back.any():
+                    raise InputError(
+                        "the entries are sorted neither by column nor by row: here "
+                        f"{'a column' if by_column else 'a row'} is smaller than the one before",
+                        where=f"{path}, line {chunk.first_line + int(back.argmax())}",
+                        hint="write it again with Cell Ranger, scipy.io.mmwrite or Matrix::writeMM",
+                    )
+                found, before = found + len(major), int(major[-1])
+                yield Entries(major, minor, values)
+        if found != self.header.n_entries:
+            raise InputError(
+                f"the matrix has {found:,} entries, but its header declares "
+                f"{self.header.n_entries:,}",
+                where=str(path),
+                hint="the file is cut off or was changed: copy or download it again",
+            )
 
 
 def _joined(chunks: list[Entries]) -> Entries:
     if not chunks:
         return Entries(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     return Entries(*(np.concatenate(columns) for columns in zip(*chunks)))
-
-
-def _checked_entries(
-    path: Path, header: Header, n_major: int, n_minor: int, block_bytes: int
-) -> Iterator[Entries]:
-    found, before = 0, 0
-    with LineStream(path) as lines:
-        _sizes(lines, path)
-        while (chunk := lines.read_chunk(max(block_bytes // 4, 1 << 12))) is not None:
-            rows, columns, values = _parse(chunk, path)
-            major, minor = (columns, rows) if header.by_column else (rows, columns)
-            outside = (major < 0) | (major >= n_major) | (minor < 0) | (minor >= n_minor)
-            if outside.any():
-                raise InputError(
-                    f"{int(outside.sum()):,} entries are outside the bounds that the header "
-                    "declares",
-                    where=f"{path}, line {chunk.first_line + int(outside.argmax())}",
-                    hint="the file is damaged, or not the one that belongs to these names",
-                )
-            back = np.diff(major, prepend=before) < 0
-            if back.any():
-                raise InputError(
-                    "the entries are sorted neither by column nor by row: here "
-                    f"{'a column' if header.by_column else 'a row'} is smaller than the one "
-                    "before",
-                    where=f"{path}, line {chunk.first_line + int(back.argmax())}",
-                    hint="write it again with Cell Ranger, scipy.io.mmwrite or Matrix::writeMM",
-                )
-            found, before = found + len(major), int(major[-1])
-            yield Entries(major, minor, values)
-    if found != header.n_entries:
-        raise InputError(
-            f"the matrix has {found:,} entries, but its header declares {header.n_entries:,}",
-            where=str(path),
-            hint="the file is cut off or was changed: copy or download it again",
-        )
 
 
 def _sizes(lines: LineStream, path: Path) -> tuple[int, int, int]:
@@ -186,11 +188,3 @@ def _parse(chunk: Chunk, path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray
     columns = table.combine_chunks().columns
     rows, columns, values = (np.from_dlpack(column.chunk(0)) for column in columns)
     return rows - 1, columns - 1, values
-
-
-def _sorted_by_column(entries: tuple[np.ndarray, np.ndarray, np.ndarray]) -> bool:
-    rows, columns, _ = entries
-    by_row, by_column = bool((np.diff(rows) >= 0).all()), bool((np.diff(columns) >= 0).all())
-    if by_row and by_column:  # both hold within one row or one column
-        return len(np.unique(columns)) <= len(np.unique(rows))
-    return by_column or not by_row

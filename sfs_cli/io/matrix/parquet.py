@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfs_cli.errors import OutOfMemoryError
-from sfs_cli.io.matrix.arrow import arrow_errors, group_columns, open_table
-from sfs_cli.io.matrix.base import MatrixReader, ReadOptions
+from sfs_cli.io.matrix.arrow import group_columns, open_table
+from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 
 _FOOTER_TIMES = 18
 """pyarrow's description of the columns takes so many times the footer's size (measured)."""
@@ -43,7 +43,7 @@ def open_parquet(path: Path, options: ReadOptions) -> MatrixReader:
     OutOfMemoryError
         pyarrow needs more memory to open that many columns.
     """
-    with arrow_errors(path, "parquet"):
+    with read_errors(path, "parquet"):
         if options.decode_bytes is not None:
             _refuse_too_wide(path, options.decode_bytes)
         source = ParquetSource(path, options)

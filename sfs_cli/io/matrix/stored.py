@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,34 +11,24 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.matrix.base import Annotations, Axis, ReadOptions, RowBlock, cast_values
+from sfs_cli.io.matrix.base import (
+    Annotations,
+    Axis,
+    ReadOptions,
+    RowBlock,
+    cast_values,
+    read_errors,
+)
 
-_READ_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, EOFError, zlib.error)
 _POINTER_BYTES = 8
 _AGAIN = "copy or write the file again"
-
-
-@contextmanager
-def storage_errors(path: Path, name: str) -> Iterator[None]:
-    """Turn what h5py, zarr or anndata raise on damaged or missing parts into an `InputError`."""
-    try:
-        yield
-    except InputError:
-        raise
-    except _READ_ERRORS as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise InputError(
-            f"cannot be read as {name}: {reason}",
-            where=str(path),
-            hint="the file is cut off, damaged or of another kind: copy or write it again",
-        ) from error
 
 
 def open_hdf5(path: Path) -> Any:
     """Open an HDF5 file for reading, as an ``h5py.File``."""
     import h5py
 
-    with storage_errors(path, "HDF5"):
+    with read_errors(path, "HDF5"):
         return h5py.File(path, "r")
 
 
@@ -50,12 +38,8 @@ class StoredMatrix(Protocol):
     shape: tuple[int, int]
     sparse: bool
 
-    def spans(self, options: ReadOptions) -> Iterator[tuple[int, int]]:
-        """Yield the row ranges that make blocks."""
-        ...
-
-    def block(self, start: int, stop: int, dtype: str) -> np.ndarray | csr_array:
-        """Return rows ``start`` to ``stop``."""
+    def blocks(self, options: ReadOptions) -> Iterator[tuple[int, int, np.ndarray | csr_array]]:
+        """Yield the range of the rows (start, stop) and the values of each block."""
         ...
 
 
@@ -93,8 +77,8 @@ class SparseRows:
                 hint="copy the folder again, or drop stored zeros with eliminate_zeros()",
             )
 
-    def spans(self, options: ReadOptions) -> Iterator[tuple[int, int]]:
-        """Yield row ranges of about equal size, larger than a block only where it is one row."""
+    def blocks(self, options: ReadOptions) -> Iterator[tuple[int, int, csr_array]]:
+        """Yield blocks of about equal size, larger than asked for only where one row is."""
         value_bytes = max(self._data.dtype.itemsize, np.dtype(options.dtype).itemsize)
         entry_bytes = value_bytes + self._indices.dtype.itemsize
         cost = self._indptr * entry_bytes + np.arange(len(self._indptr)) * _POINTER_BYTES
@@ -102,16 +86,12 @@ class SparseRows:
         while start < self.shape[0]:
             end = int(np.searchsorted(cost, cost[start] + options.block_bytes, side="right")) - 1
             stop = max(start + 1, end)
-            yield start, stop
+            first, last = int(self._indptr[start]), int(self._indptr[stop])
+            data = cast_values(np.asarray(self._data[first:last]), options.dtype, self._where)
+            indices = np.asarray(self._indices[first:last])
+            indptr = self._indptr[start : stop + 1] - first
+            yield start, stop, csr_block(data, indices, indptr, self.shape[1], self._where)
             start = stop
-
-    def block(self, start: int, stop: int, dtype: str) -> csr_array:
-        """Return rows ``start`` to ``stop``."""
-        first, last = int(self._indptr[start]), int(self._indptr[stop])
-        data = cast_values(np.asarray(self._data[first:last]), dtype, self._where)
-        indices = np.asarray(self._indices[first:last])
-        indptr = self._indptr[start : stop + 1] - first
-        return csr_block(data, indices, indptr, self.shape[1], self._where)
 
 
 def csr_block(
@@ -152,22 +132,21 @@ class DenseRows:
         self._across = across
         self._where = where
 
-    def spans(self, options: ReadOptions) -> Iterator[tuple[int, int]]:
-        """Yield the row ranges that make blocks, along the borders of chunks where they fit."""
+    def blocks(self, options: ReadOptions) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Yield C-ordered blocks, along the borders of chunks where they fit."""
         itemsize = max(self._array.dtype.itemsize, np.dtype(options.dtype).itemsize)
         step = max(1, options.block_bytes // max(1, self.shape[1] * itemsize))
         chunk = self._array.chunks[int(self._across)] if self._array.chunks else 1
+        # a chunk on the border of two blocks would be unpacked twice
         step -= step % chunk if chunk <= step else 0
         for start in range(0, self.shape[0], step):
-            yield start, min(start + step, self.shape[0])
-
-    def block(self, start: int, stop: int, dtype: str) -> np.ndarray:
-        """Return rows ``start`` to ``stop``, C-ordered."""
-        if self._across:
-            values = np.asarray(self._array[:, start:stop]).T
-        else:
-            values = np.asarray(self._array[start:stop])
-        return np.ascontiguousarray(cast_values(values, dtype, self._where))
+            stop = min(start + step, self.shape[0])
+            if self._across:
+                values = np.asarray(self._array[:, start:stop]).T
+            else:
+                values = np.asarray(self._array[start:stop])
+            values = cast_values(values, options.dtype, self._where)
+            yield start, stop, np.ascontiguousarray(values)
 
 
 def chunks_are_tall(array: Any, block_bytes: int) -> bool:
@@ -195,10 +174,10 @@ class StoredReader:
     row_ids: Sequence[str]
     column_ids: Sequence[str]
     matrix: StoredMatrix
-    annotations: Annotations
-    notes: Sequence[str]
     options: ReadOptions
     release: Callable[[], None]
+    annotations: Annotations = field(default_factory=Annotations)
+    notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.sparse = self.matrix.sparse
@@ -210,10 +189,9 @@ class StoredReader:
 
     def blocks(self) -> Iterator[RowBlock]:
         """Yield the rows in order."""
-        for start, stop in self.matrix.spans(self.options):
-            with storage_errors(self.path, self.format):
-                values = self.matrix.block(start, stop, self.options.dtype)
-            yield RowBlock(self.row_ids[start:stop], values)
+        with read_errors(self.path, self.format):
+            for start, stop, values in self.matrix.blocks(self.options):
+                yield RowBlock(self.row_ids[start:stop], values)
 
     def close(self) -> None:
         """Release the file."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed
 from sfs_cli.io.files.text import LineStream, decode
-from sfs_cli.io.matrix.base import Annotations, Axis, MatrixReader, ReadOptions, RowBlock
-from sfs_cli.io.matrix.matrix_market import Header, read_header, stream_major
-from sfs_cli.io.matrix.stored import SparseRows, StoredReader, open_hdf5, storage_errors
+from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
+from sfs_cli.io.matrix.matrix_market import MatrixMarketRows, read_header
+from sfs_cli.io.matrix.stored import SparseRows, StoredReader, open_hdf5
 
 _ENDINGS = ("", ".gz", ".zst")
 _FEATURES = ("features.tsv", "genes.tsv")
@@ -38,49 +38,18 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
             where=str(matrix),
             hint="the three files must come from one run",
         )
-    return TenxMtxReader(path, matrix, header, features, barcodes, notes, options)
-
-
-class TenxMtxReader:
-    """A `MatrixReader` of a 10x folder."""
-
-    format = "10x-mtx"
-    sparse = True
-
-    def __init__(
-        self,
-        path: Path,
-        matrix: Path,
-        header: Header,
-        features: Sequence[str],
-        barcodes: Sequence[str],
-        notes: Sequence[str],
-        options: ReadOptions,
-    ) -> None:
-        self.path = path
-        self.notes = notes
-        self.annotations = Annotations()
-        self.fixed_rows: Axis | None = "samples" if header.by_column else "features"
-        self.column_ids = features if header.by_column else barcodes
-        self._row_ids = barcodes if header.by_column else features
-        self.n_rows: int | None = len(self._row_ids)
-        self._matrix = matrix
-        self._header = header
-        self._options = options
-
-    def first_row_ids(self) -> Sequence[str]:
-        """Return the ids of all rows, which were read when the folder was opened."""
-        return self._row_ids
-
-    def blocks(self) -> Iterator[RowBlock]:
-        """Yield the rows in order."""
-        options = self._options
-        blocks = stream_major(self._matrix, self._header, options.dtype, options.block_bytes)
-        for start, stop, block in blocks:
-            yield RowBlock(self._row_ids[start:stop], block)
-
-    def close(self) -> None:
-        """Do nothing: the file is open only while blocks are read."""
+    rows, columns = (barcodes, features) if header.by_column else (features, barcodes)
+    return StoredReader(
+        path=path,
+        format="10x-mtx",
+        fixed_rows="samples" if header.by_column else "features",
+        row_ids=rows,
+        column_ids=columns,
+        matrix=MatrixMarketRows(matrix, header),
+        options=options,
+        release=lambda: None,  # the file is open only while blocks are read
+        notes=notes,
+    )
 
 
 def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
@@ -144,7 +113,7 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
     try:
         group = _matrix_group(file, path)
         where = f"{path}, {group.name.strip('/')}"
-        with storage_errors(path, "10x-h5"):
+        with read_errors(path, "10x-h5"):
             if "features" in group:
                 parts = group["features"]
                 kinds = _strings(parts["feature_type"]) if "feature_type" in parts else []
@@ -173,10 +142,9 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
         row_ids=barcodes,
         column_ids=features,
         matrix=matrix,
-        annotations=Annotations(),
-        notes=notes,
         options=options,
         release=file.close,
+        notes=notes,
     )
 
 

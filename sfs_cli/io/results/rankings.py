@@ -8,16 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed, nearest
+from sfs_cli.errors import COPY_AGAIN, InputError, listed, nearest
 from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
-from sfs_cli.io.files.table import (
-    NULL_TOKENS,
-    TextTable,
-    is_number,
-    read_table,
-    split_fields,
-)
-from sfs_cli.io.files.text import BOM, ByteStream, LineStream, decode, text_suffix
+from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_rows, read_table
+from sfs_cli.io.files.text import LineStream, first_lines, read_whole, text_suffix
 
 _RNK_COLUMNS = ("feature", "score")
 _FEATURES = (
@@ -38,9 +32,7 @@ def read_rank_table(path: Path) -> TextTable:
     if content.kind is Kind.TEXT:
         if text_suffix(path) == ".rnk":
             return _read_rnk(path)
-        with ByteStream(path) as stream:
-            head = stream.read(64).removeprefix(BOM).lstrip()
-        if head.startswith((b"[", b"{")):
+        if any(text.lstrip().startswith(("[", "{")) for _, text in first_lines(path, 1)):
             return _read_json(path)
     table = read_table(path)
     if not table.rows:
@@ -55,37 +47,21 @@ def is_ours(table: TextTable) -> bool:
 
 def _read_rnk(path: Path) -> TextTable:
     """Read GSEA's two columns without names; a first line without a number is taken as names."""
-    lines, rows = [], []
     with LineStream(path) as stream:
-        while (raw := stream.read_line()) is not None:
-            line = stream.line - 1
-            if not raw.strip() or raw.startswith(b"#"):
-                continue
-            fields = split_fields(decode(raw, path, line), "\t")
-            if len(fields) != len(_RNK_COLUMNS):
-                raise InputError(
-                    f"a row of the rnk file has {counted(len(fields), 'field')}, not 2",
-                    where=f"{path}, line {line}",
-                    hint="write a feature, a tab and its score in each line",
-                )
-            lines.append(line)
-            rows.append(fields)
-    if rows and not is_number(rows[0][1]):
-        lines, rows = lines[1:], rows[1:]
-    if not rows:
+        hint = "write a feature, a tab and its score in each line"
+        table = read_rows(stream, _RNK_COLUMNS, "\t", hint, comments=True)
+    if table.rows and not is_number(table.columns["score"][0]):
+        columns = {name: values[1:] for name, values in table.columns.items()}
+        table = TextTable(path, columns, table.rows[1:], "line")
+    if not table.rows:
         raise InputError("the rnk file has no rows", where=str(path), hint=COPY_AGAIN)
-    columns = dict(zip(_RNK_COLUMNS, map(list, zip(*rows))))
-    return TextTable(path, columns, lines, "line")
+    return table
 
 
 def _read_json(path: Path) -> TextTable:
     """Read a list of records that all have the same names."""
-    pieces = []
-    with ByteStream(path) as stream:
-        while data := stream.read(1 << 22):
-            pieces.append(data)
     try:
-        records = json.loads(b"".join(pieces))
+        records = json.loads(read_whole(path))
     except ValueError as error:
         raise InputError(
             f"the JSON cannot be read ({error})", where=str(path), hint=COPY_AGAIN
@@ -125,27 +101,13 @@ def smaller_is_better(column: str) -> bool:
 def choose_columns(
     table: TextTable, feature: str | None, rank: str | None, score: str | None
 ) -> Choice:
-    """Choose the columns of a table.
+    """Choose the columns of a table, by the names that the user gave or by usual names.
 
-    Parameters
-    ----------
-    table : TextTable
-        The table.
-    feature, rank, score : str, optional
-        Names given by the user; at most one of `rank` and `score`.
-
-    Returns
-    -------
-    Choice
-        Features: the column asked for, else the first of the usual names (``feature``, ``gene``,
-        ``symbol``, ``name``, ``id``...), else a first column without a name, else the first whose
-        values are not numbers. Values: the column asked for, else ``rank``, else ``score``, else
-        the only other column of numbers.
-
-    Raises
-    ------
-    InputError
-        If there is no such column, or several could be meant.
+    Features: the column asked for, else the first of the usual names (``feature``, ``gene``,
+    ``symbol``, ``name``, ``id``...), else a first column without a name, else the first whose
+    values are not numbers. Values: the column asked for (at most one of `rank` and `score`), else
+    ``rank``, else ``score``, else the only other column of numbers. No such column, or several
+    that could be meant, is an `InputError`.
     """
     feature = _asked(table, feature, "--feature-column") or _feature_column(table)
     if rank is not None or score is not None:
