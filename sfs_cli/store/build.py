@@ -16,13 +16,7 @@ from sfs_cli.io.matrix.base import Axis, MatrixReader
 from sfs_cli.store.disk import DENSE, FEATURES, SAMPLES, SPARSE, Manifest, open_store
 from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
 from sfs_cli.store.matrix import SHOWN, DenseMatrix, Matrix, Missing, SparseMatrix
-from sfs_cli.store.sinks import (
-    FeatureRows,
-    SampleRows,
-    Sink,
-    SparseFeatureRows,
-    SparseSampleRows,
-)
+from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -35,73 +29,42 @@ Progress = Callable[[int, int | None], None]
 
 @dataclass
 class Built:
-    """A matrix, and what a user should know of how it was read.
+    """A matrix, and what a user should know of how it was read."""
 
-    Attributes
-    ----------
-    matrix : Matrix
-        In memory or on disk.
-    renamed : int
-        Feature ids that were given a suffix to be unique.
-    coarse : list of str
-        Features that vary so little for their size that float32 hardly resolves it.
-    """
-
-    matrix: Matrix
-    renamed: int
-    coarse: list[str]
+    matrix: Matrix  # in memory or on disk
+    renamed: int  # feature ids that were given a suffix to be unique
+    coarse: list[str]  # features that vary too little for their size to be resolved by float32
 
 
 @dataclass
 class BuildOptions:
-    """How to build a matrix.
+    """How to build a matrix."""
 
-    Attributes
-    ----------
-    rows : {"features", "samples"}
-        What a row of the reader is.
-    dtype : dtype
-        float32 or float64.
-    folder : Path
-        An existing, empty directory for what does not stay in memory.
-    limit : int
-        Bytes to hold in memory before the folder is used.
-    keep : bool
-        Always write the folder (it becomes a store to keep).
-    source : dict
-        Provenance for the manifest.
-    progress : callable, optional
-        Receives the number of rows read.
-    """
-
-    rows: Axis
-    dtype: np.dtype[Any]
-    folder: Path
-    limit: int
-    keep: bool = False
-    source: dict[str, Any] = field(default_factory=dict)
+    rows: Axis  # what a row of the reader is
+    dtype: np.dtype[Any]  # float32 or float64
+    folder: Path  # an existing, empty directory for what does not stay in memory
+    limit: int  # bytes to hold in memory before the folder is used
+    keep: bool = False  # always write the folder (it becomes a store to keep)
+    source: dict[str, Any] = field(default_factory=dict)  # provenance for the manifest
     progress: Progress | None = None
 
 
 def build(reader: MatrixReader, options: BuildOptions) -> Built:
     """Read a whole matrix, and return it feature-major.
 
-    Raises
-    ------
-    InputError
-        For what a reader refuses, infinite values, repeated sample ids, fewer than two samples or
-        features.
+    What a reader refuses, infinite values, repeated sample ids, and fewer than two samples or
+    features are an `InputError`.
     """
     where, rows_are_features = str(reader.path), options.rows == "features"
-    if rows_are_features:  # known before anything is read: fail early
+    if rows_are_features:  # the ids of columns are known before a value is read: fail early
         check_samples(reader.column_ids, where)
-    sink = _sink(reader, options)
+    sink = _SINKS[options.rows, reader.sparse](options.folder, options.limit)
     row_ids, missing, coarse = _drain(reader, sink, options)
     if not rows_are_features:
         check_samples(row_ids, where)
-    features, samples = row_ids, reader.column_ids
-    if not rows_are_features:
-        features, samples = samples, features
+    features, samples = (
+        (row_ids, reader.column_ids) if rows_are_features else (reader.column_ids, row_ids)
+    )
     if len(features) < 2:
         raise InputError(
             f"the matrix has {counted(len(features), 'feature')}; a ranking needs at least 2",
@@ -126,13 +89,12 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     return Built(open_store(options.folder), renamed, coarse)
 
 
-def _sink(reader: MatrixReader, options: BuildOptions) -> Sink[Any]:
-    where = options.folder, options.limit
-    if options.rows == "features":
-        return SparseFeatureRows(*where) if reader.sparse else FeatureRows(*where)
-    if reader.sparse:
-        return SparseSampleRows(*where)
-    return SampleRows(*where, len(reader.column_ids), options.dtype)
+_SINKS: dict[tuple[str, bool], type[Sink[Any]]] = {
+    ("features", False): FeatureRows,
+    ("features", True): SparseFeatureRows,
+    ("samples", False): SampleRows,
+    ("samples", True): SparseSampleRows,
+}
 
 
 def _drain(
@@ -177,20 +139,16 @@ class FiniteCheck:
 
     def see(self, ids: Sequence[str], values: np.ndarray | csr_array) -> None:
         """Look at a block of rows with these ids, shape (rows, columns)."""
+        stored = values if isinstance(values, np.ndarray) else values.data
+        if _is_finite(stored):
+            return
+        bad = ~np.isfinite(stored)
+        found = stored[bad]
         if isinstance(values, np.ndarray):
-            if not _is_finite(values):
-                bad = ~np.isfinite(values)
-                row, column = np.nonzero(bad)
-                self._note(ids, row, column, values[bad])
-        elif not _is_finite(values.data):
-            at = np.flatnonzero(~np.isfinite(values.data))
-            row = np.searchsorted(values.indptr, at, side="right") - 1
-            self._note(ids, row, values.indices[at], values.data[at])
-
-    def _note(
-        self, ids: Sequence[str], row: np.ndarray, column: np.ndarray, found: np.ndarray
-    ) -> None:
-        """Count the values that are not finite, given with their rows and columns."""
+            row, column = np.nonzero(bad)
+        else:
+            row = np.searchsorted(values.indptr, np.flatnonzero(bad), side="right") - 1
+            column = values.indices[bad]
         infinite = np.isinf(found)
         if infinite.any():
             first = int(np.argmax(infinite))

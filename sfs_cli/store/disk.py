@@ -18,7 +18,7 @@ import numpy as np
 from sfs_cli.compute.matrix import Ids, Shared, Span
 from sfs_cli.errors import InputError
 from sfs_cli.store.ids import read_ids
-from sfs_cli.store.matrix import Matrix, Missing, Stored, scatter
+from sfs_cli.store.matrix import DenseReads, Matrix, Missing, SparseReads, Stored
 
 NAME = "manifest.json"
 FORMAT = "sfs-store"
@@ -34,31 +34,15 @@ _REBUILD = "build it again with `sfs convert`"
 
 @dataclass(frozen=True)
 class Manifest:
-    """What ``manifest.json`` holds.
-
-    Attributes
-    ----------
-    n_features, n_samples : int
-        Shape.
-    dtype : str
-        ``float32`` or ``float64``; values are little-endian, one feature after the other.
-    sparse : bool
-        Whether values are three arrays (indptr and indices are int64 and int32) or one.
-    missing : dict
-        ``values``, ``features`` and ``places`` of the NaN.
-    files : dict
-        Size and sha256 of each file.
-    source : dict
-        What the store was built from: path, format, sha256, orientation.
-    """
+    """What ``manifest.json`` holds."""
 
     n_features: int
     n_samples: int
-    dtype: str
-    sparse: bool
-    missing: dict[str, Any] = field(default_factory=dict)
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    source: dict[str, Any] = field(default_factory=dict)
+    dtype: str  # float32 or float64; values are little-endian, one feature after the other
+    sparse: bool  # whether values are three arrays (indptr int64, indices int32, data) or one
+    missing: dict[str, Any] = field(default_factory=dict)  # values, features, places of the NaN
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # size and sha256 of each
+    source: dict[str, Any] = field(default_factory=dict)  # what the store was built from
 
     def write(self, directory: Path) -> None:
         """Write the manifest; it is written last, so a directory that has one is complete."""
@@ -72,13 +56,7 @@ def is_store(path: Path) -> bool:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Read and check the manifest of a store.
-
-    Raises
-    ------
-    InputError
-        When it is no manifest, of a later version, or its files are not as it says.
-    """
+    """Read the manifest of a store, and check that its version and its files are as expected."""
     path = directory / NAME
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -112,10 +90,7 @@ def read_manifest(directory: Path) -> Manifest:
 def _sizes(manifest: Manifest) -> dict[str, int]:
     """Return the size of every file that the store must have.
 
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        When the manifest lacks one, or does not agree with itself.
+    A manifest that lacks one is a KeyError or TypeError; one that contradicts itself a ValueError.
     """
     itemsize = {"float32": 4, "float64": 8}[manifest.dtype]
     names = (*(SPARSE if manifest.sparse else DENSE), FEATURES, SAMPLES)
@@ -130,20 +105,10 @@ def _sizes(manifest: Manifest) -> dict[str, int]:
 
 
 def open_store(directory: Path, *, ids_later: bool = False) -> Matrix:
-    """Open a store.
+    """Open a store; one that is damaged is an `InputError`.
 
-    Parameters
-    ----------
-    directory : Path
-        The store.
-    ids_later : bool
-        Whether to read the ids when they are first needed: a pass needs none, and a million of
-        them take as long as a tenth of it.
-
-    Raises
-    ------
-    InputError
-        When the store is damaged.
+    With `ids_later` the ids are read when they are first needed: a pass needs none, and a million
+    of them take as long as a tenth of it.
     """
     manifest = read_manifest(directory)
     store: Matrix = (SparseStore if manifest.sparse else DenseStore)(directory, manifest)
@@ -203,10 +168,8 @@ class _Store(Shared):
         return partial(open_store, ids_later=True), (self.directory.absolute(),)
 
 
-class DenseStore(_Store):
+class DenseStore(DenseReads, _Store):
     """A dense store: ``values.bin`` holds the features one after the other."""
-
-    sparse = False
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
         super().__init__(directory, manifest)
@@ -217,29 +180,19 @@ class DenseStore(_Store):
         """Read a block of features into `out`."""
         self._file.read_into(span.lo * self._row, out)
 
-    def read_stored(self, span: Span) -> Stored:
-        """Refuse: zeros are stored too."""
-        raise NotImplementedError
-
     def prefetch(self, span: Span) -> None:
         """Have the kernel read `span` ahead."""
         self._file.read_ahead(span.lo * self._row, span.size * self._row)
 
 
-class SparseStore(_Store):
+class SparseStore(SparseReads, _Store):
     """A sparse store: non-zero values feature by feature."""
-
-    sparse = True
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
         super().__init__(directory, manifest)
         indptr, indices, data = (directory / name for name in SPARSE)
         self.indptr = np.fromfile(indptr, np.int64)
         self._indices, self._data = _File(indices), _File(data)
-
-    def read(self, span: Span, out: np.ndarray) -> None:
-        """Read a block of features into `out`, zeros included."""
-        scatter(self.read_stored(span), out)
 
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of features."""
@@ -268,6 +221,7 @@ class _File:
         view = out.reshape(-1).data.cast("B")
         done = 0
         while done < len(view):
+            # at an offset of its own: threads share the descriptor, but not its position
             count = os.preadv(self.handle, [view[done:]], offset + done)
             if count == 0:
                 raise InputError(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.files.text import repeated, string_array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,16 +24,10 @@ CHUNK = 65_536
 
 
 class FeatureIds(Sequence[str]):
-    """A sequence of strings that cannot be changed.
-
-    Parameters
-    ----------
-    array : pyarrow.StringArray or pyarrow.LargeStringArray
-        The ids.
-    """
+    """A sequence of strings that cannot be changed."""
 
     def __init__(self, array: pa.Array) -> None:
-        self.array = array
+        self.array = array  # of Arrow's strings, small or large
 
     @classmethod
     def of(cls, names: Iterable[str]) -> FeatureIds:
@@ -102,8 +97,6 @@ class FeatureIdsBuilder:
         """Append ids; those of an Arrow array are not copied."""
         import pyarrow as pa
 
-        from sfs_cli.io.files.text import string_array
-
         piece = names if isinstance(names, pa.Array) else string_array(names)
         self._pieces.append(piece)
         self._count += len(piece)
@@ -123,18 +116,11 @@ class FeatureIdsBuilder:
 
 
 def check_samples(ids: Sequence[str], where: str) -> None:
-    """Refuse duplicate sample ids and matrices of fewer than two samples.
-
-    Raises
-    ------
-    InputError
-        With the repeated ids.
-    """
-    if len(set(ids)) < len(ids):
-        repeated = [i for i, count in Counter(ids).items() if count > 1]
+    """Raise an `InputError` if sample ids are repeated, or there are fewer than two."""
+    if found := repeated(ids):
         raise InputError(
-            f"{counted(len(repeated), 'sample id')} {'occurs' if len(repeated) == 1 else 'occur'} "
-            f"more than once: {listed(repeated)}",
+            f"{counted(len(found), 'sample id')} {'occurs' if len(found) == 1 else 'occur'} "
+            f"more than once: {listed(found)}",
             where=where,
             hint="give every sample its own id; if the samples are in rows and the features in "
             "columns, add --rows samples",
@@ -150,26 +136,21 @@ def check_samples(ids: Sequence[str], where: str) -> None:
 def unique_features(ids: Sequence[str]) -> tuple[FeatureIds, int]:
     """Make feature ids unique by suffixes ``-1``, ``-2``, ...; the first keeps its name.
 
-    Returns
-    -------
-    ids : FeatureIds
-        Unique ids, in order.
-    renamed : int
-        How many were given a suffix.
+    Returned are the ids, in order, and how many were given a suffix.
     """
     known = FeatureIds.of(ids)
-    repeated = _repeated(known)
-    if not repeated:
+    again = _repeated(known)
+    if not again:
         return known, 0
     # names that a suffix could give; a set of all ids would take more than they do
-    taken = {name for name in known if name.rpartition("-")[0] in repeated}
+    taken = {name for name in known if name.rpartition("-")[0] in again}
     seen: set[str] = set()
     last: Counter[str] = Counter()
     unique, renamed = FeatureIdsBuilder(), 0
     for lo in range(0, len(known), CHUNK):
         names = known[lo : lo + CHUNK]
         for i, name in enumerate(names):
-            if name not in repeated:
+            if name not in again:
                 continue
             if name not in seen:
                 seen.add(name)
@@ -203,10 +184,8 @@ def _repeated(ids: FeatureIds) -> set[str]:
 def read_ids(path: Path, column: str) -> FeatureIds:
     """Read a column of ids of a Parquet file.
 
-    Raises
-    ------
-    OSError, KeyError, ValueError, pyarrow.ArrowException
-        When it cannot be read, is not there, or lacks some.
+    An OSError, KeyError, ValueError or ArrowException says that it cannot be read, is not there, or
+    lacks some.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

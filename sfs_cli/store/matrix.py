@@ -20,39 +20,19 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Missing:
-    """Where values are missing.
+    """Where values are missing."""
 
-    Attributes
-    ----------
-    values : int
-        Number of NaN values.
-    features : int
-        Number of features that have some.
-    places : tuple of (str, str)
-        The first few, as feature and sample.
-    """
-
-    values: int = 0
-    features: int = 0
-    places: tuple[tuple[str, str], ...] = ()
+    values: int = 0  # number of NaN values
+    features: int = 0  # number of features that have some
+    places: tuple[tuple[str, str], ...] = ()  # the first few, as feature and sample
 
 
 class Stored(NamedTuple):
-    """The stored values of consecutive features of a sparse matrix; some may be zero.
+    """The stored values of consecutive features of a sparse matrix; some may be zero."""
 
-    Attributes
-    ----------
-    counts : ndarray of int, shape (b,)
-        How many each feature has.
-    indices : ndarray of int, shape (sum(counts),)
-        Their samples, each once for a feature.
-    data : ndarray, shape (sum(counts),)
-        Their values; may belong to the matrix.
-    """
-
-    counts: np.ndarray
-    indices: np.ndarray
-    data: np.ndarray
+    counts: np.ndarray  # (b,): how many each feature has
+    indices: np.ndarray  # (sum(counts),): their samples, each once for a feature
+    data: np.ndarray  # (sum(counts),): their values; may belong to the matrix
 
 
 class Matrix(Protocol):
@@ -106,43 +86,57 @@ class IdShape:
         return len(self.ids.samples)
 
 
-class DenseMatrix(IdShape, Shared):
-    """A dense matrix in memory: C-ordered values, shape (m, n), one row per feature."""
+class DenseReads:
+    """What dense matrices have in common."""
 
     sparse = False
-
-    def __init__(self, values: np.ndarray, ids: Ids, missing: Missing | None = None) -> None:
-        self.values = values
-        self.ids = ids
-        self.dtype = values.dtype
-        self.missing = missing or Missing()
-
-    def read(self, span: Span, out: np.ndarray) -> None:
-        """Copy a block of features into `out`."""
-        np.copyto(out, self.values[span.lo : span.hi])
 
     def read_stored(self, span: Span) -> Stored:
         """Refuse: zeros are stored too."""
         raise NotImplementedError
 
+
+class SparseReads:
+    """What sparse matrices have in common."""
+
+    sparse = True
+
+    def read_stored(self, span: Span) -> Stored:
+        """Return the stored values of a block of features; not to be written to."""
+        raise NotImplementedError
+
+    def read(self, span: Span, out: np.ndarray) -> None:
+        """Write a block of features into `out`, zeros included, shape (b, n)."""
+        counts, indices, data = self.read_stored(span)
+        out[...] = 0
+        out[np.repeat(np.arange(len(counts)), counts), indices] = data
+
+
+class _InMemory(IdShape, Shared):
+    def __init__(self, values: Any, ids: Ids, missing: Missing | None = None) -> None:
+        self.values = values
+        self.ids = ids
+        self.dtype: np.dtype[Any] = values.dtype
+        self.missing = missing or Missing()
+
     def prefetch(self, span: Span) -> None:
         """Nothing to do: the values are here."""
 
 
-class SparseMatrix(IdShape, Shared):
-    """A sparse matrix in memory: a csr_array, shape (m, n), one row per feature."""
+class DenseMatrix(DenseReads, _InMemory):
+    """A dense matrix in memory: C-ordered values, shape (m, n), one row per feature."""
 
-    sparse = True
-
-    def __init__(self, values: csr_array, ids: Ids, missing: Missing | None = None) -> None:
-        self.values = values
-        self.ids = ids
-        self.dtype = values.dtype
-        self.missing = missing or Missing()
+    values: np.ndarray
 
     def read(self, span: Span, out: np.ndarray) -> None:
-        """Write a block of features into `out`, zeros included."""
-        scatter(self.read_stored(span), out)
+        """Copy a block of features into `out`."""
+        np.copyto(out, self.values[span.lo : span.hi])
+
+
+class SparseMatrix(SparseReads, _InMemory):
+    """A sparse matrix in memory: a csr_array, shape (m, n), one row per feature."""
+
+    values: csr_array
 
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of features; not to be written to."""
@@ -150,28 +144,12 @@ class SparseMatrix(IdShape, Shared):
         stored = slice(int(indptr[0]), int(indptr[-1]))
         return Stored(np.diff(indptr), self.values.indices[stored], self.values.data[stored])
 
-    def prefetch(self, span: Span) -> None:
-        """Nothing to do: the values are here."""
-
-
-def scatter(stored: Stored, out: np.ndarray) -> None:
-    """Write the stored values of consecutive features into a dense block, shape (b, n)."""
-    out[...] = 0
-    out[np.repeat(np.arange(len(stored.counts)), stored.counts), stored.indices] = stored.data
-
 
 class FeatureView(IdShape):
     """Some features of a matrix; no value is copied until it is read.
 
     Each run of neighboring features is one read of the matrix, so that a store on disk reads
-    nothing else.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        All features.
-    features : ndarray of int, shape (l,)
-        Indices of those in the view, ascending.
+    nothing else. `features`, shape (l,), are the ascending indices of those in the view.
     """
 
     def __init__(self, matrix: Matrix, features: np.ndarray) -> None:

@@ -26,24 +26,10 @@ TotalOver = Callable[[Callable[[Span], Sequence[np.ndarray]]], list[np.ndarray]]
 class PreparedMatrix:
     """A view of a matrix that prepares each block as it passes.
 
-    Parameters
-    ----------
-    matrix : Matrix
-        The values as stored.
-    samples : ndarray of int, optional
-        Indices of the samples to use; all by default.
-    missing : {"error", "drop", "mean"}
-        What becomes of features with missing values: refused, left out, or filled by the mean of
-        the feature's known values.
-    steps : tuple of str
-        Names of the transformations, in order.
-    where : str
-        The input, for messages.
-
-    Raises
-    ------
-    InputError
-        When values are missing and may not be.
+    `samples` are the indices of those to use, all by default; `missing` says what becomes of
+    features with missing values: refused by an `InputError`, left out, or filled by the mean of
+    the feature's known values; `steps` are the names of the transformations, in order; `where` is
+    the input, for messages.
     """
 
     def __init__(
@@ -137,12 +123,8 @@ class PreparedMatrix:
         """Return a view of some features, prepared as they are among all.
 
         Samples, steps and the policy for missing values stay, and so do the factors that `fit`
-        found on all features: counts per million stay those of the whole library.
-
-        Parameters
-        ----------
-        features : ndarray of int, shape (l,)
-            Indices, ascending.
+        found on all features: counts per million stay those of the whole library. `features` are
+        ascending indices, shape (l,).
         """
         view = PreparedMatrix(
             FeatureView(self.matrix, features),
@@ -161,12 +143,8 @@ class PreparedMatrix:
     def fit(self, total_over: TotalOver) -> None:
         """Find the sample factors that the steps need, by one pass for each such step.
 
-        Those that are known already stay.
-
-        Parameters
-        ----------
-        total_over : callable
-            Adds up what a task makes of all spans (``sfs_cli.compute.engine.Engine.total_over``).
+        Those that are known already stay. `total_over` adds up what a task makes of all spans
+        (``sfs_cli.compute.engine.Engine.total_over``).
         """
         for at in self._sample_steps():
             if at in self._factors:
@@ -208,6 +186,7 @@ class PreparedMatrix:
         missing = self._fill(values) if self.matrix.missing.values else None
         if not self.steps:
             return Block(self._cast(values, dtype), missing)
+        # of the values as stored: after log-ratios or centering no feature is zero by itself
         zero = np.logical_not(values.any(axis=1))
         work = self._work.array("steps", len(values), self.n_samples, np.dtype(np.float64))
         np.copyto(work, values)

@@ -7,10 +7,11 @@ side, some features at a time: the transpose never needs more memory than a pane
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -25,46 +26,56 @@ PANELS = "panels.bin"
 TILE_BYTES = 256 << 10
 
 
-class Sink(Protocol[T]):
-    """Takes blocks of rows, and gives the feature-major matrix, or leaves it in files."""
+class Sink(ABC, Generic[T]):
+    """Takes blocks of rows, and gives the feature-major matrix, or leaves it in files of a folder.
 
-    def add(self, values: T) -> None:
-        """Take the next rows."""
-        ...
-
-    def finish(self, to_disk: bool) -> T | None:
-        """Return the matrix (m x n), or None when it is in the files of the folder."""
-        ...
-
-
-class FeatureRows:
-    """Dense rows that are features; in a file of `folder` once they outgrow `limit` bytes."""
+    `limit` is the bytes of rows that are held, and of what is joined at a time.
+    """
 
     def __init__(self, folder: Path, limit: int) -> None:
-        self.path = folder / VALUES
+        self.folder = folder
         self.limit = limit
-        self._held: list[np.ndarray] = []
+        self._held: list[T] = []
         self._bytes = 0
         self._spilled = False
 
-    def add(self, values: np.ndarray) -> None:
-        """Take the next features."""
+    def add(self, values: T) -> None:
+        """Take the next rows."""
         self._held.append(values)
-        self._bytes += values.nbytes
-        if self._bytes > self.limit or self._spilled:
+        self._bytes += stored_bytes(values)
+        if self._bytes > self.limit:
             self._spill()
+
+    def finish(self, to_disk: bool) -> T | None:
+        """Return the matrix (m x n), or None when it is in the files of the folder."""
+        if not self._spilled and not to_disk:
+            return self._in_memory()
+        if self._held:
+            self._spill()
+        self._complete()
+        return None
 
     def _spill(self) -> None:
-        with self.path.open("ab") as file:
-            for block in self._held:
-                file.write(as_bytes(block))
+        self._write()
         self._held, self._bytes, self._spilled = [], 0, True
 
-    def finish(self, to_disk: bool) -> np.ndarray | None:
-        """Return the matrix, or None when it is in the file."""
-        if self._spilled or to_disk:
-            self._spill()
-            return None
+    @abstractmethod
+    def _in_memory(self) -> T:
+        """Return the matrix, of which all rows are held."""
+
+    @abstractmethod
+    def _write(self) -> None:
+        """Write the rows that are held."""
+
+    @abstractmethod
+    def _complete(self) -> None:
+        """Make the files of the matrix of what has been written."""
+
+
+class FeatureRows(Sink["np.ndarray"]):
+    """Dense rows that are features."""
+
+    def _in_memory(self) -> np.ndarray:
         blocks = self._held
         if len(blocks) == 1:
             return np.ascontiguousarray(blocks[0])
@@ -77,171 +88,122 @@ class FeatureRows:
             at += len(block)
         return out
 
+    def _write(self) -> None:
+        with (self.folder / VALUES).open("ab") as file:
+            for block in self._held:
+                file.write(as_bytes(block))
 
-class SampleRows:
-    """Dense rows that are samples, transposed out of core.
+    def _complete(self) -> None:
+        pass
 
-    `limit` is the bytes of one panel, and of what is joined at a time.
-    """
 
-    def __init__(self, folder: Path, limit: int, n_features: int, dtype: np.dtype[Any]) -> None:
-        self.folder = folder
-        self.limit = limit
-        self.n_features = n_features
-        self.dtype = dtype
-        self._held: list[np.ndarray] = []
-        self._bytes = 0
-        self._widths: list[int] = []
+class SampleRows(Sink["np.ndarray"]):
+    """Dense rows that are samples, transposed out of core."""
 
-    def add(self, values: np.ndarray) -> None:
-        """Take the next samples."""
-        self._held.append(values)
-        self._bytes += values.nbytes
-        if self._bytes > self.limit:
-            self._spill()
+    def __init__(self, folder: Path, limit: int) -> None:
+        super().__init__(folder, limit)
+        self._widths: list[int] = []  # the samples of each panel
 
-    def _spill(self) -> None:
-        width = sum(len(b) for b in self._held)
+    def _in_memory(self) -> np.ndarray:
+        width = sum(len(block) for block in self._held)
+        out = np.empty((self._held[0].shape[1], width), self._held[0].dtype)
+        at = 0
+        for tile in self._tiles():
+            out[at : at + len(tile)] = tile
+            at += len(tile)
+        return out
+
+    def _write(self) -> None:
         with (self.folder / PANELS).open("ab") as file:
-            for tile in self._tiles(width):
+            for tile in self._tiles():
                 file.write(as_bytes(tile))
-        self._widths.append(width)
-        self._held, self._bytes = [], 0
+        self._widths.append(sum(len(block) for block in self._held))
+        self._n_features, self._dtype = self._held[0].shape[1], self._held[0].dtype
 
-    def _tiles(self, width: int) -> Iterator[np.ndarray]:
+    def _tiles(self) -> Iterator[np.ndarray]:
         """Yield what is held, feature-major, a cache-sized tile of features at a time."""
-        step = max(16, TILE_BYTES // max(1, width * self.dtype.itemsize))
-        for lo in range(0, self.n_features, step):
-            out = np.empty((min(step, self.n_features - lo), width), self.dtype)
+        width = sum(len(block) for block in self._held)
+        n_features, dtype = self._held[0].shape[1], self._held[0].dtype
+        # a transposed copy of all at once would fetch each line of the cache many times
+        step = max(16, TILE_BYTES // max(1, width * dtype.itemsize))
+        for lo in range(0, n_features, step):
+            out = np.empty((min(step, n_features - lo), width), dtype)
             at = 0
             for block in self._held:
                 out[:, at : at + len(block)] = block[:, lo : lo + len(out)].T
                 at += len(block)
             yield out
 
-    def finish(self, to_disk: bool) -> np.ndarray | None:
-        """Return the matrix, or None when it is in the file."""
-        if not self._widths and not to_disk:
-            width = sum(len(b) for b in self._held)
-            out = np.empty((self.n_features, width), self.dtype)
-            at = 0
-            for tile in self._tiles(width):
-                out[at : at + len(tile)] = tile
-                at += len(tile)
-            return out
-        if self._held:
-            self._spill()
-        self._join()
-        return None
-
-    def _join(self) -> None:
-        panels = self.folder / PANELS
-        if len(self._widths) == 1:
-            panels.rename(self.folder / VALUES)
+    def _complete(self) -> None:
+        """Read some features of every panel at a time, and write them side by side."""
+        panels, values = self.folder / PANELS, self.folder / VALUES
+        if len(self._widths) == 1:  # one panel is the matrix already
+            panels.rename(values)
             return
-        n = sum(self._widths)
-        step = max(1, self.limit // (n * self.dtype.itemsize))
-        with panels.open("rb") as source, (self.folder / VALUES).open("wb") as out:
-            for lo in range(0, self.n_features, step):
-                out.write(as_bytes(self._joined(source, lo, min(lo + step, self.n_features), n)))
+        n, itemsize = sum(self._widths), self._dtype.itemsize
+        step = max(1, self.limit // (n * itemsize))
+        with panels.open("rb") as source, values.open("wb") as target:
+            for lo in range(0, self._n_features, step):
+                out = np.empty((min(step, self._n_features - lo), n), self._dtype)
+                at = 0
+                for width in self._widths:
+                    source.seek((self._n_features * at + lo * width) * itemsize)
+                    panel = np.fromfile(source, self._dtype, len(out) * width)
+                    out[:, at : at + width] = panel.reshape(len(out), width)
+                    at += width
+                target.write(as_bytes(out))
         panels.unlink()
 
-    def _joined(self, source: IO[bytes], lo: int, hi: int, n: int) -> np.ndarray:
-        """Read features ``lo..hi`` of every panel, side by side."""
-        out = np.empty((hi - lo, n), self.dtype)
-        at = 0
-        for width in self._widths:
-            source.seek((self.n_features * at + lo * width) * self.dtype.itemsize)
-            panel = np.fromfile(source, self.dtype, (hi - lo) * width)
-            out[:, at : at + width] = panel.reshape(hi - lo, width)
-            at += width
-        return out
 
-
-class SparseFeatureRows:
-    """Sparse rows that are features; as `FeatureRows`."""
+class SparseFeatureRows(Sink["csr_array"]):
+    """Sparse rows that are features."""
 
     def __init__(self, folder: Path, limit: int) -> None:
-        self.folder = folder
-        self.limit = limit
-        self._held: list[csr_array] = []
-        self._bytes = 0
+        super().__init__(folder, limit)
         self._counts: list[np.ndarray] = []
-        self._spilled = False
 
-    def add(self, values: csr_array) -> None:
-        """Take the next features."""
-        self._held.append(values)
-        self._bytes += stored_bytes(values)
-        if self._bytes > self.limit or self._spilled:
-            self._spill()
+    def _in_memory(self) -> csr_array:
+        return _stacked(self._held)
 
-    def _spill(self) -> None:
+    def _write(self) -> None:
         with _appending(self.folder, "ab") as append:
             self._counts += [append(block) for block in self._held]
-        self._held, self._bytes, self._spilled = [], 0, True
 
-    def finish(self, to_disk: bool) -> csr_array | None:
-        """Return the matrix, or None when it is in the files."""
-        if not self._spilled and not to_disk:
-            return _stacked(self._held)
-        self._spill()
+    def _complete(self) -> None:
         write_indptr(self.folder, self._counts)
-        return None
 
 
-class SparseSampleRows:
-    """Sparse rows that are samples, transposed out of core; as `SampleRows`."""
+class SparseSampleRows(Sink["csr_array"]):
+    """Sparse rows that are samples, transposed out of core; each panel is a file."""
 
     def __init__(self, folder: Path, limit: int) -> None:
-        self.folder = folder
-        self.limit = limit
-        self._held: list[csr_array] = []
-        self._bytes = 0
+        super().__init__(folder, limit)
         self._panels: list[_SparsePanel] = []
-        self._ends = np.zeros(1, np.int64)
+        self._ends = np.zeros(1, np.int64)  # where each feature ends, in all panels together
 
-    def add(self, values: csr_array) -> None:
-        """Take the next samples."""
-        self._held.append(values)
-        self._bytes += stored_bytes(values)
-        if self._bytes > self.limit:
-            self._spill()
-
-    def _transposed(self) -> csr_array:
+    def _in_memory(self) -> csr_array:
         return _stacked(self._held).T.tocsr()
 
-    def _spill(self) -> None:
-        turned = self._transposed()
+    def _write(self) -> None:
+        turned = self._in_memory()
         self._ends = self._ends + turned.indptr
         self._panels.append(_SparsePanel(self.folder / f"panel-{len(self._panels)}.bin", turned))
-        self._held, self._bytes = [], 0
 
-    def finish(self, to_disk: bool) -> csr_array | None:
-        """Return the matrix, or None when it is in the files."""
-        if not self._panels and not to_disk:
-            return self._transposed()
-        if self._held:
-            self._spill()
+    def _complete(self) -> None:
         counts: list[np.ndarray] = []
+        # stored values of a block take half the limit, twice: in the panels and joined
+        room = self.limit // (4 * (4 + self._panels[0].dtype.itemsize))
+        lo = 0
         with _appending(self.folder, "wb") as append:
-            for lo, hi in self._feature_blocks():
+            while lo < len(self._ends) - 1:
+                end = int(np.searchsorted(self._ends, self._ends[lo] + room, side="right")) - 1
+                hi = max(lo + 1, end)
                 panels = [panel.read(lo, hi) for panel in self._panels]
                 counts.append(append(_stacked(panels, axis=1)))
+                lo = hi
         write_indptr(self.folder, counts)
         for panel in self._panels:
             panel.path.unlink()
-        return None
-
-    def _feature_blocks(self) -> Iterator[tuple[int, int]]:
-        """Cut the features so that a block's stored values stay within half the limit."""
-        ends, lo = self._ends, 0
-        per_value = 2 * (4 + self._panels[0].dtype.itemsize)
-        while lo < len(ends) - 1:
-            room = ends[lo] + self.limit // (2 * per_value)
-            hi = max(lo + 1, int(np.searchsorted(ends, room, side="right")) - 1)
-            yield lo, hi
-            lo = hi
 
 
 class _SparsePanel:
@@ -295,8 +257,10 @@ def as_bytes(block: np.ndarray) -> memoryview:
     return np.ascontiguousarray(block).reshape(-1).data.cast("B")
 
 
-def stored_bytes(block: csr_array) -> int:
-    """Return the bytes of the three arrays of a sparse block."""
+def stored_bytes(block: np.ndarray | csr_array) -> int:
+    """Return the bytes of an array, or of the three arrays of a sparse block."""
+    if isinstance(block, np.ndarray):
+        return block.nbytes
     return block.data.nbytes + block.indices.nbytes + block.indptr.nbytes
 
 

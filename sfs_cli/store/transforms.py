@@ -85,23 +85,15 @@ FEATURE_STEPS: dict[str, Step] = {
 
 @dataclass(frozen=True)
 class SampleStep:
-    """A step that needs a factor for each sample.
+    """A step that needs a factor for each sample."""
 
-    Attributes
-    ----------
-    terms : callable
-        From a block (b, n) to the terms of a sum over features, value by value, 0 for 0; may
-        work in place.
-    factors : callable
-        From the sums and the number of features to the factors, shape (n,); not finite where a
-        sample cannot be transformed.
-    apply : callable
-        From a block and the factors to the transformed block.
-    """
-
+    # from a block (b, n) to the terms of a sum over features, value by value, 0 for 0; may work in
+    # place
     terms: Step
+    # from the sums and the number of features to the factors, shape (n,); not finite where a
+    # sample cannot be transformed
     factors: Callable[[np.ndarray, int], np.ndarray]
-    apply: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    apply: Callable[[np.ndarray, np.ndarray], np.ndarray]  # from a block and the factors
 
 
 def _cpm_terms(block: np.ndarray) -> np.ndarray:
@@ -146,13 +138,7 @@ NAMES = (*FEATURE_STEPS, *SAMPLE_STEPS)
 
 
 def parse(text: str | None) -> tuple[str, ...]:
-    """Split the value of ``--transform`` into the names of its steps.
-
-    Raises
-    ------
-    UsageError
-        For a name that is no step.
-    """
+    """Split the value of ``--transform`` into its steps; another name is a `UsageError`."""
     steps = tuple(part.strip() for part in text.split(",")) if text else ()
     for step in steps:
         if step not in NAMES:

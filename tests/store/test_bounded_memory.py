@@ -26,7 +26,7 @@ def rows(lo, every=1):
     return (at * 2654435761 % 1_000_003 + 1).astype(np.float32)
 
 if kind == "dense":
-    sink, take = SampleRows(folder, limit, m, np.dtype("float32")), rows
+    sink, take = SampleRows(folder, limit), rows
 else:
     sink = SparseSampleRows(folder, limit)
     def take(lo):

@@ -66,7 +66,7 @@ def test_more_panels_than_files_a_process_may_open(tmp_path):
     values = np.arange(300.0 * 4).reshape(300, 4)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 200), hard))
     try:
-        dense, sparse = SampleRows(tmp_path, 1, 4, values.dtype), SparseSampleRows(tmp_path, 1)
+        dense, sparse = SampleRows(tmp_path, 1), SparseSampleRows(tmp_path, 1)
         for row in values:
             dense.add(row[None])
             sparse.add(csr_array(row[None]))

@@ -35,24 +35,12 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 @dataclass
 class Lock:
-    """A lock that is held.
+    """A lock that is held."""
 
-    Attributes
-    ----------
-    path : Path
-        Its file.
-    handle : int
-        Its descriptor.
-    left : list of str
-        Paths that killed runs had announced to `leaves`.
-    stale : dict, optional
-        The holder that was killed.
-    """
-
-    path: Path
-    handle: int
-    left: list[str] = field(default_factory=list)
-    stale: dict[str, Any] | None = None
+    path: Path  # its file
+    handle: int  # the descriptor of that
+    left: list[str] = field(default_factory=list)  # what killed runs had announced to `leaves`
+    stale: dict[str, Any] | None = None  # the holder that was killed
 
     def leaves(self, path: Path) -> None:
         """Announce what is to be removed if this run is killed."""
@@ -97,7 +85,10 @@ def output_lock(
                 os.utime(lock.handle)
 
     try:
-        lock.append(_this_process())
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        pid, host = os.getpid(), socket.gethostname()
+        started = {"pid": pid, "started": _started(pid), "since": now}
+        lock.append({"host": host, "boot": _boot()} | started)
         threading.Thread(target=touch, daemon=True).start()
         yield lock
     finally:
@@ -143,17 +134,6 @@ def _flock(handle: int) -> bool | None:
             return None
         raise
     return True
-
-
-def _this_process() -> dict[str, Any]:
-    pid = os.getpid()
-    return {
-        "host": socket.gethostname(),
-        "boot": _boot(),
-        "pid": pid,
-        "started": _started(pid),
-        "since": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
 
 
 def _read(handle: int) -> tuple[dict[str, Any] | None, list[str]]:

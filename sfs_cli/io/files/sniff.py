@@ -60,6 +60,11 @@ _MAGIC = {
     b"#1.2": Kind.GCT,
     b"#1.3": Kind.GCT,
 }
+_ABSENT = {
+    Kind.MISSING: ("there is no such file or folder", CHECK_PATH),
+    Kind.UNREADABLE: ("no permission to read the file", CHECK_PERMISSIONS),
+    Kind.EMPTY: ("the file is empty", COPY_AGAIN),
+}
 _MEMBERS = {
     Kind.STORE: ("manifest.json",),
     Kind.ZARR: (".zgroup", ".zattrs", ".zmetadata", "zarr.json"),
@@ -118,12 +123,9 @@ def _zip_kind(path: Path) -> Kind:
 
 def refuse_absent(path: Path, content: Content) -> None:
     """Raise an `InputError` if there is nothing at the path that could be read."""
-    if content.kind is Kind.MISSING:
-        raise InputError("there is no such file or folder", where=str(path), hint=CHECK_PATH)
-    if content.kind is Kind.UNREADABLE:
-        raise InputError("no permission to read the file", where=str(path), hint=CHECK_PERMISSIONS)
-    if content.kind is Kind.EMPTY:
-        raise InputError("the file is empty", where=str(path), hint=COPY_AGAIN)
+    if content.kind in _ABSENT:
+        what, hint = _ABSENT[content.kind]
+        raise InputError(what, where=str(path), hint=hint)
 
 
 def refuse_other_than_text(path: Path, wanted: str) -> None:

@@ -24,6 +24,11 @@ Compression = Literal["gzip", "zstd"]
 _MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BOM = b"\xef\xbb\xbf"
 """The mark that some programs write at the beginning of UTF-8 text."""
+_UNREADABLE = {
+    FileNotFoundError: ("there is no such file", CHECK_PATH),
+    PermissionError: ("no permission to read the file", CHECK_PERMISSIONS),
+    IsADirectoryError: ("this is a folder, not a file", "give a file inside it"),
+}
 _LINE_STEP = 1 << 16
 _CHUNK_BYTES = 1 << 20
 _COUNT_STEP = 1 << 22
@@ -64,16 +69,9 @@ class ByteStream:
             with self.path.open("rb") as file:
                 head = file.read(4)
             stream = pa.OSFile(str(path), "rb")
-        except FileNotFoundError as error:
-            raise InputError("there is no such file", where=str(path), hint=CHECK_PATH) from error
-        except PermissionError as error:
-            raise InputError(
-                "no permission to read the file", where=str(path), hint=CHECK_PERMISSIONS
-            ) from error
-        except IsADirectoryError as error:
-            raise InputError(
-                "this is a folder, not a file", where=str(path), hint="give a file inside it"
-            ) from error
+        except tuple(_UNREADABLE) as error:
+            what, hint = _UNREADABLE[type(error)]
+            raise InputError(what, where=str(path), hint=hint) from error
         self.compression = next((c for magic, c in _MAGIC.items() if head.startswith(magic)), None)
         self._stream = pa.CompressedInputStream(stream, c) if (c := self.compression) else stream
 

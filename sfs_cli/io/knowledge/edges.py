@@ -35,26 +35,17 @@ _TWO_IDS = "write two ids in each line"
 
 @dataclass(frozen=True)
 class EdgeList:
-    """Undirected edges, each once, none from an id to itself.
+    """Undirected edges, each once, none from an id to itself; arrays have shape (edges,).
 
-    Attributes
-    ----------
-    ids : list of str
-        Ids that have an edge, in the order of the file.
-    a, b : ndarray of int32, shape (edges,)
-        Positions in `ids` of the two ends, ``a < b``; sorted by ``(a, b)``.
-    score : ndarray of float64, shape (edges,), or None
-        Finite, zero or more; of repeated edges the highest. None where the file has none.
-    facts : dict
-        ``format``, ``score_column``, ``taxon`` (a prefix of all ids that was removed), and
-        counts of what was left out: ``self_loops``, ``repeated_edges``, ``below_min_score``,
-        ``without_score`` (BioGRID, where a score is asked for), ``without_symbol`` (BioGRID).
+    ``facts`` are ``format``, ``score_column``, ``taxon`` (a prefix of all ids that was removed),
+    and counts of what was left out: ``self_loops``, ``repeated_edges``, ``below_min_score``,
+    ``without_score`` (BioGRID, where a score is asked for), ``without_symbol`` (BioGRID).
     """
 
-    ids: list[str]
-    a: np.ndarray
+    ids: list[str]  # those that have an edge, in the order of the file
+    a: np.ndarray  # int32: positions in `ids` of the two ends, a < b, sorted by (a, b)
     b: np.ndarray
-    score: np.ndarray | None
+    score: np.ndarray | None  # float64, zero or more; of repeated edges the highest
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -69,34 +60,17 @@ def refuse_unlimited_score(min_score: float | None, path: Path) -> None:
 def read_edges(
     path: Path, min_score: float | None = None, chunk_bytes: int = CHUNK_BYTES
 ) -> EdgeList:
-    """Read a list of edges.
+    """Read a list of edges from text, which may be compressed.
 
-    Parameters
-    ----------
-    path : Path
-        Text; gzip and zstd are decompressed. What the columns hold is found from the first lines,
-        see `edge_layout`. Blank lines and those that begin with ``#`` are skipped. Where
-        all ids begin with the same number and a point, as those of STRING
-        (``9606.ENSP00000000233``), that is removed.
-    min_score : float, optional
-        Edges with a lower score are left out, in the units of the file (STRING: 0 to 1000).
-    chunk_bytes : int
-        Text that is parsed at a time.
+    What the columns hold is found from the first lines, see `edge_layout`. Blank lines and those
+    that begin with ``#`` are skipped. Where all ids begin with the same number and a point, as
+    those of STRING (``9606.ENSP00000000233``), that is removed. Edges with a score below
+    `min_score`, in the units of the file (STRING: 0 to 1000), are left out. BioGRID's scores have
+    the units of each experiment, so they are compared with `min_score`, but not kept.
 
-    Returns
-    -------
-    EdgeList
-        BioGRID's scores have the units of each experiment, so they are compared with `min_score`,
-        but not kept. Takes about 65 bytes of memory for each line with a score, and 100 MB.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a line has another number of fields or an empty id, a score is
-        missing, not a number, negative or infinite, there are no scores to compare, or no edge is
-        left.
-    UsageError
-        If `min_score` is not a finite number.
+    Takes about 100 bytes of memory for each line with a score. A line with another number of
+    fields, an empty id or an unusable score, no scores to compare, and no edge left are an
+    `InputError`; a `min_score` that is not finite is a `UsageError`.
     """
     path = Path(path)
     refuse_unlimited_score(min_score, path)
@@ -203,6 +177,7 @@ def _each_once(
     low: np.ndarray, high: np.ndarray, score: np.ndarray | None, n: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return each pair once, sorted, with the highest of its scores."""
+    # a pair as one number: sorting numbers takes a fraction of the time of sorting pairs
     key = low.astype(np.int64) * n + high
     if score is None:
         key = np.unique(key)
@@ -263,7 +238,15 @@ def edge_layout(path: Path) -> EdgeLayout:
     names when it names ends or a score as files usually do, or when it has text where the next
     line has a score.
     """
-    comment, lines = _first_lines(path)
+    comment: str | None = None  # the last one before the first line
+    lines: list[tuple[int, str]] = []
+    for number, text in text_lines(path):
+        if not text.startswith("#"):
+            lines.append((number, text))
+        elif not lines:
+            comment = text
+        if len(lines) == 2:
+            break
     if not lines:
         raise InputError("the file has no edges", where=str(path), hint=_TWO_IDS)
     delimiter = sniff_delimiter(lines[0][1], lines[-1][1], text_suffix(path))
@@ -284,20 +267,6 @@ def edge_layout(path: Path) -> EdgeLayout:
             )
         return _named_layout(rows[0], rows[1], path, delimiter, lines[1][0])
     return _unnamed_layout(rows[0], path, delimiter, lines[0][0])
-
-
-def _first_lines(path: Path) -> tuple[str | None, list[tuple[int, str]]]:
-    """Return the last comment at the beginning, and the first two lines after it."""
-    comment: str | None = None
-    lines: list[tuple[int, str]] = []
-    for number, text in text_lines(path):
-        if text.startswith("#"):
-            comment = text if not lines else comment
-        else:
-            lines.append((number, text))
-        if len(lines) == 2:
-            break
-    return comment, lines
 
 
 def _split_line(text: str, delimiter: str, quoting: bool = True) -> list[str]:

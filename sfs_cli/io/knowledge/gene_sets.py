@@ -216,16 +216,11 @@ def kept_codes(evidence: str | Sequence[str] | None) -> frozenset[str] | None:
 
 @dataclass(frozen=True)
 class GeneAnnotations:
-    """Which genes are annotated with which term.
+    """Which genes are annotated with which term: term to genes, in the order of the file.
 
-    Attributes
-    ----------
-    genes : dict of str to list of str
-        Term to its genes, each once, both in the order of the file. Terms are those of the lines
-        alone: nothing is carried up to more general terms.
-    facts : dict of str to int
-        How many annotations were kept (``annotations``), left out because their qualifier is NOT
-        (``negated_annotations``), and because of their evidence (``other_evidence``).
+    Terms are those of the lines alone: nothing is carried up to more general terms. ``facts`` says
+    how many annotations were kept (``annotations``), left out because their qualifier is NOT
+    (``negated_annotations``), and because of their evidence (``other_evidence``).
     """
 
     genes: dict[str, list[str]]
@@ -233,9 +228,7 @@ class GeneAnnotations:
 
 
 def read_gaf(
-    path: Path,
-    evidence: str | Sequence[str] | None = None,
-    ids: Literal["symbol", "id"] = "symbol",
+    path: Path, evidence: str | Sequence[str] | None = None, ids: Literal["symbol", "id"] = "symbol"
 ) -> GeneAnnotations:
     """Read annotations in GAF 2.0 to 2.2, with the line of the version or without.
 
@@ -304,49 +297,25 @@ def _nothing_left(path: Path, negated: int, codes: Counter[str]) -> InputError:
 
 @dataclass(frozen=True)
 class Terms:
-    """Which gene has which term.
+    """Which of l genes has which of t terms.
 
-    Attributes
-    ----------
-    genes : list of str, length l
-        Ids, in the order of the file.
-    terms : list of str, length t
-        Terms that have a gene, in the order of the file.
-    matrix : csr_array of float64, shape (l, t)
-        1 where a gene has a term.
-    facts : dict of str to int
-        ``terms_without_genes``, which were left out; of a GAF also how many annotations were.
+    ``facts`` counts the ``terms_without_genes``, which were left out, and the annotations of a GAF.
     """
 
-    genes: list[str]
-    terms: list[str]
-    matrix: csr_array
+    genes: list[str]  # in the order of the file, as the terms
+    terms: list[str]  # those that have a gene
+    matrix: csr_array  # float64, (l, t): 1 where a gene has a term
     facts: dict[str, int] = field(default_factory=dict)
 
 
 def read_terms(
-    spec: str,
-    evidence: str | Sequence[str] | None = None,
-    ids: Literal["symbol", "id"] = "symbol",
+    spec: str, evidence: str | Sequence[str] | None = None, ids: Literal["symbol", "id"] = "symbol"
 ) -> Terms:
     """Read the terms of genes.
 
-    Parameters
-    ----------
-    spec : str
-        ``FILE.gmt``, or ``FILE.gmt:SET1,SET2`` for some sets (names or patterns, see
-        `choose_sets`); ``FILE.gaf``; or a matrix of zeros and ones in any matrix format, with
-        genes in rows and terms in columns. Text may be compressed.
-    evidence, ids
-        Of a GAF; see `read_gaf`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, an entry is neither 0 nor 1, an id is repeated, or no gene has
-        a term.
-    UsageError
-        If `evidence` or `ids` is given for another file than a GAF.
+    `spec` is ``FILE.gmt``, or ``FILE.gmt:SET1,SET2`` for some sets (names or patterns, see
+    `choose_sets`); ``FILE.gaf``, to which `evidence` and `ids` belong (see `read_gaf`); or a matrix
+    of zeros and ones in any matrix format, with genes in rows and terms in columns.
     """
     from scipy.sparse import csr_array
 

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
@@ -25,45 +24,32 @@ class Hierarchy:
     The lowest common ancestor of two samples is as many edges below the root as their paths have
     leading components in common, so their similarity is that number over `depth`. Of a sample and
     itself it is the length of its path over `depth`.
-
-    Attributes
-    ----------
-    paths : dict of str to tuple of str
-        Sample to the nodes on its way from below the root, in the order of the file. In a table
-        the last of them is the sample's narrowest class, which other samples may share; in a
-        Newick tree it is the leaf, the sample itself.
-    depth : int
-        Edges from the root to the deepest node: the length of the longest path.
     """
 
+    # Sample to the nodes on its way from below the root, in the order of the file. In a table the
+    # last of them is the sample's narrowest class, which other samples may share; in a Newick tree
+    # it is the leaf, the sample itself.
     paths: dict[str, tuple[str, ...]]
-    depth: int
+    depth: int  # edges from the root to the deepest node: the length of the longest path
 
 
 def read_hierarchy(spec: str) -> Hierarchy:
     """Read the hierarchy of samples.
 
-    Parameters
-    ----------
-    spec : str
-        ``FILE`` or ``FILE:COLUMN``: a table (delimited text, perhaps compressed, or Parquet) with
-        samples in the first column and their paths, divided by slashes, in another. Without
-        COLUMN it is the only other one, or the one named path, hierarchy, lineage, ontology,
-        taxonomy or class (in this order, in upper or lower case); samples without a path are left
-        out. Or a Newick tree, recognized by the parenthesis it begins with, whose leaves are the
-        samples; lengths of branches are not used.
-
-    Raises
-    ------
-    InputError
-        If there is no such file or column, several columns could be meant, a path has an empty
-        component, a sample has two paths, the tree does not parse, or no two samples have anything
-        in common.
+    `spec` is ``FILE`` or ``FILE:COLUMN``: a table (delimited text, perhaps compressed, or Parquet)
+    with samples in the first column and their paths, divided by slashes, in another. Without
+    COLUMN it is the only other one, or the one named path, hierarchy, lineage, ontology, taxonomy
+    or class (in this order, in upper or lower case); samples without a path are left out. Or a
+    Newick tree, recognized by the parenthesis it begins with, whose leaves are the samples;
+    lengths of branches are not used. That no two samples have anything in common is an
+    `InputError`, as whatever cannot be read.
     """
     path, column = split_label_spec(spec)
     content = recognize(path)
     refuse_absent(path, content)
-    if content.kind is Kind.TEXT and _is_newick(path):
+    is_text = content.kind is Kind.TEXT
+    start = "".join(text for _, text in first_lines(path, 1)).lstrip() if is_text else ""
+    if start.startswith("(") or (start.startswith("[") and "\t" not in start):
         if column is not None:
             raise InputError(
                 f"the file is a Newick tree, which has no column {column!r}",
@@ -82,11 +68,6 @@ def read_hierarchy(spec: str) -> Hierarchy:
             "or hang below the same inner node of the tree",
         )
     return Hierarchy(paths, max(map(len, paths.values())))
-
-
-def _is_newick(path: Path) -> bool:
-    text = "".join(text for _, text in first_lines(path, 1)).lstrip()
-    return text.startswith("(") or (text.startswith("[") and "\t" not in text)
 
 
 def _components(text: str) -> tuple[str, ...]:
@@ -112,27 +93,13 @@ _BRACKET = re.compile(r"[\[\]]")
 def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
     """Return the path from the root to each leaf of a tree.
 
-    Parameters
-    ----------
-    text : str
-        One tree, ended by a semicolon. Labels may stand in quotes (a doubled quote stands for
-        one); underscores are kept. Comments in square brackets and the lengths of branches are
-        left out, so depth counts edges, whatever their lengths. Inner nodes need no name.
-    where : str
-        The file, for messages.
+    The text is one tree, ended by a semicolon. Labels may stand in quotes (a doubled quote stands
+    for one); underscores are kept. Comments in square brackets and the lengths of branches are
+    left out, so depth counts edges, whatever their lengths. Inner nodes need no name.
 
-    Returns
-    -------
-    dict of str to tuple of str
-        Leaf to a key for each node on its way, from below the root to the leaf itself: as many as
-        there are edges. Two leaves have as many leading keys in common as their lowest common
-        ancestor is edges away from the root.
-
-    Raises
-    ------
-    InputError
-        Naming the character (from 1), if the text is not a tree, is cut off or followed by more, a
-        leaf has no name, or two have the same.
+    A path has a key for each node from below the root to the leaf itself: as many as there are
+    edges. Two leaves have as many leading keys in common as their lowest common ancestor is edges
+    away from the root. An `InputError` names the character of `where` (the file), from 1.
     """
     leaves: dict[str, tuple[str, ...]] = {}
     opened: list[int] = []  # the character where each open parenthesis stands

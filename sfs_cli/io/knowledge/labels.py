@@ -26,25 +26,11 @@ def split_label_spec(spec: str) -> tuple[Path, str | None]:
 
 
 def read_labels(spec: str) -> dict[str, str]:
-    """Read the class of each sample.
+    """Read the class of each sample, in the order of the file; samples without are left out.
 
-    Parameters
-    ----------
-    spec : str
-        ``FILE`` or ``FILE:COLUMN``. The first column holds the sample ids. Without COLUMN the
-        labels are the only other column, or the one named label, class, group, condition or
-        cell_type (in this order, in upper or lower case).
-
-    Returns
-    -------
-    dict of str to str
-        Sample id to label, in the order of the file; samples whose label is missing are left out.
-
-    Raises
-    ------
-    InputError
-        If there is no such file or column, several columns could be meant, or a sample has two
-        labels.
+    `spec` is ``FILE`` or ``FILE:COLUMN``. The first column holds the sample ids. Without COLUMN the
+    labels are the only other column, or the one named label, class, group, condition or cell_type
+    (in this order, in upper or lower case).
     """
     path, column = split_label_spec(spec)
     return read_column(path, column, _USUAL_NAMES, "label", str)
@@ -118,18 +104,9 @@ def choose_column(
 def read_annotation(
     key: str, samples: list[str], obs: pa.Table | None, matrix: str, option: str = "--labels "
 ) -> dict[str, str]:
-    """Return one annotation of the samples (`obs` of AnnData or GCT), those without it left out.
+    """Return annotation `key` of the samples (`obs` of AnnData or GCT), those without it left out.
 
-    Parameters
-    ----------
-    key : str
-        Name of the annotation.
-    samples : list of str
-        Ids of the samples, in the order of `obs`.
-    obs : pyarrow.Table, optional
-        The annotations.
-    matrix, option : str
-        The path of the matrix, and the option that asks for it, for messages.
+    `matrix` and `option`, the path of the matrix and the option that asks for it, are for messages.
     """
     if obs is None:
         raise InputError(

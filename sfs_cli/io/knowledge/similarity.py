@@ -42,35 +42,29 @@ def read_feature_similarity(
 ) -> tuple[list[str], csr_array, dict[str, Any]]:
     """Read a similarity between features.
 
-    Parameters
-    ----------
-    path : Path
-        A list of edges (see `read_edges`; without scores all edges count 1), or a matrix in any
-        matrix format, with the same ids in rows and columns, in any order. Text is taken for a
-        matrix when its row ids also stand in its first line.
-    min_score : float, optional
-        Lower similarities are left out.
+    The file is a list of edges (see `read_edges`; without scores all edges count 1), or a matrix
+    in any matrix format, with the same ids in rows and columns, in any order. Text is taken for a
+    matrix when its row ids also stand in its first line. Similarities below `min_score` are left
+    out.
 
-    Returns
-    -------
-    ids : list of str, length l
-        Features, in the order of the file (of the rows of a matrix).
-    similarity : csr_array of float64, shape (l, l)
-        Symmetric, zero or more, with an empty diagonal, which has no effect.
-    facts : dict
-        What was read and left out.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, rows and columns have other ids, opposite entries differ, an
-        entry is missing, negative or infinite, or nothing is left.
+    Returned are the ids of the l features, in the order of the file (of the rows of a matrix); the
+    similarity as float64, shape (l, l), symmetric, zero or more, with an empty diagonal, which has
+    no effect; and what was read and left out. Rows and columns with other ids, opposite entries
+    that differ, an entry that is missing, negative or infinite, and nothing left are an
+    `InputError`.
     """
+    from scipy.sparse import csr_array
+
     path = Path(path)
     content = recognize(path)
     refuse_absent(path, content)
     if content.kind is Kind.TEXT and not _is_matrix(path):
-        ids, similarity, facts = _from_edges(path, min_score)
+        edges = read_edges(path, min_score)
+        ids, facts = edges.ids, edges.facts
+        score = np.ones(len(edges.a)) if edges.score is None else edges.score
+        ends = np.concatenate([edges.a, edges.b]), np.concatenate([edges.b, edges.a])
+        similarity = csr_array((np.concatenate([score, score]), ends), shape=(len(ids),) * 2)
+        similarity.eliminate_zeros()
     else:
         ids, similarity, facts = _from_matrix(path, min_score)
     if not similarity.nnz:
@@ -102,17 +96,6 @@ def _is_matrix(path: Path) -> bool:
         return is_square or (numbers and not names_an_edge(names))
     # a matrix of one or two features looks as an edge does, until all its ids are compared
     return numbers and sorted(row[0] for row in rows) == sorted(columns)
-
-
-def _from_edges(path: Path, min_score: float | None) -> tuple[list[str], csr_array, dict[str, Any]]:
-    from scipy.sparse import csr_array
-
-    edges = read_edges(path, min_score)
-    score = np.ones(len(edges.a)) if edges.score is None else edges.score
-    ends = np.concatenate([edges.a, edges.b]), np.concatenate([edges.b, edges.a])
-    similarity = csr_array((np.concatenate([score, score]), ends), shape=(len(edges.ids),) * 2)
-    similarity.eliminate_zeros()
-    return edges.ids, similarity, edges.facts
 
 
 def _from_matrix(
@@ -246,13 +229,9 @@ def _check_samples(ids: Sequence[str], wanted: Sequence[str], where: str) -> Non
 def open_similarity(spec: str) -> SimilarityFile:
     """Read an n x n similarity between samples.
 
-    Parameters
-    ----------
-    spec : str
-        A table with the ids in its first column and its header (any matrix format),
-        ``.npy`` (no ids), or ``.npz`` as `scipy.sparse.save_npz` writes it, to which an array
-        ``samples`` of ids may have been added; an array ``dense`` in place of the sparse ones is
-        a full matrix.
+    `spec` is a table with the ids in its first column and its header (any matrix format), ``.npy``
+    (no ids), or ``.npz`` as `scipy.sparse.save_npz` writes it, to which an array ``samples`` of ids
+    may have been added; an array ``dense`` in place of the sparse ones is a full matrix.
     """
     path = Path(spec)
     if path.suffix.lower() in (".npy", ".npz"):
@@ -309,23 +288,11 @@ FORMATS = (".npz", ".parquet", ".tsv", ".csv", ".h5ad")
 
 
 def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str]) -> None:
-    """Write a similarity; the suffix of the path tells the format.
+    """Write a similarity of n samples, shape (n, n); the suffix of the path tells the format.
 
-    Parameters
-    ----------
-    path : Path
-        ``.npz`` (dense as ``dense``, sparse as `scipy.sparse.save_npz` writes it, with
-        ``samples``), ``.parquet``, ``.tsv`` or ``.csv`` (a table with ids in the first column and
-        the header).
-    similarity : ndarray or csr_array, shape (n, n)
-        The similarity; a sparse one can only be written as ``.npz``.
-    samples : sequence of str, length n
-        Ids of its rows and columns.
-
-    Raises
-    ------
-    InputError
-        When it cannot be written, or would be a table of mostly zeros.
+    ``.npz`` holds a dense one as ``dense``, a sparse one as `scipy.sparse.save_npz` writes it, and
+    ``samples``; ``.parquet``, ``.tsv`` and ``.csv`` are tables with ids in the first column and the
+    header. A sparse one, which would be a table of mostly zeros, is an `InputError` there.
     """
     names = list(samples)
     if path.suffix == ".npz":
@@ -366,14 +333,11 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
 
 def write_obsp(source: Path, target: Path, key: str, similarity: Similarity) -> None:
     """Copy an h5ad with a similarity of all its samples, in their order, as ``obsp[key]``."""
-    import shutil
-
-    import h5py
     from anndata.io import write_elem
 
-    with replacing(target) as partial:
-        shutil.copyfile(source, partial)
-        with h5py.File(partial, "r+") as file:
-            if "obsp" not in file:
-                write_elem(file, "obsp", {})
-            write_elem(file["obsp"], key, similarity)
+    from sfs_cli.io.matrix.stored import changed_copy
+
+    with changed_copy(source, target) as file:
+        if "obsp" not in file:
+            write_elem(file, "obsp", {})
+        write_elem(file["obsp"], key, similarity)

@@ -88,6 +88,8 @@ def _open(
                 where=str(path),
                 hint=_REWRITE,
             )
+        columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
+        known = {column: values for column, values in columns.items() if values is not None}
         return StoredReader(
             path=path,
             format=name,
@@ -97,7 +99,7 @@ def _open(
             matrix=matrix,
             options=options,
             release=release,
-            annotations=Annotations(_arrow_table(obs), tuple(_graph_keys(group))),
+            annotations=Annotations(pa.table(known) if known else None, tuple(_graph_keys(group))),
         )
     except BaseException:
         release()
@@ -240,14 +242,9 @@ def _graph_keys(group: Any) -> dict[str, str]:
     """Return the sample graphs by name, with their keys in the file."""
     if "obsp" in group:
         return {name: f"obsp/{name}" for name in group["obsp"]}
-    if _OLD_GRAPHS not in group:
-        return {}
-    keys = {name: f"{_OLD_GRAPHS}/{name}" for name in group[_OLD_GRAPHS]}
-    return {
-        name: key
-        for name, key in keys.items()
-        if hasattr(group[key], "keys") and "indptr" in list(group[key])
-    }
+    old = group.get(_OLD_GRAPHS, {})
+    graphs = (n for n in old if hasattr(old[n], "keys") and "indptr" in list(old[n]))
+    return {name: f"{_OLD_GRAPHS}/{name}" for name in graphs}
 
 
 def _read_element(group: Any, key: str, path: Path) -> Any:
@@ -287,14 +284,8 @@ def _text(name: Any) -> str:
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
-def _arrow_table(frame: pd.DataFrame) -> pa.Table | None:
-    """Return the columns that Arrow has a type for, categories as strings; None if none is left."""
-    columns = {str(name): _arrow_column(frame[name]) for name in frame.columns}
-    kept = {name: column for name, column in columns.items() if column is not None}
-    return pa.table(kept) if kept else None
-
-
 def _arrow_column(series: pd.Series) -> pa.Array | None:
+    """Return a column, categories as strings; None if Arrow has no type for it."""
     import pandas as pd
 
     try:

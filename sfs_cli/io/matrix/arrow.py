@@ -117,6 +117,7 @@ class TableReader:
                     for batch in self._source.batches(group, self._block_rows(width), part):
                         panels.add(self._rows(batch, range(width), names))
                     first += width
+                    # Arrow's pool keeps what it freed, which the next group may not fit beside
                     pa.default_memory_pool().release_unused()
                 start = 0
                 n_rows = self._block_rows(len(self._values))
@@ -245,6 +246,7 @@ def column_values(column: pa.Array) -> np.ndarray:
         column = column.cast(pa.float64())
     if column.null_count == 0:
         return np.from_dlpack(column)
+    # DLPack knows no nulls: the values are taken without their mask, which is put on after it
     valid = np.from_dlpack(column.is_valid().cast(pa.uint8())).astype(bool)
     data = [None, column.buffers()[1]]
     raw = pa.Array.from_buffers(column.type, len(column), data, offset=column.offset)
@@ -276,7 +278,6 @@ class Panels:
         """Forget all panels; their space is used again."""
         self._panels: list[tuple[int, int]] = []  # offset and width
         self._end = 0
-        self._file.seek(0)
 
     def begin(self, width: int) -> None:
         """Begin a panel of so many columns."""

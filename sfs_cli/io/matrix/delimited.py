@@ -64,27 +64,13 @@ def open_text(path: Path, options: ReadOptions) -> MatrixReader:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of a file are built.
-
-    Attributes
-    ----------
-    path : Path
-        The file, for messages.
-    delimiter : str
-        One ASCII character.
-    lead : tuple of str
-        Names of the fields before the values; the first of them is the row id.
-    column_ids : sequence of str
-        Ids of the columns of values.
-    quoting : bool
-        Whether fields may stand in double quotes.
-    """
+    """How the rows of a file are built."""
 
     path: Path
-    delimiter: str
-    lead: tuple[str, ...]
-    column_ids: Sequence[str]
-    quoting: bool = True
+    delimiter: str  # one ASCII character
+    lead: tuple[str, ...]  # names of the fields before the values, the row id first
+    column_ids: Sequence[str]  # ids of the columns of values
+    quoting: bool = True  # whether fields may stand in double quotes
 
     def place(self, line: int, column: int) -> str:
         """Name the place of a value."""
@@ -157,6 +143,8 @@ class DelimitedReader:
             try:
                 while chunk := self._stream.read_chunk(self._chunk_bytes):
                     size = len(chunk.text)
+                    # results are taken in the order of the file; waiting for the oldest bounds
+                    # what is held by parsed blocks that nobody has asked for yet
                     while pending and (len(pending) > workers or in_flight + size > budget):
                         done, parsed = pending.popleft()
                         in_flight -= done
@@ -175,13 +163,17 @@ def _parse_chunk(chunk: Chunk, layout: Layout, dtype: str) -> RowBlock:
     ids = _row_ids(leads, chunk, layout)
     view = memoryview(chunk.text)
     rows = zip(firsts, ends, strict=True)
+    # one tall column instead of a wide table: the delimiters become line ends
     table = bytes.maketrans(layout.delimiter.encode(), b"\n")
     column = b"".join([view[first : end + 1] for first, end in rows]).translate(table)
     return RowBlock(ids, _numbers(column, chunk, layout, dtype))
 
 
 def _cut_leads(chunk: Chunk, layout: Layout) -> tuple[list[bytes], list[int], list[int]]:
-    """Return the raw id of each line, where its values begin, and where it ends."""
+    """Return the raw id of each line, where its values begin, and where it ends.
+
+    Bytes are searched, and nothing is decoded: the values of a line are looked at by Arrow alone.
+    """
     text, delimiter = chunk.text, layout.delimiter.encode()
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE).tolist()
     leads, firsts = [], []
@@ -248,7 +240,13 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
         raise _not_a_number(column, chunk, layout) from error
     n_columns = len(layout.column_ids)
     if parsed.size % n_columns or parsed.size // n_columns != chunk.text.count(b"\n"):
-        raise _stray_line_end(chunk, layout.path)
+        rows = chunk.text.split(b"\n")
+        odd = (i for i, r in enumerate(rows) if b"\r" in r.rstrip(b"\r") or r.count(b'"') % 2)
+        raise InputError(
+            "there is a carriage return or an unpaired quote within a row",
+            where=f"{layout.path}, line {chunk.first_line + next(odd, 0)}",
+            hint="write the table without quotes, with one line per row",
+        )
 
     def where(position: int) -> str:
         row, column = divmod(position, n_columns)
@@ -265,9 +263,7 @@ def _parse_column(column: bytes) -> np.ndarray:
             column_names=["value"], use_threads=False, block_size=len(column)
         ),
         parse_options=pacsv.ParseOptions(
-            delimiter="\x01",
-            quote_char='"' if b'"' in column else False,
-            ignore_empty_lines=False,
+            delimiter="\x01", quote_char='"' if b'"' in column else False, ignore_empty_lines=False
         ),
         convert_options=pacsv.ConvertOptions(
             column_types={"value": pa.float64()}, null_values=NULL_TOKENS
@@ -286,10 +282,8 @@ def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
     where = f"{layout.path}, line {line}"
     if not text:
         return InputError("there is a blank line between the rows", where=where, hint="remove it")
-    found, expected = (
-        count_fields(text, layout.delimiter),
-        len(layout.lead) + len(layout.column_ids),
-    )
+    found = count_fields(text, layout.delimiter)
+    expected = len(layout.lead) + len(layout.column_ids)
     if found == expected:
         return _bad_quotes(chunk, row, layout.path)
     return InputError(
@@ -304,16 +298,6 @@ def _bad_quotes(chunk: Chunk, row: int, path: Path) -> InputError:
         "the double quotes of a row do not enclose whole fields, or enclose a delimiter",
         where=f"{path}, line {chunk.first_line + row}",
         hint="write the table without quotes",
-    )
-
-
-def _stray_line_end(chunk: Chunk, path: Path) -> InputError:
-    rows = chunk.text.split(b"\n")
-    odd = (i for i, r in enumerate(rows) if b"\r" in r.rstrip(b"\r") or r.count(b'"') % 2)
-    return InputError(
-        "there is a carriage return or an unpaired quote within a row",
-        where=f"{path}, line {chunk.first_line + next(odd, 0)}",
-        hint="write the table without quotes, with one line per row",
     )
 
 

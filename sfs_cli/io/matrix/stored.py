@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
+from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,
@@ -30,6 +33,17 @@ def open_hdf5(path: Path) -> Any:
 
     with read_errors(path, "HDF5"):
         return h5py.File(path, "r")
+
+
+@contextmanager
+def changed_copy(source: Path, target: Path) -> Iterator[Any]:
+    """Give a copy of an HDF5 file to change, which becomes `target` on success."""
+    import h5py
+
+    with replacing(target) as partial:
+        shutil.copyfile(source, partial)
+        with h5py.File(partial, "r+") as file:
+            yield file
 
 
 class StoredMatrix(Protocol):
@@ -81,6 +95,7 @@ class SparseRows:
         """Yield blocks of about equal size, larger than asked for only where one row is."""
         value_bytes = max(self._data.dtype.itemsize, np.dtype(options.dtype).itemsize)
         entry_bytes = value_bytes + self._indices.dtype.itemsize
+        # what comes before each row takes, so that a block ends where a binary search says
         cost = self._indptr * entry_bytes + np.arange(len(self._indptr)) * _POINTER_BYTES
         start = 0
         while start < self.shape[0]:

@@ -28,7 +28,18 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     """
     matrix = _present(path, "", ("matrix.mtx",)) if path.is_dir() else path
     prefix = matrix.name.partition("matrix.mtx")[0] if "matrix.mtx" in matrix.name else ""
-    features, notes = _read_features(_present(matrix.parent, prefix, _FEATURES))
+    of_features = _present(matrix.parent, prefix, _FEATURES)
+    lines = _table(of_features)
+    widths = {len(line) for line in lines}
+    if len(widths) > 1:
+        raise InputError(
+            f"its lines have {listed([str(width) for width in sorted(widths)])} columns",
+            where=str(of_features),
+            hint="every line is an id, a symbol and a feature type, with tabs between",
+        )
+    # older files lack the feature types, or hold ids alone
+    fields = [list(column) for column in zip(*lines)] + [[], [], []]
+    features, notes = _name_features(*fields[:3])
     barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES))]
     header = read_header(matrix)
     if (header.n_rows, header.n_columns) != (len(features), len(barcodes)):
@@ -72,19 +83,6 @@ def _table(path: Path) -> list[list[str]]:
     return rows
 
 
-def _read_features(path: Path) -> tuple[list[str], list[str]]:
-    lines = _table(path)
-    widths = {len(line) for line in lines}
-    if len(widths) > 1:
-        raise InputError(
-            f"its lines have {listed([str(width) for width in sorted(widths)])} columns",
-            where=str(path),
-            hint="every line is an id, a symbol and a feature type, with tabs between",
-        )
-    columns = [list(column) for column in zip(*lines)] + [[], [], []]
-    return _name_features(*columns[:3])
-
-
 def _name_features(
     ids: Sequence[str], symbols: Sequence[str], types: Sequence[str]
 ) -> tuple[list[str], list[str]]:
@@ -117,11 +115,12 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
             if "features" in group:
                 parts = group["features"]
                 kinds = _strings(parts["feature_type"]) if "feature_type" in parts else []
-                ids, symbols = _strings(parts["id"]), _strings(parts["name"])
+                features, notes = _name_features(
+                    _strings(parts["id"]), _strings(parts["name"]), kinds
+                )
             else:  # version 2
-                kinds = []
-                ids, symbols = _strings(group["genes"]), _strings(group["gene_names"])
-            features, notes = _name_features(ids, symbols, kinds)
+                names = _strings(group["genes"]), _strings(group["gene_names"])
+                features, notes = _name_features(*names, [])
             barcodes = _strings(group["barcodes"])
             n_features, n_barcodes = (int(size) for size in group["shape"][:])
             matrix = SparseRows(group, (n_barcodes, n_features), where)

@@ -245,10 +245,9 @@ def write_scores(source: Path, target: Path, ranking: Ranking, about: str) -> No
     The ranking is of its variables (not those of ``raw``). `about` tells how it was made, as JSON
     for ``uns["sfs"]``. Only ``var`` is written again; the rest stays as it was.
     """
-    import shutil
-
-    import h5py
     from anndata.io import read_elem, write_elem
+
+    from sfs_cli.io.matrix.stored import changed_copy
 
     row = np.argsort(ranking.order)
     columns = {
@@ -256,14 +255,12 @@ def write_scores(source: Path, target: Path, ranking: Ranking, about: str) -> No
         "sfs_score": ranking.score[row],
         "sfs_status": np.array(list(ranking.status), dtype=object)[row],
     }
-    with replacing(target) as partial:
-        shutil.copyfile(source, partial)
-        with h5py.File(partial, "r+") as file:
-            var = read_elem(file["var"])
-            write_elem(file, "var", var.assign(**columns))
-            if "uns" not in file:
-                write_elem(file, "uns", {})
-            write_elem(file["uns"], "sfs", about)
+    with changed_copy(source, target) as file:
+        var = read_elem(file["var"])
+        write_elem(file, "var", var.assign(**columns))
+        if "uns" not in file:
+            write_elem(file, "uns", {})
+        write_elem(file["uns"], "sfs", about)
 
 
 def write_coefficients(path: Path, features: list[str], rows: np.ndarray) -> None:
