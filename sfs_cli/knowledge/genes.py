@@ -96,6 +96,7 @@ def read_genes(given: str, spec: SourceSpec) -> tuple[list[str], dict[str, Any]]
         raise spec.error(
             f"{option} has no effect on {path.name}: it is not a GAF file",
             f"remove {option}, or give annotations as .gaf or .gaf.gz",
+            option,
         )
     if suffix not in (".gmt", ".gaf"):
         return read_gene_list(path), {}

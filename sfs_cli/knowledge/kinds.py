@@ -37,6 +37,6 @@ def open_source(spec: SourceSpec, inputs: SourceInputs) -> Source:
     try:
         parse_transform(spec.transform)
     except UsageError as error:
-        raise spec.error(error.what.removeprefix("--"), str(error.hint)) from None
+        raise spec.error(error.what.removeprefix("--"), str(error.hint), "transform") from None
     with located(f"source {spec.name}"):
         return OPENERS[spec.kind](spec, inputs)

@@ -158,6 +158,7 @@ def open_given(spec: str, matrix: str) -> SimilarityFile:
             where=matrix,
             hint="give it as a file (--similarity-file, or similarity:FILE of a source), or take "
             "another --similarity",
+            option="similarity",
         )
     graph, samples = read_obsp(path, spec.removeprefix("obsp:"))
     return SimilarityFile(path, graph, samples, samples)

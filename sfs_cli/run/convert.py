@@ -30,7 +30,9 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
     """
     path, store = Path(config.matrix), Path(target)
     if is_store(path):
-        raise UsageError(f"{path} is a store already", hint="use it as it is: sfs rank STORE")
+        raise UsageError(
+            f"{path} is a store already", hint="use it as it is: sfs rank STORE", option="matrix"
+        )
     refuse_absent(path, recognize(path))
     source = describe_input(path) | {"layer": config.layer, "use_raw": config.use_raw}
     with claimed(store, messages, option="STORE"):

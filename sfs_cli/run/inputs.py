@@ -169,9 +169,9 @@ def _advancing(advance: Callable[[int], None]) -> Callable[[int, int | None], No
 
 
 def _open_store(config: RankConfig, path: Path) -> Opened:
-    for flag, value in (("--layer", config.layer), ("--use-raw", config.use_raw)):
-        if value:
-            raise UsageError(f"{flag} has no effect on a store", hint=_STORE_HINT)
+    for flag, option in (("--layer", "layer"), ("--use-raw", "use_raw")):
+        if getattr(config, option):
+            raise UsageError(f"{flag} has no effect on a store", hint=_STORE_HINT, option=option)
     if config.rows == "samples":
         raise UsageError("--rows has no effect on a store", hint=_STORE_HINT, option="rows")
     manifest = read_manifest(path)

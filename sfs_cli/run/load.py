@@ -255,6 +255,7 @@ def _starting_executor(
         raise UsageError(
             f"--executor {config.executor} and a client name two clusters",
             hint="give one of them",
+            option="executor",
         )
     if client is None and name == "local":
         yield ThreadExecutor

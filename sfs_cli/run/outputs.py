@@ -115,7 +115,7 @@ def check_json_option(out: str | None, as_json: bool) -> None:
         raise UsageError(
             "--json has no effect without --out",
             hint="give --out, or --format json",
-            option="json",
+            option="as_json",
         )
 
 

@@ -333,16 +333,20 @@ def parse_shard(text: str, shards: int) -> int:
     """Return the number of a shard, from 1."""
     match = _SHARD.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"shard {text!r} is not a number", hint=f"give 1 to {shards}")
+        raise UsageError(
+            f"shard {text!r} is not a number", hint=f"give 1 to {shards}", option="shard"
+        )
     if match[2] is not None and int(match[2]) != shards:
         raise UsageError(
             f"shard {text}: the plan has {counted(shards, 'shard')}",
             hint=f"give 1-of-{shards} to {shards}-of-{shards}",
+            option="shard",
         )
     if not 1 <= int(match[1]) <= shards:
         raise UsageError(
             f"there is no shard {int(match[1])}: the plan has {counted(shards, 'shard')}",
             hint=f"give 1 to {shards}",
+            option="shard",
         )
     return int(match[1])
 

@@ -53,7 +53,10 @@ def refuse_unlimited_score(min_score: float | None, path: Path) -> None:
     """Raise a `UsageError` if a least score is not a finite number."""
     if min_score is not None and not np.isfinite(min_score):
         raise UsageError(
-            "min-score is not a finite number", where=str(path), hint="give one such as 0.5"
+            "min-score is not a finite number",
+            where=str(path),
+            hint="give one such as 0.5",
+            option="min_score",
         )
 
 

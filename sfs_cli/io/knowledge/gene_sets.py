@@ -201,6 +201,7 @@ def kept_codes(evidence: str | Sequence[str] | None) -> frozenset[str] | None:
                 f"unknown evidence code {code!r}",
                 where="evidence",
                 hint=nearest(code.upper(), CODES),
+                option="evidence",
             )
     left_out = [word.startswith("!") for word in words]
     if any(left_out) != all(left_out) or not words:
@@ -210,6 +211,7 @@ def kept_codes(evidence: str | Sequence[str] | None) -> frozenset[str] | None:
             else "no evidence code is given",
             where="evidence",
             hint="give codes to keep (EXP,IDA) or codes to leave out (!IEA,!ND), not both",
+            option="evidence",
         )
     return frozenset(CODES).difference(codes) if all(left_out) else frozenset(codes)
 
@@ -327,6 +329,7 @@ def read_terms(
             f"{option} has no effect on this file, which is not a GAF",
             where=str(path),
             hint=f"leave {option} out, or give annotations as .gaf or .gaf.gz",
+            option=option,
         )
     if suffix not in (".gaf", ".gmt"):
         return _terms_of_matrix(path)

@@ -159,6 +159,7 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
             f"{asked} needs AnnData (.h5ad, .h5mu or .zarr), but this is {found.title}",
             where=str(path),
             hint=f"leave {asked} out, or give the AnnData file",
+            option="use_raw" if options.use_raw else "layer",
         )
     module, function = found.opener.split(":")
     return getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)(path, options)
