@@ -28,8 +28,8 @@ class Method(NamedTuple):
     module : str
         The module with its ``solve`` (iterative methods) or ``prepare`` (separable methods, which
         score features block by block); or ``module:Class``, the scorer of a separable method.
-    meaning : mapping
-        How to read its score: by the value of ``--ranking`` where that decides, else under "".
+    meaning : str or mapping
+        How to read its score; by the value of ``--ranking`` where that decides.
     needs : tuple of str
         What it always needs: ``graph``, ``labels`` (of all samples) or ``some-labels``.
     needs_by : mapping
@@ -62,7 +62,7 @@ class Method(NamedTuple):
     name: str
     title: str
     module: str
-    meaning: Mapping[str, str]
+    meaning: str | Mapping[str, str]
     cost: str
     passes: str
     when: str
@@ -79,7 +79,7 @@ class Method(NamedTuple):
 
     def how(self, options: Mapping[str, Any]) -> str:
         """Return one sentence on how to read a score that was made with these options."""
-        return self.meaning.get(options.get("ranking", ""), "") or self.meaning[""]
+        return self.meaning if isinstance(self.meaning, str) else self.meaning[options["ranking"]]
 
     def needed(self, options: Mapping[str, Any]) -> set[Need]:
         """Return what is needed with these options, defaults filled in."""
@@ -105,7 +105,8 @@ _RESPONSE_NEEDS: dict[str, dict[str, tuple[Need, ...]]] = {
 _SOURCES_REFERENCE = "Zhao and Liu, JMLR W&CP 4, 2008"
 _THESIS = "Zhao, dissertation, Arizona State University 2010"
 
-_SPECTRAL = (  # each feature is scored by itself, on a sample graph
+_METHODS = (
+    # each feature is scored by itself, on a sample graph
     Method(
         name="spec",
         title="SPEC",
@@ -131,9 +132,7 @@ _SPECTRAL = (  # each feature is scored by itself, on a sample graph
         name="laplacian",
         title="Laplacian Score",
         module="sfs_cli.methods.spectral:LaplacianScorer",
-        meaning={
-            "": "The smaller the score, the better the feature keeps neighboring samples together."
-        },
+        meaning="The smaller the score, the better the feature keeps neighboring samples together.",
         needs=("graph",),
         cost="n^2 m",
         passes="1",
@@ -144,10 +143,8 @@ _SPECTRAL = (  # each feature is scored by itself, on a sample graph
         name="sselect",
         title="sSelect",
         module="sfs_cli.methods.sselect",
-        meaning={
-            "": "The smaller the score (0 to 1), the better the feature agrees with the graph of "
-            "all samples and with the labels of some of them."
-        },
+        meaning="The smaller the score (0 to 1), the better the feature agrees with the graph of "
+        "all samples and with the labels of some of them.",
         needs=("graph", "some-labels"),
         options={"lambda_": None, "select": 50},
         cost="n^2 m + n m c",
@@ -159,10 +156,8 @@ _SPECTRAL = (  # each feature is scored by itself, on a sample graph
         name="gdcov",
         title="GDCOV",
         module="sfs_cli.methods.gdcov.covariance:GdcovScorer",
-        meaning={
-            "": "The larger the score, the more the feature varies along the geometry of the "
-            "sample graph."
-        },
+        meaning="The larger the score, the more the feature varies along the geometry of the "
+        "sample graph.",
         needs=("graph",),
         options={"definition": 3, "gamma": "one-minus"},
         choices={"gamma": _GDCOV_GAMMAS},
@@ -175,9 +170,7 @@ _SPECTRAL = (  # each feature is scored by itself, on a sample graph
         name="gdcov-spca",
         title="GDCOV with sparse PCA",
         module="sfs_cli.methods.gdcov.sparse_pca",
-        meaning={
-            "": "The score is the variance that this feature and those before it explain together."
-        },
+        meaning="The score is the variance that this feature and those before it explain together.",
         needs=("graph",),
         options={"definition": 3, "gamma": "one-minus", "select": 50},
         choices={"gamma": _GDCOV_GAMMAS},
@@ -192,7 +185,7 @@ _SPECTRAL = (  # each feature is scored by itself, on a sample graph
         name="hsic",
         title="HSIC",
         module="sfs_cli.methods.spectral:HsicScorer",
-        meaning={"": "The larger the score, the more the feature depends on the sample graph."},
+        meaning="The larger the score, the more the feature depends on the sample graph.",
         needs=("graph",),
         cost="n^2 m",
         passes="1",
@@ -204,10 +197,8 @@ _SPECTRAL = (  # each feature is scored by itself, on a sample graph
         name="trace-ratio",
         title="Trace Ratio",
         module="sfs_cli.methods.trace_ratio",
-        meaning={
-            "": "The larger the score, the more the feature raises the ratio of the scatter "
-            "between groups to the scatter within groups of the selected features."
-        },
+        meaning="The larger the score, the more the feature raises the ratio of the scatter "
+        "between groups to the scatter within groups of the selected features.",
         needs_by={"variant": {"fisher": ("labels",), "laplacian": ("graph",)}},
         options={"variant": "fisher", "select": 50},
         choices={"variant": ("fisher", "laplacian")},
@@ -217,17 +208,13 @@ _SPECTRAL = (  # each feature is scored by itself, on a sample graph
         when="the best set of a given size, by one ratio for the whole set",
         reference="Nie, Xiang, Jia, Zhang and Yan, AAAI 2008",
     ),
-)
-
-_ON_SOURCES = (  # another method, --then, scores the features on one or several knowledge sources
+    # another method, --then, scores the features on one or several knowledge sources
     Method(
         name="msfs",
         title="MSFS",
         module="sfs_cli.methods.spectral:SpecScorer",
-        meaning={
-            "": "Each knowledge source gives similarities between the samples. The score says how "
-            "well the feature agrees with all of them together."
-        },
+        meaning="Each knowledge source gives similarities between the samples. The score says how "
+        "well the feature agrees with all of them together.",
         needs=("graph",),
         options={"then": "spec"},
         choices={"then": _SCORERS_ON_SOURCES},
@@ -240,10 +227,8 @@ _ON_SOURCES = (  # another method, --then, scores the features on one or several
         name="kogs",
         title="KOGS",
         module="sfs_cli.methods.spectral:SpecScorer",
-        meaning={
-            "": "The features are ranked separately on each knowledge source (or by each member "
-            "method), and the rankings are aggregated."
-        },
+        meaning="The features are ranked separately on each knowledge source (or by each member "
+        "method), and the rankings are aggregated.",
         needs=("graph",),
         options={"then": "spec", "how": "borda", "members": ()},
         choices={"then": _SCORERS_ON_SOURCES, "how": tuple(AGGREGATIONS)},
@@ -252,18 +237,14 @@ _ON_SOURCES = (  # another method, --then, scores the features on one or several
         when="sources that should not be mixed, or several methods that should agree",
         reference=f"{_THESIS}, ch. 5",
     ),
-)
-
-_SPARSE = (  # features are selected together: the coefficients of most become zero
+    # features are selected together: the coefficients of most become zero
     Method(
         name="mrsf",
         title="MRSF",
         module="sfs_cli.methods.l21.mrsf",
-        meaning={
-            "": "Features are ranked in the order in which they enter the regularization path; the "
-            "score is the penalty lambda at which each enters. Features that repeat selected ones "
-            "enter late."
-        },
+        meaning="Features are ranked in the order in which they enter the regularization path; the "
+        "score is the penalty lambda at which each enters. Features that repeat selected ones "
+        "enter late.",
         needs_by=_RESPONSE_NEEDS,
         options={"response": "similarity", "response_rank": None, "select": 50},
         choices={"response": _RESPONSES},
@@ -279,7 +260,7 @@ _SPARSE = (  # features are selected together: the coefficients of most become z
         name="l21",
         title="L2,1 regression",
         module="sfs_cli.methods.l21.fixed",
-        meaning={"": "The score is the norm of the feature's coefficients; most are zero."},
+        meaning="The score is the norm of the feature's coefficients; most are zero.",
         needs_by=_RESPONSE_NEEDS,
         options={"lambda_": None, "budget": None, "response": "similarity", "response_rank": None},
         choices={"response": _RESPONSES},
@@ -295,10 +276,8 @@ _SPARSE = (  # features are selected together: the coefficients of most become z
         name="rfs",
         title="RFS",
         module="sfs_cli.methods.rfs",
-        meaning={
-            "": "The score is the norm of the feature's coefficients in a regression on the "
-            "classes that is robust to outliers."
-        },
+        meaning="The score is the norm of the feature's coefficients in a regression on the "
+        "classes that is robust to outliers.",
         needs=("labels",),
         options={"gamma": 1.0},
         choices={"gamma": ("NUMBER",)},
@@ -313,10 +292,8 @@ _SPARSE = (  # features are selected together: the coefficients of most become z
         name="qalpha",
         title="Q-alpha",
         module="sfs_cli.methods.qalpha.qalpha",
-        meaning={
-            "": "The larger the weight alpha, the more the feature contributes to a clear "
-            "clustering of the samples."
-        },
+        meaning="The larger the weight alpha, the more the feature contributes to a clear "
+        "clustering of the samples.",
         needs_by={"variant": {"supervised": ("labels",)}},
         options={"variant": "basic", "clusters": None, "power": None},
         choices={"variant": ("basic", "power", "ritz", "laplacian", "supervised", "kernel")},
@@ -327,17 +304,13 @@ _SPARSE = (  # features are selected together: the coefficients of most become z
         when="no labels, and clusters that only a few features show",
         reference="Wolf and Shashua, JMLR 6, 2005",
     ),
-)
-
-_BASELINES = (  # classical filters and selectors, to compare with
+    # classical filters and selectors, to compare with
     Method(
         name="fisher",
         title="Fisher Score",
         module="sfs_cli.methods.classical:FisherScorer",
-        meaning={
-            "": "The larger the score, the further apart the class means are, relative to the "
-            "scatter within the classes."
-        },
+        meaning="The larger the score, the further apart the class means are, relative to the "
+        "scatter within the classes.",
         needs=("labels",),
         cost="n m c",
         passes="1",
@@ -348,10 +321,8 @@ _BASELINES = (  # classical filters and selectors, to compare with
         name="relieff",
         title="ReliefF",
         module="sfs_cli.methods.relieff",
-        meaning={
-            "": "The larger the score, the more the feature differs between near samples of "
-            "different classes."
-        },
+        meaning="The larger the score, the more the feature differs between near samples of "
+        "different classes.",
         needs=("labels",),
         options={"neighbors": 10},
         iterative=True,
@@ -364,9 +335,7 @@ _BASELINES = (  # classical filters and selectors, to compare with
         name="f-test",
         title="F statistic",
         module="sfs_cli.methods.classical:FTestScorer",
-        meaning={
-            "": "The larger the score, the further apart the class means are (one-way ANOVA)."
-        },
+        meaning="The larger the score, the further apart the class means are (one-way ANOVA).",
         needs=("labels",),
         cost="n m c",
         passes="1",
@@ -377,9 +346,7 @@ _BASELINES = (  # classical filters and selectors, to compare with
         name="t-test",
         title="t statistic",
         module="sfs_cli.methods.classical:TTestScorer",
-        meaning={
-            "": "The larger the score, the further apart the means of the two classes are (Welch)."
-        },
+        meaning="The larger the score, the further apart the means of the two classes are (Welch).",
         needs=("labels",),
         cost="n m",
         passes="1",
@@ -390,7 +357,7 @@ _BASELINES = (  # classical filters and selectors, to compare with
         name="mutual-info",
         title="Mutual information",
         module="sfs_cli.methods.mutual_info:MutualInfoScorer",
-        meaning={"": "The larger the score (in nats), the more the feature says about the class."},
+        meaning="The larger the score (in nats), the more the feature says about the class.",
         needs=("labels",),
         cost="n log(n) m",
         passes="1",
@@ -402,10 +369,8 @@ _BASELINES = (  # classical filters and selectors, to compare with
         name="mrmr",
         title="mRMR",
         module="sfs_cli.methods.mrmr",
-        meaning={
-            "": "Features are ranked in the order of selection: each is relevant to the class and "
-            "correlates little with those before it."
-        },
+        meaning="Features are ranked in the order of selection: each is relevant to the class and "
+        "correlates little with those before it.",
         needs=("labels",),
         options={"variant": "difference", "select": 50},
         choices={"variant": ("difference", "quotient")},
@@ -420,10 +385,8 @@ _BASELINES = (  # classical filters and selectors, to compare with
         name="arom-svm",
         title="AROM-SVM",
         module="sfs_cli.methods.arom_svm",
-        meaning={
-            "": "Features are ranked in reverse order of elimination by a linear SVM that is "
-            "trained repeatedly."
-        },
+        meaning="Features are ranked in reverse order of elimination by a linear SVM that is "
+        "trained repeatedly.",
         needs=("labels",),
         options={"select": 50},
         iterative=True,
@@ -438,10 +401,8 @@ _BASELINES = (  # classical filters and selectors, to compare with
         name="seper",
         title="SEPER",
         module="sfs_cli.methods.seper:SeperScorer",
-        meaning={
-            "": "The smaller the score, the clearer the clusters of the samples by this feature "
-            "alone (entropy of the similarities)."
-        },
+        meaning="The smaller the score, the clearer the clusters of the samples by this feature "
+        "alone (entropy of the similarities).",
         cost="n^2 m",
         passes="1",
         when="a baseline without labels",
@@ -451,9 +412,7 @@ _BASELINES = (  # classical filters and selectors, to compare with
         name="spca",
         title="Sparse PCA path",
         module="sfs_cli.methods.spca",
-        meaning={
-            "": "The score is the variance that this feature and those before it explain together."
-        },
+        meaning="The score is the variance that this feature and those before it explain together.",
         options={"select": 50},
         iterative=True,
         cost="n^2 m + n m l",
@@ -465,19 +424,17 @@ _BASELINES = (  # classical filters and selectors, to compare with
         name="variance",
         title="Variance",
         module="sfs_cli.methods.classical:VarianceScorer",
-        meaning={"": "The larger the score, the more the feature varies between samples."},
+        meaning="The larger the score, the more the feature varies between samples.",
         cost="n m",
         passes="1",
         when="a baseline; it prefers features measured on a large scale, and batch effects",
     ),
 )
 
-METHODS: dict[str, Method] = {
-    method.name: method for method in (*_SPECTRAL, *_ON_SOURCES, *_SPARSE, *_BASELINES)
-}
+METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 """The methods by name, in the order in which they are listed."""
 
-ON_SOURCES = tuple(method.name for method in _ON_SOURCES)
+ON_SOURCES = ("msfs", "kogs")
 """Methods for which another one scores the features."""
 
 WITH_COEFFICIENTS = ("mrsf", "l21")

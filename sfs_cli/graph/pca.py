@@ -27,8 +27,7 @@ from sfs_cli.options.graph import (
     DEFAULT_VARIABLE_GENES,
     NEIGHBOR_GRAPHS,
     GraphOptions,
-    parse_components,
-    parse_variable_genes,
+    parse_count,
 )
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def reduction_of(
     if options.variable_genes is None:
         genes = DEFAULT_VARIABLE_GENES if m > DEFAULT_VARIABLE_GENES else None
     else:
-        genes = parse_variable_genes(options.variable_genes)
+        genes = parse_count(options.variable_genes)
         genes = None if genes is None or genes >= m else genes
     most = m if genes is None else genes
     if options.components is None:
@@ -130,7 +129,7 @@ def reduction_of(
                 option="variable_genes",
             )
         return None
-    count = parse_components(options.components)
+    count = parse_count(options.components)
     if count is None:
         return None
     if count > min(n - 1, most):

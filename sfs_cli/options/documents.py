@@ -6,6 +6,7 @@ and dates or ``1:30`` stay text.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,13 +20,17 @@ if TYPE_CHECKING:
 
 DEEPEST = 8
 """The deepest nesting of lists and mappings; files of options need four levels."""
-_CORRECT = "correct it there; put strings with : or # in quotes"
-_NULL = ("", "~", "null", "Null", "NULL")
-_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+
+# scalars without quotes in the core schema of YAML 1.2
+_WORDS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)")
-_NAN = (".nan", ".NaN", ".NAN")
 
 
 @dataclass(frozen=True)
@@ -57,23 +62,28 @@ def parse(path: Path) -> Node:
         mapping.
     """
     parsers = {".yaml": _yaml, ".yml": _yaml, ".toml": _toml, ".json": _json}
-    suffix = path.suffix.lower()
+    suffix, name = path.suffix.lower(), str(path)
     if suffix not in parsers:
-        raise InputError(
-            f"{path.name} has no suffix of a configuration file",
-            where=str(path),
-            hint=nearest(suffix, parsers),
-        )
-    text = _read(path)
+        what = f"{path.name} has no suffix of a configuration file"
+        raise InputError(what, where=name, hint=nearest(suffix, parsers))
     try:
-        node = parsers[suffix](text, str(path))
+        content = path.read_bytes()
+    except OSError as error:
+        what = f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}"
+        raise InputError(what, where=name, hint=CHECK_PATH) from None
+    try:
+        node = parsers[suffix](content.decode("utf-8-sig"), name)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            "the file is not UTF-8 text", where=f"{name}, line {line}", hint="save it as UTF-8"
+        ) from None
     except RecursionError:
-        raise _too_deep(str(path)) from None
+        raise _too_deep(name) from None
     if not isinstance(node.value, dict):
         what = "is empty" if node.value is None else f"is {kind_of(node)}, not options by name"
-        raise InputError(
-            f"the file {what}", where=str(path), hint="write options such as matrix: expression.csv"
-        )
+        hint = "write options such as matrix: expression.csv"
+        raise InputError(f"the file {what}", where=name, hint=hint)
     return node
 
 
@@ -86,33 +96,21 @@ def kind_of(node: Node) -> str:
     return (names | numbers).get(type(node.value), "a date or time")
 
 
-def _read(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(
-            f"{path.name} cannot be read: {reason}", where=str(path), hint=CHECK_PATH
-        ) from None
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            "the file is not UTF-8 text", where=f"{path}, line {line}", hint="save it as UTF-8"
-        ) from None
-
-
-def _refused(what: str, name: str, line: int | None, column: int | None) -> InputError:
+def _refused(
+    what: str, name: str, line: int | None = None, column: int | None = None
+) -> InputError:
     place = f", line {line}" if line else ""
     place += f", column {column}" if column else ""
-    return InputError(f"the file cannot be parsed: {what}", where=name + place, hint=_CORRECT)
-
-
-def _too_deep(name: str) -> InputError:
     return InputError(
-        "lists and mappings are nested too deeply", where=name, hint=f"use at most {DEEPEST} levels"
+        f"the file cannot be parsed: {what}",
+        where=name + place,
+        hint="correct it there; put strings with : or # in quotes",
     )
+
+
+def _too_deep(where: str) -> InputError:
+    hint = f"use at most {DEEPEST} levels"
+    return InputError("lists and mappings are nested too deeply", where=where, hint=hint)
 
 
 def _mapping(pairs: Iterable[tuple[str, Node]], name: str) -> Node:
@@ -136,10 +134,9 @@ def _yaml(text: str, name: str) -> Node:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
-        at = (mark.line + 1, mark.column + 1) if mark else (None, None)
+        at = (mark.line + 1, mark.column + 1) if mark else ()
         raise _refused(what, name, *at) from None
-    except yaml.YAMLError as error:
-        # a character that YAML does not allow
+    except yaml.YAMLError as error:  # a character that YAML does not allow
         before = text[: getattr(error, "position", 0)]
         at = (before.count("\n") + 1, len(before) - before.rfind("\n"))
         raise _refused(str(error).splitlines()[0], name, *at) from None
@@ -167,26 +164,21 @@ def _of_yaml(node: yaml.Node, name: str, depth: int) -> Node:
         return Node([_of_yaml(item, name, depth + 1) for item in node.value], line)
     if isinstance(node, yaml.ScalarNode) and node.style is not None:  # in quotes, or a block
         return Node(node.value, line)
-    value = _plain_scalar(node.value, name, line)
+    try:
+        value = _plain_scalar(node.value)
+    except ValueError:  # of thousands of digits
+        raise _refused("a number is too long", name, line) from None
     return Node(value, line, None if isinstance(value, str | bool | None) else node.value)
 
 
-def _plain_scalar(text: str, name: str, line: int) -> Any:
-    """Return the value of a scalar without quotes in the core schema of YAML 1.2."""
-    if text in _NULL:
-        return None
-    if text in _TRUE or text in _FALSE:
-        return text in _TRUE
-    try:
-        if _INTEGER.fullmatch(text):
-            return int(text)
-        if _BASED.fullmatch(text):
-            return int(text, 0)
-    except ValueError:  # of thousands of digits
-        raise _refused("a number is too long", name, line, None) from None
-    if _FLOAT.fullmatch(text):
-        return float(text.replace(".inf", "inf").replace(".Inf", "inf").replace(".INF", "inf"))
-    return float("nan") if text in _NAN else text
+def _plain_scalar(text: str) -> Any:
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _BASED.fullmatch(text):
+        return int(text, 0)
+    return float(text.lower().replace(".inf", "inf")) if _FLOAT.fullmatch(text) else text
 
 
 def _toml(text: str, name: str) -> Node:
@@ -197,22 +189,25 @@ def _toml(text: str, name: str) -> Node:
     except tomllib.TOMLDecodeError as error:
         what, _, place = str(error).partition(" (at ")
         numbers = [int(n) for n in re.findall(r"\d+", place)]
-        line, column = numbers if len(numbers) == 2 else (text.count("\n") + 1, None)
-        raise _refused(what, name, line, column) from None
+        # at the end of the document it gives no place
+        raise _refused(what, name, *(numbers or [text.count("\n") + 1])) from None
     except ValueError as error:
-        raise _refused(str(error), name, None, None) from None
+        raise _refused(str(error), name) from None
     return _of_plain(found, name, 0)
 
 
 def _json(text: str, name: str) -> Node:
     import json
 
+    def refuse_constant(word: str) -> None:
+        raise ValueError(f"{word} is not JSON")
+
     try:
         found = json.loads(
             text,
             parse_float=_written(float),
             parse_int=_written(int),
-            parse_constant=lambda word: _refuse_constant(word, name),
+            parse_constant=refuse_constant,
             object_pairs_hook=lambda pairs: _mapping(
                 ((key, _of_plain(value, name, 0)) for key, value in pairs), name
             ),
@@ -220,17 +215,13 @@ def _json(text: str, name: str) -> Node:
     except json.JSONDecodeError as error:
         raise _refused(error.msg, name, error.lineno, error.colno) from None
     except ValueError as error:
-        raise _refused(str(error), name, None, None) from None
+        raise _refused(str(error), name) from None
     return _of_plain(found, name, 0)
 
 
 def _written(kind: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return a converter of numbers that keeps their text."""
     return lambda text: Node(kind(text), text=text)
-
-
-def _refuse_constant(word: str, name: str) -> None:
-    raise _refused(f"{word} is not JSON", name, None, None)
 
 
 def _of_plain(value: Any, name: str, depth: int) -> Node:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, field, fields
 from typing import Any, ClassVar, NamedTuple
 
@@ -66,7 +66,6 @@ _NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
 _ABOVE_ZERO = r"(?!\s*(-|\+?0*\.?0*([eE\s]|$)))" + _NUMBER
 _COUNT = r"\s*\+?0*[1-9]\d*(\.0*)?\s*"
 _ADDRESS = r"(tcp|tls|ws|wss|ucx)://[^\s/]+"
-_TEXT: Schema = {"type": ["string", "number"], "pattern": r"\S"}  # a number is taken as written
 
 
 def numbers_of(text: str | None) -> list[float]:
@@ -141,7 +140,7 @@ FORMS = {
 """What words in capitals stand for, alone (``NUMBER``) or after a prefix (``heat:T``)."""
 
 
-def _split_word(word: str) -> tuple[str, Form | None]:
+def split_word(word: str) -> tuple[str, Form | None]:
     """Return what a word begins with, and the form of the rest."""
     prefix, colon, form = word.rpartition(":")
     return (prefix + colon, FORMS[form]) if form in FORMS else (word, None)
@@ -153,36 +152,13 @@ def matches(value: str, words: Iterable[str]) -> bool:
         value == start
         if form is None
         else value.startswith(start) and form.admits(value.removeprefix(start))
-        for start, form in map(_split_word, words)
+        for start, form in map(split_word, words)
     )
 
 
 def spelled(words: Iterable[str]) -> list[str]:
     """Return words as messages name them: ``NUMBER`` as a positive number."""
-    return [start + (form.meaning if form else "") for start, form in map(_split_word, words)]
-
-
-def words_schema(words: Iterable[str]) -> Schema:
-    """Return the JSON Schema of some words and forms."""
-    split = [_split_word(word) for word in words]
-    plain = [start for start, form in split if form is None]
-    parts: list[Schema] = [{"enum": plain}] if plain else []
-    for start, form in split:
-        if form is not None:
-            parts += [form.numbers] if form.numbers and not start else []
-            parts.append({"type": "string", "pattern": f"^{start}{form.pattern}"})
-            parts[-1]["pattern"] += "" if form is FORMS["KEY"] else "$"
-    return any_of(*parts)
-
-
-def any_of(*parts: Schema) -> Schema:
-    """Return the schema of what one of several admits."""
-    return parts[0] if len(parts) == 1 else {"anyOf": list(parts)}
-
-
-def list_of(item: Schema) -> Schema:
-    """Return the schema of a list that is not empty."""
-    return {"type": "array", "items": item, "minItems": 1}
+    return [start + (form.meaning if form else "") for start, form in map(split_word, words)]
 
 
 # ---- options -----------------------------------------------------------------------------------
@@ -422,11 +398,9 @@ def full_help(option: Option) -> str:
     if option.names:
         start = text[0].lower() if text[1:2].islower() else text[0]
         text = f"{option.names}: {start}{text[1:]}"
-    choices = {name: method.choices for name, method in catalog.METHODS.items()}
-    values = _by_taker(option.name, choices, lambda words: ", ".join(spelled(words)))
+    values = _by_taker(option.name, "choices", lambda words: ", ".join(spelled(words)))
     if not option.words and len(values) > 1:
-        text += " Values: " + "; ".join(f"{names}: {words}" for words, names in values.items())
-        text += "."
+        text += f" Values: {'; '.join(f'{names}: {words}' for words, names in values.items())}."
     default = default_of(option)
     return f"{text}  [default: {default}]" if default else text
 
@@ -439,57 +413,29 @@ def default_of(option: Option) -> str:
         return "yes" if option.default else ""
     if option.default not in (None, ()):
         return str(option.default)
-    options = {name: method.options for name, method in catalog.METHODS.items()}
-    defaults = _by_taker(option.name, options, _shown)
-    defaults.pop("", None)
+    defaults = _by_taker(
+        option.name, "options", lambda v: f"{v:g}" if isinstance(v, float) else str(v)
+    )
     if len(defaults) == 1:
         return next(iter(defaults))
     return "; ".join(f"{names}: {value}" for value, names in defaults.items())
 
 
-def _by_taker(
-    name: str, tables: Mapping[str, Mapping[str, Any]], show: Callable[[Any], str]
-) -> dict[str, str]:
-    """Return who shares each value of an option: its text, and the methods that have it."""
+def _by_taker(name: str, table: str, show: Callable[[Any], str]) -> dict[str, str]:
+    """Return the entries for an option in a table of the methods, and the methods that share it."""
     found: dict[str, list[str]] = {}
-    for method, table in tables.items():
-        if name in table:
-            found.setdefault(show(table[name]), []).append(method)
+    for method in catalog.METHODS.values():
+        value = getattr(method, table).get(name)
+        if value not in (None, ()):
+            found.setdefault(show(value), []).append(method.name)
     return {text: ", ".join(names) for text, names in found.items()}
-
-
-def _shown(value: Any) -> str:
-    return "" if value in (None, ()) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def metavar_of(option: Option) -> str | None:
     """Return what help shows for the value of an option; None for a flag."""
     if option.type is bool:
         return None
-    plain = [word for word in option.known if _split_word(word)[1] is None]
+    plain = [word for word in option.known if split_word(word)[1] is None]
     if option.metavar:
         return option.metavar
     return f"[{'|'.join(plain)}]" if plain else {int: "N", float: "NUMBER"}.get(option.type, "TEXT")
-
-
-def value_schema(option: Option) -> Schema:
-    """Return the JSON Schema of the value of an option."""
-    known = option.known
-    if option.type is int and known:
-        return {"enum": [int(word) for word in known]}
-    if option.type is tuple:
-        member = rf"\s*({'|'.join(known)})\s*"
-        text = {"type": "string", "pattern": f"^{member}(,{member})*$"}
-        return any_of(list_of({"enum": list(known)}), text)
-    if known:
-        found = words_schema(known)
-        if option.items is float:
-            found["anyOf"].append(list_of({"type": "number", "minimum": 0}))
-        return found
-    if option.type is bool:
-        return {"type": "boolean"}
-    if option.type is str:
-        return _TEXT if option.items is None else any_of(_TEXT, list_of(_TEXT))
-    bounds = {"minimum": option.least, "maximum": option.most, "exclusiveMinimum": option.above}
-    kind = "integer" if option.type is int else "number"
-    return {"type": kind} | {name: bound for name, bound in bounds.items() if bound is not None}

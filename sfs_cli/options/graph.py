@@ -6,13 +6,11 @@ more field of `GraphFields`, which rankings and knowledge sources share.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sfs_cli.errors import UsageError, nearest
-from sfs_cli.options.fields import Config, matches, option, spelled
+from sfs_cli.options.fields import Config, option
 
 DEFAULT_NEIGHBORS = 10
 DEFAULT_BETA = 1.0
@@ -149,32 +147,10 @@ class GraphOptions(GraphFields):
 
 
 def parse_bandwidth(text: str) -> str | float:
-    """Return ``median``, ``self-tuning`` or a positive number."""
-    words = {"median": "median", "self-tuning": "self-tuning"}
-    return _parsed("bandwidth", text, words, "NUMBER", float)
+    """Return ``median``, ``self-tuning`` or a number."""
+    return text if text in BANDWIDTHS else float(text)
 
 
-def parse_components(text: str | int) -> int | None:
-    """Return a number of principal components; None for ``none``."""
-    return _parsed("components", str(text), {"none": None}, "COUNT", _whole)
-
-
-def parse_variable_genes(text: str | int) -> int | None:
-    """Return a number of features; None for ``all``."""
-    return _parsed("variable-genes", str(text), {"all": None}, "COUNT", _whole)
-
-
-def _whole(text: str) -> int:
-    return int(float(text))  # 2e3 and 50.0 are whole numbers too
-
-
-def _parsed(
-    name: str, text: str, words: dict[str, Any], form: str, number: Callable[[str], Any]
-) -> Any:
-    """Return what a word stands for, or the number in the form of a text."""
-    known = (*words, form)
-    if not matches(text, known):
-        raise UsageError(
-            f"unknown value {text!r} of --{name}", hint=nearest(text, spelled(known)), option=name
-        )
-    return words[text] if text in words else number(text)
+def parse_count(text: str | int) -> int | None:
+    """Return a number of principal components or features; None for ``none`` and ``all``."""
+    return None if text in ("none", "all") else int(float(text))  # 2e3 and 50.0 are numbers too

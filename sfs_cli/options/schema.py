@@ -7,23 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from sfs_cli import catalog
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.fields import (
+    FORMS,
     SECTIONS,
     Option,
     Schema,
-    any_of,
     default_of,
     full_help,
     metavar_of,
     options_of,
     spelled,
-    value_schema,
-    words_schema,
+    split_word,
 )
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import KINDS, NAME, SOURCE_OPTIONS
 
 _ANY_KIND = "|".join(KINDS)
+_TEXT: Schema = {"type": ["string", "number"], "pattern": r"\S"}  # a number is taken as written
 
 
 def schema() -> Schema:
@@ -31,7 +31,7 @@ def schema() -> Schema:
     properties: dict[str, Schema] = {}
     for o in options_of(RankConfig):
         found: Schema = {"description": full_help(o)}
-        found |= _sources() if o.name == "source" else value_schema(o)
+        found |= _sources() if o.name == "source" else _value_schema(o)
         if isinstance(o.default, str | int | float):
             found["default"] = o.default
         properties[o.key] = found
@@ -55,7 +55,7 @@ def _sources() -> Schema:
         "additionalProperties": {"$ref": "#/$defs/source"},
     }
     text = {"type": "string", "pattern": f"^{NAME}=({_ANY_KIND}):"}
-    return any_of(by_name, {"type": "array", "items": text})
+    return _any_of(by_name, {"type": "array", "items": text})
 
 
 def _source_definitions() -> dict[str, Schema]:
@@ -63,20 +63,19 @@ def _source_definitions() -> dict[str, Schema]:
     text = {"type": "string", "pattern": f"^({_ANY_KIND}):", "description": "As after --source."}
     forms = [{"$ref": f"#/$defs/source-{kind}"} for kind in KINDS]
     by_kind = {f"source-{kind}": _source_of(kind) for kind in KINDS}
-    return {"source": any_of(text, *forms)} | by_kind
+    return {"source": _any_of(text, *forms)} | by_kind
 
 
 def _source_of(kind: str) -> Schema:
     entry = KINDS[kind]
     properties: dict[str, Schema] = {"kind": {"description": "The kind.", "const": kind}}
     if entry.path:
-        path = {"type": ["string", "number"], "pattern": r"\S"}
-        properties["path"] = {"description": entry.path} | path
+        properties["path"] = {"description": entry.path} | _TEXT
     for name, option in SOURCE_OPTIONS.items():
         if name == "similarity" and entry.similarities:
-            values = words_schema(entry.similarities)
+            values = _words_schema(entry.similarities)
         elif name in ("weight", *entry.takes):
-            values = value_schema(option)
+            values = _value_schema(option)
         else:
             continue
         properties[option.key] = {"description": full_help(option)} | values
@@ -87,6 +86,50 @@ def _source_of(kind: str) -> Schema:
         "required": ["kind"] if entry.path_is_optional else ["kind", "path"],
         "additionalProperties": False,
     }
+
+
+def _value_schema(option: Option) -> Schema:
+    """Return the schema of the value of an option."""
+    known = option.known
+    if option.type is int and known:
+        return {"enum": [int(word) for word in known]}
+    if option.type is tuple:
+        member = rf"\s*({'|'.join(known)})\s*"
+        text = {"type": "string", "pattern": f"^{member}(,{member})*$"}
+        return _any_of(_list_of({"enum": list(known)}), text)
+    if known:
+        found = _words_schema(known)
+        if option.items is float:
+            found["anyOf"].append(_list_of({"type": "number", "minimum": 0}))
+        return found
+    if option.type is bool:
+        return {"type": "boolean"}
+    if option.type is str:
+        return _TEXT if option.items is None else _any_of(_TEXT, _list_of(_TEXT))
+    bounds = {"minimum": option.least, "maximum": option.most, "exclusiveMinimum": option.above}
+    kind = "integer" if option.type is int else "number"
+    return {"type": kind} | {name: bound for name, bound in bounds.items() if bound is not None}
+
+
+def _words_schema(words: Iterable[str]) -> Schema:
+    """Return the schema of some words and forms."""
+    split = [split_word(word) for word in words]
+    plain = [start for start, form in split if form is None]
+    parts: list[Schema] = [{"enum": plain}] if plain else []
+    for start, form in split:
+        if form is not None:
+            parts += [form.numbers] if form.numbers and not start else []
+            end = "" if form is FORMS["KEY"] else "$"
+            parts.append({"type": "string", "pattern": f"^{start}{form.pattern}{end}"})
+    return _any_of(*parts)
+
+
+def _any_of(*parts: Schema) -> Schema:
+    return parts[0] if len(parts) == 1 else {"anyOf": list(parts)}
+
+
+def _list_of(item: Schema) -> Schema:
+    return {"type": "array", "items": item, "minItems": 1}
 
 
 # ---- the reference -------------------------------------------------------------------------------

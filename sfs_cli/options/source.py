@@ -228,9 +228,7 @@ class SourceSpec(GraphFields):
         self, what: str, hint: str, *names: str, kind: type[UsageError] = UsageError
     ) -> UsageError:
         """Return an error that names this source."""
-        places = tuple(f"source.{self.name}.{name}" for name in names)
-        where = f"--source {self.name}"
-        return kind(what, where=where, hint=hint, option=places or f"source.{self.name}")
+        return _error(self.name, what, hint, *names, kind=kind)
 
     def label(self, name: str, value: Any = None) -> str:
         """Return how messages name an option: as it is written after the path."""
@@ -239,20 +237,27 @@ class SourceSpec(GraphFields):
 
     def options(self) -> dict[str, Any]:
         """Return the options that are given, without the weight."""
-        given = {name: getattr(self, name) for name in OPTIONS}
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: getattr(self, name) for name in self.given(*OPTIONS)}
 
     def __str__(self) -> str:
         """Return the source in the form of the command line."""
         weight = "" if self.weight is None else f"@{self.weight!r}"
-        options = "".join(f",{flag(k)[2:]}={v}" for k, v in self.options().items())
+        options = "".join(f",{self.label(k, v)}" for k, v in self.options().items())
         return f"{self.name}={self.kind}:{self.path}{weight}{options}"
 
     def plain(self) -> dict[str, Any]:
         """Return the source as a configuration file has it under its name."""
         known = {"kind": self.kind, "path": self.path or None, "weight": self.weight}
-        known |= {flag(k)[2:]: v for k, v in self.options().items()}
+        known |= {self.label(k): v for k, v in self.options().items()}
         return {name: value for name, value in known.items() if value is not None}
+
+
+def _error(
+    name: str, what: str, hint: str, *options: str, kind: type[UsageError] = UsageError
+) -> UsageError:
+    """Return an error that names a source, and some of its options."""
+    places = tuple(f"source.{name}.{option}" for option in options) or f"source.{name}"
+    return kind(what, where=f"--source {name}", hint=hint, option=places)
 
 
 SOURCE_OPTIONS = {o.name: o for o in options_of(SourceSpec)}
@@ -314,20 +319,11 @@ def _split(name: str, rest: str) -> tuple[str, dict[str, str]]:
         key = written.replace("_", "-")
         if equals and key in known:
             if key in given:
-                raise UsageError(
-                    f"{key} is given twice",
-                    where=f"--source {name}",
-                    hint="leave one out",
-                    option=f"source.{name}.{key}",
-                )
+                raise _error(name, f"{key} is given twice", "leave one out", key)
             given[key], last = value, key
         elif equals and "/" not in key and "." not in key:
-            raise UsageError(
-                f"unknown option {written!r}",
-                where=f"--source {name}",
-                hint=nearest(written, known),
-                option=f"source.{name}.{written}",
-            )
+            what = f"unknown option {written!r}"
+            raise _error(name, what, nearest(written, known), written)
         elif last:
             given[last] += f",{word}"
         else:
@@ -348,9 +344,5 @@ def _typed(name: str, key: str, text: str) -> Any:
     except ValueError:
         meaning = "a whole number" if wanted is int else "a number"
         late = "write the weight after the path: PATH@WEIGHT,OPTION=VALUE"
-        raise UsageError(
-            f"{key}={text!r} is not {meaning}",
-            where=f"--source {name}",
-            hint=late if "@" in text else f"give {meaning}",
-            option=f"source.{name}.{key}",
-        ) from None
+        hint = late if "@" in text else f"give {meaning}"
+        raise _error(name, f"{key}={text!r} is not {meaning}", hint, key) from None

@@ -42,7 +42,7 @@ from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     SIMILARITIES,
     default_similarity,
-    parse_components,
+    parse_count,
 )
 from sfs_cli.ranking.table import rank_features
 from sfs_cli.run import inputs
@@ -201,7 +201,7 @@ def _time_run(config: RankConfig, passes: PassList, shape: Shape, room: MemoryPl
     kinds = {each.kind for each in passes}
     rng = np.random.default_rng(0)
     double = engine if graph == "rbf" else replace(engine, dtype=np.dtype(np.float64))
-    width = (parse_components(config.components or DEFAULT_COMPONENTS) or 0) + OVERSAMPLING
+    width = (parse_count(config.components or DEFAULT_COMPONENTS) or 0) + OVERSAMPLING
     size = LIMITS.panel
     panels = [Span(i * size, (i + 1) * size) for i in range(workers.workers)]
     work: dict[str, Callable[[], Any]] = {

@@ -38,7 +38,8 @@ def describe_methods(name: str | None, as_json: bool) -> str:
 def _record(method: Method) -> dict[str, Any]:
     record = {field: getattr(method, field) for field in ("name", "title", *FIELDS)}
     options = {flag(name): default for name, default in method.options.items()}
-    return record | {"options": options, "meaning": dict(method.meaning)}
+    meaning = {"": method.meaning} if isinstance(method.meaning, str) else method.meaning
+    return record | {"options": options, "meaning": meaning}
 
 
 def _text(method: Method) -> str:
