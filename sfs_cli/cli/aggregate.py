@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, configured, json_option
+from sfs_cli.cli.options import Command, json_option
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
 
 
-@click.command(cls=Command, short_help="Aggregate several rankings into one.")
+@click.command(cls=Command, verb="aggregate", config=AggregateConfig)
 @click.argument("rankings", metavar="RANKING...", nargs=-1, required=True)
-@configured("aggregate", AggregateConfig, file=False)
 @json_option("Print run.json on stdout.")
 def command(config: AggregateConfig, messages: Messages, as_json: bool) -> None:
     """Aggregate several RANKINGs of the same features into one.

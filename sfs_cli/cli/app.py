@@ -54,14 +54,24 @@ CLEANUP_SECONDS = 10
 
 
 class Interrupted(BaseException):
-    """A signal asked the process to stop."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.exit_code = 128 + number
+    """The signal with this number asked the process to stop."""
 
 
-class LazyGroup(click.Group):
+class Group(click.Group):
+    """A group of commands; without one of them it shows its help."""
+
+    def __init__(self, **facts: Any) -> None:
+        super().__init__(subcommand_metavar="[COMMAND] [ARGS]...", **facts)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words before the command."""
+        if not args:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(ExitCode.USAGE)
+        return super().parse_args(ctx, args)
+
+
+class LazyGroup(Group):
     """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -74,7 +84,9 @@ class LazyGroup(click.Group):
             return None
         from importlib import import_module
 
-        return import_module(f"sfs_cli.cli.{name}").command
+        command: click.Command = import_module(f"sfs_cli.cli.{name}").command
+        command.short_help = VERBS[name]  # shells show it beside their completions
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""
@@ -88,37 +100,14 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    if value:
-        from importlib.metadata import version
-
-        click.echo(f"sfs {version('sfs-cli')}")
-        ctx.exit()
-
-
-@click.group(
-    cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    invoke_without_command=True,
-)
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_version,
-    help="Show the version and exit.",
-)
-@click.pass_context
-def app(ctx: click.Context) -> None:
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sfs-cli", message="sfs %(version)s")
+def app() -> None:
     """Spectral feature selection for expression matrices.
 
     \b
     sfs rank expression.csv --out results
     """
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help(), err=True)
-        ctx.exit(ExitCode.USAGE)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -182,7 +171,7 @@ def _end_interrupted(stop: Interrupted) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     click.echo("interrupted; no partial output was left", err=True)
-    return stop.exit_code
+    return 128 + int(stop.args[0])
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
@@ -218,32 +207,23 @@ def _explain(error: Exception, context: dict[str, Messages]) -> int:
     from sfs_cli.logs import VERBOSE, Messages
 
     messages = context.get("messages") or Messages()
-    known = _as_known(error)
+    known = error if isinstance(error, SfsError) else None
+    if isinstance(error, MemoryError):
+        hint = "lower --memory, or use fewer --threads"
+        known = OutOfMemoryError("not enough memory", hint=hint)
+    elif isinstance(error, OSError) and is_full(error):
+        known = unwritable(error.filename or "the output", error)
+    elif isinstance(error, OSError):
+        reason = (error.strerror or str(error)).lower()
+        what = f"{error.filename or 'a file'} cannot be used: {reason}"
+        known = InputError(what, hint="check the path and its permissions")
     if known is None or messages.verbosity >= VERBOSE:
         import traceback
 
         traceback.print_exception(error)
     if known is None:
-        click.echo(
-            "this is a bug in sfs, not in your data; please report it with the lines above",
-            err=True,
-        )
+        bug = "this is a bug in sfs, not in your data; please report it with the lines above"
+        click.echo(bug, err=True)
         return int(ExitCode.BUG)
     messages.error(known)
     return int(known.exit_code)
-
-
-def _as_known(error: Exception) -> SfsError | None:
-    if isinstance(error, SfsError):
-        return error
-    if isinstance(error, MemoryError):
-        return OutOfMemoryError("not enough memory", hint="lower --memory, or use fewer --threads")
-    if isinstance(error, OSError):
-        if is_full(error):
-            return unwritable(error.filename or "the output", error)
-        reason = (error.strerror or str(error)).lower()
-        return InputError(
-            f"{error.filename or 'a file'} cannot be used: {reason}",
-            hint="check the path and its permissions",
-        )
-    return None

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import click
 
+from sfs_cli.cli.app import Group, app
 from sfs_cli.cli.streams import write_stdout
-from sfs_cli.errors import ExitCode
 
 
-@click.group(short_help="Check a configuration file.", invoke_without_command=True)
-@click.pass_context
-def command(ctx: click.Context) -> None:
+@click.group(cls=Group)
+def command() -> None:
     """Check configuration files, or describe the options that they may contain.
 
     \b
@@ -20,9 +19,6 @@ def command(ctx: click.Context) -> None:
     sfs config schema > schema.json
     sfs config reference > options.md
     """
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help(), err=True)
-        ctx.exit(ExitCode.USAGE)
 
 
 @command.command(short_help="Check a file, and print its options.")
@@ -51,7 +47,6 @@ def schema() -> None:
 @command.command(short_help="Print the reference of all options.")
 def reference() -> None:
     """Print the reference of all options as Markdown tables."""
-    from sfs_cli.cli.app import app
     from sfs_cli.options.schema import reference as make
 
     with click.Context(app) as ctx:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, configured
+from sfs_cli.cli.options import Command
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 
 
-@click.command(cls=Command, short_help="Convert a matrix to a store.")
+@click.command(cls=Command, verb="convert")
 @click.argument("matrix", metavar="MATRIX")
 @click.argument("store", metavar="STORE")
-@configured("convert", file=False)
 def command(config: RankConfig, messages: Messages, store: str) -> None:
     """Convert MATRIX to a store: a folder that every command reads block by block.
 

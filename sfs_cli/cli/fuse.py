@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, configured, json_option, own
+from sfs_cli.cli.options import Command, json_option, own
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 
 
-@click.command(cls=Command, short_help="Fuse knowledge sources into one similarity.")
+@click.command(cls=Command, verb="fuse", file=True, fixed={"method": "msfs"})
 @click.argument("matrix", metavar="[MATRIX]", required=False)
-@configured("fuse", method="msfs")
 @own(
     "--out",
     "target",

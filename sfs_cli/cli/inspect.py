@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, configured, json_option
+from sfs_cli.cli.options import Command, json_option
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 
 
-@click.command(cls=Command, short_help="Describe a matrix file.")
+@click.command(cls=Command, verb="inspect")
 @click.argument("matrix", metavar="MATRIX")
-@configured("inspect", file=False)
 @json_option("Print JSON.")
 def command(config: RankConfig, messages: Messages, as_json: bool) -> None:
     """Describe MATRIX and how `sfs rank` would read it. Nothing is written.

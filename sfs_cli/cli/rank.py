@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command, configured, json_option, own
+from sfs_cli.cli.options import Command, json_option, own
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.errors import ConflictError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 
 
-@click.command(cls=Command, short_help="Rank the features of a matrix.")
+@click.command(cls=Command, verb="rank", file=True)
 @click.argument("matrix", metavar="[MATRIX]", required=False)
-@configured("rank")
 @own("--dry-run", section="Running", is_flag=True, help="Print the plan and stop.")
 @json_option("Print run.json on stdout.")
 def command(config: RankConfig, messages: Messages, as_json: bool, dry_run: bool) -> None:

@@ -6,16 +6,15 @@ from typing import Any
 
 import click
 
-from sfs_cli.cli.options import Command, configured, declared, json_option, logged, own
+from sfs_cli.cli.app import Group
+from sfs_cli.cli.options import Command, json_option, own
 from sfs_cli.cli.streams import write_stdout
-from sfs_cli.errors import ExitCode
 from sfs_cli.logs import Messages
 from sfs_cli.options.rank import RankConfig
 
 
-@click.group(short_help="Rank in shards.", invoke_without_command=True)
-@click.pass_context
-def command(ctx: click.Context) -> None:
+@click.group(cls=Group)
+def command() -> None:
     """Rank in shards, on many machines with a common folder.
 
     The result has the same bytes as that of `sfs rank`, with any number of shards. Run all shards
@@ -26,15 +25,13 @@ def command(ctx: click.Context) -> None:
     sfs shard run PLAN 1        # ... to 8, anywhere, at any time; again for the next pass
     sfs shard merge PLAN --out results
     """
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help(), err=True)
-        ctx.exit(ExitCode.USAGE)
 
 
-@command.command(cls=Command, short_help="Read the inputs once, and make the plan.")
+@command.command(
+    cls=Command, verb="shard init", file=True, short_help="Read the inputs once, and make the plan."
+)
 @click.argument("plan", metavar="PLAN")
 @click.argument("matrix", metavar="[MATRIX]", required=False)
-@configured("shard init")
 @own("--shards", section="Running", type=int, required=True, metavar="N", help="Number of shards.")
 def init(config: RankConfig, messages: Messages, plan: str, shards: int) -> None:
     """Read MATRIX and the other inputs of `sfs rank`, and make the folder PLAN for the shards.
@@ -50,10 +47,9 @@ def init(config: RankConfig, messages: Messages, plan: str, shards: int) -> None
     make(plan, config, shards, messages, force=config.force)
 
 
-@command.command(cls=Command, short_help="Compute one shard.")
+@command.command(cls=Command, verb="shard run", made=False, short_help="Compute one shard.")
 @click.argument("plan", metavar="PLAN")
 @click.argument("shard", metavar="I")
-@declared(RankConfig, "shard run")
 @own(
     "--pass",
     "only",
@@ -62,7 +58,6 @@ def init(config: RankConfig, messages: Messages, plan: str, shards: int) -> None
     metavar="P",
     help="Compute only this pass.  [default: all that are possible]",
 )
-@logged
 def run(
     messages: Messages,
     plan: str,
@@ -90,12 +85,16 @@ def run(
     run_shard(plan, shard, messages, only=only, limit=time_limit, **given)
 
 
-@command.command(cls=Command, short_help="Merge the shards and write the ranking.")
+@command.command(
+    cls=Command,
+    verb="shard merge",
+    made=False,
+    required=("out",),
+    short_help="Merge the shards and write the ranking.",
+)
 @click.argument("plan", metavar="PLAN")
-@declared(RankConfig, "shard merge", required=("out",))
 @own("--finish", section="Running", is_flag=True, help="Compute here what is missing.")
 @json_option("Print run.json on stdout.")
-@logged
 def merge(messages: Messages, plan: str, finish: bool, as_json: bool, **given: Any) -> None:
     """Write the output of `sfs rank` from all shards of PLAN.
 
