@@ -17,65 +17,29 @@ Need = Literal["graph", "labels", "some-labels"]
 
 
 class Method(NamedTuple):
-    """A ranking method.
+    """A ranking method."""
 
-    Attributes
-    ----------
-    name : str
-        The value of ``--method``.
-    title : str
-        Its name in the literature.
-    module : str
-        The module with its ``solve`` (iterative methods) or ``prepare`` (separable methods, which
-        score features block by block); or ``module:Class``, the scorer of a separable method.
-    meaning : str or mapping
-        How to read its score; by the value of ``--ranking`` where that decides.
-    needs : tuple of str
-        What it always needs: ``graph``, ``labels`` (of all samples) or ``some-labels``.
-    needs_by : mapping
-        For each option that decides: what its values need in addition.
-    options : mapping
-        Its own options and their defaults; None where the default depends on the data.
-    choices : mapping
-        The values that those options take, as `sfs_cli.options.fields.matches` reads them.
-    cost : str
-        Order of its arithmetic in n samples, m features, c classes, k eigenvectors, l selected
-        features.
-    passes : str
-        How often it reads the matrix, besides what the graph needs.
-    iterative : bool
-        Whether it has ``solve``; else every feature is scored by itself.
-    first_passes : int
-        Passes that an iterative method makes even where the centered matrix fits in memory.
-    typical_passes : int
-        A typical number of its passes where it does not fit, for estimates.
-    when : str
-        When to use it.
-    reference : str
-        What to cite.
-    extra : str
-        The optional dependencies that it needs.
-    kernel : bool
-        Whether it uses the similarity as a kernel, so that degrees may be zero or negative.
-    """
-
-    name: str
-    title: str
+    name: str  # the value of --method
+    title: str  # its name in the literature
+    # the module with its `solve` (iterative methods) or `prepare` (separable methods, which score
+    # features block by block); or module:Class, the scorer of a separable method
     module: str
-    meaning: str | Mapping[str, str]
+    meaning: str | Mapping[str, str]  # how to read its score; by the value of --ranking for SPEC
+    # order of its arithmetic in n samples, m features, c classes, k eigenvectors, l selected
     cost: str
-    passes: str
-    when: str
-    needs: tuple[Need, ...] = ()
-    needs_by: Mapping[str, Mapping[str, tuple[Need, ...]]] = {}
-    options: Mapping[str, Any] = {}
+    passes: str  # how often it reads the matrix, besides what the graph needs
+    when: str  # to use it
+    needs: tuple[Need, ...] = ()  # always; `labels` are those of all samples
+    needs_by: Mapping[str, Mapping[str, tuple[Need, ...]]] = {}  # also: by option and its value
+    options: Mapping[str, Any] = {}  # its own, with defaults; None: it depends on the data
+    # the values that those options take, as `sfs_cli.options.fields.matches` reads them
     choices: Mapping[str, tuple[str, ...]] = {}
-    reference: str = ""
-    extra: str = ""
-    kernel: bool = False
-    iterative: bool = False
-    first_passes: int = 1
-    typical_passes: int = 4
+    reference: str = ""  # what to cite
+    extra: str = ""  # the optional dependencies that it needs
+    kernel: bool = False  # it uses the similarity as a kernel: degrees may be zero or negative
+    iterative: bool = False  # it has `solve`; else every feature is scored by itself
+    first_passes: int = 1  # of an iterative method, even where the centered matrix fits in memory
+    typical_passes: int = 4  # where it does not fit, for estimates
 
     def how(self, options: Mapping[str, Any]) -> str:
         """Return one sentence on how to read a score that was made with these options."""

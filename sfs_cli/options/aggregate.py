@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from sfs_cli.errors import UsageError
 from sfs_cli.options.fields import numbers_of, option
 from sfs_cli.options.rank import OutputFields
 from sfs_cli.ranking.aggregations import AGGREGATIONS, check_list_weights
@@ -52,23 +51,14 @@ class AggregateConfig(OutputFields):
     def __post_init__(self) -> None:
         self.check_values()
         if len(self.rankings) < 2:
-            raise UsageError(
-                "nothing to aggregate: this is only one ranking",
-                hint="give two or more tables",
-                option="rankings",
-            )
+            what = "nothing to aggregate: this is only one ranking"
+            raise self.error(what, "give two or more tables", "rankings")
         if self.rank_column is not None and self.score_column is not None:
-            raise UsageError(
-                "--rank-column and --score-column both rank the features",
-                hint="give one of them",
-                option=("rank_column", "score_column"),
-            )
+            what = "--rank-column and --score-column both rank the features"
+            raise self.error(what, "give one of them", "rank_column", "score_column")
         if self.rank_column is not None and self.order is not None:
-            raise UsageError(
-                "--order has no effect with --rank-column: rank 1 is the best",
-                hint="leave it out, or give --score-column",
-                option=("order", "rank_column"),
-            )
+            what = "--order has no effect with --rank-column: rank 1 is the best"
+            raise self.error(what, "leave it out, or give --score-column", "order", "rank_column")
         check_list_weights(self.how, self.weights, "--list-weights")
 
     @property
@@ -78,15 +68,11 @@ class AggregateConfig(OutputFields):
             return [1.0] * len(self.rankings)
         weights = numbers_of(self.list_weights)
         if not weights:
-            raise UsageError(
-                f"--list-weights {self.list_weights!r} is not a list of numbers",
-                hint="give one number for each table, such as 2,1,1",
-                option="list_weights",
-            )
+            what = f"--list-weights {self.list_weights!r} is not a list of numbers"
+            hint = "give one number for each table, such as 2,1,1"
+            raise self.error(what, hint, "list_weights")
         if len(weights) != len(self.rankings):
-            raise UsageError(
-                f"--list-weights has {len(weights)} numbers for {len(self.rankings)} tables",
-                hint="give one number for each table, in their order",
-                option="list_weights",
-            )
+            what = f"--list-weights has {len(weights)} numbers for {len(self.rankings)} tables"
+            hint = "give one number for each table, in their order"
+            raise self.error(what, hint, "list_weights")
         return weights

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sfs_cli.errors import CHECK_PATH, InputError, nearest
 
@@ -33,23 +32,12 @@ _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)")
 
 
-@dataclass(frozen=True)
-class Node:
-    """A value of a file.
+class Node(NamedTuple):
+    """A value of a file."""
 
-    Attributes
-    ----------
-    value : dict of str to Node, list of Node, str, int, float, bool or None
-        The value; TOML also has dates and times.
-    line : int, optional
-        The line of its key, or of itself, from 1; None for formats without line numbers.
-    text : str, optional
-        A number as it is written in the file.
-    """
-
-    value: Any
-    line: int | None = None
-    text: str | None = None
+    value: Any  # dict of str to Node, list of Node, str, int, float, bool, None; dates of TOML
+    line: int | None = None  # of its key, or of itself, from 1; None for TOML and JSON
+    text: str | None = None  # a number as it is written in the file
 
 
 def parse(path: Path) -> Node:

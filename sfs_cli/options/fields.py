@@ -36,24 +36,12 @@ SECTIONS = (
 
 
 class Form(NamedTuple):
-    """A set of values that a list of words cannot hold.
+    """A set of values that a list of words cannot hold."""
 
-    Attributes
-    ----------
-    meaning : str
-        What it is, for messages.
-    admits : callable
-        Whether a text is one.
-    pattern : str
-        A regular expression of JSON Schema for its text.
-    numbers : dict, optional
-        The JSON Schema of those that a file may write without quotes.
-    """
-
-    meaning: str
-    admits: Callable[[str], bool]
-    pattern: str
-    numbers: Schema | None = None
+    meaning: str  # for messages
+    admits: Callable[[str], bool]  # whether a text is one
+    pattern: str  # of JSON Schema, for its text
+    numbers: Schema | None = None  # JSON Schema of those that a file may write without quotes
 
 
 LONGEST = 99_999 * 86_400
@@ -84,10 +72,7 @@ def _is_positive(text: str) -> bool:
 def parse_duration(text: str, name: str = "time_limit") -> float:
     """Return the seconds that ``90m``, ``1h30m``, ``1:30:00``, ``2-00:00:00`` or ``3600`` mean.
 
-    Raises
-    ------
-    UsageError
-        For any other text, and for zero.
+    Any other text, and zero, is a `UsageError`.
     """
     match = re.fullmatch(_TIME, text)
     if match is not None:
@@ -172,65 +157,27 @@ def flag(name: str) -> str:
 # A named tuple, as the rows of all tables that help reads: a frozen dataclass takes 1 ms to create,
 # and a dozen of them were felt at each start.
 class Option(NamedTuple):
-    """All that is known of one option.
+    """All that is known of one option."""
 
-    Attributes
-    ----------
-    help : str
-        One or two sentences. Its default and those that take it are added by `full_help`.
-    section : str
-        The heading that it is listed under, one of `SECTIONS`.
-    verbs : tuple of str
-        The commands that take it.
-    metavar : str
-        What help shows for the value, where it is not one of a few words.
-    words : tuple of str
-        The values that it takes, as words and `FORMS`; empty for any.
-    least, most : float, optional
-        Bounds of a number.
-    above : float, optional
-        What a number must exceed.
-    default_text : str
-        What happens without it, where None stands for something that depends on the data.
-    takers : callable, optional
-        From its name to the methods, similarities, ways of weighting or kinds that take it; None
-        where all do.
-    items : type, optional
-        The type of its items, where a configuration file may write a list.
-    parse : callable, optional
-        From the text of the command line to the value, where that is no single number or text.
-    old_names : tuple of str
-        Names of earlier versions, which are still accepted and shown nowhere.
-    argument : bool
-        Whether the command line takes it by position.
-    path : bool
-        Whether it names a file or folder, so that files give it relative to their own folder.
-    in_result : bool
-        Whether the result depends on it.
-    lead : bool
-        Whether it is listed before the others of its section.
-    name, type, default
-        Of the field that it is declared for.
-    """
-
-    help: str
-    section: str = "Input"
-    verbs: tuple[str, ...] = ()
-    metavar: str = ""
-    words: tuple[str, ...] = ()
+    help: str  # one or two sentences; `full_help` adds its default and those that take it
+    section: str = "Input"  # the heading that it is listed under, one of `SECTIONS`
+    verbs: tuple[str, ...] = ()  # the commands that take it
+    metavar: str = ""  # what help shows for the value, where it is not one of a few words
+    words: tuple[str, ...] = ()  # the values that it takes, as words and `FORMS`; empty for any
     least: float | None = None
     most: float | None = None
-    above: float | None = None
-    default_text: str = ""
+    above: float | None = None  # what a number must exceed
+    default_text: str = ""  # what happens without it, where None depends on the data
+    # from its name to the methods, graphs, ways of weighting or kinds that take it; None: all do
     takers: Callable[[str], Sequence[str]] | None = None
-    items: type | None = None
-    parse: Callable[[Any], Any] | None = None
-    old_names: tuple[str, ...] = ()
-    argument: bool = False
-    path: bool = False
-    in_result: bool = True
-    lead: bool = False
-    name: str = ""
+    items: type | None = None  # the type of its items, where a file may write a list
+    parse: Callable[[Any], Any] | None = None  # of the text of a flag that is no number or text
+    old_names: tuple[str, ...] = ()  # of earlier versions: still accepted, and shown nowhere
+    argument: bool = False  # whether the command line takes it by position
+    path: bool = False  # whether it names a file or folder: relative to that of a file of options
+    in_result: bool = True  # whether the result depends on it
+    lead: bool = False  # whether it is listed before the others of its section
+    name: str = ""  # of the field that it is declared for, as the next two
     type: type = str
     default: Any = None
 
@@ -258,12 +205,7 @@ class Option(NamedTuple):
     def problem(self, value: Any, label: str) -> tuple[str, str] | None:
         """Return what is wrong with a value and what to do about it; None if nothing is.
 
-        Parameters
-        ----------
-        value : object
-            Of the option; None is always right.
-        label : str
-            What messages call the option.
+        The label is what messages call the option.
         """
         if value is None:
             return None
@@ -342,13 +284,7 @@ class Config:
     VERB: ClassVar[str]
 
     def check_values(self) -> None:
-        """Check the value of each option by itself.
-
-        Raises
-        ------
-        UsageError
-            Naming the option.
-        """
+        """Check the value of each option by itself; a `UsageError` names the first wrong one."""
         for o in options_of(type(self)):
             value = getattr(self, o.name)
             if o.type is str and isinstance(value, int | float):

@@ -42,33 +42,20 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """The options of a file.
+    """The options of a file."""
 
-    Attributes
-    ----------
-    path : str
-        The file; empty where there is none.
-    options : mapping
-        From attributes of `RankConfig` to values; paths are from the current directory.
-    lines : mapping
-        The line of each option (``source.NAME.OPTION`` in sources), where it is known.
-    """
-
-    path: str = ""
+    path: str = ""  # the file; empty where there is none
+    # from attributes of `RankConfig` to values; paths are from the current directory
     options: Mapping[str, Any] = field(default_factory=dict)
+    # the line of each option (source.NAME.OPTION in sources), where it is known
     lines: Mapping[str, int | None] = field(default_factory=dict)
 
     def config(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> RankConfig:
         """Return the configuration of a run, where flags win over the file.
 
-        Parameters
-        ----------
-        given : mapping
-            Every option that the command takes, with its value or default. Other options of the
-            file are ignored.
-        flags : collection of str
-            The options that were given as flags. A source among them replaces the source of the
-            same name in the file.
+        All options that the command takes are in `given`, with their values or defaults; other
+        options of the file are ignored. Those of `flags` were given as flags: a source among them
+        replaces the source of the same name in the file.
 
         Raises
         ------
@@ -99,15 +86,11 @@ class ConfigFile:
 def load(path: str | Path) -> ConfigFile:
     """Read a configuration file, or the configuration in the ``run.json`` of an earlier run.
 
-    Parameters
-    ----------
-    path : str or Path
-        YAML, TOML or JSON, by its suffix.
-
     Raises
     ------
     InputError
-        When it cannot be read; for unknown keys, and for values of another type than the option.
+        When it is no YAML, TOML or JSON by its suffix, or cannot be read; for unknown keys, and for
+        values of another type than the option.
     UsageError
         For a source that is wrong.
     """
@@ -124,9 +107,8 @@ def load(path: str | Path) -> ConfigFile:
             raise _unknown(key, [option.key for option in RANK_KEYS.values()], where)
         option = RANK_KEYS[key]
         if option.name in options:  # once by the name of an earlier version
-            raise InputError(
-                f"{option.key!r} appears twice, once as {key!r}", where=where, hint="leave one out"
-            )
+            what = f"{option.key!r} appears twice, once as {key!r}"
+            raise InputError(what, where=where, hint="leave one out")
         lines[option.name] = node.line
         if option.name == "source":
             sources, places = _sources(node, name)
@@ -150,13 +132,12 @@ def _unknown(key: str, known: Iterable[str], where: str, of: str = "") -> InputE
     return InputError(f"unknown option {key!r}{of}", where=where, hint=hint)
 
 
-def _mapping_of(node: Node, what: str, name: str, hint: str = "") -> dict[str, Node]:
+def _mapping_of(
+    node: Node, what: str, name: str, hint: str = "write name: value for each option"
+) -> dict[str, Node]:
     if not isinstance(node.value, dict):
-        raise InputError(
-            f"{what} is {kind_of(node)}, not options by name",
-            where=_place(name, node.line),
-            hint=hint or "write name: value for each option",
-        )
+        what = f"{what} is {kind_of(node)}, not options by name"
+        raise InputError(what, where=_place(name, node.line), hint=hint)
     return node.value
 
 
@@ -164,13 +145,7 @@ def _mapping_of(node: Node, what: str, name: str, hint: str = "") -> dict[str, N
 
 
 def _typed(node: Node, option: Option, what: str, where: str) -> Any:
-    """Return the value of an option, as the type that the option has.
-
-    Raises
-    ------
-    InputError
-        When the file has another type.
-    """
+    """Return the value of an option, as the type that the option has."""
     if option.items is not None and isinstance(node.value, list):
         if not node.value:
             raise InputError(f"{what} is an empty list", where=where, hint="leave it out")
@@ -186,9 +161,8 @@ def _typed(node: Node, option: Option, what: str, where: str) -> Any:
 def _scalar(node: Node, wanted: type, what: str, where: str) -> Any:
     value = node.value
     if value is None or (isinstance(value, str) and not value.strip()):
-        raise InputError(
-            f"{what} has no value", where=where, hint="give it one, or leave the line out"
-        )
+        hint = "give it one, or leave the line out"
+        raise InputError(f"{what} has no value", where=where, hint=hint)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if wanted is str and (isinstance(value, str) or number):
         return value if isinstance(value, str) else node.text or repr(value)

@@ -25,24 +25,12 @@ _SPACE = ("components", "variable_genes")  # options of the space where neighbor
 
 
 class GraphKind(NamedTuple):
-    """A similarity between samples.
-
-    Attributes
-    ----------
-    meaning : str
-        What it is.
-    takes : tuple of str
-        Its options.
-    from_labels : bool
-        Whether it is made from the labels of the samples.
-    from_distances : bool
-        Whether distances between the samples are all it needs.
-    """
+    """A similarity between samples."""
 
     meaning: str
-    takes: tuple[str, ...] = ()
-    from_labels: bool = False
-    from_distances: bool = False
+    takes: tuple[str, ...] = ()  # its options
+    from_labels: bool = False  # whether it is made from the labels of the samples
+    from_distances: bool = False  # whether distances between the samples are all it needs
 
 
 GRAPHS = {

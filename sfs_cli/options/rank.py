@@ -42,12 +42,17 @@ _WRITING = ("rank", "shard merge")
 _SHARDS = ("shard run", "shard merge")
 
 _input = partial(option, section="Input", verbs=ON_SOURCE)
+_reading = partial(option, section="Input", verbs=READING)
 _method = partial(option, section="Method", verbs=RANKING)
 _own = partial(_method, takers=catalog.takers)
 _sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE)
 _fusion = partial(_sources, takers=weightings.taking)
+_graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
+_table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
 _output = partial(option, section="Output", in_result=False)
-_running = partial(option, section="Running", verbs=RANKING, in_result=False)
+_beside = partial(_output, verbs=_WRITING, metavar="FILE", path=True)
+_running = partial(option, section="Running", in_result=False)
+_working = partial(_running, verbs=(*ON_SOURCE, "convert", *_SHARDS))
 
 
 def split_words(text: str | None) -> tuple[str, ...]:
@@ -65,20 +70,9 @@ class OutputFields(Config):
         metavar="DIR",
         path=True,
     )
-    format: str = _output(
-        "Format of the ranking.",
-        verbs=("rank", "shard init", "aggregate"),
-        default="tsv",
-        words=FORMATS,
-        in_result=True,
-    )
-    digits: int = _output(
-        "Number of significant digits in text output.",
-        verbs=("rank", "shard init", "aggregate"),
-        default=10,
-        least=1,
-        most=MAX_DIGITS,
-        in_result=True,
+    format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
+    digits: int = _table(
+        "Number of significant digits in text output.", default=10, least=1, most=MAX_DIGITS
     )
     force: bool = _output(
         "Replace the output of another run.",
@@ -93,10 +87,9 @@ class RankConfig(GraphFields, OutputFields):
 
     VERB: ClassVar[str] = "rank"
 
-    matrix: str = _input(
+    matrix: str = _reading(
         "The matrix; one on the command line replaces it.",
         default=...,
-        verbs=READING,
         metavar="MATRIX",
         argument=True,
         path=True,
@@ -107,18 +100,11 @@ class RankConfig(GraphFields, OutputFields):
         metavar="NAME",
         words=tuple(METHODS),
     )
-    rows: str = _input(
-        "What a row of a text or Parquet file is.", verbs=READING, default="auto", words=ROWS
-    )
-    layer: str | None = _input(
-        "Layer of an h5ad to read instead of X.", verbs=READING, metavar="NAME"
-    )
-    use_raw: bool = _input("Read raw/X of an h5ad.", verbs=READING, default=False)
-    dtype: str | None = _input(
-        "Type of the stored values.",
-        verbs=READING,
-        words=("float32", "float64"),
-        default_text="float32",
+    rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
+    layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
+    use_raw: bool = _reading("Read raw/X of an h5ad.", default=False)
+    dtype: str | None = _reading(
+        "Type of the stored values.", words=("float32", "float64"), default_text="float32"
     )
     transform: str | None = _input(
         "Transformations, in order, such as cpm,log1p,zscore.", metavar="STEPS", items=str
@@ -128,8 +114,8 @@ class RankConfig(GraphFields, OutputFields):
         default="error",
         words=MISSING,
     )
-    labels: str | None = _input(
-        "Class of each sample.", verbs=READING, metavar="FILE[:COLUMN] or obs:KEY", path=True
+    labels: str | None = _reading(
+        "Class of each sample.", metavar="FILE[:COLUMN] or obs:KEY", path=True
     )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
@@ -188,23 +174,15 @@ class RankConfig(GraphFields, OutputFields):
         "What to do if a solver does not converge.", default="warn", words=("warn", "error")
     )
 
-    similarity: str | None = option(
+    similarity: str | None = _graph(
         f"Similarity between samples: {', '.join(SIMILARITIES)}, or obsp:KEY of an h5ad.",
-        section="Sample graph",
-        verbs=RANKING,
         metavar="NAME or obsp:KEY",
         words=(*SIMILARITIES, "obsp:KEY"),
         default_text=f"rbf up to {DENSE_SAMPLES:,} samples; above that the connectivities of an "
         "h5ad, else knn",
-        lead=True,
     )
-    similarity_file: str | None = option(
-        "Read the similarity from this matrix file.",
-        section="Sample graph",
-        verbs=RANKING,
-        metavar="FILE",
-        path=True,
-        lead=True,
+    similarity_file: str | None = _graph(
+        "Read the similarity from this matrix file.", metavar="FILE", path=True
     )
 
     source: tuple[SourceSpec, ...] = _sources(
@@ -256,18 +234,9 @@ class RankConfig(GraphFields, OutputFields):
         "Rank without each source as well, to show what it changes.", verbs=RANKING, default=True
     )
 
-    write_h5ad: str | None = _output(
-        "Copy the h5ad input to this file, with the scores in var.",
-        verbs=_WRITING,
-        metavar="FILE",
-        path=True,
-    )
-    weights_out: str | None = _output(
-        "Write the coefficients to this Parquet file.",
-        verbs=_WRITING,
-        metavar="FILE",
-        path=True,
-        takers=lambda _: catalog.WITH_COEFFICIENTS,
+    write_h5ad: str | None = _beside("Copy the h5ad input to this file, with the scores in var.")
+    weights_out: str | None = _beside(
+        "Write the coefficients to this Parquet file.", takers=lambda _: catalog.WITH_COEFFICIENTS
     )
 
     threads: int | None = _running(
@@ -276,18 +245,11 @@ class RankConfig(GraphFields, OutputFields):
         least=1,
         default_text="all that are allowed",
     )
-    memory: str | None = _running(
-        "Memory limit, such as 512M or 4G.",
-        verbs=(*ON_SOURCE, "convert", *_SHARDS),
-        metavar="SIZE",
-        default_text="half of the free memory",
+    memory: str | None = _working(
+        "Memory limit, such as 512M or 4G.", metavar="SIZE", default_text="half of the free memory"
     )
-    scratch: str | None = _running(
-        "Folder for temporary files.",
-        verbs=(*ON_SOURCE, "convert", *_SHARDS),
-        metavar="DIR",
-        default_text="that of the system",
-        path=True,
+    scratch: str | None = _working(
+        "Folder for temporary files.", metavar="DIR", default_text="that of the system", path=True
     )
     executor: str = _running(
         "Where the work runs: threads, Dask processes on this machine, or a running Dask cluster.",
@@ -296,8 +258,12 @@ class RankConfig(GraphFields, OutputFields):
         metavar="[local|dask|dask:ADDRESS]",
         words=("local", "dask", "dask:ADDRESS"),
     )
-    block_size: int | None = _running(
-        "Number of features per block.", least=1, default_text="by the shape", in_result=True
+    block_size: int | None = option(
+        "Number of features per block.",
+        section="Running",
+        verbs=RANKING,
+        least=1,
+        default_text="by the shape",
     )
     resume: bool = _running(
         "Keep checkpoints beside --out, and continue an interrupted run.",
@@ -310,7 +276,7 @@ class RankConfig(GraphFields, OutputFields):
         metavar="TIME",
         words=("DURATION",),
     )
-    seed: int = _running("Random seed.", verbs=ON_SOURCE, default=0, least=0, in_result=True)
+    seed: int = option("Random seed.", section="Running", verbs=ON_SOURCE, default=0, least=0)
 
     def __post_init__(self) -> None:
         from sfs_cli.options.rules import check_rank  # imported late: help does not need the rules

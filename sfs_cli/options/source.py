@@ -36,26 +36,13 @@ _OF_MATRIX = tuple(name for name in SIMILARITIES if name != "label")
 
 
 class Kind(NamedTuple):
-    """A kind of source.
+    """A kind of source."""
 
-    Attributes
-    ----------
-    meaning : str
-        Which samples are similar.
-    path : str
-        What its path names; empty where it takes none.
-    takes : tuple of str
-        Its options.
-    similarities : tuple of str
-        The values of its option ``similarity``. Kinds that compute distances between samples by
-        themselves have no features to reduce, and no inner products.
-    path_is_optional : bool
-        Whether it can do without a path.
-    """
-
-    meaning: str
-    path: str = ""
-    takes: tuple[str, ...] = ()
+    meaning: str  # which samples are similar
+    path: str = ""  # what its path names; empty where it takes none
+    takes: tuple[str, ...] = ()  # its options
+    # the values of its option `similarity`: kinds that compute distances between samples by
+    # themselves have no features to reduce, and no inner products
     similarities: tuple[str, ...] = ()
     path_is_optional: bool = False
 
@@ -121,22 +108,11 @@ _option = partial(option, takers=kinds_taking)
 
 @dataclass(frozen=True)
 class SourceSpec(GraphFields):
-    """One knowledge source, as it is asked for; None stands for a default.
+    """One knowledge source, as it is asked for; None stands for a default."""
 
-    Attributes
-    ----------
-    name : str
-        The name that the user gives it.
-    kind : str
-        One of `KINDS`.
-    path : str
-        Its file, perhaps with a part of it (``FILE:COLUMN``, ``FILE.gmt:SET``), or ``obs:KEY``,
-        ``obsp:KEY``; empty for kinds that need none.
-    """
-
-    name: str
-    kind: str
-    path: str = ""
+    name: str  # that the user gives it
+    kind: str  # one of `KINDS`
+    path: str = ""  # FILE, FILE:COLUMN, FILE.gmt:SET, obs:KEY or obsp:KEY; empty for some kinds
     weight: float | None = option("Weight of the source.", least=0, default_text="1")
     transform: str | None = _option(
         "Transformations of this source, in order, such as cpm,log1p,zscore.", items=str
@@ -186,21 +162,17 @@ class SourceSpec(GraphFields):
         from sfs_cli.options.rules import check_source  # help does not need it
 
         if not re.fullmatch(NAME, self.name):
-            raise UsageError(
-                f"the source name {self.name!r} is not one word",
-                hint="use only letters, digits and . _ + -; " + FORM,
-                option="source",
-            )
+            what = f"the source name {self.name!r} is not one word"
+            hint = f"use only letters, digits and . _ + -; {FORM}"
+            raise UsageError(what, hint=hint, option="source")
         if self.kind not in KINDS:
             raise self.error(f"unknown kind {self.kind!r}", nearest(self.kind, KINDS), "kind")
         if not self.path and not KINDS[self.kind].path_is_optional:
             raise self.error("the path is missing", FORM)
         if self.path and not KINDS[self.kind].path:
-            raise self.error(
-                f"{self.kind} takes no path: it is the matrix itself",
-                f"write {self.name}={self.kind}:, or {self.name}=profile:{self.path}",
-                "path",
-            )
+            hint = f"write {self.name}={self.kind}:, or {self.name}=profile:{self.path}"
+            what = f"{self.kind} takes no path: it is the matrix itself"
+            raise self.error(what, hint, "path")
         self.check_values()
         check_source(self)
 
@@ -272,12 +244,8 @@ def check_names(sources: Sequence[SourceSpec]) -> None:
     names = [source.name for source in sources]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise ConflictError(
-            f"two sources are named {twice[0]!r}",
-            where="--source",
-            hint="give each source its own name",
-            option="source",
-        )
+        what, hint = f"two sources are named {twice[0]!r}", "give each source its own name"
+        raise ConflictError(what, where="--source", hint=hint, option="source")
 
 
 # ---- NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...] ---------------------------------------------------

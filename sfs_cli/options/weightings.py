@@ -11,28 +11,15 @@ from typing import Any, NamedTuple
 
 
 class Entry(NamedTuple):
-    """A way of weighting sources.
+    """A way of weighting sources."""
 
-    Attributes
-    ----------
-    title : str
-        Its name in the literature.
-    when : str
-        When to use it.
-    needs_labels : bool
-        Whether it learns from the classes of the samples.
-    options : mapping
-        Its options and their defaults; None where the default depends on the data. The command
-        line has them with ``--fusion-`` before their names.
-    reference : str
-        What to cite.
-    """
-
-    title: str
-    when: str
-    needs_labels: bool = False
+    title: str  # its name in the literature
+    when: str  # to use it
+    needs_labels: bool = False  # whether it learns from the classes of the samples
+    # its options and their defaults, None where the default depends on the data; the command line
+    # has them with --fusion- before their names
     options: Mapping[str, Any] = {}
-    reference: str = ""
+    reference: str = ""  # what to cite
 
 
 WEIGHTINGS: dict[str, Entry] = {

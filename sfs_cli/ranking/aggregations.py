@@ -9,34 +9,20 @@ from sfs_cli.errors import ConflictError
 
 
 class Aggregation(NamedTuple):
-    """A way to aggregate rankings.
+    """A way to aggregate rankings."""
 
-    Attributes
-    ----------
-    title : str
-        Its name in the literature.
-    meaning : str
-        How to read its score.
-    larger_is_better : bool
-        Direction of the scores.
-    reference : str
-        What to cite.
-    """
-
-    title: str
-    meaning: str
+    title: str  # its name in the literature
+    meaning: str  # how to read its score
     larger_is_better: bool
-    reference: str
+    reference: str  # what to cite
 
-
-_BORDA = "Borda 1781, Mémoire sur les élections au scrutin"
 
 AGGREGATIONS = {
     "borda": Aggregation(
         "mean rank (Borda)",
         "The score is the mean of a feature's ranks: smaller is better.",
         False,
-        _BORDA,
+        "Borda 1781, Mémoire sur les élections au scrutin",
     ),
     "median": Aggregation(
         "median rank",
@@ -83,20 +69,14 @@ def check_list_weights(how: str, weights: Sequence[float], flag: str) -> None:
     name = flag[2:].replace("-", "_") if flag.startswith("--") else ()
     wrong = [weight for weight in weights if not 0 <= weight < float("inf")]
     if wrong:
-        raise ConflictError(
-            f"{flag}: {wrong[0]:g} is not zero or more",
-            hint="give numbers such as 2,1,0.5",
-            option=name,
-        )
-    if not any(weights):
-        raise ConflictError(
-            f"{flag}: the weights sum to zero",
-            hint="give at least one list a weight above zero",
-            option=name,
-        )
-    if how == "rra" and len(set(weights)) > 1:
-        raise ConflictError(
-            f"{flag}: rra needs equal weights, because its p-values assume lists of equal weight",
-            hint="leave the weights out, or choose borda, median, geometric or mc4",
-            option=name,
-        )
+        what = f"{wrong[0]:g} is not zero or more"
+        hint = "give numbers such as 2,1,0.5"
+    elif not any(weights):
+        what = "the weights sum to zero"
+        hint = "give at least one list a weight above zero"
+    elif how == "rra" and len(set(weights)) > 1:
+        what = "rra needs equal weights, because its p-values assume lists of equal weight"
+        hint = "leave the weights out, or choose borda, median, geometric or mc4"
+    else:
+        return
+    raise ConflictError(f"{flag}: {what}", hint=hint, option=name)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfs_cli.ranking.aggregate import midranks
+
 TOPS = (10, 50, 100)
 """Lengths of the short lists whose overlap is reported."""
 
@@ -89,21 +91,9 @@ def top_overlap(a: np.ndarray, b: np.ndarray, k: int) -> float:
 
 
 def compare_rankings(a: np.ndarray, b: np.ndarray, top: int = 100) -> tuple[float, float]:
-    """Measure how much two rankings differ.
+    """Return Spearman's rho and the overlap of the `top` best of two lists of ranks (m,) with NaN.
 
-    Parameters
-    ----------
-    a, b : ndarray, shape (m,)
-        Rank of each feature, NaN where it has none.
-    top : int
-        Length of the short lists, or that of the shorter ranking if it is less.
-
-    Returns
-    -------
-    spearman : float
-        Rank correlation over the features that both rank.
-    overlap : float
-        Share of the best `top` that both have in common.
+    The short lists are cut to the length of the shorter ranking.
     """
     both = ~(np.isnan(a) | np.isnan(b))
     known = min(int(np.count_nonzero(~np.isnan(a))), int(np.count_nonzero(~np.isnan(b))), top)
@@ -112,14 +102,7 @@ def compare_rankings(a: np.ndarray, b: np.ndarray, top: int = 100) -> tuple[floa
 
 
 def _spearman(a: np.ndarray, b: np.ndarray) -> float:
-    # not from scipy.stats, whose import takes longer than ranking a typical matrix
     if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan")
-    return float(np.corrcoef(_midranks(a), _midranks(b))[0, 1])
-
-
-def _midranks(values: np.ndarray) -> np.ndarray:
-    """Rank values; ties share the mean of their ranks."""
-    _, at, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return (last - (counts - 1) / 2)[at]
+    x, y = (midranks(each, larger_is_better=False) for each in (a, b))
+    return float(np.corrcoef(x, y)[0, 1])

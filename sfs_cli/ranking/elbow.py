@@ -37,25 +37,16 @@ def elbow(scores: np.ndarray) -> int | None:
         return None
     largest = max(abs(scores[0]), abs(scores[-1]))  # scale first: a difference may overflow
     first, last = scores[0] / largest, scores[-1] / largest
-    corner, height = _farthest(scores, largest, first, last)
-    rounding = 8 * np.finfo(np.float64).eps / abs(first - last)
-    if abs(height) <= max(STRAIGHT, rounding):
-        return None
-    return corner if height > 0 else corner + 1
-
-
-def _farthest(scores: np.ndarray, largest: float, first: float, last: float) -> tuple[int, float]:
-    """Return the first point farthest from the chord, and how far it lies below it.
-
-    In chunks, so that ten million scores are not copied at once.
-    """
-    found = (0, 0.0)
+    corner, height = 0, 0.0  # of the point farthest from the chord, and how far it lies below
     step = -1.0 / (len(scores) - 1)
-    for lo in range(0, len(scores), CHUNK):
+    for lo in range(0, len(scores), CHUNK):  # ten million scores are not copied at once
         part = scores[lo : lo + CHUNK]
         below = np.arange(lo, lo + len(part)) * step + 1.0
         below -= (part / largest - last) / (first - last)
         at = int(np.argmax(np.abs(below)))
-        if abs(below[at]) > abs(found[1]):
-            found = (lo + at, float(below[at]))
-    return found
+        if abs(below[at]) > abs(height):
+            corner, height = lo + at, float(below[at])
+    rounding = 8 * np.finfo(np.float64).eps / abs(first - last)
+    if abs(height) <= max(STRAIGHT, rounding):
+        return None
+    return corner if height > 0 else corner + 1

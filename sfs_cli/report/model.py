@@ -10,92 +10,37 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A small table about what a ranking was made from.
-
-    Attributes
-    ----------
-    heading : str
-        Its title.
-    columns : sequence of str
-        Names of the columns; the first names the rows.
-    rows : sequence of sequences
-        The values of each row: text, numbers, and NaN or None for what is missing.
-    note : str
-        How to read it.
-    digits : int
-        Significant digits of numbers that are not integers.
-    shade : float, optional
-        Shade numbers by their size, fully at this value; negative ones in another color.
-    """
+    """A small table about what a ranking was made from."""
 
     heading: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    note: str = ""
-    digits: int = 6
-    shade: float | None = None
+    columns: Sequence[str]  # the first names the rows
+    rows: Sequence[Sequence[object]]  # text, numbers, and NaN or None for what is missing
+    note: str = ""  # how to read it
+    digits: int = 6  # significant ones, of numbers that are not integers
+    shade: float | None = None  # shade numbers by their size, completely at this value
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """The contents of a report.
+    """The contents of a report."""
 
-    Attributes
-    ----------
-    title : str
-        What was ranked, such as the name of the matrix.
-    method : str
-        Title of the method.
-    how : str
-        How to read a score, in a sentence or two.
-    larger_is_better : bool
-        Whether a large score is a good one.
-    scores : ndarray, shape (n_scored,)
-        The scores of the scored features, from best to worst, without NaN.
-    n_features, n_unscored : int
-        Number of features, and of those without a score.
-    reasons : mapping of str to int
-        Why features have no score: status -> number of features.
-    elbow : int, optional
-        Number of features before the elbow of the score curve.
-    eigenvalues : ndarray, shape (k,), optional
-        Leading eigenvalues of the normalized Laplacian, ascending, the first one 0.
-    clusters : int, optional
-        Number of clusters that was used; the gap after this eigenvalue is marked.
-    top : sequence of mappings
-        The best features, one mapping of column -> value each, columns in order.
-    tables : sequence of Table
-        What the ranking was made from, such as the lists of an aggregate.
-    facts : sequence of (heading, pairs)
-        Sections of names and values about the run.
-    warnings : sequence of str
-        Warnings of the run.
-    command : str
-        The command line that reproduces this ranking.
-    version : str
-        Version of the program.
-    reference : str
-        What to cite; a DOI in it becomes a link.
-    downloads : sequence of (file name, description)
-        Files beside the page, as relative links.
-    """
-
-    title: str
-    method: str
-    how: str
+    title: str  # what was ranked, such as the name of the matrix
+    method: str  # its title
+    how: str  # how to read a score, in a sentence or two
     larger_is_better: bool
-    scores: np.ndarray
+    scores: np.ndarray  # (n_scored,), from best to worst, without NaN
     n_features: int
-    command: str
-    version: str
-    n_unscored: int = 0
-    reasons: Mapping[str, int] = field(default_factory=dict)
-    elbow: int | None = None
+    command: str  # the command line that reproduces this ranking
+    version: str  # of the program
+    n_unscored: int = 0  # number of features without a score
+    reasons: Mapping[str, int] = field(default_factory=dict)  # why: status -> number of features
+    elbow: int | None = None  # number of features before the elbow of the score curve
+    # (k,), leading eigenvalues of the normalized Laplacian, ascending, the first one 0
     eigenvalues: np.ndarray | None = None
-    clusters: int | None = None
-    top: Sequence[Mapping[str, object]] = ()
-    tables: Sequence[Table] = ()
-    facts: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()
+    clusters: int | None = None  # that were used; the gap after this eigenvalue is marked
+    top: Sequence[Mapping[str, object]] = ()  # the best features: column -> value, in order
+    tables: Sequence[Table] = ()  # what the ranking was made from, as the lists of an aggregate
+    facts: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()  # heading, names and values
     warnings: Sequence[str] = ()
-    reference: str = ""
-    downloads: Sequence[tuple[str, str]] = ()
+    reference: str = ""  # what to cite; a DOI in it becomes a link
+    downloads: Sequence[tuple[str, str]] = ()  # files beside the page: name, description

@@ -19,19 +19,7 @@ def multiqc(data: ReportData, sample: str) -> dict[str, object]:
     """Return the contents of ``sfs_mqc.json``.
 
     The sections of all rankings have the same id, so MultiQC (1.20 and newer) joins them to one
-    table with a row for each.
-
-    Parameters
-    ----------
-    data : ReportData
-        The report.
-    sample : str
-        Name of the row.
-
-    Returns
-    -------
-    dict
-        Custom content of MultiQC, ready for `json.dump`.
+    table with a row for each, named by `sample`.
     """
     values: dict[str, object] = {
         "method": data.method,
@@ -40,11 +28,18 @@ def multiqc(data: ReportData, sample: str) -> dict[str, object]:
         "elbow": data.elbow,
         "top_feature": data.top[0].get("feature") if data.top else None,
     }
-    headers: dict[str, object] = {}
-    for name, (title, description) in COLUMNS.items():
-        is_text = name in ("method", "top_feature")
-        scale = {"scale": False} if is_text else {"format": "{:,d}", "min": 0, "scale": "Blues"}
-        headers[name] = {"title": title, "description": description, **scale}
+    text, count = {"scale": False}, {"format": "{:,d}", "min": 0, "scale": "Blues"}
+    headers = {
+        name: {"title": title, "description": description}
+        | (text if name in ("method", "top_feature") else count)
+        for name, (title, description) in COLUMNS.items()
+    }
+    # MultiQC puts the text of a table into its page as it is
+    row = {
+        name: value if isinstance(value, int) else escape(str(value))
+        for name, value in values.items()
+        if value is not None
+    }
     return {
         "id": "sfs_ranking",
         "section_name": "Feature ranking",
@@ -52,10 +47,5 @@ def multiqc(data: ReportData, sample: str) -> dict[str, object]:
         "plot_type": "table",
         "pconfig": {"id": "sfs_ranking_table", "title": "sfs: Feature ranking", "namespace": "sfs"},
         "headers": headers,
-        "data": {sample: {name: _safe(v) for name, v in values.items() if v is not None}},
+        "data": {sample: row},
     }
-
-
-def _safe(value: object) -> object:
-    # MultiQC puts the text of a table into its page as it is
-    return value if isinstance(value, int) else escape(str(value))

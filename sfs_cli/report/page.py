@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,8 +18,7 @@ from sfs_cli.report.words import is_number, significant
 DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/[^\s\"<>]*\w)", re.I)
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """A chart with its heading and explanation."""
 
     heading: str
@@ -27,29 +26,16 @@ class Figure:
     caption: str
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A table cell: what is shown, the number to sort by, and how it is shaded.
-
-    `shade` is between -1 and 1; negative numbers have another color.
-    """
+class Cell(NamedTuple):
+    """A table cell: what is shown, the number to sort by, and how it is shaded, from -1 to 1."""
 
     shown: str
     key: str
-    shade: float | None = None
+    shade: float | None
 
 
-@dataclass(frozen=True)
-class Grid:
-    """A table, ready to be shown.
-
-    Attributes
-    ----------
-    columns : list of (name, whether it holds numbers)
-        The columns, in order.
-    rows : list of list of Cell
-        The cells of each row.
-    """
+class Grid(NamedTuple):
+    """A table, ready to be shown: the columns, with whether they hold numbers, and the rows."""
 
     columns: list[tuple[str, bool]]
     rows: list[list[Cell]]
@@ -99,7 +85,7 @@ def figures(data: ReportData) -> list[Figure]:
         curve = charts.score_curve(scores, larger_is_better=data.larger_is_better, elbow=elbow)
         bars = charts.distribution(scores)
         drawn.append(Figure("Score against rank", Markup(curve), words.curve_caption(data)))
-        drawn.append(Figure("Distribution of scores", Markup(bars), words.distribution_caption()))
+        drawn.append(Figure("Distribution of scores", Markup(bars), words.DISTRIBUTION_CAPTION))
     if data.eigenvalues is not None and len(data.eigenvalues):
         stems = charts.spectrum(np.asarray(data.eigenvalues), clusters=data.clusters)
         drawn.append(Figure("Groups of samples", Markup(stems), words.spectrum_caption(data)))
@@ -134,11 +120,6 @@ def _cell(value: object, numeric: bool, digits: int, full: float | None) -> Cell
 
 def linked(reference: str) -> Markup:
     """Turn the DOIs of a reference into links, and escape the rest."""
-    parts, end = [], 0
-    for match in DOI.finditer(reference):
-        parts.append(Markup("{}").format(reference[end : match.start()]))
-        target = match.group(1)
-        parts.append(Markup('<a href="https://doi.org/{}">doi:{}</a>').format(target, target))
-        end = match.end()
-    parts.append(Markup("{}").format(reference[end:]))
-    return Markup("").join(parts)
+    link = Markup('<a href="https://doi.org/{0}">doi:{0}</a>')
+    parts = DOI.split(reference)  # text and DOIs in turn
+    return Markup("").join(link.format(p) if i % 2 else p for i, p in enumerate(parts))

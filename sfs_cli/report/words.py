@@ -6,8 +6,15 @@ import math
 from numbers import Integral, Real
 
 from sfs_cli.errors import counted
-from sfs_cli.report.canvas import LOG_ABOVE
 from sfs_cli.report.model import ReportData
+
+LOG_ABOVE = 1000
+"""Ranks of more features than this are drawn on a logarithmic axis."""
+
+DISTRIBUTION_CAPTION = (
+    "Number of features with a score in each range. A thin tail on the better side is a short "
+    "list that stands out; a single hump has no natural cut."
+)
 
 
 def significant(value: object, digits: int = 6) -> str:
@@ -73,14 +80,6 @@ def spectrum_caption(data: ReportData) -> str:
     return words + (
         f"This ranking used {counted(data.clusters, 'group')} of samples. A wide gap at the dashed "
         "line supports this number; without a gap, the number is a choice and not a finding."
-    )
-
-
-def distribution_caption() -> str:
-    """Explain the distribution of scores."""
-    return (
-        "Number of features with a score in each range. A thin tail on the better side is a short "
-        "list that stands out; a single hump has no natural cut."
     )
 
 

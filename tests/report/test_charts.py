@@ -11,8 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfs_cli.report.canvas import CHARACTER, WIDTH, Axis, Frame, fitted_axis, linear_axis, rank_axis
-from sfs_cli.report.charts import distribution, downsample, score_curve, spectrum
+from sfs_cli.report.charts import (
+    CHARACTER,
+    WIDTH,
+    Axis,
+    Frame,
+    distribution,
+    downsample,
+    fitted_axis,
+    linear_axis,
+    rank_axis,
+    score_curve,
+    spectrum,
+)
 
 FALLING = np.sort(np.random.default_rng(1).gamma(1.0, size=3000))[::-1]
 SHAPES = {
