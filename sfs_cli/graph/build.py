@@ -242,6 +242,7 @@ def graph_passes(
                 sharing="one",
                 fraction=times / count * used / m,
             ),
+            # 0 times, because it is made only where samples have the same signature
             Pass(f"{COMPARISON}{of}", "components", 0, exact=False, sharing="one"),
         ]
         search = _search_passes(options, n, f" among the components{of}", limits)
@@ -268,7 +269,7 @@ def _search_passes(options: GraphOptions, n: int, of: str, limits: Limits) -> li
     pairs = [Pass(f"median distance of the samples{of}", "pairs")] if median else []
     if searches_approximately(n, limits):
         return [Pass(f"all values, to be searched in memory{of}", "sums", sharing="one"), *pairs]
-    panels = len(cut(n, limits.panel))
+    panels = len(cut(n, limits.panel))  # each reads all features: n x n distances are never held
     return [
         *pairs,
         Pass(f"identical samples{of}", "sums"),

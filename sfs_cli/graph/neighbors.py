@@ -151,7 +151,7 @@ def _by_panels(samples: Samples, k: int, rule: Rule) -> Neighbors:
     over_panels = replace(
         engine,
         executor=engine.executor.at_most(_panel_workers(samples)),
-        features_per_task=lambda _panel: samples.run.m,
+        features_per_task=lambda _panel: samples.run.m,  # a panel reads all of them
     )
     # the exact median of n(n-1)/2 distances that are never held together: random pairs give a
     # narrow bracket of it; while panels pass, distances below the bracket are counted and those

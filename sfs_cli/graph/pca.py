@@ -181,7 +181,7 @@ def reduced(options: GraphOptions, samples: Samples) -> tuple[Samples, dict[str,
         )
     genes, by = _variable_genes(options, samples, asked)
     used = run.m if genes is None else len(genes)
-    most = min(run.n - 1, used)
+    most = min(run.n - 1, used)  # n centered samples span n - 1 dimensions
     if asked.components > most and not asked.by_default:
         raise _too_many(asked.components, run.n, used, samples)
     count = min(asked.components, most)
@@ -200,6 +200,7 @@ def _variable_genes(
         return None, None
     run = samples.run
     mean, variance, lowest = feature_moments(run.engine)
+    # the dispersion divides by the mean, which says nothing about values of both signs
     by = "dispersion" if lowest.min() >= 0 else "variance"
     if not (variance > 0).any():
         raise samples.identical()

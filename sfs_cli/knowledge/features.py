@@ -70,6 +70,7 @@ def _graph(
 ) -> Graph:
     """Return the graph of the distances that `carried` (features, what is known of them) makes."""
     features, knowledge = carried
+    # all other features play no part in the distance, and are not even read
     prepared = context.values(spec).selecting(features)
     with located(f"source {spec.name} ({spec.path})"):
         d2 = distances(context.engine(spec, prepared), knowledge, context.run.memory)

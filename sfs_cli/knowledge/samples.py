@@ -31,6 +31,7 @@ class Profile:
         row = {sample: i for i, sample in enumerate(self.matrix.ids.samples)}
         rows = np.array([row[sample] for sample in samples])
         steps = parse_transform(self.spec.transform)
+        # --transform is not passed on: miRNA counts or beta values rarely need the same steps
         if context.matrix.steps and not steps:
             context.run.log.note(
                 f"source {self.spec.name} is not transformed: --transform applies to the matrix; "

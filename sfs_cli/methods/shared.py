@@ -108,6 +108,7 @@ def unit_range(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
     values = centered.values
     status = centered.status(np.vecdot(values, values))
     unscored = status != Status.OK
+    # of the centered values, because the largest less the smallest loses the digits of an offset
     values -= values.min(axis=1, keepdims=True)
     width = values.max(axis=1, keepdims=True)
     width[unscored] = 1

@@ -110,6 +110,7 @@ def prepare(problem: Problem) -> Scorer:
             hint="give a number such as 0.5",
             option="lambda_",
         )
+    # both terms are computed apart from the mix, so any will do until it is chosen
     scorer = SSelectScorer(problem, mix if mix is not None else 0.5)
     if mix is None:
         n = problem.n_samples
@@ -155,6 +156,7 @@ def choose_mix(scorer: SSelectScorer, engine: Engine, count: int) -> tuple[float
     cuts = []
     for mix in MIXES:
         score = mix * phi[usable] + (1 - mix) * disagreement[usable]
+        # sorted: one set of features is one key, in whatever order its scores are
         chosen = np.sort(usable[np.argsort(score, kind="stable")[:count]])
         key = chosen.tobytes()
         if key not in known:

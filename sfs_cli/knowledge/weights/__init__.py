@@ -26,5 +26,6 @@ LEARNERS = {
 
 def learner(name: str) -> Learner:
     """Import the learner of a value of ``--weights``."""
+    # late, because each imports other parts of scipy, and a run needs one of them at most
     module, function = LEARNERS[name]
     return getattr(import_module(f"{__name__}.{module}"), function)

@@ -79,6 +79,7 @@ class ActiveSet:
         projections += correction
         length = float(np.linalg.norm(rest))
         direction = None
+        # once V spans all rows of Y, what is left of a row is rounding, however long
         if self.V.shape[1] < min(self.Y.shape) and length > SAME_SPAN * np.linalg.norm(row):
             direction = rest / length
             self.V = np.column_stack([self.V, direction])

@@ -145,6 +145,7 @@ def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:
         assert problem.codes is not None
         check_labelled(problem.codes)
         Y = lda_response(problem.codes) if name == "lda" else svm_response(problem.codes)
+        # centered first, or the mean of the classes would be one of the leading columns
         Y = Y if rank is None else _leading_columns(Y - Y.mean(axis=0), rank)
     size = float(np.linalg.norm(Y))
     Y = Y - Y.mean(axis=0)

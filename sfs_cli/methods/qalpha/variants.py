@@ -132,6 +132,7 @@ class Laplacian(Basic):
 
     def form(self, A: np.ndarray) -> np.ndarray:
         """Return ``T(A)`` as above."""
+        # the shift is self-adjoint, and T has it on both sides, as it has Q
         B = symmetric((self._shifted(A) @ self.Q) @ self.Q.T)
         return self._shifted(B)
 
