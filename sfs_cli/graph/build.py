@@ -56,17 +56,10 @@ COMPARISON = "comparison of samples that seem identical"
 
 @dataclass
 class Graph:
-    """A sample graph and how it was made.
+    """A sample graph and how it was made."""
 
-    Attributes
-    ----------
-    similarity : Similarity
-        Symmetric.
-    facts : dict
-        Name, bandwidth, neighbors and the like, for ``run.json``.
-    """
-
-    similarity: Similarity
+    similarity: Similarity  # symmetric
+    # name, bandwidth, neighbors and the like, for ``run.json``
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -75,23 +68,9 @@ def sample_graph(
 ) -> Graph:
     """Make a sample graph by its name; its degrees are not checked.
 
-    Parameters
-    ----------
-    options : GraphOptions
-        The name of the graph and its options.
-    run : RunContext
-        The matrix that measures the samples, and their labels.
-    source : str
-        The knowledge source whose graph it is, as messages name it.
-    distances : ndarray, shape (n, n), optional
-        Squared distances between the samples, where they are not those of the matrix.
-
-    Raises
-    ------
-    InputError
-        When it cannot be made from these samples.
-    OutOfMemoryError
-        When it does not fit the memory allowed.
+    Messages name the knowledge `source`, if it is that of one. Squared `distances`, shape (n, n),
+    take the place of those of the run's matrix. Raises InputError when it cannot be made from these
+    samples, OutOfMemoryError when it does not fit the memory allowed.
     """
     graph = MAKERS[options.name](options, Samples(run, source, distances))
     graph.facts = {"similarity": options.name} | graph.facts
@@ -101,23 +80,10 @@ def sample_graph(
 def given_graph(
     S: np.ndarray | csr_array, name: str, sample_ids: Sequence[str], where: str
 ) -> Graph:
-    """Make the graph of a similarity that is given.
+    """Make the graph of a similarity S that is given, shape (n, n), whose rows are `sample_ids`.
 
-    Parameters
-    ----------
-    S : ndarray or csr_array, shape (n, n)
-        The similarity.
-    name : str
-        Its name, for ``run.json``.
-    sample_ids : sequence of str, length n
-        Samples of its rows.
-    where : str
-        Where it comes from, for messages.
-
-    Raises
-    ------
-    InputError
-        When it is not finite, symmetric and square.
+    `name` is for ``run.json``, `where` it comes from for messages. Raises InputError when it is not
+    finite, symmetric and square.
     """
     check_similarity(S, where, sample_ids)
     similarity = similarity_of(S)
@@ -210,20 +176,10 @@ def graph_passes(
     of: str = "",
     limits: Limits = LIMITS,
 ) -> list[Pass]:
-    """List the passes over the matrix that `sample_graph` makes.
+    """List the passes over the matrix, n x m of `stored` values, that `sample_graph` makes.
 
-    Parameters
-    ----------
-    options : GraphOptions
-        The graph. One that is given, or made of labels, takes no pass.
-    n, m : int
-        Samples and features that it is made of.
-    stored : dtype
-        Type of the stored values.
-    of : str
-        Whose graph it is, for the purpose of each pass, such as `` for source mirna``.
-    limits : Limits
-        Sizes at which the algorithms change.
+    A graph that is given, or made of labels, takes no pass. Whose graph it is (`of`, such as
+    `` for source mirna``) stands in the purpose of each pass.
     """
     name = options.name
     if name not in SIMILARITIES or name == "label":

@@ -30,20 +30,12 @@ SELF_TUNING_NEIGHBOR = 7
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples that a graph is made of, as points between which there are distances.
+    """The samples that a graph is made of, as points between which there are distances."""
 
-    Attributes
-    ----------
-    run : RunContext
-        The matrix that measures them, and memory, seed and messages.
-    source : str
-        The source whose graph it is, as messages name it; empty for ``--similarity``.
-    squared : ndarray, shape (n, n), optional
-        Squared distances, where they are not those of the matrix.
-    """
-
-    run: RunContext
+    run: RunContext  # the matrix that measures them, and memory, seed and messages
+    # the source whose graph it is, as messages name it; empty for ``--similarity``
     source: str = ""
+    # (n, n): squared distances, where they are not those of the matrix
     squared: np.ndarray | None = None
 
     @property

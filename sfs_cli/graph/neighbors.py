@@ -56,24 +56,13 @@ GIVE_A_GRAPH = "give a graph that is made already (--similarity obsp:KEY or --si
 
 @dataclass
 class Neighbors:
-    """The nearest neighbors of every sample.
+    """The nearest neighbors of every sample."""
 
-    Attributes
-    ----------
-    indices : ndarray of int, shape (n, k)
-        Nearest first; equal distances are ordered by index.
-    d2 : ndarray, shape (n, k)
-        Their squared distances.
-    bandwidth : float or ndarray, shape (n,), or None
-        Bandwidth for the weights of the edges, where one was asked for.
-    facts : dict
-        How they were found, for ``run.json``.
-    """
-
-    indices: np.ndarray
-    d2: np.ndarray
+    indices: np.ndarray  # (n, k): nearest first; equal distances are ordered by index
+    d2: np.ndarray  # (n, k): their squared distances
+    # (n,): bandwidth for the weights of the edges, where one was asked for
     bandwidth: float | np.ndarray | None
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # how they were found, for ``run.json``
 
 
 def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -> Neighbors:

@@ -55,21 +55,11 @@ DIGITS = 9
 
 @dataclass(frozen=True)
 class Reduction:
-    """Principal components in which neighbors are searched.
+    """Principal components in which neighbors are searched."""
 
-    Attributes
-    ----------
-    components : int
-        Their number.
-    genes : int, optional
-        How many features, of those that vary most, they are made of; None for all.
-    by_default : bool
-        Whether they are used because there are many samples, and not on request.
-    """
-
-    components: int
-    genes: int | None
-    by_default: bool
+    components: int  # their number
+    genes: int | None  # how many features, of those that vary most, they are made of; None for all
+    by_default: bool  # whether they are used because there are many samples, and not on request
 
     def features(self, m: int) -> int:
         """Return how many of m features the components are made of."""
@@ -87,25 +77,9 @@ def reduction_of(
     """Return the principal components that neighbors are searched in; None for all features.
 
     Without ``components`` that is 50 of them for more than 50,000 samples of more than 50
-    features, made of the 2,000 features that vary most.
-
-    Parameters
-    ----------
-    options : GraphOptions
-        What the user asked for.
-    n, m : int
-        Samples and features.
-    samples : Samples, optional
-        Names the options and the input in messages.
-    limits : Limits
-        Sizes at which the default changes.
-
-    Raises
-    ------
-    InputError
-        When more components are asked for than there are.
-    UsageError
-        For ``variable_genes`` without components.
+    features, made of the 2,000 features that vary most. `samples` name the options and the input in
+    messages. Raises InputError when more components are asked for than n samples and m features
+    have, UsageError for ``variable_genes`` without components.
     """
     if options.name not in NEIGHBOR_GRAPHS:
         return None
@@ -258,21 +232,12 @@ def _scores(
 
 @dataclass(frozen=True)
 class Components:
-    """Leading principal components.
+    """Leading principal components."""
 
-    Attributes
-    ----------
-    scores : ndarray, shape (k, n), float64
-        (U S)', a component in each row, the largest first. Signs are arbitrary.
-    kept : float
-        The fraction of the variance that they explain.
-    how : str
-        ``exact`` or ``randomized``.
-    """
-
+    # (k, n): (U S)', a component in each row, the largest first. Signs are arbitrary
     scores: np.ndarray
-    kept: float
-    how: str
+    kept: float  # the fraction of the variance that they explain
+    how: str  # ``exact`` or ``randomized``
 
 
 def principal_components(
@@ -529,18 +494,10 @@ def add_transposed(
 
 
 def feature_moments(engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean, variance and smallest value of every feature, by one pass.
+    """Return the mean, variance and smallest value of every feature, each (m,), by one pass.
 
-    Parameters
-    ----------
-    engine : Engine
-        Passes over a matrix; of one that is sparse only the stored values are read.
-
-    Returns
-    -------
-    mean, variance, lowest : ndarray, shape (m,), float64
-        The variance divides by n - 1; it is exactly 0 for constant features, and for those that
-        are dropped for missing values.
+    The variance divides by n - 1; it is exactly 0 for constant features, and for those that are
+    dropped for missing values. Of a sparse matrix only the stored values are read.
     """
     sparse = engine.source.keeps_zeros
     task = _moments_of_stored if sparse else _moments

@@ -235,22 +235,11 @@ def similarity_of(S: np.ndarray | csr_array) -> DenseSimilarity | SparseSimilari
 def check_similarity(
     S: np.ndarray | csr_array, name: str, sample_ids: Sequence[str] | None = None
 ) -> None:
-    """Refuse what is not a finite, symmetric square matrix.
+    """Refuse what is not a finite, symmetric square matrix, shape (n, n).
 
-    Parameters
-    ----------
-    S : ndarray or csr_array, shape (n, n)
-        The candidate.
-    name : str
-        The name of the similarity, or its file, for messages.
-    sample_ids : sequence of str, shape (n,), optional
-        Names for the message; without them samples are numbered from 1.
-
-    Raises
-    ------
-    InputError
-        When S is not square, is empty, holds NaN or infinity, or ``|S - S'|`` exceeds
-        `ASYMMETRY_LIMIT` times the largest entry.
+    Messages name it, or its file, and the samples; without ids these are numbered from 1. Raises
+    InputError when S is not square, is empty, holds NaN or infinity, or ``|S - S'|`` exceeds
+    `ASYMMETRY_LIMIT` times the largest entry.
     """
     if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
         raise InputError(
@@ -282,19 +271,8 @@ def check_similarity(
 def check_degrees(similarity: Similarity, sample_ids: Sequence[str] | None, name: str) -> None:
     """Refuse a similarity in which a sample has a degree of zero (to rounding) or less.
 
-    Parameters
-    ----------
-    similarity : Similarity
-        The sample graph.
-    sample_ids : sequence of str, shape (n,), optional
-        Names for the message; without them samples are numbered from 1.
-    name : str
-        Name of the similarity, or the file it came from.
-
-    Raises
-    ------
-    InputError
-        Counts and names the samples whose degree is at most n eps sum_j |s_ij|.
+    The InputError counts and names the samples whose degree is at most n eps sum_j |s_ij|; without
+    ids they are numbered from 1. `name` is that of the similarity, or of its file.
     """
     # a degree is a sum of n terms, which may be of both signs: no more digits are known of it
     noise = similarity.n * np.finfo(np.float64).eps * similarity.magnitudes

@@ -30,18 +30,10 @@ FEWER_CLUSTERS = "use fewer --clusters, or --ranking phi2 with a power, which ne
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The leading eigenpairs of a normalized Laplacian.
+    """The leading eigenpairs of a normalized Laplacian."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (k,)
-        Ascending; the first is the trivial 0.
-    vectors : ndarray, shape (n, k)
-        Orthonormal; the first is ``xi_1``.
-    """
-
-    values: np.ndarray
-    vectors: np.ndarray
+    values: np.ndarray  # (k,): ascending; the first is the trivial 0
+    vectors: np.ndarray  # (n, k): orthonormal; the first is ``xi_1``
 
 
 def leading(laplacian: NormalizedLaplacian, k: int) -> Spectrum:
@@ -273,18 +265,11 @@ GammaName = Literal["one-minus", "inverse", "heat"]
 
 @dataclass(frozen=True)
 class Gamma:
-    """A spectral function of GDCOV; it is 0 at 0 by definition.
+    """A spectral function of GDCOV; it is 0 at 0 by definition."""
 
-    Attributes
-    ----------
-    name : {"one-minus", "inverse", "heat"}
-        ``1 - lambda`` (Theorem 6), ``1 / lambda`` or ``exp(-time lambda)``.
-    time : float
-        Of ``heat``.
-    """
-
+    # ``1 - lambda`` (Theorem 6), ``1 / lambda`` or ``exp(-time lambda)``
     name: GammaName
-    time: float = 0.0
+    time: float = 0.0  # of ``heat``
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """Return gamma of positive eigenvalues."""

@@ -26,26 +26,13 @@ from sfs_cli.store.transforms import parse as parse_transform
 
 @dataclass(frozen=True)
 class SourceInputs:
-    """What is known when sources are opened, before the samples of the run are chosen.
+    """What is known when sources are opened, before the samples of the run are chosen."""
 
-    Attributes
-    ----------
-    matrix : str
-        Path of the matrix.
-    ids : Ids
-        Features, samples and annotations of the matrix.
-    labels : mapping of str to str, optional
-        Sample id to class, from ``--labels``.
-    load_profile : callable
-        Reads the matrix of a profile.
-    read_labels, read_hierarchy : callable
-        Read a file of labels or a hierarchy; each file is read once in a run.
-    """
-
-    matrix: str
-    ids: Ids
-    labels: Mapping[str, str] | None
-    load_profile: Callable[[SourceSpec], Matrix]
+    matrix: str  # path of the matrix
+    ids: Ids  # features, samples and annotations of the matrix
+    labels: Mapping[str, str] | None  # sample id to class, from ``--labels``
+    load_profile: Callable[[SourceSpec], Matrix]  # reads the matrix of a profile
+    # of a file, which is read once in a run
     read_labels: Callable[[str], Mapping[str, str]]
     read_hierarchy: Callable[[str], Hierarchy]
 
@@ -71,20 +58,12 @@ class Source(Protocol):
 
 @dataclass
 class SourceContext:
-    """The run that sources are converted in.
+    """The run that sources are converted in."""
 
-    Attributes
-    ----------
-    run : RunContext
-        Matrix, labels, memory, seed and messages.
-    id_map : str, optional
-        ``--id-map``: a table of feature ids and source ids, for sources without their own.
-    allow_unmatched : bool
-        Whether a source of which few genes are found is a warning, not an error.
-    """
-
-    run: RunContext
+    run: RunContext  # matrix, labels, memory, seed and messages
+    # ``--id-map``: a table of feature ids and source ids, for sources without their own
     id_map: str | None = None
+    # whether a source of which few genes are found is a warning, not an error
     allow_unmatched: bool = False
     _indices: dict[str | None, FeatureIndex] = field(default_factory=dict, repr=False)
 

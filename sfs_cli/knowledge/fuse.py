@@ -49,24 +49,12 @@ _IGNORED = {
 
 @dataclass(frozen=True)
 class SourceSimilarity:
-    """The similarity that one source became.
+    """The similarity that one source became."""
 
-    Attributes
-    ----------
-    spec : SourceSpec
-        The source as the user gave it.
-    matrix : ndarray or csr_array, shape (n_k, n_k)
-        S_k, on the scale of all sources.
-    samples : ndarray of int, shape (n_k,)
-        Indices of its samples among the n of the run, ascending.
-    facts : dict
-        How it was made, for ``run.json``.
-    """
-
-    spec: SourceSpec
-    matrix: Any
-    samples: np.ndarray
-    facts: dict[str, Any]
+    spec: SourceSpec  # the source as the user gave it
+    matrix: Any  # (n_k, n_k): S_k, on the scale of all sources
+    samples: np.ndarray  # (n_k,): indices of its samples among the n of the run, ascending
+    facts: dict[str, Any]  # how it was made, for ``run.json``
 
     def between(self, samples: np.ndarray) -> Any:
         """Return the similarity between some of its samples (indices among the n of the run)."""
@@ -78,26 +66,13 @@ class SourceSimilarity:
 
 @dataclass(frozen=True)
 class Fusion:
-    """Similarities of the sources, and how they are weighed.
+    """Similarities of the sources, and how they are weighed."""
 
-    Attributes
-    ----------
-    sources : list of SourceSimilarity
-        In the order of the user.
-    sample_ids : sequence of str, length n
-        Samples of the run.
-    weighting : str
-        The value of ``--weights``.
-    options : mapping
-        Options of its learner; for ``given``, ``weights`` of all sources.
-    codes : ndarray of int, shape (n,), optional
-        Class of each sample, for weights that are learned from labels.
-    """
-
-    sources: list[SourceSimilarity]
-    sample_ids: Sequence[str] = field(repr=False)
-    weighting: str
-    options: Mapping[str, Any]
+    sources: list[SourceSimilarity]  # in the order of the user
+    sample_ids: Sequence[str] = field(repr=False)  # length n: samples of the run
+    weighting: str  # the value of ``--weights``
+    options: Mapping[str, Any]  # options of its learner; for ``given``, ``weights`` of all sources
+    # (n,): class of each sample, for weights that are learned from labels
     codes: np.ndarray | None = None
 
     @property
@@ -153,21 +128,9 @@ def convert_sources(
 ) -> list[SourceSimilarity]:
     """Turn every source into a similarity between the samples of the run that it has.
 
-    Parameters
-    ----------
-    sources : sequence of Source
-        The sources, opened.
-    context : SourceContext
-        The run and its matrix.
-    frobenius : bool
-        Whether each similarity is divided by its Frobenius norm too (``--normalize frobenius``).
-
-    Raises
-    ------
-    InputError
-        When a source cannot be turned into a similarity.
-    OutOfMemoryError
-        When the similarities do not fit the memory allowed.
+    With `frobenius` each is divided by its Frobenius norm too (``--normalize frobenius``). Raises
+    InputError when a source cannot be turned into one, OutOfMemoryError when they do not fit the
+    memory allowed.
     """
     samples = list(context.matrix.ids.samples)
     graphs, indices = [], []

@@ -81,27 +81,16 @@ EXAMPLES = 3
 
 @dataclass(frozen=True)
 class Matched:
-    """Which ids of a source are which features of the matrix.
+    """Which ids of a source are which features of the matrix."""
 
-    Attributes
-    ----------
-    source, feature : ndarray of int, shape (p,)
-        Pairs of an id and a feature, by their indices; sorted by feature, then id.
-    exact, mapped : int
-        Number of ids found directly, and through the map.
-    ids, features : sequence of str
-        The ids looked for, and those of the features.
-    with_map : bool
-        Whether there is a map.
-    """
-
+    # p pairs of an id and a feature, by their indices, each (p,); sorted by feature, then id
     source: np.ndarray
     feature: np.ndarray
-    exact: int
-    mapped: int
-    ids: Sequence[str] = field(repr=False)
-    features: Sequence[str] = field(repr=False)
-    with_map: bool
+    exact: int  # number of ids found directly
+    mapped: int  # and through the map
+    ids: Sequence[str] = field(repr=False)  # that were looked for
+    features: Sequence[str] = field(repr=False)  # ids of all features
+    with_map: bool  # whether there is a map
 
     @property
     def n_ids(self) -> int:
@@ -115,20 +104,11 @@ class Matched:
 
 
 class FeatureIndex:
-    """The features of a matrix, found by their ids or through a map.
+    """The features of a matrix, found by their ids, which are unique, or through a map.
 
-    Parameters
-    ----------
-    features : sequence of str, length m
-        Unique ids.
-    id_map : sequence of (str, str), optional
-        Pairs of an id of the matrix and one of the sources, or the other way round: ids of the
-        matrix are in the column that names more of its features, the first where both name as many.
-
-    Raises
-    ------
-    InputError
-        When the map names no feature.
+    Pairs of the map are an id of the matrix and one of the sources, or the other way round: ids of
+    the matrix are in the column that names more of its features, the first where both name as many.
+    Raises InputError when it names no feature.
     """
 
     def __init__(

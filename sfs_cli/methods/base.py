@@ -42,20 +42,11 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """What a method is given: the run, a sample graph, and the options of the method.
+    """What a method is given: the run, a sample graph, and the options of the method."""
 
-    Attributes
-    ----------
-    context : RunContext
-        The run's matrix, labels, memory, seed and log.
-    similarity : Similarity, optional
-        The sample graph, for methods that need ``graph``.
-    options : dict
-        The method's own options, defaults filled in.
-    """
-
-    context: RunContext
-    similarity: Similarity | None = None
+    context: RunContext  # the run's matrix, labels, memory, seed and log
+    similarity: Similarity | None = None  # the sample graph, for methods that need ``graph``
+    # the method's own options, defaults filled in
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -153,43 +144,20 @@ class NonZeroScorer(Protocol):
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of a method.
+    """The result of a method."""
 
-    Attributes
-    ----------
-    score : ndarray, shape (m,)
-        The method's own number, NaN where there is none.
-    status : ndarray of int8, shape (m,)
-        Values of `Status`.
-    larger_is_better : bool
-        Direction of the scores.
-    order : ndarray of int, optional
-        Features from best to worst, for methods whose ranking is not that of the scores (the
-        order of entry into a path). Features that it leaves out follow in the order of the input.
-    extra : dict of ndarray, shape (m,)
-        More columns of the ranking.
-    objective : list of float
-        The objective, an entry for each iteration.
-    converged : bool
-        Whether the stop criterion was met.
-    stop : str
-        Why the iterations ended, in words.
-    coefficients : (indices, W), optional
-        Features with non-zero coefficients, shape (s,), and their rows, shape (s, k).
-    facts : dict
-        Decisions and results for ``run.json``.
-    warnings : list of str
-        What the user should know.
-    """
-
-    score: np.ndarray
-    status: np.ndarray
-    larger_is_better: bool = True
+    score: np.ndarray  # (m,): the method's own number, NaN where there is none
+    status: np.ndarray  # (m,): values of `Status`
+    larger_is_better: bool = True  # direction of the scores
+    # features from best to worst, for methods whose ranking is not that of the scores (the order of
+    # entry into a path). Features that it leaves out follow in the order of the input
     order: np.ndarray | None = None
-    extra: dict[str, np.ndarray] = field(default_factory=dict)
+    extra: dict[str, np.ndarray] = field(default_factory=dict)  # more columns, each (m,)
+    # the objective, an entry for each iteration
     objective: list[float] = field(default_factory=list)
-    converged: bool = True
-    stop: str = ""
+    converged: bool = True  # whether the stop criterion was met
+    stop: str = ""  # why the iterations ended, in words
+    # features with non-zero coefficients, shape (s,), and their rows, shape (s, k)
     coefficients: tuple[np.ndarray, np.ndarray] | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)  # decisions and results for ``run.json``
+    warnings: list[str] = field(default_factory=list)  # what the user should know

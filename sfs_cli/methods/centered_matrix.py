@@ -37,23 +37,13 @@ class CenteredMatrix:
     """Centered features ``f_i``: the columns of X (n x m), in float64.
 
     Features without a score (constant, all zero, missing values) are zero.
-
-    Attributes
-    ----------
-    engine : Engine
-        Reads the matrix and runs the passes.
-    factor : ndarray, shape (m,)
-        Each centered feature is multiplied by this; 0 where a feature cannot be scored.
-    status : ndarray of int8, shape (m,)
-        Values of `Status`.
-    passes : int
-        Number of passes over the matrix so far.
     """
 
-    engine: Engine
+    engine: Engine  # reads the matrix and runs the passes
+    # (m,): each centered feature is multiplied by this; 0 where a feature cannot be scored
     factor: np.ndarray
-    status: np.ndarray
-    passes: int = 1
+    status: np.ndarray  # (m,): values of `Status`
+    passes: int = 1  # number of passes over the matrix so far
     _held: np.ndarray | None = field(default=None, repr=False)
 
     @property

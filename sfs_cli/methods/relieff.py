@@ -24,19 +24,11 @@ CHUNK_PAIRS = 1024
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of samples, each once, with the weights of their differences.
+    """Pairs of samples, each once, with the weights of their differences."""
 
-    Attributes
-    ----------
-    low, high : ndarray of int, shape (p,)
-        The samples; ``low < high``.
-    weight : ndarray, shape (p,)
-        Negative for hits, positive for misses.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    weight: np.ndarray
+    low: np.ndarray  # (p,): one sample
+    high: np.ndarray  # (p,): the other; ``low < high``
+    weight: np.ndarray  # (p,): negative for hits, positive for misses
 
 
 def solve(problem: Problem) -> Solution:

@@ -86,26 +86,13 @@ def solve(problem: Problem, max_rounds: int = MAX_ROUNDS) -> Solution:
 
 @dataclass
 class _State:
-    """The problem over all features, and how good the best solution so far is.
+    """The problem over all features, and how good the best solution so far is."""
 
-    Attributes
-    ----------
-    features : CenteredMatrix
-        Features ``x_i``, z-scored.
-    Y : ndarray, shape (n, c)
-        One-hot classes.
-    gamma : float
-        Weight of the penalty.
-    lower : float
-        The largest dual value so far.
-    objective : list of float
-        The smallest value of Eq. 10 so far, after each iteration.
-    """
-
-    features: CenteredMatrix
-    Y: np.ndarray
-    gamma: float
-    lower: float = -np.inf
+    features: CenteredMatrix  # features ``x_i``, z-scored
+    Y: np.ndarray  # (n, c): one-hot classes
+    gamma: float  # weight of the penalty
+    lower: float = -np.inf  # the largest dual value so far
+    # the smallest value of Eq. 10 so far, after each iteration
     objective: list[float] = field(default_factory=list)
 
     @property
@@ -138,20 +125,11 @@ class _State:
 
 @dataclass
 class _Chosen:
-    """The features that take part in Newton's method.
+    """The features that take part in Newton's method."""
 
-    Attributes
-    ----------
-    indices : ndarray of int, shape (p,)
-        Ascending.
-    rows : ndarray, shape (p, n)
-        ``x_i / gamma``.
-    t, s : ndarray, shape (p + 1 + n,)
-        Point and multipliers of `row_norms`; those of the bias and the residuals come last.
-    """
-
-    indices: np.ndarray
-    rows: np.ndarray
+    indices: np.ndarray  # (p,): ascending
+    rows: np.ndarray  # (p, n): ``x_i / gamma``
+    # point and multipliers of `row_norms`, (p + 1 + n,); those of the bias and the residuals last
     t: np.ndarray
     s: np.ndarray | None = None
 

@@ -35,53 +35,27 @@ _CENTRALITY = 10.0
 
 @dataclass
 class Iterate:
-    """A point t of the reduced problem, with its Z, U and value.
+    """A point t of the reduced problem, with its Z, U and value."""
 
-    Attributes
-    ----------
-    t : ndarray, shape (N,)
-        Positive.
-    factor : ndarray, shape (n, n)
-        Lower Cholesky factor of K.
-    Z : ndarray, shape (n, c)
-        ``K^-1 Y``.
-    P : ndarray, shape (N, c)
-        ``C Z``.
-    value : float
-        ``f(t)``.
-    """
-
-    t: np.ndarray
-    factor: np.ndarray
-    Z: np.ndarray
-    P: np.ndarray
-    value: float
+    t: np.ndarray  # (N,): positive
+    factor: np.ndarray  # (n, n): lower Cholesky factor of K
+    Z: np.ndarray  # (n, c): ``K^-1 Y``
+    P: np.ndarray  # (N, c): ``C Z``
+    value: float  # ``f(t)``
 
 
 @dataclass
 class Found:
-    """The best point of a run, with the last multipliers.
+    """The best point of a run, with the last multipliers."""
 
-    Attributes
-    ----------
-    U : ndarray, shape (N, c)
-        Satisfies the equations to rounding.
-    t, s : ndarray, shape (N,)
-        The last point and its multipliers; ``s_i > t_i / sum(t)`` marks the rows that vanish.
-    Z : ndarray, shape (n, c)
-        The last dual point, before the division by the largest ``|c_i'Z|``.
-    objective : list of float
-        The smallest sum of norms so far, after each step.
-    gap : float
-        Relative duality gap of the best point.
-    """
-
-    U: np.ndarray
+    U: np.ndarray  # (N, c): satisfies the equations to rounding
+    # the last point and its multipliers, both (N,): ``s_i > t_i / sum(t)`` marks rows that vanish
     t: np.ndarray
     s: np.ndarray
-    Z: np.ndarray
+    Z: np.ndarray  # (n, c): the last dual point, before the division by the largest ``|c_i'Z|``
+    # the smallest sum of norms so far, after each step
     objective: list[float] = field(default_factory=list)
-    gap: float = np.inf
+    gap: float = np.inf  # relative duality gap of the best point
 
 
 def evaluate(C: np.ndarray, Y: np.ndarray, t: np.ndarray) -> Iterate:

@@ -11,25 +11,11 @@ from sfs_cli.methods.blocks import center
 
 
 def class_counts(codes: np.ndarray, method: str, each: int = 1) -> np.ndarray:
-    """Count the samples of every class, and check that a supervised method can use them.
+    """Count the samples of every class, shape (c,), and check that a method can use them.
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        Class of each sample, 0..c-1.
-    method : str
-        Name of the method in messages.
-    each : int
-        Smallest number of samples that every class must have.
-
-    Returns
-    -------
-    ndarray, shape (c,), float64
-
-    Raises
-    ------
-    InputError
-        If a sample has no label, there are fewer than two classes, or a class is too small.
+    `codes` (n,) are the classes 0..c-1 of the samples, and every class must have `each` of them.
+    Raises InputError if a sample has no label, there are fewer than two classes, or a class is too
+    small.
     """
     check_labelled(codes)
     counts = np.bincount(codes)
@@ -49,13 +35,7 @@ def class_counts(codes: np.ndarray, method: str, each: int = 1) -> np.ndarray:
 
 
 def require_sklearn(method: str) -> None:
-    """Check that scikit-learn is installed.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not; `method` is the name of the method in the message.
-    """
+    """Raise MissingExtraError if scikit-learn, which the method needs, is not installed."""
     try:
         import sklearn  # noqa: F401
     except ImportError as error:
@@ -65,13 +45,7 @@ def require_sklearn(method: str) -> None:
 
 
 def require_variation(status: np.ndarray) -> None:
-    """Check by the statuses, shape (m,), that at least one feature varies between samples.
-
-    Raises
-    ------
-    InputError
-        If none does; it counts why.
-    """
+    """Raise InputError if by the statuses, shape (m,), no feature varies; it counts why."""
     if (status == Status.OK).any():
         return
     counts = {each: int((status == each).sum()) for each in Status}
@@ -90,19 +64,10 @@ def warn_of_fewer(wanted: int, able: int) -> list[str]:
 
 
 def unit_range(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-    """Scale each feature of a block to [0, 1]: its smallest value to 0, its largest to 1.
+    """Scale each feature of a float64 block to [0, 1]: its smallest value to 0, its largest to 1.
 
-    Parameters
-    ----------
-    block : BlockLike
-        Values of shape (b, n), float64; overwritten.
-
-    Returns
-    -------
-    values : ndarray, shape (b, n)
-        Zero where a feature cannot be scored.
-    status : ndarray of int8, shape (b,)
-        Values of `Status`.
+    Returns the values (b, n), zero where a feature cannot be scored, and the statuses (b,). The
+    block is overwritten.
     """
     centered = center(block)
     values = centered.values

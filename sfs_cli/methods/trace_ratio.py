@@ -20,21 +20,11 @@ from sfs_cli.methods.shared import warn_of_fewer
 
 
 class Optimum(NamedTuple):
-    """The best set of a given size.
+    """The best set of a given size."""
 
-    Attributes
-    ----------
-    order : ndarray of int
-        All features, best first; the set is the first of them.
-    score : ndarray
-        ``b - ratio w`` of each feature.
-    ratios : list of float
-        ``sum b / sum w`` of the set at each iteration, never falling.
-    """
-
-    order: np.ndarray
-    score: np.ndarray
-    ratios: list[float]
+    order: np.ndarray  # all features, best first; the set is the first of them
+    score: np.ndarray  # ``b - ratio w`` of each feature
+    ratios: list[float]  # ``sum b / sum w`` of the set at each iteration, never falling
 
 
 def maximize_ratio(b: np.ndarray, w: np.ndarray, select: int) -> Optimum:

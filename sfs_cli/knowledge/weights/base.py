@@ -22,20 +22,12 @@ FLAT_LIMIT = 1e-12
 
 @dataclass(frozen=True)
 class FusionContext:
-    """What a learner receives besides the kernels.
+    """What a learner receives besides the kernels."""
 
-    Attributes
-    ----------
-    codes : ndarray of int, shape (n,), optional
-        Class of each sample, for learners that need labels.
-    options : mapping
-        The options that the user gave, under the names of the learner.
-    names : sequence of str, length K
-        Names of the sources; without them sources are numbered from 1.
-    """
-
-    codes: np.ndarray | None = None
+    codes: np.ndarray | None = None  # (n,): class of each sample, for learners that need labels
+    # the options that the user gave, under the names of the learner
     options: Mapping[str, Any] = field(default_factory=dict)
+    # length K: names of the sources; without them sources are numbered from 1
     names: Sequence[str] = ()
 
     def settings(self, learner: str) -> dict[str, Any]:
@@ -49,36 +41,17 @@ class FusionContext:
 
 @dataclass(frozen=True)
 class Weighting:
-    """Weights of the sources.
+    """Weights of the sources."""
 
-    Attributes
-    ----------
-    weights : ndarray, shape (K,)
-        Non-negative. Learned weights sum to 1.
-    objective : float, optional
-        Final value of the objective.
-    facts : dict
-        Numbers and words for ``run.json``.
-    objectives : list of float
-        The objective at the start and after each iteration.
-    converged : bool
-        Whether the optimum was reached.
-    stop : str
-        Why it stopped.
-    fused : ndarray, shape (n, n), optional
-        The global similarity, where it is not a weighted sum.
-    warnings : list of str
-        Messages for the user.
-    """
-
-    weights: np.ndarray
-    objective: float | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    weights: np.ndarray  # (K,): non-negative. Learned weights sum to 1
+    objective: float | None = None  # final value of the objective
+    facts: dict[str, Any] = field(default_factory=dict)  # numbers and words for ``run.json``
+    # the objective at the start and after each iteration
     objectives: list[float] = field(default_factory=list)
-    converged: bool = True
-    stop: str = ""
-    fused: np.ndarray | None = None
-    warnings: list[str] = field(default_factory=list)
+    converged: bool = True  # whether the optimum was reached
+    stop: str = ""  # why it stopped
+    fused: np.ndarray | None = None  # (n, n): the global similarity, where it is not a weighted sum
+    warnings: list[str] = field(default_factory=list)  # messages for the user
 
 
 def dense_kernels(kernels: Sequence[Any]) -> list[np.ndarray]:
@@ -91,27 +64,13 @@ def dense_kernels(kernels: Sequence[Any]) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class Informative:
-    """The kernels that weights are learned for; all others get weight 0.
+    """The kernels that weights are learned for; all others get weight 0."""
 
-    Attributes
-    ----------
-    kernels : list of ndarray, shape (n, n)
-        Dense, not constant.
-    indices : ndarray of int
-        Their sources.
-    names : list of str
-        The names of these.
-    count : int
-        Number of all sources.
-    warnings : list of str
-        Names the others; learners add to it.
-    """
-
-    kernels: list[np.ndarray]
-    indices: np.ndarray
-    names: list[str]
-    count: int
-    warnings: list[str]
+    kernels: list[np.ndarray]  # dense, not constant, each (n, n)
+    indices: np.ndarray  # of their sources
+    names: list[str]  # of these sources
+    count: int  # number of all sources
+    warnings: list[str]  # names the others; learners add to it
 
     def widen(self, values: np.ndarray) -> np.ndarray:
         """Return an array for all sources: `values` for those of the kernels, 0 for the others."""
@@ -125,19 +84,9 @@ class Informative:
 
 
 def informative(kernels: Sequence[Any], context: FusionContext) -> Informative:
-    """Find the kernels that are not constant: only those distinguish samples.
+    """Find the kernels, shape (n, n) each, that are not constant: only those distinguish samples.
 
-    Parameters
-    ----------
-    kernels : sequence of ndarray or csr_array, shape (n, n)
-        One for each source.
-    context : FusionContext
-        Holds the names of the sources.
-
-    Raises
-    ------
-    InputError
-        When all kernels are constant.
+    Raises InputError when all are constant.
     """
     kernels = dense_kernels(kernels)
     norms = np.array([np.linalg.norm(K) for K in kernels])
@@ -160,10 +109,7 @@ def informative(kernels: Sequence[Any], context: FusionContext) -> Informative:
 def one_hot(codes: np.ndarray | None) -> np.ndarray:
     """Return the indicators of the classes, shape (n, number of classes).
 
-    Raises
-    ------
-    InputError
-        When a sample has no class, or all samples have the same class.
+    Raises InputError when a sample has no class, or all samples have the same class.
     """
     assert codes is not None, "the configuration asks for labels"
     check_labelled(codes)
@@ -181,11 +127,7 @@ def bounded_neighbors(context: FusionContext, learner: str, n: int) -> int:
     """Return the number of neighbors that a learner uses, less than n.
 
     The default is lowered to n - 1 when there are few samples; a number that the user gave is not.
-
-    Raises
-    ------
-    InputError
-        When the user asked for more.
+    Raises InputError when that is too many.
     """
     count = int(context.settings(learner)["neighbors"])
     if count < n:

@@ -53,23 +53,13 @@ _ROUNDING = 1e-12
 
 @dataclass
 class Solution:
-    """A minimum of F over w.
+    """A minimum of F over w."""
 
-    Attributes
-    ----------
-    w : ndarray, shape (K,)
-        Weights of the kernels of trace 1.
-    value : float
-        F(w).
-    gap : float
-        How far F may be above the minimum, at most, relative to it (Frank-Wolfe duality gap).
-    values : list of float
-        F at the start and after each iteration; it never rises.
-    """
-
-    w: np.ndarray
-    value: float
+    w: np.ndarray  # (K,): weights of the kernels of trace 1
+    value: float  # F(w)
+    # how far F may be above the minimum, at most, relative to it (Frank-Wolfe duality gap)
     gap: float
+    # F at the start and after each iteration; it never rises
     values: list[float] = field(default_factory=list)
 
     @property
@@ -185,21 +175,11 @@ class Discriminant:
 
 @dataclass
 class Prepared:
-    """Kernels made ready for the problem.
+    """Kernels made ready for the problem."""
 
-    Attributes
-    ----------
-    problem : Discriminant
-        Over the kernels that are kept, divided by `traces`.
-    traces : ndarray
-        r_i of those, after the negative eigenvalues were cut off.
-    kept : Informative
-        The kernels as they are.
-    """
-
-    problem: Discriminant
-    traces: np.ndarray
-    kept: Informative
+    problem: Discriminant  # over the kernels that are kept, divided by `traces`
+    traces: np.ndarray  # r_i of those, after the negative eigenvalues were cut off
+    kept: Informative  # the kernels as they are
 
     def start(self) -> np.ndarray:
         """Return the w that stands for equal weights of the original kernels."""

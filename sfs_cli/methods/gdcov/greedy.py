@@ -42,42 +42,22 @@ TIE = 1e-10
 
 @dataclass(frozen=True)
 class Covariance:
-    """``C_ij = w_i w_j f_i' M f_j`` for the features of a matrix.
+    """``C_ij = w_i w_j f_i' M f_j`` for the features of a matrix."""
 
-    Attributes
-    ----------
-    features : CenteredMatrix
-        Rows ``f_i``.
-    weights : ndarray, shape (m,)
-        ``w_i``; 0 where a feature cannot be scored.
-    diagonal : ndarray, shape (m,)
-        ``C_ii``; 0 where a feature cannot be scored.
-    metric : callable
-        From rows (b, n) to rows times M, positive semidefinite.
-    """
-
-    features: CenteredMatrix
-    weights: np.ndarray
-    diagonal: np.ndarray
+    features: CenteredMatrix  # rows ``f_i``
+    weights: np.ndarray  # (m,): ``w_i``; 0 where a feature cannot be scored
+    diagonal: np.ndarray  # (m,): ``C_ii``; 0 where a feature cannot be scored
+    # from rows (b, n) to rows times M, positive semidefinite
     metric: Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass
 class Path:
-    """Features in the order in which they entered.
+    """Features in the order in which they entered."""
 
-    Attributes
-    ----------
-    order : list of int
-        Selected features.
-    variance : list of float
-        Largest eigenvalue of ``C_II`` after each.
-    runners_up : ndarray of int
-        The features that can enter but did not, the next to enter first.
-    """
-
-    order: list[int] = field(default_factory=list)
-    variance: list[float] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)  # selected features
+    variance: list[float] = field(default_factory=list)  # largest eigenvalue of ``C_II`` after each
+    # the features that can enter but did not, the next to enter first
     runners_up: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
 

@@ -126,24 +126,12 @@ class ActiveSet:
 
 @dataclass(frozen=True)
 class Point:
-    """The eliminated problem at one d.
+    """The eliminated problem at one d."""
 
-    Attributes
-    ----------
-    d : ndarray, shape (a,)
-        At the optimum for lambda, ``|w^i| / lambda``.
-    L : ndarray, shape (a, k)
-        ``X_A' Y`` in the basis V.
-    E : ndarray, shape (a, k)
-        ``X_A' R`` in the basis V.
-    P : ndarray, shape (a, a)
-        ``X_A' C X_A``.
-    """
-
-    d: np.ndarray
-    L: np.ndarray
-    E: np.ndarray
-    P: np.ndarray
+    d: np.ndarray  # (a,): at the optimum for lambda, ``|w^i| / lambda``
+    L: np.ndarray  # (a, k): ``X_A' Y`` in the basis V
+    E: np.ndarray  # (a, k): ``X_A' R`` in the basis V
+    P: np.ndarray  # (a, a): ``X_A' C X_A``
 
     @cached_property
     def norms(self) -> np.ndarray:

@@ -101,21 +101,11 @@ def solve(problem: Problem) -> Solution:
 
 @dataclass(frozen=True)
 class Fit:
-    """A solution at one penalty.
+    """A solution at one penalty."""
 
-    Attributes
-    ----------
-    lam : float
-        The penalty.
-    point : Point
-        The solution on the active set of the screen.
-    solved : int
-        Number of penalties solved on the way.
-    """
-
-    lam: float
-    point: Point
-    solved: int = 0
+    lam: float  # the penalty
+    point: Point  # the solution on the active set of the screen
+    solved: int = 0  # number of penalties solved on the way
 
     @property
     def total(self) -> float:

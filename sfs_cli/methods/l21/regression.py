@@ -35,24 +35,12 @@ _FEWEST, _MOST = 500, 4096
 
 @dataclass
 class Regression:
-    """The regression of the response on all features.
+    """The regression of the response on all features."""
 
-    Attributes
-    ----------
-    features : CenteredMatrix
-        Features of unit norm.
-    screen : Screen
-        All features, with no active one at first.
-    lam_max : float
-        The smallest penalty for which W is zero, ``max_i |f_i' Y|``.
-    facts : dict
-        Facts about the response, for ``run.json``.
-    """
-
-    features: CenteredMatrix
-    screen: Screen
-    lam_max: float
-    facts: dict[str, Any]
+    features: CenteredMatrix  # features of unit norm
+    screen: Screen  # all features, with no active one at first
+    lam_max: float  # the smallest penalty for which W is zero, ``max_i |f_i' Y|``
+    facts: dict[str, Any]  # facts about the response, for ``run.json``
 
     @property
     def floor(self) -> float:
@@ -89,17 +77,8 @@ class Regression:
 def make_regression(problem: Problem, select: int) -> Regression:
     """Read the features, make the response and find lambda_max.
 
-    Parameters
-    ----------
-    problem : Problem
-        With the options ``response`` and ``response_rank``.
-    select : int
-        Expected number of active features, which decides on the number of candidates.
-
-    Raises
-    ------
-    InputError
-        If no feature can be scored, or none is correlated with the response.
+    The expected number of active features, `select`, decides on the number of candidates. Raises
+    InputError if no feature can be scored, or none is correlated with the response.
     """
     features = centered_matrix(problem.engine, "unit", problem.memory)
     require_variation(features.status)

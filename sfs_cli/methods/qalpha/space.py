@@ -45,19 +45,11 @@ class Form(Protocol):
 
 @dataclass(frozen=True)
 class Weights:
-    """A unit weight vector, with ``sum(alpha) > 0``.
+    """A unit weight vector, with ``sum(alpha) > 0``."""
 
-    Attributes
-    ----------
-    B, A : ndarray, shape (n, n)
-        ``alpha_i = m_i' B m_i`` and ``A = sum_i alpha_i m_i m_i'``.
-    value : float
-        The Ritz value ``alpha' G alpha``.
-    """
-
-    B: np.ndarray
-    A: np.ndarray
-    value: float
+    B: np.ndarray  # (n, n): ``alpha_i = m_i' B m_i``
+    A: np.ndarray  # (n, n): ``sum_i alpha_i m_i m_i'``
+    value: float  # the Ritz value ``alpha' G alpha``
 
     def distance(self, other: Weights) -> float:
         """Return the Euclidean distance between the weight vectors."""
