@@ -35,7 +35,6 @@ class Method(NamedTuple):
     # the values that those options take, as `sfs_cli.options.fields.matches` reads them
     choices: Mapping[str, tuple[str, ...]] = {}
     reference: str = ""  # what to cite
-    extra: str = ""  # the optional dependencies that it needs
     kernel: bool = False  # it uses the similarity as a kernel: degrees may be zero or negative
     iterative: bool = False  # it has `solve`; else every feature is scored by itself
     first_passes: int = 1  # of an iterative method, even where the centered matrix fits in memory
@@ -327,7 +326,6 @@ _METHODS = (
         passes="1",
         when="labels, and any dependence, not only a shift of the mean",
         reference="Ross, PLoS ONE 9, 2014",
-        extra="ml",
     ),
     Method(
         name="mrmr",
@@ -359,7 +357,6 @@ _METHODS = (
         typical_passes=40,
         when="a small set of features for a linear classifier",
         reference="Weston, Elisseeff, Schoelkopf and Tipping, JMLR 3, 2003",
-        extra="ml",
     ),
     Method(
         name="seper",

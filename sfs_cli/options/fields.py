@@ -226,7 +226,7 @@ class Option(NamedTuple):
             return f"{label} {value:g} is not a finite number", "give a number such as 1"
         return None
 
-    def given(self, value: Any) -> list[str]:
+    def as_words(self, value: Any) -> list[str]:
         """Return the words of the command line that give the option a value."""
         if self.parse is not None and self.words:
             return [self.flag, ",".join(value)]
@@ -321,7 +321,7 @@ class Config:
             if o.argument:
                 words += _listed(value)
             elif o.in_result and value != o.default:
-                words += o.given(value)
+                words += o.as_words(value)
         return words
 
 
@@ -371,7 +371,7 @@ def metavar_of(option: Option) -> str | None:
     """Return what help shows for the value of an option; None for a flag."""
     if option.type is bool:
         return None
-    plain = [word for word in option.known if split_word(word)[1] is None]
     if option.metavar:
         return option.metavar
+    plain = [word for word in option.known if split_word(word)[1] is None]
     return f"[{'|'.join(plain)}]" if plain else {int: "N", float: "NUMBER"}.get(option.type, "TEXT")

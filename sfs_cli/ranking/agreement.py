@@ -74,9 +74,8 @@ def correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
     """
     from scipy.stats import kendalltau
 
-    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return float("nan"), float("nan")
-    return float(kendalltau(a, b).statistic), _spearman(a, b)
+    rho = _spearman(a, b)
+    return float("nan") if np.isnan(rho) else float(kendalltau(a, b).statistic), rho
 
 
 def top_overlap(a: np.ndarray, b: np.ndarray, k: int) -> float:
