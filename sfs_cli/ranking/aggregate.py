@@ -97,7 +97,8 @@ def aggregate(
 def midranks(values: np.ndarray, *, larger_is_better: bool) -> np.ndarray:
     """Rank values: 1 is best, ties share the mean of their ranks, NaN stays NaN."""
     # not by scipy.stats, whose import takes longer than ranking a typical matrix
-    values = np.asarray(-values if larger_is_better else values, np.float64)
+    values = np.asarray(values, np.float64)
+    values = -values if larger_is_better else values
     known = ~np.isnan(values)
     _, at, counts = np.unique(values[known], return_inverse=True, return_counts=True)
     ranks = np.full(len(values), np.nan)

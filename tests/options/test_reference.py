@@ -31,14 +31,14 @@ def test_the_reference_has_every_option():
 
 
 @pytest.mark.parametrize("config", [RankConfig, AggregateConfig])
-def test_every_option_is_of_a_section_and_ofcommands_of_that_exist(config):
+def test_every_option_is_of_a_section_and_of_commands_that_exist(config):
     for option in options_of(config):
         assert option.section in SECTIONS
         assert set(option.verbs) <= set(COMMANDS), option.name
         assert option.help.endswith("."), option.name
 
 
-def testcommands_of_have_the_options_that_are_declared_for_them():
+def test_commands_have_the_options_that_are_declared_for_them():
     assert {name.split()[0] for name in COMMANDS} == set(VERBS)
     for config in (RankConfig, AggregateConfig):
         for option in options_of(config):
