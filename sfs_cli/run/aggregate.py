@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -126,15 +125,34 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
             messages.note(f"{config.out}: up to date")
             return outputs.json_bytes(provenance.read_run(Path(config.out)), as_json)
         result = aggregate_lists(config, messages)
-        found = None
+        found = compared = None
         if len(result.lists) > MOST_COMPARED:
             messages.note(f"more than {MOST_COMPARED} lists: their pairs are not compared")
         else:
             found = agreement(result.ranks)
+            compared = {
+                "kendall": found.kendall,
+                "spearman": found.spearman,
+                "common": found.common,
+                "overlap": {f"top_{k}": matrix for k, matrix in found.overlap.items()},
+                "mean_kendall": found.mean(found.kendall),
+            }
         record = {
             **outputs.record_head(options, described),
-            "lists": _list_facts(config, result.lists),
-            "agreement": _agreement_facts(found),
+            "lists": [
+                {
+                    "name": each.name,
+                    "path": str(each.path),
+                    "weight": weight,
+                    "n_features": len(each.features),
+                    "n_ranked": each.n_ranked,
+                    "feature_column": each.choice.feature,
+                    "value_column": each.choice.value,
+                    "order": each.order or None,
+                }
+                for each, weight in zip(result.lists, config.weights)
+            ],
+            "agreement": compared,
             "result": outputs.ranking_facts(result.ranking),
             **outputs.record_tail(
                 messages.warnings, time.perf_counter() - started, memory_of.peak_resident()
@@ -253,34 +271,6 @@ def _own_ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str)
     mean = np.bincount(group, ranks[best_first]) / np.bincount(group)
     ranks[best_first] = mean[group]
     return ranks
-
-
-def _list_facts(config: AggregateConfig, lists: list[RankedList]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": found.name,
-            "path": str(found.path),
-            "weight": weight,
-            "n_features": len(found.features),
-            "n_ranked": found.n_ranked,
-            "feature_column": found.choice.feature,
-            "value_column": found.choice.value,
-            "order": found.order or None,
-        }
-        for found, weight in zip(lists, config.weights)
-    ]
-
-
-def _agreement_facts(found: Agreement | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        "kendall": found.kendall,
-        "spearman": found.spearman,
-        "common": found.common,
-        "overlap": {f"top_{k}": matrix for k, matrix in found.overlap.items()},
-        "mean_kendall": found.mean(found.kendall),
-    }
 
 
 def _log_summary(config: AggregateConfig, result: Aggregated, messages: Messages) -> None:

@@ -24,7 +24,7 @@ from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import MemoryPlan, format_size
-from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.compute.passes import PassList
 from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.graph import distances
 from sfs_cli.graph.build import sample_graph
@@ -32,7 +32,6 @@ from sfs_cli.graph.neighbors import SAMPLED_PAIRS
 from sfs_cli.graph.pca import OVERSAMPLING
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.io.files.text import count_lines
-from sfs_cli.io.matrix.base import open_matrix
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.logs import QUIET, Messages
 from sfs_cli.methods.base import Problem
@@ -127,10 +126,6 @@ class Timing:
     read_rate: float
     cached: bool
 
-    def of(self, each: Pass) -> float:
-        """Return the seconds of planned passes."""
-        return each.times * each.fraction * self.passes[each.kind]
-
 
 def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_json: bool) -> str:
     """Return the plan of a run, as text or JSON.
@@ -141,17 +136,54 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     limit = None if wall_time is None else parse_duration(wall_time, "wall_time")
     memory = memory_budget(config)
     shape = _shape(config, memory, messages)
-    size, stored, graphs = (shape.n, shape.m), shape.stored, shape.graphs
-    passes = pass_list(config, *size, graphs=graphs, stored=stored, memory=memory)
-    room = memory_plan(config, *size, stored, graphs, memory, passes)
+    n, m, stored, graphs = shape.n, shape.m, shape.stored, shape.graphs
+    passes = pass_list(config, n, m, graphs=graphs, stored=stored, memory=memory)
+    room = memory_plan(config, n, m, stored, graphs, memory, passes)
     timing = _time_run(config, passes, shape, room)
-    facts = _facts(config, shape, room, passes, timing, memory)
+    size = n * m * stored.itemsize
+    rows = [
+        asdict(each)
+        | {
+            "bytes": round(each.times * each.fraction * each.of_matrix * size),
+            "seconds": each.times * each.fraction * timing.passes[each.kind],
+        }
+        for each in passes
+    ]
+    seconds = {
+        "start": START,
+        "reading": shape.reading,
+        "passes": sum(row["seconds"] for row in rows),
+        "graph": timing.fixed,
+        "writing": timing.writing,
+    }
+    held = size if shape.where == "held in memory" else 0
+    facts: dict[str, Any] = {
+        "matrix": config.matrix,
+        "samples": n,
+        "features": m,
+        "shape_is_exact": shape.exact,
+        "matrix_bytes": size,
+        "stored_as": stored.name,
+        "where": shape.where,
+        "arithmetic": room.dtype.name,
+        "block_size": room.block_size,
+        "workers": room.workers,
+        "executor": config.executor,
+        "passes": rows,
+        "memory": room.bytes_by_use | {"matrix": held},
+        "memory_needed": room.needed + held,
+        "memory_allowed": memory,
+        "read_rate": timing.read_rate if shape.matrix is not None else None,
+        "in_page_cache": timing.cached if shape.matrix is not None else None,
+        "seconds": seconds | {"total": sum(seconds.values())},
+    }
     if limit is not None:
-        facts["shards"] = _shards(config, room, passes, timing, shape, limit)
+        facts["shards"] = _shards(config, facts, limit)
     return provenance.dumps(facts) if as_json else _text(facts)
 
 
 def _shape(config: RankConfig, memory: int, messages: Messages) -> Shape:
+    """Return what can be known of the matrix without reading more than a little of it."""
     path = Path(config.matrix)
     if is_store(path):
         matrix = open_store(path)
@@ -167,23 +199,41 @@ def _shape(config: RankConfig, memory: int, messages: Messages) -> Shape:
         held = n * m * stored.itemsize <= inputs.held_limit(config, memory)
         where = "held in memory" if held else "a temporary store in the scratch folder"
         messages.note(f"{path.name} ({reader.format}): {why}")
-        graphs = reader.annotations.graphs
-    finally:
-        reader.close()
-    start, seen = time.perf_counter(), 0
-    reader = open_matrix(path, inputs.read_options(config, memory))
-    try:
+        start, seen = time.perf_counter(), 0
         for block in reader.blocks():
             seen += len(block.ids)
             if time.perf_counter() - start > READ_SECONDS:
                 break
+        reading = (time.perf_counter() - start) * max(1.0, count / max(seen, 1))
     finally:
         reader.close()
-    reading = (time.perf_counter() - start) * max(1.0, count / max(seen, 1))
-    return Shape(n, m, exact, stored, where, graphs, reading=reading)
+    return Shape(n, m, exact, stored, where, reader.annotations.graphs, reading=reading)
 
 
-# Timing
+def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str, Any]:
+    """Return how many shards finish each of their jobs within a wall time, by the plan's facts."""
+    seconds = facts["seconds"]
+    shared = [row["seconds"] for row in facts["passes"] if row["sharing"] != "merge"]
+    alone = sum(row["seconds"] for row in facts["passes"] if row["sharing"] == "merge")
+    most = min(MAX_CHUNKS, -(-facts["features"] // facts["block_size"]))
+    free = MARGIN * limit - START
+    count = max(1, math.ceil(sum(shared) / free)) if free > 0 else most
+    init = START + seconds["reading"]
+    merge = START + seconds["graph"] + alone + seconds["writing"]
+    fits = count <= most and max(init, merge) <= limit
+    count = min(count, most)
+    words = shlex.join(config.command()[2:])
+    return {
+        "wall_time": limit,
+        "shards": count,
+        "fits": fits,
+        "seconds": {"init": init, "run": START + sum(shared) / count, "merge": merge},
+        "commands": [
+            f"sfs shard init PLAN {words} --shards {count}",
+            f"sfs shard run PLAN I  # I = 1..{count}, once for each of {len(shared)} passes",
+            "sfs shard merge PLAN --out DIR",
+        ],
+    }
 
 
 def _time_run(config: RankConfig, passes: PassList, shape: Shape, room: MemoryPlan) -> Timing:
@@ -312,92 +362,6 @@ def _seconds(work: Callable[[], Any]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
-
-
-# What is said
-
-
-def _facts(
-    config: RankConfig,
-    shape: Shape,
-    room: MemoryPlan,
-    passes: PassList,
-    timing: Timing,
-    memory: int,
-) -> dict[str, Any]:
-    size = shape.n * shape.m * shape.stored.itemsize
-    rows = [
-        asdict(each)
-        | {
-            "bytes": round(each.times * each.fraction * each.of_matrix * size),
-            "seconds": timing.of(each),
-        }
-        for each in passes
-    ]
-    seconds = {
-        "start": START,
-        "reading": shape.reading,
-        "passes": sum(row["seconds"] for row in rows),
-        "graph": timing.fixed,
-        "writing": timing.writing,
-    }
-    held = size if shape.where == "held in memory" else 0
-    return {
-        "matrix": config.matrix,
-        "samples": shape.n,
-        "features": shape.m,
-        "shape_is_exact": shape.exact,
-        "matrix_bytes": size,
-        "stored_as": shape.stored.name,
-        "where": shape.where,
-        "arithmetic": room.dtype.name,
-        "block_size": room.block_size,
-        "workers": room.workers,
-        "executor": config.executor,
-        "passes": rows,
-        "memory": room.bytes_by_use | {"matrix": held},
-        "memory_needed": room.needed + held,
-        "memory_allowed": memory,
-        "read_rate": timing.read_rate if shape.matrix is not None else None,
-        "in_page_cache": timing.cached if shape.matrix is not None else None,
-        "seconds": seconds | {"total": sum(seconds.values())},
-    }
-
-
-def _shards(
-    config: RankConfig,
-    room: MemoryPlan,
-    passes: PassList,
-    timing: Timing,
-    shape: Shape,
-    limit: float,
-) -> dict[str, Any]:
-    """Return how many shards finish each of their jobs within a wall time."""
-    shared = [timing.of(each) for each in passes if each.sharing != "merge"]
-    alone = sum(timing.of(each) for each in passes if each.sharing == "merge")
-    most = min(MAX_CHUNKS, -(-room.n_features // room.block_size))
-    free = MARGIN * limit - START
-    count = max(1, math.ceil(sum(shared) / free)) if free > 0 else most
-    init = START + shape.reading
-    merge = START + timing.fixed + alone + timing.writing
-    fits = count <= most and max(init, merge) <= limit
-    count = min(count, most)
-    words = shlex.join(config.command()[2:])
-    return {
-        "wall_time": limit,
-        "shards": count,
-        "fits": fits,
-        "seconds": {
-            "init": init,
-            "run": START + sum(shared) / count,
-            "merge": merge,
-        },
-        "commands": [
-            f"sfs shard init PLAN {words} --shards {count}",
-            f"sfs shard run PLAN I  # I = 1..{count}, once for each of {len(shared)} passes",
-            "sfs shard merge PLAN --out DIR",
-        ],
-    }
 
 
 def _text(facts: dict[str, Any]) -> str:

@@ -14,9 +14,9 @@ from sfs_cli.io.knowledge.similarity import FORMATS, write_obsp, write_similarit
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.run.checkpoints import RunCheckpoints
-from sfs_cli.run.fused_rank import Fused, fuse
+from sfs_cli.run.fused_rank import fuse
 from sfs_cli.run.load import loaded
-from sfs_cli.run.outputs import claimed, describe_inputs, json_bytes
+from sfs_cli.run.outputs import claimed, describe_inputs, describe_output, json_bytes
 
 RECORD = ".run.json"
 """Added to the name of the output for its record."""
@@ -25,25 +25,10 @@ RECORD = ".run.json"
 def run(
     config: RankConfig, target: str, key: str, messages: Messages, *, as_json: bool = False
 ) -> bytes:
-    """Fuse the sources of a configuration and write the similarity.
+    """Fuse the sources of a configuration, and write the similarity and its record.
 
-    Parameters
-    ----------
-    config : RankConfig
-        The matrix and the sources.
-    target : str
-        The output; its suffix decides the format.
-    key : str
-        Name of the graph under ``obsp`` of an h5ad.
-    messages : Messages
-        Receives messages and progress.
-    as_json : bool
-        Whether the record belongs on stdout.
-
-    Returns
-    -------
-    bytes
-        What belongs on stdout.
+    The suffix of `target` decides the format; `key` is the name of the graph under ``obsp`` of an
+    h5ad. Returns what belongs on stdout.
 
     Raises
     ------
@@ -74,46 +59,50 @@ def run(
             fused = fuse(loaded_run)
             samples = list(loaded_run.matrix.ids.samples)
             in_file = loaded_run.matrix.matrix.n_samples
-        _write(config, path, key, fused, samples, in_file)
-        made = _record(path, fused, len(samples), messages)
-        made |= {"fingerprint": wanted, "inputs": described}
+        similarity = fused.similarity
+        sparse = isinstance(similarity, SparseSimilarity)
+        S: Any = similarity.matrix if sparse else similarity.to_dense()  # type: ignore[attr-defined]
+        if path.suffix != ".h5ad":
+            write_similarity(path, S, samples)
+        elif len(samples) == in_file:
+            write_obsp(Path(config.matrix), path, key, S)
+        else:
+            raise InputError(
+                f"the similarity is between {len(samples):,} of the {in_file:,} samples of the "
+                "h5ad",
+                where=str(path),
+                hint="give an output with the suffix .npz, .parquet or .tsv",
+            )
+        made = {
+            "command": ["sfs", *sys.argv[1:]],
+            "samples": len(samples),
+            **fused.facts(),
+            "warnings": list(messages.warnings),
+            "versions": provenance.versions(),
+            "outputs": {path.name: describe_output(path)},
+            "fingerprint": wanted,
+            "inputs": described,
+        }
         with replacing(record) as partial:
             partial.write_text(provenance.dumps(made), encoding="utf-8")
     messages.note(f"wrote {path}: {counted(len(samples), 'sample')}")
     return json_bytes(made, as_json)
 
 
-def _record(path: Path, fused: Fused, n_samples: int, messages: Messages) -> dict[str, Any]:
-    """Return the record of an output that has been written."""
-    return {
-        "command": ["sfs", *sys.argv[1:]],
-        "samples": n_samples,
-        **fused.facts(),
-        "warnings": list(messages.warnings),
-        "versions": provenance.versions(),
-        "outputs": {path.name: {"bytes": path.stat().st_size, "sha256": sha256_file(path)}},
-    }
-
-
 def _check_target(config: RankConfig, path: Path) -> None:
+    """Refuse an output of an unknown format, or an h5ad that cannot be a copy of the input."""
     if path.suffix not in FORMATS:
-        raise UsageError(
-            f"--out {path}: unknown suffix {path.suffix!r}",
-            hint=nearest(path.suffix, FORMATS),
-            option="target",
-        )
-    if path.suffix != ".h5ad":
+        what, hint = f": unknown suffix {path.suffix!r}", nearest(path.suffix, FORMATS)
+    elif path.suffix != ".h5ad":
         return
-    if Path(config.matrix).suffix != ".h5ad":
-        raise UsageError(
-            f"--out {path} copies an h5ad input; the matrix is not one",
-            hint="give an output with the suffix .npz, .parquet or .tsv",
-            option="target",
-        )
-    if path.exists() and path.samefile(config.matrix):
-        raise UsageError(
-            f"--out {path} would replace the input", hint="give another name", option="target"
-        )
+    elif Path(config.matrix).suffix != ".h5ad":
+        what = " copies an h5ad input; the matrix is not one"
+        hint = "give an output with the suffix .npz, .parquet or .tsv"
+    elif path.exists() and path.samefile(config.matrix):
+        what, hint = " would replace the input", "give another name"
+    else:
+        return
+    raise UsageError(f"--out {path}{what}", hint=hint, option="target")
 
 
 def _up_to_date(path: Path, record: Path, wanted: str) -> dict[str, Any] | None:
@@ -123,21 +112,3 @@ def _up_to_date(path: Path, record: Path, wanted: str) -> dict[str, Any] | None:
         return None
     facts = known.get("outputs", {}).get(path.name, {})
     return known if facts.get("sha256") == sha256_file(path) else None
-
-
-def _write(
-    config: RankConfig, path: Path, key: str, fused: Fused, samples: list[str], in_file: int
-) -> None:
-    similarity = fused.similarity
-    sparse = isinstance(similarity, SparseSimilarity)
-    S: Any = similarity.matrix if sparse else similarity.to_dense()  # type: ignore[attr-defined]
-    if path.suffix != ".h5ad":
-        write_similarity(path, S, samples)
-        return
-    if len(samples) != in_file:
-        raise InputError(
-            f"the similarity is between {len(samples):,} of the {in_file:,} samples of the h5ad",
-            where=str(path),
-            hint="give an output with the suffix .npz, .parquet or .tsv",
-        )
-    write_obsp(Path(config.matrix), path, key, S)

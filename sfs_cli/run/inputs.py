@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -16,7 +15,7 @@ from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, decide, open_matri
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.run.memory import thread_count
-from sfs_cli.store.build import COARSE, BuildOptions, Built, build
+from sfs_cli.store.build import COARSE, BuildOptions, build
 from sfs_cli.store.disk import is_store, open_store, read_manifest
 from sfs_cli.store.matrix import Matrix
 
@@ -66,18 +65,6 @@ def held_limit(config: RankConfig, memory: int) -> int:
     return memory // HELD_PART // copies
 
 
-def read_options(config: RankConfig, memory: int, scratch: Path | None = None) -> ReadOptions:
-    """Return the options of readers: block sizes, layer, type, and the scratch folder."""
-    return ReadOptions(
-        dtype=storage_dtype(config).name,
-        block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
-        layer=config.layer,
-        use_raw=config.use_raw,
-        decode_bytes=memory // DECODE_PART,
-        scratch=scratch,
-    )
-
-
 def load(
     config: RankConfig,
     known_samples: list[str],
@@ -114,31 +101,31 @@ def load(
     path = Path(config.matrix)
     if is_store(path):
         return _open_store(config, path)
-    reader = open_matrix(path, read_options(config, memory, folder))
+    reader, rows, why = peek(config, known_samples, memory, folder)
     try:
-        rows, why = decide(reader, _rows(config), known_samples)
         messages.note(f"{path.name} ({reader.format}): {why}")
-        options = BuildOptions(
-            rows=rows,
-            dtype=storage_dtype(config),
-            folder=folder,
-            limit=held_limit(config, memory),
-            keep=keep,
-            source=(source or {}) | {"format": reader.format, "rows": rows},
-        )
-        built = _build(reader, options, messages)
+        for note in reader.notes:
+            messages.note(note)
+        with messages.progress("reading", reader.n_rows) as advance:
+            seen = 0
+
+            def progress(done: int, _total: int | None) -> None:
+                nonlocal seen
+                advance(done - seen)
+                seen = done
+
+            options = BuildOptions(
+                rows=rows,
+                dtype=storage_dtype(config),
+                folder=folder,
+                limit=held_limit(config, memory),
+                keep=keep,
+                source=(source or {}) | {"format": reader.format, "rows": rows},
+                progress=progress,
+            )
+            built = build(reader, options)
     finally:
         reader.close()
-    facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
-    return Opened(built.matrix, facts, reader.annotations.graphs)
-
-
-def _build(reader: MatrixReader, options: BuildOptions, messages: Messages) -> Built:
-    """Build the matrix, with progress and warnings."""
-    for note in reader.notes:
-        messages.note(note)
-    with messages.progress("reading", reader.n_rows) as advance:
-        built = build(reader, replace(options, progress=_advancing(advance)))
     if built.renamed:
         messages.warn(
             f"{built.renamed:,} feature ids occur more than once; the repeated ones were given "
@@ -150,22 +137,29 @@ def _build(reader: MatrixReader, options: BuildOptions, messages: Messages) -> B
             f"{'varies' if len(built.coarse) == 1 else 'vary'} by less than {100 * COARSE:g} % of "
             "the mean, too little for single precision: use --dtype float64"
         )
-    return built
+    facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
+    return Opened(built.matrix, facts, reader.annotations.graphs)
 
 
-def _rows(config: RankConfig) -> Literal["features", "samples", "auto"]:
-    return cast(Literal["features", "samples", "auto"], config.rows)
-
-
-def _advancing(advance: Callable[[int], None]) -> Callable[[int, int | None], None]:
-    seen = 0
-
-    def progress(rows: int, _total: int | None) -> None:
-        nonlocal seen
-        advance(rows - seen)
-        seen = rows
-
-    return progress
+def peek(
+    config: RankConfig, known_samples: list[str], memory: int, scratch: Path | None = None
+) -> tuple[MatrixReader, Literal["features", "samples"], str]:
+    """Open a reader without reading values; return it with the orientation and why."""
+    options = ReadOptions(
+        dtype=storage_dtype(config).name,
+        block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
+        layer=config.layer,
+        use_raw=config.use_raw,
+        decode_bytes=memory // DECODE_PART,
+        scratch=scratch,
+    )
+    reader = open_matrix(Path(config.matrix), options)
+    try:
+        rows, why = decide(reader, cast(Any, config.rows), known_samples)
+    except BaseException:
+        reader.close()
+        raise
+    return reader, rows, why
 
 
 def _open_store(config: RankConfig, path: Path) -> Opened:
@@ -184,15 +178,6 @@ def _open_store(config: RankConfig, path: Path) -> Opened:
     return Opened(
         open_store(path, ids_later=True), {"format": "store", "rows": "features", "renamed": 0}
     )
-
-
-def peek(
-    config: RankConfig, known_samples: list[str], memory: int
-) -> tuple[MatrixReader, str, str]:
-    """Open a reader without reading values; return it with the orientation and why."""
-    reader = open_matrix(Path(config.matrix), read_options(config, memory))
-    rows, why = decide(reader, _rows(config), known_samples)
-    return reader, rows, why
 
 
 def align_labels(

@@ -31,38 +31,28 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
     memory = memory_budget(config)
     with scratch_folder(Path(config.scratch) if config.scratch else None) as folder:
         opened = inputs.load(config, list(table or ()), memory, folder, messages)
-        facts = _describe(config, opened, table, messages)
+        matrix = opened.matrix
+        labels = inputs.align_labels(config, matrix, table, messages)
+        facts: dict[str, Any] = {
+            "path": config.matrix,
+            **opened.facts,
+            "samples": matrix.n_samples,
+            "features": matrix.n_features,
+            "first_samples": list(matrix.ids.samples[:3]),
+            "first_features": list(matrix.ids.features[:3]),
+            "stored_as": f"{'sparse' if matrix.sparse else 'dense'} {matrix.dtype.name}",
+            **_values(matrix),
+            "missing_values": matrix.missing.values,
+            "features_with_missing_values": matrix.missing.features,
+        }
+        if matrix.ids.obs is not None:
+            facts["sample_annotations"] = list(matrix.ids.obs.column_names)
+        if opened.graphs:
+            facts["sample_graphs"] = list(opened.graphs)
+        if labels is not None:
+            facts["classes"] = labels.counts()
+            facts["samples_without_label"] = int((labels.codes < 0).sum())
     return dumps(facts) if as_json else _text(facts)
-
-
-def _describe(
-    config: RankConfig,
-    opened: inputs.Opened,
-    table: dict[str, str] | None,
-    messages: Messages,
-) -> dict[str, Any]:
-    matrix = opened.matrix
-    labels = inputs.align_labels(config, matrix, table, messages)
-    facts: dict[str, Any] = {
-        "path": config.matrix,
-        **opened.facts,
-        "samples": matrix.n_samples,
-        "features": matrix.n_features,
-        "first_samples": list(matrix.ids.samples[:3]),
-        "first_features": list(matrix.ids.features[:3]),
-        "stored_as": f"{'sparse' if matrix.sparse else 'dense'} {matrix.dtype.name}",
-        **_values(matrix),
-        "missing_values": matrix.missing.values,
-        "features_with_missing_values": matrix.missing.features,
-    }
-    if matrix.ids.obs is not None:
-        facts["sample_annotations"] = list(matrix.ids.obs.column_names)
-    if opened.graphs:
-        facts["sample_graphs"] = list(opened.graphs)
-    if labels is not None:
-        facts["classes"] = labels.counts()
-        facts["samples_without_label"] = int((labels.codes < 0).sum())
-    return facts
 
 
 def _values(matrix: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -34,9 +34,6 @@ from sfs_cli.store.transforms import parse as parse_transform
 if TYPE_CHECKING:
     from distributed import Client
 
-StartExecutor = Callable[[int], Executor]
-"""Starts the executor with a number of workers."""
-
 LONG = 20_000_000
 """Values of a matrix whose first pass is long enough to do other things meanwhile."""
 NEEDED_LATER = (
@@ -60,24 +57,21 @@ class Run:
         Memory, workers and block size.
     passes : PassList
         The passes over the matrix, as planned and as made.
-    sources : list of Source
-        The knowledge sources, opened.
+    opened : Opened
+        The matrix as it was read, before samples were chosen.
     labels : Labels or None
         Labels of all samples in the file.
-    graphs : tuple of str
-        Names of the sample graphs that the file of the matrix holds.
-    reading : dict
-        How the matrix was read, for ``run.json``.
+    sources : list of Source
+        The knowledge sources, opened.
     """
 
     config: RankConfig
     context: RunContext
     plan: MemoryPlan
     passes: PassList
-    sources: list[Source]
+    opened: inputs.Opened
     labels: Labels | None
-    graphs: tuple[str, ...]
-    reading: dict[str, Any]
+    sources: list[Source]
 
     @property
     def method(self) -> Method:
@@ -104,16 +98,17 @@ class Run:
 
         Meanwhile another thread reads the ids and imports slow modules.
         """
-        if self.context.n * self.context.m > LONG:
-            Thread(target=self._prepare_rest, name="sfs-meanwhile", daemon=True).start()
-        self.matrix.fit(self.context.engine.total_over)
 
-    def _prepare_rest(self) -> None:
-        with suppress(SfsError):  # raised again where the ids are needed
-            self.matrix.matrix.ids  # noqa: B018
-        self.method.load("prepare")
-        for name in NEEDED_LATER:
-            import_module(name)
+        def prepare_rest() -> None:
+            with suppress(SfsError):  # raised again where the ids are needed
+                self.matrix.matrix.ids  # noqa: B018
+            self.method.load("prepare")
+            for name in NEEDED_LATER:
+                import_module(name)
+
+        if self.context.n * self.context.m > LONG:
+            Thread(target=prepare_rest, name="sfs-meanwhile", daemon=True).start()
+        self.matrix.fit(self.context.engine.total_over)
 
 
 @contextmanager
@@ -123,20 +118,9 @@ def loaded(
     checkpoints: RunCheckpoints = NO_CHECKPOINTS,
     client: Client | None = None,
 ) -> Iterator[Run]:
-    """Read what a configuration names, and plan the run.
+    """Read what a configuration names, and plan the run; `client` is of a Dask cluster to use.
 
     A matrix that does not fit in memory is stored in a scratch folder, which is removed at the end.
-
-    Parameters
-    ----------
-    config : RankConfig
-        The configuration.
-    log : Messages
-        Receives messages and progress.
-    checkpoints : RunCheckpoints
-        What outlives the run.
-    client : distributed.Client, optional
-        Of a Dask cluster to run on.
 
     Raises
     ------
@@ -160,8 +144,12 @@ def loaded(
         stack.enter_context(located(config.matrix))
         labels = inputs.align_labels(config, opened.matrix, table, log)
         sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
-        _warn_of_renamed(config, opened, log)
-
+        renamed = opened.facts.get("renamed")
+        if renamed and any(spec.about_genes for spec in config.source):
+            log.warn(
+                f"sources about genes find only the first feature of each id, not the {renamed:,} "
+                "that were given suffixes; --id-map can name those"
+            )
         chosen, used = _choose_samples(config, opened.matrix, labels, sources, log)
         matrix = PreparedMatrix(
             opened.matrix,
@@ -182,17 +170,7 @@ def loaded(
             checkpoints=checkpoints.passes,
         )
         context = RunContext(engine, used, memory, config.seed, log, config.matrix)
-        yield Run(config, context, plan, passes, sources, labels, graphs, opened.facts)
-
-
-def _warn_of_renamed(config: RankConfig, opened: inputs.Opened, log: Messages) -> None:
-    """Warn that of features with the same id, sources about genes find the first."""
-    renamed = opened.facts.get("renamed")
-    if renamed and any(spec.about_genes for spec in config.source):
-        log.warn(
-            f"sources about genes find only the first feature of each id, not the {renamed:,} that "
-            "were given suffixes; --id-map can name those"
-        )
+        yield Run(config, context, plan, passes, opened, labels, sources)
 
 
 def _choose_samples(
@@ -224,22 +202,12 @@ def _choose_samples(
 @contextmanager
 def _starting_executor(
     config: RankConfig, client: Client | None, folder: Path, log: Messages
-) -> Iterator[StartExecutor]:
-    """Prepare what runs the tasks; give the function that starts it, once the work is planned.
+) -> Iterator[Callable[[int], Executor]]:
+    """Give the function that starts what runs the tasks, with as many workers as are planned.
 
-    It ends with the block. A cluster that runs already is connected to at once, so that nothing
-    is read in vain; its workers are used as they are.
-
-    Parameters
-    ----------
-    config : RankConfig
-        Its ``executor`` is ``local``, ``dask`` or ``dask:ADDRESS``.
-    client : distributed.Client, optional
-        Of a cluster to use in place of all that.
-    folder : Path
-        For temporary files.
-    log : Messages
-        Receives warnings about the workers.
+    A local Dask cluster begins to start at once, with temporary files in `folder`, and ends with
+    the block. One that runs already is connected to at once, so that nothing is read in vain; its
+    workers are used as they are.
 
     Raises
     ------
@@ -260,26 +228,18 @@ def _starting_executor(
     if client is None and name == "local":
         yield ThreadExecutor
         return
-    from sfs_cli.compute.dask_cluster import (
-        check_workers,
-        connected,
-        require_dask,
-        starting_cluster,
-    )
+    from sfs_cli.compute import dask_cluster
     from sfs_cli.compute.dask_executor import DaskExecutor
 
-    require_dask()
-    with ExitStack() as stack:
-        if client is None and not address:
-            # no more than these are planned, and they take about as long to start as the input to
-            # be opened
-            most = thread_count(config.threads)
-            started = stack.enter_context(starting_cluster(most, folder))
+    dask_cluster.require_dask()
+    if client is None and not address:
+        # no more than these are planned; they take about as long to start as the input to open
+        most = thread_count(config.threads)
+        with dask_cluster.starting_cluster(most, folder) as started:
             yield lambda workers: DaskExecutor(started(), ThreadExecutor(workers), workers)
-            return
-        if client is None:
-            client = stack.enter_context(connected(address))
-        for warning in check_workers(client, address or "the client"):
+        return
+    opening = dask_cluster.connected(address) if client is None else nullcontext(client)
+    with opening as running:
+        for warning in dask_cluster.check_workers(running, address or "the client"):
             log.warn(warning)
-        running = client
         yield lambda workers: DaskExecutor(running, ThreadExecutor(workers))

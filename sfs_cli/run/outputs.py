@@ -64,20 +64,10 @@ class OutputOptions(Protocol):
 def claimed(
     output: Path, messages: Messages, *, beside: Sequence[Path] = (), option: str = "--out"
 ) -> Iterator[Lock]:
-    """Hold an output for this run alone, and clean up after runs that were killed.
+    """Hold an output, a file or folder, for this run alone; clean up after runs that were killed.
 
-    Files that a killed run had completed are put in their places; the rest is removed.
-
-    Parameters
-    ----------
-    output : Path
-        The file or folder that will be written.
-    messages : Messages
-        Receives a note about killed runs.
-    beside : sequence of Path
-        Other files that the run will write.
-    option : str
-        The option that names the output.
+    Files that a killed run had completed are put in their places; the rest is removed. `beside` are
+    other files that the run will write, and `option` names the output in messages.
 
     Raises
     ------
@@ -193,23 +183,8 @@ def write_folder(
 ) -> dict[str, Any]:
     """Write a ranking, its report and its record; all of them, or none.
 
-    Parameters
-    ----------
-    config : OutputOptions
-        Where and how.
-    ranking : Ranking
-        The table.
-    data : ReportData
-        The report; its title names the row in MultiQC.
-    record : dict
-        The content of ``run.json``, without its outputs.
-    threads : int
-        Threads that make the lines of the table.
-
-    Returns
-    -------
-    dict
-        The content of ``run.json``.
+    `record` is the content of ``run.json`` without its outputs; it is returned with them. `threads`
+    make the lines of the table.
     """
     from sfs_cli.io.results.writers import write_ranking
     from sfs_cli.report.multiqc import multiqc
@@ -221,21 +196,22 @@ def write_folder(
         write_ranking(ranking, out.file(table), config.format, config.digits, in_order)
         with ThreadPoolExecutor(1) as beside:
             # a digest leaves the interpreter free, and the table is large: the report meanwhile
-            digest = beside.submit(_describe_output, out.file(table))
+            digest = beside.submit(describe_output, out.file(table))
             out.file(REPORT).write_text(render(data), encoding="utf-8")
             content = json.dumps(
                 provenance.plain(multiqc(data, data.title)), indent=1, allow_nan=False
             )
             out.file(MULTIQC).write_text(content + "\n", encoding="utf-8")
             outputs = {table: digest.result()}
-        outputs |= {name: _describe_output(out.file(name)) for name in (REPORT, MULTIQC)}
+        outputs |= {name: describe_output(out.file(name)) for name in (REPORT, MULTIQC)}
         run = record | {"outputs": outputs}
         out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
         out.commit(last=provenance.NAME)
     return run
 
 
-def _describe_output(path: Path) -> OutputFile:
+def describe_output(path: Path) -> OutputFile:
+    """Return size and sha256 of a file that was written."""
     return {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
 
 

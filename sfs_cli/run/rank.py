@@ -241,7 +241,7 @@ def score(run: Run) -> Scored:
 def _facts(run: Run, scored: Scored) -> RunFacts:
     """Return what ``run.json`` and the report say of a run."""
     config, matrix, solution = run.config, run.matrix, scored.solution
-    read = run.reading | {
+    read = run.opened.facts | {
         "n_samples": matrix.n_samples,
         "n_samples_in_file": matrix.matrix.n_samples,
         "n_features": matrix.n_features,

@@ -57,7 +57,7 @@ def make_graph(run: Run) -> Graph | None:
     if "graph" not in needed(config):
         return None
     run.log.phase("sample graph")
-    name, where = default_graph(config, matrix.n_samples, run.graphs), ""
+    name, where = default_graph(config, matrix.n_samples, run.opened.graphs), ""
     if name == "file" or name.startswith("obsp:"):
         from sfs_cli.knowledge.samples import open_given
 

@@ -152,10 +152,6 @@ class ShardPlan:
         passes.remove_stale()
         return passes
 
-    def shards_text(self, missing: IncompletePassError) -> str:
-        """Return the shards that have not finished a pass, for messages."""
-        return shards_text(shard + 1 for shard in missing.shards)
-
 
 def read_plan(path: str | Path) -> ShardPlan:
     """Read a plan; refuse one that is damaged, or made by other versions."""
@@ -234,20 +230,14 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
 
 def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:
     """Tell whether a folder is this very plan; refuse anything else that is there."""
-    if not folder.exists():
-        return False
     is_plan = (folder / NAME).is_file()
-    if is_plan and force:
+    if not folder.exists() or (is_plan and force):
         return False
-    if is_plan:
-        try:
-            known = read_plan(folder)
-        except InputError:
-            known = None  # it is refused below
-        if known is not None:
-            same = (known.fingerprint, known.shards, known.home)
-            if same == (plan.fingerprint, plan.shards, plan.home) and known.parts.is_dir():
-                return True
+    with contextlib.suppress(InputError):  # what cannot be read is refused below
+        known = read_plan(folder)
+        same = (known.fingerprint, known.shards, known.home)
+        if same == (plan.fingerprint, plan.shards, plan.home) and known.parts.is_dir():
+            return True
     raise OutputExistsError(
         f"{folder} exists and is not the plan of this work",
         hint="give another name" + (", or --force" if is_plan else ""),
@@ -288,20 +278,8 @@ def run_shard(
 ) -> None:
     """Make what is missing of a shard, pass by pass, until it needs what other shards lack.
 
-    Parameters
-    ----------
-    target : str
-        The plan.
-    which : str
-        Which shard: ``3`` or ``3-of-8``.
-    messages : Messages
-        Receives progress and the summary.
-    only : int, optional
-        The only pass to share in, from 1.
-    limit : str, optional
-        When to stop.
-    **running
-        Options of `RankConfig` about how it is run.
+    `target` is the plan, `which` the shard (``3`` or ``3-of-8``), `only` the one pass to share in
+    (from 1), `limit` the time limit. `running` are options of `RankConfig` about how it is run.
     """
     plan = read_plan(target)
     shard = parse_shard(which, plan.shards)
@@ -324,9 +302,30 @@ def run_shard(
             missing = error
         except ShardDoneError:
             pass
-    if only is not None and (missing is None or missing.number < only - 1):
-        _check_pass(plan, passes, only, missing)
-    _summarize(plan, shard, passes, messages, only=only, missing=missing)
+    if only is not None and missing is not None and missing.number < only - 1:
+        before = missing.number + 1
+        raise InputError(
+            f"pass {only} needs pass {before}, which is not finished",
+            where=f"{plan.folder}: {_waiting(missing)} of pass {before} are missing",
+            hint=f"run these shards first: sfs shard run PLAN I --pass {before}",
+        )
+    if only is not None and missing is None and passes.passes < only:
+        raise UsageError(
+            f"there is no pass {only}: {passes_text(passes.passes)} can be shared",
+            hint=f"give --pass 1 to {passes.passes}, or none; then run sfs shard merge",
+            option="only",
+        )
+    name = f"shard {shard} of {plan.shards}"
+    made = f"{name}: made {counted(passes.chunks_made, 'part')}"
+    if not (passes.shares and passes.shares[-1]):
+        messages.note(f"{name} has nothing to do: there are more shards than parts")
+    elif missing is None or missing.number + 1 == plan.passes:
+        messages.note(made + ("" if only else "; its share is done"))
+    else:
+        messages.note(
+            f"{made}; pass {missing.number + 1} waits for {_waiting(missing)}: run this shard "
+            "again when they are done"
+        )
 
 
 def parse_shard(text: str, shards: int) -> int:
@@ -349,48 +348,6 @@ def parse_shard(text: str, shards: int) -> int:
             option="shard",
         )
     return int(match[1])
-
-
-def _check_pass(
-    plan: ShardPlan, passes: ShardCheckpoints, only: int, missing: IncompletePassError | None
-) -> None:
-    if missing is not None:
-        before = missing.number + 1
-        raise InputError(
-            f"pass {only} needs pass {before}, which is not finished",
-            where=f"{plan.folder}: {plan.shards_text(missing)} of pass {before} are missing",
-            hint=f"run these shards first: sfs shard run PLAN I --pass {before}",
-        )
-    if passes.passes < only:
-        raise UsageError(
-            f"there is no pass {only}: {passes_text(passes.passes)} can be shared",
-            hint=f"give --pass 1 to {passes.passes}, or none; then run sfs shard merge",
-            option="only",
-        )
-
-
-def _summarize(
-    plan: ShardPlan,
-    shard: int,
-    passes: ShardCheckpoints,
-    messages: Messages,
-    *,
-    only: int | None,
-    missing: IncompletePassError | None,
-) -> None:
-    """Say what was made, and which shards this one waits for."""
-    name = f"shard {shard} of {plan.shards}"
-    made = counted(passes.chunks_made, "part")
-    last = missing is not None and missing.number + 1 == plan.passes
-    if not (passes.shares and passes.shares[-1]):
-        messages.note(f"{name} has nothing to do: there are more shards than parts")
-    elif missing is None or last:
-        messages.note(f"{name}: made {made}" + ("" if only else "; its share is done"))
-    else:
-        messages.note(
-            f"{name}: made {made}; pass {missing.number + 1} waits for "
-            f"{plan.shards_text(missing)}: run this shard again when they are done"
-        )
 
 
 # sfs shard merge, sfs shard status
@@ -433,7 +390,7 @@ def merge(
             rest = range(number + 1, (plan.passes or 0) + 1)
             later = "".join(f", and all of pass {i}" for i in rest)
             raise InputError(
-                f"the parts of {plan.shards_text(missing)} of pass {number} are missing",
+                f"the parts of {_waiting(missing)} of pass {number} are missing",
                 where=f"{plan.folder}: {missing.missing} of {missing.total} parts{later}",
                 hint="run these shards (again): sfs shard run PLAN I; or make the missing parts "
                 "here, with --finish",
@@ -461,6 +418,11 @@ def status(target: str, *, as_json: bool = False) -> str:
     rest = range(len(rows) + 1, (plan.passes or 0) + 1)
     lines += [f"{i:<6}{f'0 of {plan.shards}':<13}{'-':<9}not begun" for i in rest]
     return "\n".join(lines) + "\n"
+
+
+def _waiting(missing: IncompletePassError) -> str:
+    """Return the shards that have not finished a pass, for a message."""
+    return shards_text(shard + 1 for shard in missing.shards)
 
 
 def passes_text(count: int) -> str:
