@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,27 +69,28 @@ def check_memory(what: str, needed: int, allowed: int, hint: str, *others: str) 
         )
 
 
-def available() -> int:
-    """Return the bytes this process may still take, by the machine and by its cgroup."""
-    limits = [_machine_available()]
-    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            text = Path(name).read_text().strip()
-        except OSError:
-            continue
-        if text.isdigit():
-            limits.append(int(text))
-    return min(limits)
-
-
-def _machine_available() -> int:
+def _kernel_bytes(file: str, key: str) -> int | None:
+    """Return an amount that a file of the kernel tells in KiB; None where there is no such file."""
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
+        for line in Path(file).read_text().splitlines():
+            if line.startswith(f"{key}:"):
                 return int(line.split()[1]) << 10
     except OSError:
-        pass  # not Linux: the number of pages below is the best there is
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        pass  # not Linux
+    return None
+
+
+def available() -> int:
+    """Return the bytes this process may still take, by the machine and by its cgroup."""
+    machine = _kernel_bytes("/proc/meminfo", "MemAvailable")
+    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = [pages if machine is None else machine]
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError):
+            text = Path(name).read_text().strip()
+            if text.isdigit():
+                limits.append(int(text))
+    return min(limits)
 
 
 def default_memory() -> int:
@@ -98,24 +100,15 @@ def default_memory() -> int:
 
 def anonymous() -> int:
     """Return the bytes of anonymous memory this process holds now (0 where it cannot be told)."""
-    try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) << 10
-    except OSError:
-        pass  # not Linux: the peak below still tells the resident size
-    return 0
+    return _kernel_bytes("/proc/self/status", "RssAnon") or 0
 
 
 def peak_resident() -> int:
     """Return the largest resident size this process has had, in bytes."""
-    try:
-        # what the kernel hands over at exec in ru_maxrss is the parent's
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) << 10
-    except OSError:
-        pass
+    # ru_maxrss is the last resort: at exec the kernel hands over that of the parent
+    peak = _kernel_bytes("/proc/self/status", "VmHWM")
+    if peak is not None:
+        return peak
     import resource
     import sys
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sfs_cli.errors import CHECK_PATH, InputError
 from sfs_cli.io.files.sniff import split_modality
@@ -13,7 +12,6 @@ from sfs_cli.io.knowledge.labels import split_label_spec
 from sfs_cli.options.fields import options_of
 from sfs_cli.options.files import ConfigFile
 from sfs_cli.options.rank import RankConfig
-from sfs_cli.options.source import SourceSpec
 
 NO_MATRIX = "MATRIX"
 """The matrix of a file that names none: the command line has to."""
@@ -47,10 +45,18 @@ def describe(file: ConfigFile) -> str:
     lines = [("matrix", matrix), ("method", config.method)]
     for o in options:
         value = getattr(config, o.name)
+        if o.name in ("matrix", "method") or value == o.default:
+            continue
         if o.name == "source":
-            lines += [(f"source {source.name}", _source(source)) for source in value]
-        elif o.name not in ("matrix", "method") and value != o.default:
-            lines.append((o.key, _shown(value)))
+            for source in value:
+                known = source.plain()
+                words = [known.pop("kind"), known.pop("path", "")]
+                words += [f"{name}={text}" for name, text in known.items()]
+                lines.append((f"source {source.name}", " ".join(filter(None, words))))
+        elif isinstance(value, bool):
+            lines.append((o.key, str(value).lower()))
+        else:
+            lines.append((o.key, ",".join(value) if isinstance(value, tuple) else str(value)))
     width = max(len(name) for name, _ in lines) + 2
     return "".join(f"{name:<{width}}{text}\n" for name, text in lines)
 
@@ -84,16 +90,3 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
 def _split_sets(text: str) -> tuple[Path, str | None]:
     path, sets = split_set_spec(text)
     return path, ",".join(sets) or None
-
-
-def _source(source: SourceSpec) -> str:
-    known = source.plain()
-    words = [known.pop("kind"), known.pop("path", "")]
-    words += [f"{name}={value}" for name, value in known.items()]
-    return " ".join(word for word in words if word)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(value) if isinstance(value, tuple) else str(value)

@@ -186,7 +186,8 @@ def _choose_samples(
     needs, samples = needed(config), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
-        coverages.append(sources_of.coverage_of_labels(config, labels))
+        words = ("a label", "have no label", str(config.labels), "labels")
+        coverages.append(sources_of.Coverage(labels.codes >= 0, *words))
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
     chosen = sources_of.choose_samples(config, samples, coverages)

@@ -23,10 +23,17 @@ from sfs_cli.compute.memory import (
 )
 from sfs_cli.compute.passes import PassList
 from sfs_cli.graph.neighbors import descent_bytes, panel_bytes, searches_approximately
-from sfs_cli.graph.pca import room
+from sfs_cli.graph.pca import reduction_of, room
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import DEFAULT_NEIGHBORS, DENSE_SAMPLES, NEIGHBOR_GRAPHS
-from sfs_cli.run.passes import default_graph, needed, reductions
+from sfs_cli.options.graph import (
+    DEFAULT_NEIGHBORS,
+    DENSE_SAMPLES,
+    NEIGHBOR_GRAPHS,
+    SIMILARITIES,
+    GraphOptions,
+    default_similarity,
+)
+from sfs_cli.run.passes import default_graph, needed
 
 MEASURED = ("profile", "target", "genes", "interactions")
 """Kinds of sources that are made of measurements of the samples."""
@@ -65,23 +72,7 @@ def memory_plan(
     memory: int,
     passes: PassList,
 ) -> MemoryPlan:
-    """Fit a run on a matrix of a given shape into memory.
-
-    Parameters
-    ----------
-    config : RankConfig
-        What is asked for.
-    n, m : int
-        Samples and features.
-    stored : dtype
-        Type of the stored values.
-    graphs : tuple of str
-        Names of the sample graphs that the input holds.
-    memory : int
-        Bytes that may be used.
-    passes : PassList
-        The passes of the run, which say what is summed.
-    """
+    """Fit a run on a matrix of n samples and m features, `stored` as this type, into memory."""
     return plan_memory(
         n,
         m,
@@ -103,22 +94,41 @@ def memory_model(
     sparse = name in SPARSE_GRAPHS or (name == "sources" and _sparse_sources(config, n))
     dense = name is not None and not sparse and not given
     sums, held = _components(config, name, n, m)
+    # a function of a sparse graph is applied term by term
+    gamma = str(config.method_options().get("gamma", ""))
+    series = not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))
+    feature = "solve" if METHODS[config.scorer].iterative else "score"
+    if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
+        feature = "compare"
     return MemoryModel(
         # a sparse graph of few samples comes from all their distances, which are dense for a while
         dense_graph=dense or "gram" in kinds,
         distances="gram" in kinds,
-        squares=SQUARES + _kept_squares(config),
-        buffers=SERIES_BUFFERS if _takes_series(config, dense) else BUFFERS,
+        # the similarities of all sources are held beside the fused one
+        squares=SQUARES + len(config.source) * (2 if config.weights == "snf" else 1),
+        buffers=SERIES_BUFFERS if series else BUFFERS,
         panel=max(panel_bytes(n) if "panels" in kinds else 0, sums),
         held=held,
         sums=1 if config.executor == "local" else SENT_SQUARES,
-        feature_bytes=ID_BYTES + FEATURE_BYTES[_kind(config)],
+        feature_bytes=ID_BYTES + FEATURE_BYTES[feature],
     )
 
 
 def _components(config: RankConfig, name: str | None, n: int, m: int) -> tuple[int, int]:
-    """Return the bytes of a worker, and of all, that principal components and a search take."""
-    counts = [reduced.components for reduced in reductions(config, name, n, m)]
+    """Return the bytes of a worker, and of all, that principal components and a search take.
+
+    `name` is the graph, as `default_graph` names it. Of sources other than the matrix itself,
+    components are known only when the source has been read.
+    """
+    asked: list[GraphOptions] = []
+    if name == "sources":
+        targets = [source for source in config.source if source.kind == "target"]
+        default = default_similarity(n)
+        asked = [source.graph_options(source.similarity or default) for source in targets]
+    elif name in SIMILARITIES:
+        asked = [config.graph_options(name)]
+    found = [reduction_of(options, n, m) for options in asked]
+    counts = [reduction.components for reduction in found if reduction is not None]
     width = max(counts, default=m)
     searched = name in NEIGHBOR_GRAPHS and searches_approximately(n)
     k = config.neighbors or DEFAULT_NEIGHBORS
@@ -127,25 +137,6 @@ def _components(config: RankConfig, name: str | None, n: int, m: int) -> tuple[i
         return 0, search
     fixed = room(n, width, 0)
     return room(n, width, 1) - fixed, max(fixed, search + 8 * n * width)
-
-
-def _kept_squares(config: RankConfig) -> int:
-    """Return how many similarities of sources are held beside the fused one."""
-    return len(config.source) * (2 if config.weights == "snf" else 1)
-
-
-def _takes_series(config: RankConfig, dense: bool) -> bool:
-    """Tell whether a function of a sparse graph is applied term by term."""
-    options = config.method_options()
-    gamma = str(options.get("gamma", ""))
-    return not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))
-
-
-def _kind(config: RankConfig) -> str:
-    """Return what is kept of every feature, as `FEATURE_BYTES` has it."""
-    if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
-        return "compare"
-    return "solve" if METHODS[config.scorer].iterative else "score"
 
 
 def _sparse_sources(config: RankConfig, n: int) -> bool:

@@ -31,7 +31,27 @@ def describe_methods(name: str | None, as_json: bool) -> str:
         return json.dumps([_record(m) for m in methods], indent=2) + "\n"
     parts = [_text(m) for m in methods]
     if name is None:
-        parts += [_similarities(), _kinds(), _weightings()]
+        parts += [
+            _section(
+                "similarities between samples (--similarity) and their options:",
+                {n: g.meaning + _listed(map(flag, g.takes)) for n, g in GRAPHS.items()},
+            ),
+            _section(
+                "kinds of knowledge sources (--source NAME=KIND:PATH) and their options:",
+                {
+                    n: kind.meaning.rstrip(".") + _listed(flag(o)[2:] for o in kind.takes)
+                    for n, kind in KINDS.items()
+                },
+            ),
+            _section(
+                "ways of weighting knowledge sources (--weights):",
+                {
+                    n: f"{entry.title}{' (needs labels)' if entry.needs_labels else ''}: "
+                    f"{entry.when}{f'. {entry.reference}' if entry.reference else ''}"
+                    for n, entry in WEIGHTINGS.items()
+                },
+            ),
+        ]
     return "\n".join(parts)
 
 
@@ -45,22 +65,19 @@ def _record(method: Method) -> dict[str, Any]:
 def _text(method: Method) -> str:
     lines = [f"{method.name}: {method.title}"]
     for name in FIELDS:
-        text = _field(method, name)
+        value = getattr(method, name)
+        if name == "options":
+            value = tuple(_option(method, option) for option in value)
+        elif isinstance(value, Mapping):
+            value = " ".join(f"{key}: {text}" if key else text for key, text in value.items())
+        text = ", ".join(value) if isinstance(value, tuple) else str(value)
         if text:
             lines.append(f"  {name:<10}{text}")
     return "\n".join(lines) + "\n"
 
 
-def _field(method: Method, name: str) -> str:
-    value = getattr(method, name)
-    if name == "options":
-        return ", ".join(_option(method, option) for option in value)
-    if isinstance(value, Mapping):
-        return " ".join(f"{key}: {text}" if key else text for key, text in value.items())
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
-
-
 def _option(method: Method, option: str) -> str:
+    """Return an option as `sfs methods` has it: its flag, choices and default."""
     known, default = method.choices.get(option), method.options[option]
     words = [flag(option)]
     if known:
@@ -70,33 +87,11 @@ def _option(method: Method, option: str) -> str:
     return " ".join(words)
 
 
-def _similarities() -> str:
-    rows = [(name, f"{g.meaning}{_listed(map(flag, g.takes))}") for name, g in GRAPHS.items()]
-    return _section("similarities between samples (--similarity) and their options:", rows)
-
-
-def _kinds() -> str:
-    rows = [
-        (name, kind.meaning.rstrip(".") + _listed(flag(option)[2:] for option in kind.takes))
-        for name, kind in KINDS.items()
-    ]
-    return _section("kinds of knowledge sources (--source NAME=KIND:PATH) and their options:", rows)
-
-
 def _listed(options: Iterable[str]) -> str:
     text = ", ".join(options)
     return f": {text}" if text else ""
 
 
-def _weightings() -> str:
-    rows = []
-    for name, entry in WEIGHTINGS.items():
-        needs = " (needs labels)" if entry.needs_labels else ""
-        cited = f". {entry.reference}" if entry.reference else ""
-        rows.append((name, f"{entry.title}{needs}: {entry.when}{cited}"))
-    return _section("ways of weighting knowledge sources (--weights):", rows)
-
-
-def _section(title: str, rows: list[tuple[str, str]]) -> str:
-    width = max(len(name) for name, _ in rows) + 2
-    return "\n".join([title, *(f"  {name:<{width}}{text}" for name, text in rows)]) + "\n"
+def _section(title: str, rows: dict[str, str]) -> str:
+    width = max(map(len, rows)) + 2
+    return "\n".join([title, *(f"  {name:<{width}}{text}" for name, text in rows.items())]) + "\n"

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
@@ -31,6 +31,7 @@ from sfs_cli.ranking.elbow import elbow
 from sfs_cli.run.config import input_files
 
 if TYPE_CHECKING:
+    from sfs_cli.options.aggregate import AggregateConfig
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import ReportData
 
@@ -38,26 +39,6 @@ REPORT = "report.html"
 MULTIQC = "sfs_mqc.json"
 _SCRATCH = re.compile(r"sfs-\d+-[0-9a-f]{12}")
 """Names of scratch folders; only these are removed with their content."""
-
-
-class OutputOptions(Protocol):
-    """The options about the output, of every verb that writes a ranking."""
-
-    @property
-    def out(self) -> str | None:
-        """The folder."""
-
-    @property
-    def format(self) -> str:
-        """The format of the ranking."""
-
-    @property
-    def digits(self) -> int:
-        """Significant digits of numbers in text."""
-
-    @property
-    def force(self) -> bool:
-        """Whether another result may be replaced."""
 
 
 @contextmanager
@@ -147,7 +128,7 @@ def describe_files(files: Sequence[tuple[str, Path]]) -> list[InputFile]:
         ) from None
 
 
-def is_done(folder: Path, config: OutputOptions, fingerprint: str) -> bool:
+def is_done(folder: Path, config: RankConfig | AggregateConfig, fingerprint: str) -> bool:
     """Tell whether a folder already holds exactly this result.
 
     Raises
@@ -175,7 +156,7 @@ def is_done(folder: Path, config: OutputOptions, fingerprint: str) -> bool:
 
 
 def write_folder(
-    config: OutputOptions,
+    config: RankConfig | AggregateConfig,
     ranking: Ranking,
     data: ReportData,
     record: dict[str, Any],
@@ -250,7 +231,7 @@ def ranking_facts(ranking: Ranking) -> RankingFacts:
     }
 
 
-def log_result(config: OutputOptions, ranking: Ranking, messages: Messages) -> None:
+def log_result(config: RankConfig | AggregateConfig, ranking: Ranking, messages: Messages) -> None:
     """Log which features have no score, which are the best, and what was written."""
     unscored = ranking.unscored()
     if unscored:

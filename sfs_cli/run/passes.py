@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import METHODS
-from sfs_cli.compute.limits import LIMITS, Limits
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.graph.build import graph_passes
-from sfs_cli.graph.pca import Reduction, reduction_of
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import SIMILARITIES, GraphOptions, default_similarity
+from sfs_cli.options.graph import default_similarity
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.store.transforms import SAMPLE_STEPS, parse
 
@@ -46,17 +44,21 @@ def pass_list(
     memory : int
         Bytes that may be used.
     """
-    passes = _fitting(config.transform, "")
-    if config.source:
-        for spec in config.source:
-            passes += _source_passes(spec, config, n, m, stored)
-        count = len(config.source)
-        if config.method == "kogs":
-            passes += count * _method_passes(config, n, m, memory)
-        else:
-            passes += _method_passes(config, n, m, memory)
-            if config.leave_one_out and count > 1:
-                passes += _left_out(_method_passes(config, n, m, memory), count)
+    passes, count = _fitting(config.transform, ""), len(config.source)
+    for spec in config.source:
+        passes += _source_passes(spec, config, n, m, stored)
+    if config.source and config.method == "kogs":
+        passes += count * _method_passes(config, n, m, memory)
+    elif config.source:
+        ranking = _method_passes(config, n, m, memory)
+        passes += ranking
+        if config.leave_one_out and count > 1:
+            # not exact: nothing is ranked where the other sources make no graph
+            passes += [
+                replace(each, purpose=f"{each.purpose}, without each source", exact=False)
+                for each in ranking
+                for _ in range(count)
+            ]
     else:
         for each in config.member_configs() or [config]:
             if "graph" in needed(each):
@@ -93,35 +95,6 @@ def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
         return config.graph
     default = default_similarity(n)
     return "obsp:connectivities" if default == "knn" and "connectivities" in graphs else default
-
-
-def reductions(
-    config: RankConfig, name: str | None, n: int, m: int, limits: Limits = LIMITS
-) -> list[Reduction]:
-    """Return the principal components that neighbors are searched among, of every graph.
-
-    Those of sources other than the matrix itself are known only when the source has been read.
-
-    Parameters
-    ----------
-    config : RankConfig
-        The configuration.
-    name : str, optional
-        The graph, as `default_graph` names it.
-    n, m : int
-        Samples and features.
-    limits : Limits
-        Sizes at which the default changes.
-    """
-    asked: list[GraphOptions] = []
-    if name == "sources":
-        targets = [source for source in config.source if source.kind == "target"]
-        default = default_similarity(n)
-        asked = [source.graph_options(source.similarity or default) for source in targets]
-    elif name in SIMILARITIES:
-        asked = [config.graph_options(name)]
-    found = [reduction_of(options, n, m, limits=limits) for options in asked]
-    return [reduction for reduction in found if reduction is not None]
 
 
 def _fitting(transform: str | None, of: str) -> list[Pass]:
@@ -170,13 +143,3 @@ def _method_passes(config: RankConfig, n: int, m: int, memory: int) -> list[Pass
         return [Pass(method.title, "solve", method.first_passes, sharing="merge")]
     times = method.typical_passes
     return [Pass(method.title, "solve", times, exact=False, sharing="merge")]
-
-
-def _left_out(passes: list[Pass], count: int) -> list[Pass]:
-    """Return the passes of a method that ranks without each of the sources in turn."""
-    # nothing is ranked where the other sources make no graph
-    return [
-        replace(each, purpose=f"{each.purpose}, without each source", exact=False)
-        for each in passes
-        for _ in range(count)
-    ]

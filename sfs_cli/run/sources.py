@@ -126,11 +126,6 @@ class Coverage:
     is_source: bool = False
 
 
-def coverage_of_labels(config: RankConfig, labels: Labels) -> Coverage:
-    """Return which samples have a label."""
-    return Coverage(labels.codes >= 0, "a label", "have no label", str(config.labels), "labels")
-
-
 def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
     """Return which samples a source has.
 
