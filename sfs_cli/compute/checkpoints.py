@@ -179,24 +179,20 @@ class Checkpoints:
 
     def _files(self, number: int, piece: Node) -> list[Path]:
         """Return the files of a piece, the one with the most chunks first."""
-        first, end = _key(piece)
-        pattern = f"pass-{number + 1:02d}-chunks-{first + 1:02d}-to-{end:02d}-done-*.npz"
-        return sorted(self.folder.glob(pattern), reverse=True)
-
-    def _path(self, number: int, piece: Node, done: int) -> Path:
-        first, end = _key(piece)
-        name = f"pass-{number + 1:02d}-chunks-{first + 1:02d}-to-{end:02d}-done-{done:02d}.npz"
-        return self.folder / name
+        return sorted(self.folder.glob(_name(number, piece, "*")), reverse=True)
 
     def _restore(self, number: int, piece: Node, total: Accumulator) -> int:
         """Take the sums of the most chunks of a piece; return the number of these chunks."""
         for path in self._files(number, piece):
-            kept = _read(path)
-            if kept is not None:
-                counts, *arrays = kept
-                for level, count in enumerate(counts.tolist()):
-                    total.waiting[level], arrays = arrays[:count], arrays[count:]
-                return int(path.stem.rpartition("-")[2])
+            try:
+                with np.load(path, allow_pickle=False) as file:
+                    counts, *arrays = [file[f"a{i}"] for i in range(len(file.files))]
+            except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+                path.unlink(missing_ok=True)  # damaged: the one before it may be whole
+                continue
+            for level, count in enumerate(counts.tolist()):
+                total.waiting[level], arrays = arrays[:count], arrays[count:]
+            return int(path.stem.rpartition("-")[2])
         return 0
 
     def _load(self, number: int, piece: Node) -> PartialSum | None:
@@ -212,7 +208,8 @@ class Checkpoints:
         recent = time.monotonic() - self._saved <= SAVE_SECONDS
         if recent and not small and done < len(piece.chunks):
             return
-        path, before = self._path(number, piece, done), self._files(number, piece)
+        path = self.folder / _name(number, piece, f"{done:02d}")
+        before = self._files(number, piece)
         if before and before[0].name >= path.name and done < len(piece.chunks):
             return  # the same shard runs twice, and the other process is ahead
         counts = np.array([len(part) for part in total.waiting])
@@ -344,14 +341,9 @@ def _key(piece: Node) -> tuple[int, int]:
     return piece.first, piece.end
 
 
-def _read(path: Path) -> PartialSum | None:
-    """Read the arrays of a file; one that is damaged is removed, and gives None."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return [arrays[f"a{i}"] for i in range(len(arrays.files))]
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
-        path.unlink(missing_ok=True)
-        return None
+def _name(number: int, piece: Node, done: str) -> str:
+    """Return the name of the file with the first chunks of a piece; it counts from 1."""
+    return f"pass-{number + 1:02d}-chunks-{piece.first + 1:02d}-to-{piece.end:02d}-done-{done}.npz"
 
 
 def replace_file(path: Path, write: Callable[[Any], object]) -> None:

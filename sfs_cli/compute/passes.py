@@ -173,16 +173,6 @@ class PassList:
         return total
 
     @property
-    def exact(self) -> bool:
-        """Whether the number of all passes is certain before the run."""
-        return all(each.exact for each in self)
-
-    @property
-    def times(self) -> int:
-        """Planned reads of the matrix."""
-        return sum(each.times for each in self if each.of_matrix)
-
-    @property
     def executed(self) -> int:
         """Reads of the matrix that were made."""
         return sum(entry.executed for entry in self.entries if entry.plan.of_matrix)

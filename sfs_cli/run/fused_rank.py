@@ -39,17 +39,7 @@ DEFAULT_AGGREGATION = "borda"
 
 @dataclass(frozen=True)
 class Fused:
-    """The global similarity and how it was made.
-
-    Attributes
-    ----------
-    fusion : Fusion
-        The sources.
-    weighting : Weighting
-        Their weights.
-    similarity : Similarity
-        The global one.
-    """
+    """The global similarity, and the sources and weights that it was made from."""
 
     fusion: Fusion
     weighting: Weighting
@@ -142,11 +132,9 @@ def rank_on_sources(run: Run) -> Scored:
 
 def _leave_one_out(run: Run, fused: Fused, whole: Solution) -> list[dict[str, Any]]:
     """Rank without each source in turn, and compare the rankings with that of all sources."""
-    table = []
-    expected = ranks_of(whole)
+    table, expected = [], ranks_of(whole)
     for k, source in enumerate(fused.fusion.sources):
-        similarity = _fused_without(run, fused, k)
-        ranks = None
+        similarity, ranks = _fused_without(run, fused, k), None
         if similarity is not None:
             solution = solve(run, similarity)
             ranks = ranks_of(solution)

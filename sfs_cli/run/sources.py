@@ -102,23 +102,12 @@ def open_sources(
 class Coverage:
     """Which samples of the matrix the labels, a source or a similarity file have.
 
-    Attributes
-    ----------
-    has : ndarray of bool, shape (n,)
-        The samples that it has.
-    what : str
-        Its name in messages, as in ``samples that have a label and source mirna``.
-    lacking : str
-        How a message says that samples are not in it, as in ``5 samples have no label``.
-    where : str
-        Its file.
-    option : str
-        The option that names it.
-    is_source : bool
-        Whether pairs may be averaged over the other sources (``--samples union``).
+    Messages say ``samples that have {what}`` and ``5 samples {lacking}``; its file is `where`, and
+    `option` names it. With ``--samples union``, pairs that a source lacks are averaged over the
+    other sources.
     """
 
-    has: np.ndarray
+    has: np.ndarray  # of bool, shape (n,)
     what: str
     lacking: str
     where: str
