@@ -72,15 +72,10 @@ class ShardDoneError(Exception):
 
 
 class Checkpoints:
-    """The checkpoints of one run in a folder.
+    """The checkpoints of one run, in a folder.
 
     Passes are numbered in the order in which a run makes them, which is the same in every run of
     the same work.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the files are.
     """
 
     shards = 1

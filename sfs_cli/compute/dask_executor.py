@@ -67,12 +67,8 @@ class DaskExecutor:
     def map(self, task: Callable[[Span], T], spans: Iterable[Span]) -> Iterator[T]:
         """Yield ``task(span)`` in span order, with a bounded number in flight.
 
-        Raises
-        ------
-        InputError
-            When a worker cannot read the matrix, or the cluster is gone.
-        OutOfMemoryError
-            When workers die whenever they run the same task.
+        Raises InputError when a worker cannot read the matrix, or the cluster is gone;
+        OutOfMemoryError when workers die whenever they run the same task.
         """
         in_flight = _InFlight(self, *pack(task))
         try:

@@ -88,15 +88,7 @@ class Entry:
 
 
 class PassList:
-    """The passes of a run, in their order.
-
-    Parameters
-    ----------
-    planned : iterable of Pass
-        What will be made.
-    n_features : int
-        Features of the matrix m.
-    """
+    """The passes of a run over a matrix of `n_features` features, in their order."""
 
     def __init__(self, planned: Iterable[Pass], n_features: int) -> None:
         self.entries = [Entry(each) for each in planned]
@@ -112,12 +104,8 @@ class PassList:
     def watch(self, show: Callable[[str, int], None], advance: Callable[[int], None]) -> None:
         """Drive a progress bar.
 
-        Parameters
-        ----------
-        show : callable
-            Receives the purpose of a pass that begins, and `total` as it is known then.
-        advance : callable
-            Receives the features that were read.
+        `show` receives the purpose of a pass that begins, and `total` as it is known then;
+        `advance` the features that were read.
         """
         self._show, self._advance = show, advance
         advance(sum(entry.features for entry in self.entries))

@@ -103,13 +103,7 @@ class Aggregated:
 
 
 def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
-    """Aggregate, write the outputs, and return what belongs on stdout.
-
-    Raises
-    ------
-    SfsError
-        For anything the user can correct.
-    """
+    """Aggregate, write the outputs, and return what belongs on stdout."""
     started = time.perf_counter()
     outputs.check_json_option(config.out, as_json)
     if config.out is None:
@@ -165,13 +159,7 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
 
 
 def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
-    """Read the lists and aggregate them.
-
-    Raises
-    ------
-    SfsError
-        For anything the user can correct.
-    """
+    """Read the lists and aggregate them."""
     lists = _read_lists(config, messages)
     position: dict[str, int] = {}
     for each in lists:

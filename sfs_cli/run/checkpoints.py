@@ -40,14 +40,9 @@ def identity_of(fingerprint: str) -> str:
 
 
 class MatrixCheckpoint:
-    """A matrix that is read once, and from its store from then on.
+    """A matrix that is read once, and from its store in `folder` from then on.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the store is kept; it exists.
-    fixed : bool
-        Whether others read it too, so that it may not be made again.
+    Where it is `fixed`, others read it too, so that it may not be made again.
     """
 
     def __init__(self, folder: Path, *, fixed: bool = False) -> None:

@@ -20,12 +20,8 @@ NO_MATRIX = "MATRIX"
 def describe(file: ConfigFile) -> str:
     """Check a configuration as a run would before it reads anything, and return a summary.
 
-    Raises
-    ------
-    UsageError
-        For options that contradict each other or need another.
-    InputError
-        When a file that it names does not exist.
+    Raises UsageError for options that contradict each other or need another, InputError when a file
+    that it names does not exist.
     """
     options = options_of(RankConfig)
     config = file.config({o.name: o.default for o in options} | {"matrix": NO_MATRIX})

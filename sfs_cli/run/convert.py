@@ -21,12 +21,7 @@ from sfs_cli.store.disk import is_store, read_manifest
 def convert(config: RankConfig, target: str, messages: Messages) -> None:
     """Build a store from the matrix of a configuration.
 
-    Raises
-    ------
-    OutputExistsError
-        When the target holds another matrix, without ``--force``.
-    SfsError
-        When something cannot be read or written.
+    Raises OutputExistsError when `target` holds another matrix, without ``--force``.
     """
     path, store = Path(config.matrix), Path(target)
     if is_store(path):

@@ -29,11 +29,6 @@ def run(
 
     The suffix of `target` decides the format; `key` is the name of the graph under ``obsp`` of an
     h5ad. Returns what belongs on stdout.
-
-    Raises
-    ------
-    SfsError
-        For anything the user can correct.
     """
     if not config.source:
         raise UsageError(

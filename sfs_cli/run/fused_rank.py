@@ -79,10 +79,8 @@ def make_fusion(run: Run) -> Fusion:
 def fuse(run: Run) -> Fused:
     """Convert, weigh and fuse the sources of a run.
 
-    Raises
-    ------
-    InputError
-        When a source cannot be turned into a similarity, or the global one is not a graph.
+    Raises InputError when a source cannot be turned into a similarity, or the global one is not a
+    graph.
     """
     fusion = make_fusion(run)
     learned = fusion.learn_weights()
@@ -110,15 +108,9 @@ def fuse(run: Run) -> Fused:
 
 
 def rank_on_sources(run: Run) -> Scored:
-    """Score every feature on the fused similarity.
+    """Score every feature on the fused similarity, and again without each source if that is asked.
 
-    Raises
-    ------
-    InputError
-        When a source cannot be used, or nothing can be scored.
-    NotConvergedError
-        When a solver, of scores or of weights, has not converged, under
-        ``--on-no-convergence error``.
+    Raises InputError when a source cannot be used, or nothing can be scored.
     """
     fused = fuse(run)
     count = len(fused.fusion.sources)
@@ -183,12 +175,7 @@ def ranks_of(solution: Solution) -> np.ndarray:
 def run_kogs(run: Run) -> Scored:
     """Rank on each source alone (or by each member), and aggregate the rankings (Eq. 5.7-5.8).
 
-    Raises
-    ------
-    InputError
-        When a source is not a graph, or a ranking has no score at all.
-    NotConvergedError
-        When a solver has not converged, under ``--on-no-convergence error``.
+    Raises InputError when a source is not a graph, or a ranking has no score at all.
     """
     config = run.config
     names, solutions, described = [], [], []

@@ -92,11 +92,6 @@ def load(
         Leave a store in `folder`.
     source : dict, optional
         Provenance for the manifest of a store that is kept.
-
-    Raises
-    ------
-    InputError
-        For anything that cannot be read.
     """
     path = Path(config.matrix)
     if is_store(path):
@@ -185,10 +180,7 @@ def align_labels(
 ) -> Labels | None:
     """Give each sample its class.
 
-    Raises
-    ------
-    InputError
-        When no sample has a label, or the annotation asked for is not there.
+    Raises InputError when no sample has a label, or the annotation asked for is not there.
     """
     if config.labels is None:
         return None
@@ -213,13 +205,7 @@ def align_labels(
 
 
 def check_classes(labels: Labels, where: str) -> None:
-    """Refuse a single class, or a class of one sample.
-
-    Raises
-    ------
-    InputError
-        Naming the class.
-    """
+    """Refuse a single class, or a class of one sample."""
     counts = labels.counts()
     if len(counts) < 2:
         raise InputError(

@@ -20,13 +20,7 @@ from sfs_cli.store.prepared import PreparedMatrix
 
 
 def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
-    """Return the description of a matrix, as text or JSON.
-
-    Raises
-    ------
-    SfsError
-        As `rank` would, for what cannot be read.
-    """
+    """Return the description of a matrix, as text or JSON."""
     table = inputs.read_label_table(config)
     memory = memory_budget(config)
     with scratch_folder(Path(config.scratch) if config.scratch else None) as folder:

@@ -121,11 +121,6 @@ def loaded(
     """Read what a configuration names, and plan the run; `client` is of a Dask cluster to use.
 
     A matrix that does not fit in memory is stored in a scratch folder, which is removed at the end.
-
-    Raises
-    ------
-    SfsError
-        For anything the user can correct.
     """
     memory = memory_budget(config)
     steps = parse_transform(config.transform)
@@ -209,15 +204,6 @@ def _starting_executor(
     A local Dask cluster begins to start at once, with temporary files in `folder`, and ends with
     the block. One that runs already is connected to at once, so that nothing is read in vain; its
     workers are used as they are.
-
-    Raises
-    ------
-    InputError
-        When a cluster cannot be reached, or its workers do not fit this process.
-    MissingExtraError
-        When Dask is not installed.
-    UsageError
-        When both the configuration and the caller name a cluster.
     """
     name, _, address = config.executor.partition(":")
     if client is not None and name != "local":

@@ -19,10 +19,7 @@ FIELDS = ("needs", "options", "cost", "passes", "meaning", "when", "reference")
 def describe_methods(name: str | None, as_json: bool) -> str:
     """Return a description of one method, or of all.
 
-    Raises
-    ------
-    UsageError
-        For an unknown method.
+    Raises UsageError for an unknown method.
     """
     if name is not None and name not in METHODS:
         raise UsageError(f"unknown method {name!r}", hint=nearest(name, METHODS), option="method")

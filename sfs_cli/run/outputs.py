@@ -48,14 +48,8 @@ def claimed(
     """Hold an output, a file or folder, for this run alone; clean up after runs that were killed.
 
     Files that a killed run had completed are put in their places; the rest is removed. `beside` are
-    other files that the run will write, and `option` names the output in messages.
-
-    Raises
-    ------
-    OutputBusyError
-        When another run is writing it.
-    InputError
-        When it cannot be written.
+    other files that the run will write, and `option` names the output in messages. Raises
+    OutputBusyError when another run is writing it, InputError when it cannot be written.
     """
     check_writable(output, option)
     with output_lock(output, option) as lock:
@@ -77,10 +71,7 @@ def claimed(
 def check_json_option(out: str | None, as_json: bool) -> None:
     """Refuse ``--json`` where no ``run.json`` is written.
 
-    Raises
-    ------
-    UsageError
-        When it is given without ``--out``.
+    Raises UsageError when it is given without ``--out``.
     """
     if as_json and out is None:
         raise UsageError(
@@ -99,11 +90,6 @@ def describe_inputs(config: RankConfig) -> list[InputFile]:
     """Return role (the option), path, size and sha256 of every file that a run reads.
 
     Where a run reads only a column or a part of a file, that is named too.
-
-    Raises
-    ------
-    InputError
-        When one cannot be read.
     """
     files = list(input_files(config))
     described = describe_files([(role, path) for role, path, _ in files])
@@ -113,10 +99,7 @@ def describe_inputs(config: RankConfig) -> list[InputFile]:
 def describe_files(files: Sequence[tuple[str, Path]]) -> list[InputFile]:
     """Return role, path, size and sha256 of files, given as pairs of role and path.
 
-    Raises
-    ------
-    InputError
-        When one cannot be read.
+    Raises InputError when one cannot be read.
     """
     try:
         found = [{"role": role} | provenance.describe_input(path) for role, path in files]
@@ -131,12 +114,7 @@ def describe_files(files: Sequence[tuple[str, Path]]) -> list[InputFile]:
 def is_done(folder: Path, config: RankConfig | AggregateConfig, fingerprint: str) -> bool:
     """Tell whether a folder already holds exactly this result.
 
-    Raises
-    ------
-    OutputExistsError
-        When it holds another result, and ``--force`` is not given.
-    InputError
-        When it is not a folder.
+    Raises OutputExistsError when it holds another one, and ``--force`` is not given.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")

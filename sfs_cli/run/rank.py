@@ -66,27 +66,9 @@ def run(
 ) -> bytes:
     """Rank, write what the configuration asks for, and return what belongs on stdout.
 
-    With ``--out`` nothing is done where exactly this result is there already.
-
-    Parameters
-    ----------
-    config : RankConfig
-        What to rank, how, and where to.
-    messages : Messages
-        Receives messages and progress.
-    as_json : bool
-        Whether ``run.json`` belongs on stdout.
-    describe : callable, optional
-        Returns the input files, as ``run.json`` has them; by default those of the configuration.
-    checkpoints : RunCheckpoints, optional
-        What shards have made; by default the checkpoints beside the output.
-    hint : str
-        What to do after the time limit.
-
-    Raises
-    ------
-    SfsError
-        For anything the user can correct.
+    With ``--out``, nothing is done where exactly this result is there already. What `sfs shard
+    merge` does otherwise: `describe` checks and returns the input files, `checkpoints` are what
+    shards have made, and `hint` says what to do after the time limit.
     """
     check_outputs(config, as_json)
     if config.out is None:
@@ -212,13 +194,7 @@ def rank(
 
 
 def score(run: Run) -> Scored:
-    """Score the features as the configuration asks, making the passes of the list.
-
-    Raises
-    ------
-    SfsError
-        For anything the user can correct.
-    """
+    """Score the features as the configuration asks, making the passes of the list."""
     passes = run.passes
     with run.log.progress("ranking", passes.total) as advance:
         passes.watch(run.log.phase, advance)
@@ -291,13 +267,7 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
 
 
 def check_outputs(config: RankConfig, as_json: bool) -> None:
-    """Refuse outputs that cannot be written for this input.
-
-    Raises
-    ------
-    UsageError
-        Which says why.
-    """
+    """Refuse outputs that cannot be written for this input."""
     check_json_option(config.out, as_json)
     if config.write_h5ad is None:
         return

@@ -46,12 +46,7 @@ class Scored:
 def make_graph(run: Run) -> Graph | None:
     """Make or read the sample graph of a run; None where its method needs none.
 
-    Raises
-    ------
-    InputError
-        When it does not fit the matrix, or a sample has a zero or negative degree.
-    OutOfMemoryError
-        When a dense graph does not fit the memory allowed.
+    Raises InputError when it does not fit the matrix, or a sample has a zero or negative degree.
     """
     config, matrix = run.config, run.matrix
     if "graph" not in needed(config):
@@ -79,12 +74,8 @@ def make_graph(run: Run) -> Graph | None:
 def score_on(run: Run, graph: Graph | None) -> Scored:
     """Score every feature on a sample graph, where the method needs one.
 
-    Raises
-    ------
-    InputError
-        When nothing can be scored.
-    NotConvergedError
-        When a solver has not converged, under ``--on-no-convergence error``.
+    Raises InputError when nothing can be scored, NotConvergedError when a solver has not converged,
+    under ``--on-no-convergence error``.
     """
     solution = solve(run, graph.similarity if graph else None)
     for warning in solution.warnings:
@@ -97,15 +88,7 @@ def score_on(run: Run, graph: Graph | None) -> Scored:
 
 
 def solve(run: Run, similarity: Similarity | None) -> Solution:
-    """Score every feature on a sample graph.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-    similarity : Similarity, optional
-        The sample graph, where one is needed.
-    """
+    """Score every feature by the method of a run, on a sample graph where it needs one."""
     run.log.phase("scores")
     run.passes.close()  # what follows is scored by a method and on a graph of its own
     engine = run.context.engine
@@ -130,15 +113,7 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
 
 
 def score_features(engine: Engine, scorer: Scorer | NonZeroScorer) -> tuple[np.ndarray, np.ndarray]:
-    """Score every feature by one pass.
-
-    Returns
-    -------
-    score : ndarray, shape (m,), float64
-        NaN where there is none.
-    status : ndarray of int8, shape (m,)
-        Values of `Status`.
-    """
+    """Score every feature by one pass; return scores (NaN without one) and `Status`, each of m."""
     score, status = engine.columns(scorer.score_block, scorer.dtype, kind="score")
     return score.astype(np.float64, copy=False), status.astype(np.int8, copy=False)
 
@@ -165,13 +140,7 @@ def check_solution(run: Run, solution: Solution) -> None:
 
 
 def report_unconverged(run: Run, text: str, hint: str) -> None:
-    """Warn that a solver has not converged, or end the run where that is asked for.
-
-    Raises
-    ------
-    NotConvergedError
-        Under ``--on-no-convergence error``; `hint` says what helps.
-    """
+    """Warn that a solver has not converged, or end the run where that is asked for."""
     if run.config.on_no_convergence == "error":
         raise NotConvergedError(text, where=run.config.matrix, hint=hint)
     run.log.warn(text)

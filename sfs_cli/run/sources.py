@@ -118,10 +118,7 @@ class Coverage:
 def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
     """Return which samples a source has.
 
-    Raises
-    ------
-    InputError
-        When it has none.
+    Raises InputError when it has none.
     """
     spec = source.spec
     where = spec.path or spec.kind

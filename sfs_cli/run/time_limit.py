@@ -20,21 +20,10 @@ class _TimeUpError(BaseException):
 
 @contextmanager
 def time_limit(limit: str | None, messages: Messages, *, hint: str) -> Iterator[None]:
-    """Stop the block when the time is up, wherever it is: reading, a pass, a solver.
+    """Stop the block after a duration, wherever it is: reading, a pass, a solver.
 
-    Parameters
-    ----------
-    limit : str, optional
-        A duration, as `parse_duration` reads it; None for no limit.
-    messages : Messages
-        Knows how far the run has come.
-    hint : str
-        What the user can do then.
-
-    Raises
-    ------
-    TimeLimitError
-        When the time is up.
+    Then it raises a TimeLimitError: how far the run has come, which `messages` know, and `hint`,
+    what the user can do.
     """
     if limit is None:
         yield
