@@ -88,9 +88,9 @@ class ThreadExecutor:
 
     def map(self, task: Callable[[Span], T], spans: Iterable[Span]) -> Iterator[T]:
         """Yield ``task(span)`` in span order, with a bounded number of results in flight."""
-        if self.workers == 1:
-            yield from map(task, spans)
-            return
+        return map(task, spans) if self.workers == 1 else self._in_threads(task, spans)
+
+    def _in_threads(self, task: Callable[[Span], T], spans: Iterable[Span]) -> Iterator[T]:
         pending: deque[Future[T]] = deque()
         pool = ThreadPoolExecutor(self.workers, thread_name_prefix="sfs")
         try:
@@ -249,19 +249,18 @@ class Engine:
         elsewhere = executor.nearby is not executor  # tasks run in other processes
 
         def make(nodes: Sequence[Node]) -> Iterator[tuple[Node, PartialSum]]:
-            if elsewhere:
-                # a worker adds up the spans of a node: one sum is sent back, not one for each
-                at = {Span(node.spans[0].lo, node.spans[-1].hi): node for node in nodes}
+            at = {Span(node.spans[0].lo, node.spans[-1].hi): node for node in nodes}
 
-                def node_sum(span: Span) -> PartialSum:
-                    return sum_of(at[span], map(task, at[span].spans), combine)
+            def node_sum(span: Span) -> PartialSum:
+                return sum_of(at[span], map(task, at[span].spans), combine)
 
-                sums = executor.map(node_sum, at)
-            else:
-                # threads run ahead, across nodes; this thread adds up what they finish
+            results: Iterator[Any]
+            if elsewhere:  # a worker adds up the spans of a node, and sends back one sum
+                results = executor.map(node_sum, at)
+            else:  # threads run ahead, across nodes; this thread adds up what they finish
                 results = executor.map(task, [span for node in nodes for span in node.spans])
-                sums = (sum_of(node, results, combine) for node in nodes)
-            for node, part in zip(nodes, sums):
+            for node in nodes:
+                part = next(results) if elsewhere else sum_of(node, results, combine)
                 self._count(node.spans)
                 yield node, part
 

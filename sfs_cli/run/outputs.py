@@ -174,12 +174,10 @@ def describe_output(path: Path) -> OutputFile:
     return {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
 
 
-def record_head(
-    options: dict[str, Any], inputs: list[InputFile], command: list[str] | None = None
-) -> dict[str, Any]:
+def record_head(options: dict[str, Any], inputs: list[InputFile]) -> dict[str, Any]:
     """Return the part of a record that says what was asked for."""
     return {
-        "command": command or ["sfs", *sys.argv[1:]],
+        "command": ["sfs", *sys.argv[1:]],
         "config": options,
         "fingerprint": provenance.fingerprint(options, inputs),
         "inputs": inputs,

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.engine import Engine
 from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.graph.build import Graph, given_graph, sample_graph
 from sfs_cli.graph.similarity import Similarity, check_degrees
-from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer, Solution, Status
+from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import default_graph, needed
@@ -101,21 +100,16 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     prepare = run.method.load("prepare")
     assert prepare is not None
     scorer: Scorer = prepare(problem)
-    score, status = score_features(*best_read(engine, scorer, run.log.note))
+    engine, reads = best_read(engine, scorer, run.log.note)
+    score, status = engine.columns(reads.score_block, reads.dtype, kind="score")
     return Solution(
-        score,
-        status,
+        score.astype(np.float64, copy=False),
+        status.astype(np.int8, copy=False),
         scorer.larger_is_better,
         extra=scorer.extra,
         facts=scorer.facts,
         warnings=scorer.warnings,
     )
-
-
-def score_features(engine: Engine, scorer: Scorer | NonZeroScorer) -> tuple[np.ndarray, np.ndarray]:
-    """Score every feature by one pass; return scores (NaN without one) and `Status`, each of m."""
-    score, status = engine.columns(scorer.score_block, scorer.dtype, kind="score")
-    return score.astype(np.float64, copy=False), status.astype(np.int8, copy=False)
 
 
 def check_solution(run: Run, solution: Solution) -> None:

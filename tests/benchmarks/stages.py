@@ -21,15 +21,17 @@ def mark():
 from sfs_cli.options import RankConfig
 from sfs_cli.run.load import loaded
 from sfs_cli.run import scoring
+from sfs_cli.compute.engine import Engine
 from sfs_cli.logs import Messages
 silent = Messages(verbosity=-1)
 passes = []
-def score_features(*args, once=scoring.score_features):
+def columns(*args, once=Engine.columns, kind="sums"):
     start = time.perf_counter()
-    found = once(*args)
-    passes.append(time.perf_counter() - start)
+    found = once(*args, kind=kind)
+    if kind == "score":
+        passes.append(time.perf_counter() - start)
     return found
-scoring.score_features = score_features
+Engine.columns = columns
 config = RankConfig(sys.argv[1], **json.loads(sys.argv[2]))
 mark()
 with loaded(config, silent) as run:
