@@ -136,36 +136,16 @@ it; several rankings that are compared."""
 
 @dataclass(frozen=True)
 class MemoryModel:
-    """What a run holds in memory beside the matrix.
+    """What a run holds in memory beside the matrix, in bytes where nothing else is said."""
 
-    Attributes
-    ----------
-    dense_graph : bool
-        Whether the sample graph is an n x n array.
-    distances : bool
-        Whether a pass finds the distances of the samples.
-    squares : int
-        n x n arrays that are held at a time, where the graph is one.
-    buffers : int
-        Blocks of a worker.
-    panel : int
-        Bytes that a worker holds to find neighbors: distances, sums of principal components.
-    held : int
-        Bytes of the principal components, where neighbors are searched among those.
-    sums : int
-        n x n arrays of a worker that sums products.
-    feature_bytes : int
-        Bytes for every feature, its id included.
-    """
-
-    dense_graph: bool
-    distances: bool
-    squares: int = SQUARES
-    buffers: int = BUFFERS
-    panel: int = 0
-    held: int = 0
-    sums: int = 1
-    feature_bytes: int = ID_BYTES + FEATURE_BYTES["score"]
+    dense_graph: bool  # whether the sample graph is an n x n array
+    distances: bool  # whether a pass finds the distances of the samples
+    squares: int = SQUARES  # n x n arrays that are held at a time, where the graph is one
+    buffers: int = BUFFERS  # blocks of a worker
+    panel: int = 0  # of a worker that finds neighbors: distances, sums of principal components
+    held: int = 0  # principal components, where neighbors are searched among those
+    sums: int = 1  # n x n arrays of a worker that sums products
+    feature_bytes: int = ID_BYTES + FEATURE_BYTES["score"]  # of every feature, with its id
 
     def graph_bytes(self, n: int, dtype: np.dtype[Any]) -> int:
         """Return the bytes of the graph of n samples, and of what it is made from."""
@@ -183,31 +163,15 @@ class MemoryModel:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """How a run fits into memory.
-
-    Attributes
-    ----------
-    n_samples, n_features : int
-        Shape.
-    dtype : dtype
-        Of the dense arithmetic.
-    block_size : int
-        Features in a block.
-    workers : int
-        Threads that run at a time, as far as the memory allows.
-    needed : int
-        Bytes of anonymous memory, without the matrix itself.
-    bytes_by_use : dict
-        What `needed` is made of: ``features``, ``graph``, and ``threads`` (their blocks and sums).
-    """
+    """How a run fits into memory."""
 
     n_samples: int
     n_features: int
-    dtype: np.dtype[Any]
-    block_size: int
-    workers: int
-    needed: int
-    bytes_by_use: dict[str, int]
+    dtype: np.dtype[Any]  # of the dense arithmetic
+    block_size: int  # features in a block
+    workers: int  # threads that run at a time, as far as the memory allows
+    needed: int  # bytes of anonymous memory, without the matrix itself
+    bytes_by_use: dict[str, int]  # what `needed` is made of: features, graph, threads
 
 
 def plan_memory(

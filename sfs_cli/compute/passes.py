@@ -57,24 +57,12 @@ class Pass:
 
 @dataclass
 class Entry:
-    """A line of the list: what was planned, and what was done.
+    """A line of the list: what was planned, and what was done."""
 
-    Attributes
-    ----------
-    plan : Pass
-        As planned; ``times`` is 0 for a pass that nobody planned.
-    planned : bool
-        Whether it was planned.
-    executed : int
-        How often it was made.
-    features : int
-        Features read, all passes of this line together.
-    """
-
-    plan: Pass
+    plan: Pass  # as planned; `times` is 0 for a pass that nobody planned
     planned: bool = True
-    executed: int = 0
-    features: int = 0
+    executed: int = 0  # how often it was made
+    features: int = 0  # features read, all passes of this line together
 
     @property
     def open(self) -> bool:

@@ -46,30 +46,14 @@ DIGITS = 3
 
 @dataclass(frozen=True)
 class RankedList:
-    """One input list.
+    """One input list."""
 
-    Attributes
-    ----------
-    name : str
-        Different for every list.
-    path : Path
-        Its file.
-    features : list of str
-        In the order of the file.
-    ranks : ndarray, shape (len(features),)
-        1 is best, ties as midranks, NaN for features that are not ranked.
-    choice : Choice
-        The columns that are used.
-    order : str
-        ``largest-first`` or ``smallest-first``; "" for ranks.
-    """
-
-    name: str
+    name: str  # different for every list
     path: Path
-    features: list[str]
-    ranks: np.ndarray
-    choice: Choice
-    order: str
+    features: list[str]  # in the order of the file
+    ranks: np.ndarray  # shape (len(features),): 1 is best, ties are midranks, NaN is not ranked
+    choice: Choice  # the columns that are used
+    order: str  # "largest-first" or "smallest-first"; "" for ranks
 
     @property
     def n_ranked(self) -> int:
@@ -84,22 +68,11 @@ class RankedList:
 
 @dataclass(frozen=True)
 class Aggregated:
-    """A ranking and the lists it was made from.
+    """A ranking and the lists it was made from."""
 
-    Attributes
-    ----------
-    ranking : Ranking
-        The table, with a ``rank_NAME`` column for each list.
-    lists : list of RankedList
-        The lists as they were read.
-    ranks : ndarray, shape (m, L)
-        Ranks of all features, in the order of their first appearance, before any cut; NaN where a
-        list does not rank a feature.
-    """
-
-    ranking: Ranking
+    ranking: Ranking  # with a column rank_NAME for each list
     lists: list[RankedList]
-    ranks: np.ndarray
+    ranks: np.ndarray  # shape (m, L), features as they first appear, before any cut; NaN: unranked
 
 
 def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -> bytes:

@@ -108,21 +108,11 @@ class MatrixCheckpoint:
 
 @dataclass(frozen=True)
 class RunCheckpoints:
-    """What outlives a run, so that another one can continue.
-
-    Attributes
-    ----------
-    passes : Checkpoints, optional
-        Keeps the sums of passes.
-    matrix : MatrixCheckpoint, optional
-        Keeps the matrix.
-    announce : callable, optional
-        Receives the scratch folder, which has to be removed if the run is killed.
-    """
+    """What outlives a run, so that another one can continue."""
 
     passes: Checkpoints | None = None
     matrix: MatrixCheckpoint | None = None
-    announce: Callable[[Path], None] | None = None
+    announce: Callable[[Path], None] | None = None  # receives the scratch folder
 
 
 NO_CHECKPOINTS = RunCheckpoints()

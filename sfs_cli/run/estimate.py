@@ -72,59 +72,27 @@ WRITTEN = 20_000
 
 @dataclass
 class Shape:
-    """What is known of a matrix before it is read.
+    """What is known of a matrix before it is read."""
 
-    Attributes
-    ----------
-    n, m : int
-        Samples and features.
-    exact : bool
-        Whether both are known, or counted from lines.
-    stored : dtype
-        Type of the values.
-    where : str
-        Where the values will be.
-    graphs : tuple of str
-        Sample graphs that the file holds.
-    matrix : Matrix, optional
-        The store.
-    reading : float
-        Seconds of reading the file once, where it is no store.
-    """
-
-    n: int
-    m: int
-    exact: bool
+    n: int  # samples
+    m: int  # features
+    exact: bool  # whether both are known, or one is counted from lines
     stored: np.dtype[Any]
-    where: str
-    graphs: tuple[str, ...] = ()
-    matrix: Matrix | None = None
-    reading: float = 0.0
+    where: str  # where the values will be
+    graphs: tuple[str, ...] = ()  # sample graphs that the file holds
+    matrix: Matrix | None = None  # the store
+    reading: float = 0.0  # seconds of reading the file once, where it is no store
 
 
 @dataclass
 class Timing:
-    """Seconds that parts of a run take.
+    """Seconds that the parts of a run take."""
 
-    Attributes
-    ----------
-    passes : dict
-        Of one pass over the whole matrix, by its kind.
-    fixed : float
-        Of what does not depend on the features: the sample graph and its spectrum.
-    writing : float
-        Of ranking and writing all features.
-    read_rate : float
-        Bytes per second of the first read of the blocks.
-    cached : bool
-        Whether the blocks seem to have been in memory already.
-    """
-
-    passes: dict[str, float]
-    fixed: float
-    writing: float
-    read_rate: float
-    cached: bool
+    passes: dict[str, float]  # of one pass over the whole matrix, by its kind
+    fixed: float  # of what does not depend on the features: the sample graph and its spectrum
+    writing: float  # of ranking and writing all features
+    read_rate: float  # bytes per second of the first read of the blocks
+    cached: bool  # whether the blocks seem to have been in memory already
 
 
 def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_json: bool) -> str:

@@ -30,21 +30,11 @@ _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store
 
 @dataclass
 class Opened:
-    """A matrix that has been read.
-
-    Attributes
-    ----------
-    matrix : Matrix
-        Values and ids.
-    facts : dict
-        Format, orientation, and what was changed.
-    graphs : tuple of str
-        Names of the sample graphs that the file holds.
-    """
+    """A matrix that has been read."""
 
     matrix: Matrix
-    facts: dict[str, Any] = field(default_factory=dict)
-    graphs: tuple[str, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)  # format, orientation, what was changed
+    graphs: tuple[str, ...] = ()  # names of the sample graphs that the file holds
 
 
 def read_label_table(config: RankConfig) -> dict[str, str] | None:

@@ -45,32 +45,14 @@ NEEDED_LATER = (
 
 @dataclass(frozen=True)
 class Run:
-    """A run that is ready for its first pass.
-
-    Attributes
-    ----------
-    config : RankConfig
-        The configuration.
-    context : RunContext
-        Matrix, engine, labels (where they are used), memory, seed and log.
-    plan : MemoryPlan
-        Memory, workers and block size.
-    passes : PassList
-        The passes over the matrix, as planned and as made.
-    opened : Opened
-        The matrix as it was read, before samples were chosen.
-    labels : Labels or None
-        Labels of all samples in the file.
-    sources : list of Source
-        The knowledge sources, opened.
-    """
+    """A run that is ready for its first pass."""
 
     config: RankConfig
-    context: RunContext
+    context: RunContext  # matrix, engine, labels (where they are used), memory, seed and log
     plan: MemoryPlan
-    passes: PassList
-    opened: inputs.Opened
-    labels: Labels | None
+    passes: PassList  # as planned and as made
+    opened: inputs.Opened  # the matrix as it was read, before samples were chosen
+    labels: Labels | None  # of all samples in the file
     sources: list[Source]
 
     @property

@@ -22,24 +22,12 @@ SPECTRUM_SIZE = 20
 
 @dataclass
 class Scored:
-    """What a method found.
-
-    Attributes
-    ----------
-    solution : Solution
-        Scores and statuses, and the rest of what a solver tells.
-    graph : dict
-        Facts of the sample graph.
-    eigenvalues : ndarray, optional
-        Leading eigenvalues of the sample graph.
-    sources : dict
-        What became of the knowledge sources.
-    """
+    """What a method found."""
 
     solution: Solution
-    graph: dict[str, Any] = field(default_factory=dict)
-    eigenvalues: np.ndarray | None = None
-    sources: dict[str, Any] = field(default_factory=dict)
+    graph: dict[str, Any] = field(default_factory=dict)  # facts of the sample graph
+    eigenvalues: np.ndarray | None = None  # leading ones of the sample graph
+    sources: dict[str, Any] = field(default_factory=dict)  # what became of the knowledge sources
 
 
 def make_graph(run: Run) -> Graph | None:

@@ -46,33 +46,15 @@ _PATHS = ("out", "write_h5ad", "weights_out", "scratch")
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """What shards work on.
+    """What shards work on."""
 
-    Attributes
-    ----------
-    folder : Path
-        The plan; absolute.
-    config : RankConfig
-        What is asked for, as it was given.
-    shards : int
-        How many there are.
-    inputs : list of dict
-        What is read, with digests.
-    fingerprint : str
-        Of the work.
-    home : str
-        The folder that paths are relative to.
-    passes : int, optional
-        Number of passes that are shared, where it is known beforehand.
-    """
-
-    folder: Path
-    config: RankConfig
+    folder: Path  # the plan; absolute
+    config: RankConfig  # as it was given
     shards: int
-    inputs: list[InputFile]
+    inputs: list[InputFile]  # with digests
     fingerprint: str
-    home: str
-    passes: int | None
+    home: str  # the folder that paths are relative to
+    passes: int | None  # how many are shared, where it is known beforehand
 
     @property
     def identity(self) -> str:
