@@ -127,6 +127,7 @@ class Checkpoints:
                 self._make(number, piece, combine, make)
         self.end(number)
         self._check_complete(number, pieces, len(chunks))
+        # own pieces are read back like those of other shards: one at a time is in memory
         for shard, piece in pieces:
             part = self._load(number, piece)
             if part is None and self.owns(number, shard):  # damaged: it is made again

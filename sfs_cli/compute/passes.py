@@ -100,6 +100,7 @@ class PassList:
 
     def begin(self, kind: Kind) -> None:
         """Mark that a pass begins: the next planned one of its kind, else one not planned."""
+        # never an earlier line: passes are made in the order of the list, some of them not at all
         for at in range(max(self._at, self._closed), len(self.entries)):
             if self.entries[at].plan.kind == kind and self.entries[at].open:
                 break

@@ -120,6 +120,7 @@ class Accumulator:
         while True:
             before = self.waiting[level]
             self.waiting[level] = part = self.combine([before, part]) if before else part
+            # the last nodes may have fewer chunks than others: they are complete at the end
             complete = end == self.end or end % FAN ** (level + 1) == 0
             if level == LEVELS or not complete:
                 return

@@ -160,7 +160,20 @@ def _read_lists(config: AggregateConfig, messages: Messages) -> list[RankedList]
     paths = [Path(path) for path in config.rankings]
     lists = []
     for name, path in zip(list_names(paths), paths):
-        found = _read_list(name, path, config)
+        table, order = read_rank_table(path), ""
+        choice = choose_columns(
+            table, config.feature_column, config.rank_column, config.score_column
+        )
+        features = feature_ids(table, choice.feature)
+        values = np.array(parse_numbers(table, choice.value))
+        if not choice.is_rank:
+            usual = "smallest-first" if smaller_is_better(choice.value) else "largest-first"
+            order = config.order or usual
+        if is_ours(table):
+            ranks = _own_ranks(table, choice, values, order)
+        else:
+            ranks = midranks(values, larger_is_better=order == "largest-first")
+        found = RankedList(name, path, features, ranks, choice, order)
         messages.note(
             f"{path}: {found.n_ranked:,} of {len(found.features):,} features "
             f"({found.choice.feature or 'first column'!r}) ranked by {found.ranked_by}"
@@ -191,22 +204,6 @@ def list_names(paths: Sequence[Path]) -> list[str]:
             name = f"{base}_{number}"
         names.append(name)
     return names
-
-
-def _read_list(name: str, path: Path, config: AggregateConfig) -> RankedList:
-    table = read_rank_table(path)
-    choice = choose_columns(table, config.feature_column, config.rank_column, config.score_column)
-    features = feature_ids(table, choice.feature)
-    values = np.array(parse_numbers(table, choice.value))
-    order = ""
-    if not choice.is_rank:
-        usual = "smallest-first" if smaller_is_better(choice.value) else "largest-first"
-        order = config.order or usual
-    if is_ours(table):
-        ranks = _own_ranks(table, choice, values, order)
-    else:
-        ranks = midranks(values, larger_is_better=order == "largest-first")
-    return RankedList(name, path, features, ranks, choice, order)
 
 
 def _own_ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> np.ndarray:

@@ -110,6 +110,7 @@ def loaded(
     with ExitStack() as stack:
         scratch = Path(config.scratch) if config.scratch else None
         folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
+        # before the matrix is read: worker processes start meanwhile
         start = stack.enter_context(_starting_executor(config, client, folder, log))
 
         files = sources_of.SampleFiles()

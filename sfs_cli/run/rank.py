@@ -96,6 +96,7 @@ def run(
             messages.note(f"{out}: up to date")
             return json_bytes(provenance.read_run(out), as_json)
         _check_copies(config, lock)
+        # all outputs are written before the checkpoints go: what fails then can be continued
         with (
             checkpoints_beside(out, fingerprint, lock, messages, resume=config.resume)
             if checkpoints is None

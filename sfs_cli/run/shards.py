@@ -11,8 +11,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -83,14 +83,11 @@ class ShardPlan:
         }
         (folder / NAME).write_text(provenance.dumps(content), encoding="utf-8")
 
-    @contextmanager
-    def at_home(self) -> Iterator[None]:
+    def at_home(self) -> AbstractContextManager[None]:
         """Work where the plan was made, so that paths mean the same, in reports too."""
-        if not Path(self.home).is_dir():
-            yield  # on another machine paths are taken from the current folder
-            return
-        with contextlib.chdir(self.home):
-            yield
+        # on another machine, which lacks that folder, paths are taken from the current one
+        there = Path(self.home).is_dir()
+        return contextlib.chdir(self.home) if there else contextlib.nullcontext()
 
     def check_inputs(self) -> None:
         """Refuse inputs that have changed since the plan was made."""

@@ -28,7 +28,15 @@ def time_limit(limit: str | None, messages: Messages, *, hint: str) -> Iterator[
     if limit is None:
         yield
         return
-    alarm = _Alarm()
+    rang = False
+
+    def alarm(_number: int, _frame: FrameType | None) -> None:
+        nonlocal rang
+        rang = True
+        for number in _OTHERS:  # no other signal may interrupt the cleaning up
+            signal.signal(number, signal.SIG_IGN)
+        raise _TimeUpError
+
     before = signal.signal(signal.SIGALRM, alarm)
     others = {number: signal.getsignal(number) for number in _OTHERS}
     signal.setitimer(signal.ITIMER_REAL, parse_duration(limit))
@@ -36,7 +44,7 @@ def time_limit(limit: str | None, messages: Messages, *, hint: str) -> Iterator[
         yield
     except (Exception, _TimeUpError):
         # an import that the alarm interrupts turns it into an ImportError: `rang` tells
-        if not alarm.rang:
+        if not rang:
             raise
         raise TimeLimitError(
             f"stopped at the time limit of {limit}",
@@ -48,16 +56,3 @@ def time_limit(limit: str | None, messages: Messages, *, hint: str) -> Iterator[
         signal.signal(signal.SIGALRM, before)
         for number, handler in others.items():
             signal.signal(number, handler)
-
-
-class _Alarm:
-    """Raises when the time is up."""
-
-    def __init__(self) -> None:
-        self.rang = False
-
-    def __call__(self, _number: int, _frame: FrameType | None) -> None:
-        self.rang = True
-        for number in _OTHERS:  # no other signal may interrupt the cleaning up
-            signal.signal(number, signal.SIG_IGN)
-        raise _TimeUpError
