@@ -104,6 +104,7 @@ def kinds_taking(name: str) -> list[str]:
 
 
 _option = partial(option, takers=kinds_taking)
+_knowledge = partial(_option, section="Knowledge sources")
 
 
 @dataclass(frozen=True)
@@ -132,30 +133,22 @@ class SourceSpec(GraphFields):
         default_text="rbf",
         lead=True,
     )
-    min_score: float | None = _option("Drop edges with a lower score.", section="Knowledge sources")
-    seeds: str | None = _option(
-        "Use only the interactions of the genes in this file.",
-        section="Knowledge sources",
-        metavar="FILE",
-        path=True,
+    min_score: float | None = _knowledge("Drop edges with a lower score.")
+    seeds: str | None = _knowledge(
+        "Use only the interactions of the genes in this file.", metavar="FILE", path=True
     )
-    evidence: str | None = _option(
+    evidence: str | None = _knowledge(
         "Evidence codes of a GAF to keep, or to drop if they begin with !.",
-        section="Knowledge sources",
         metavar="CODES",
         items=str,
     )
-    ids: str | None = _option(
+    ids: str | None = _knowledge(
         "The column of a GAF that has the ids of the features.",
-        section="Knowledge sources",
         words=("symbol", "id"),
         default_text="symbol",
     )
-    id_map: str | None = _option(
-        "Table of two columns, ids of the matrix and ids of this source.",
-        section="Knowledge sources",
-        metavar="FILE",
-        path=True,
+    id_map: str | None = _knowledge(
+        "Table of two columns, ids of the matrix and ids of this source.", metavar="FILE", path=True
     )
 
     def __post_init__(self) -> None:

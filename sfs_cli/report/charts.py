@@ -256,21 +256,9 @@ def drawable(scores: np.ndarray) -> np.ndarray:
 
 
 def score_curve(scores: np.ndarray, *, larger_is_better: bool, elbow: int | None = None) -> str:
-    """Draw score against rank, with the elbow marked.
+    """Draw finite scores, shape (m,), from best to worst against rank; return SVG.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (m,), m >= 1
-        Finite scores from best to worst.
-    larger_is_better : bool
-        Direction of the scores, named at their axis.
-    elbow : int, optional
-        Number of features before the elbow, 1 to m - 1.
-
-    Returns
-    -------
-    str
-        An SVG element with at most about 600 points.
+    The elbow is the number of features before it, 1 to m - 1.
     """
     m = len(scores)
     axis = rank_axis(m)
@@ -286,9 +274,8 @@ def score_curve(scores: np.ndarray, *, larger_is_better: bool, elbow: int | None
         parts += [dot(a, b, "dot", hint) for a, b, hint in zip(x, y, hints)]
     described = f"{counted(m, 'score')} from {significant(scores[0])} to {significant(scores[-1])}."
     if elbow:
-        before = rectangle(frame.left, TOP, float(frame.x(elbow + 0.5)), frame.bottom, "before")
-        parts.insert(0, before)
         x_mark = float(frame.x(elbow + 0.5))
+        parts.insert(0, rectangle(frame.left, TOP, x_mark, frame.bottom, "before"))
         # the label is where the curve is not
         above = bool(scores[0] > scores[-1]) != _is_right(frame, x_mark)
         y_mark = TOP + 14 if above else frame.bottom - 10
