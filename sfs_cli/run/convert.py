@@ -8,7 +8,7 @@ from typing import Any
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import replacing
-from sfs_cli.io.files.sniff import recognize, refuse_absent
+from sfs_cli.io.files.sniff import examine
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import describe_input
@@ -28,7 +28,7 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
         raise UsageError(
             f"{path} is a store already", hint="use it as it is: sfs rank STORE", option="matrix"
         )
-    refuse_absent(path, recognize(path))
+    examine(path)
     source = describe_input(path) | {"layer": config.layer, "use_raw": config.use_raw}
     with claimed(store, messages, option="STORE"):
         if _is_done(store, source, config):

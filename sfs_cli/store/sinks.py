@@ -32,6 +32,8 @@ class Sink(ABC, Generic[T]):
     `limit` is the bytes of rows that are held, and of what is joined at a time.
     """
 
+    appends: bool  # whether rows go to the end of the files of the matrix, as features do
+
     def __init__(self, folder: Path, limit: int) -> None:
         self.folder = folder
         self.limit = limit
@@ -43,7 +45,8 @@ class Sink(ABC, Generic[T]):
         """Take the next rows."""
         self._held.append(values)
         self._bytes += stored_bytes(values)
-        if self._bytes > self.limit:
+        # panels of samples are as large as may be; features that no longer fit need not wait
+        if self._bytes > self.limit or (self._spilled and self.appends):
             self._spill()
 
     def finish(self, to_disk: bool) -> T | None:
@@ -75,6 +78,8 @@ class Sink(ABC, Generic[T]):
 class FeatureRows(Sink["np.ndarray"]):
     """Dense rows that are features."""
 
+    appends = True
+
     def _in_memory(self) -> np.ndarray:
         blocks = self._held
         if len(blocks) == 1:
@@ -99,6 +104,8 @@ class FeatureRows(Sink["np.ndarray"]):
 
 class SampleRows(Sink["np.ndarray"]):
     """Dense rows that are samples, transposed out of core."""
+
+    appends = False
 
     def __init__(self, folder: Path, limit: int) -> None:
         super().__init__(folder, limit)
@@ -158,6 +165,8 @@ class SampleRows(Sink["np.ndarray"]):
 class SparseFeatureRows(Sink["csr_array"]):
     """Sparse rows that are features."""
 
+    appends = True
+
     def __init__(self, folder: Path, limit: int) -> None:
         super().__init__(folder, limit)
         self._counts: list[np.ndarray] = []
@@ -175,6 +184,8 @@ class SparseFeatureRows(Sink["csr_array"]):
 
 class SparseSampleRows(Sink["csr_array"]):
     """Sparse rows that are samples, transposed out of core; each panel is a file."""
+
+    appends = False
 
     def __init__(self, folder: Path, limit: int) -> None:
         super().__init__(folder, limit)

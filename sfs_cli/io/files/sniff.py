@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -103,7 +104,10 @@ def recognize(path: str | Path) -> Content:
     with ByteStream(path) as stream:
         head = stream.read(_HEAD_BYTES)
         if head.startswith(_ZIP):
-            return Content(_zip_kind(path), stream.compression)
+            with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+                if any(name.startswith("xl/") for name in archive.namelist()):
+                    return Content(Kind.EXCEL, stream.compression)
+            return Content(Kind.ZIP, stream.compression)
         if not head.strip():
             return Content(Kind.EMPTY, stream.compression)
         head = head.removeprefix(BOM)
@@ -112,26 +116,18 @@ def recognize(path: str | Path) -> Content:
         return Content(next(known, binary), stream.compression)
 
 
-def _zip_kind(path: Path) -> Kind:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except zipfile.BadZipFile:
-        return Kind.ZIP
-    return Kind.EXCEL if any(name.startswith("xl/") for name in names) else Kind.ZIP
-
-
-def refuse_absent(path: Path, content: Content) -> None:
-    """Raise an `InputError` if there is nothing at the path that could be read."""
+def examine(path: Path) -> Content:
+    """Say what a path holds, as `recognize`; nothing that could be read is an `InputError`."""
+    content = recognize(path)
     if content.kind in _ABSENT:
         what, hint = _ABSENT[content.kind]
         raise InputError(what, where=str(path), hint=hint)
+    return content
 
 
 def refuse_other_than_text(path: Path, wanted: str) -> None:
     """Raise an `InputError` if a path does not hold text; `wanted` as in "a list of genes"."""
-    content = recognize(path)
-    refuse_absent(path, content)
+    content = examine(path)
     if content.kind is not Kind.TEXT:
         raise InputError(
             f"{path.name} holds {content.kind.value}, not {wanted}",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
-from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
+from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.text import LineStream, decode, repeated, text_suffix
 
 NULL_TOKENS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", "#N/A", "None", "na")
@@ -173,8 +173,7 @@ def read_table(path: str | Path) -> TextTable:
         fields than the first, or two columns have one name.
     """
     path = Path(path)
-    content = recognize(path)
-    refuse_absent(path, content)
+    content = examine(path)
     if content.kind is Kind.PARQUET:
         return _read_parquet(path)
     if content.kind is not Kind.TEXT:

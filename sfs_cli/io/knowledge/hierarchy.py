@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
+from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.files.text import first_lines, read_whole
 from sfs_cli.io.knowledge.labels import read_column, split_label_spec
@@ -45,9 +45,7 @@ def read_hierarchy(spec: str) -> Hierarchy:
     `InputError`, as whatever cannot be read.
     """
     path, column = split_label_spec(spec)
-    content = recognize(path)
-    refuse_absent(path, content)
-    is_text = content.kind is Kind.TEXT
+    is_text = examine(path).kind is Kind.TEXT
     start = "".join(text for _, text in first_lines(path, 1)).lstrip() if is_text else ""
     if start.startswith("(") or (start.startswith("[") and "\t" not in start):
         if column is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.atomic import replacing
-from sfs_cli.io.files.sniff import Kind, recognize, refuse_absent
+from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
 from sfs_cli.io.files.text import first_lines, repeated, text_suffix
 from sfs_cli.io.knowledge.edges import names_an_edge, read_edges, refuse_unlimited_score
@@ -56,9 +56,7 @@ def read_feature_similarity(
     from scipy.sparse import csr_array
 
     path = Path(path)
-    content = recognize(path)
-    refuse_absent(path, content)
-    if content.kind is Kind.TEXT and not _is_matrix(path):
+    if examine(path).kind is Kind.TEXT and not _is_matrix(path):
         edges = read_edges(path, min_score)
         ids, facts = edges.ids, edges.facts
         score = np.ones(len(edges.a)) if edges.score is None else edges.score
@@ -235,7 +233,7 @@ def open_similarity(spec: str) -> SimilarityFile:
     """
     path = Path(spec)
     if path.suffix.lower() in (".npy", ".npz"):
-        refuse_absent(path, recognize(path))
+        examine(path)
         with read_errors(
             path,
             "an array of numbers",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, UsageError, listed
-from sfs_cli.io.files.sniff import Content, Kind, recognize, refuse_absent, split_modality
+from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
 from sfs_cli.io.files.text import repeated
 
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
         If a layer or the raw matrix is asked of a format that has none.
     """
     path = Path(path)
-    content = recognize(path)
-    refuse_absent(path, content)
+    content = examine(path)
     found = format_of(path, content)
     if (options.layer is not None or options.use_raw) and not found.layers:
         asked = "--use-raw" if options.use_raw else "--layer"

@@ -13,10 +13,8 @@ from sfs_cli.io.matrix.arrow import group_columns, open_table
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 
 _MAGIC_V1 = b"FEA1"
-_UNPACKED_TIMES = 2
-"""Values, and what else is needed to unpack them."""
-_COLUMN_BYTES = 4 << 10
-"""Unpacking a column takes at least this, however short it is."""
+_UNPACKED_TIMES = 2  # values, and what else is needed to unpack them
+_COLUMN_BYTES = 4 << 10  # unpacking a column takes at least this, however short it is
 
 
 def open_feather(path: Path, options: ReadOptions) -> MatrixReader:

@@ -14,16 +14,11 @@ from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.io.matrix.arrow import group_columns, open_table
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 
-_FOOTER_TIMES = 18
-"""pyarrow's description of the columns takes so many times the footer's size (measured)."""
-_FOOTER_SHARE = 2
-"""That may be twice what decoding may take, which is half of the memory of a run."""
-_FOOTER_LEAST = 8 << 20
-"""So much is always allowed."""
-_CHUNK_TIMES = 3
-"""Packed, unpacked and as a dictionary: a column chunk may be a single page."""
-_COLUMN_BYTES = 16 << 10
-"""Decoding a column takes at least this, however short it is."""
+# pyarrow's description of the columns takes so many times the footer's size (measured); that may
+# be twice what decoding may take, which is half of the memory of a run; the least is always allowed
+_FOOTER_TIMES, _FOOTER_SHARE, _FOOTER_LEAST = 18, 2, 8 << 20
+_CHUNK_TIMES = 3  # packed, unpacked and as a dictionary: a column chunk may be a single page
+_COLUMN_BYTES = 16 << 10  # decoding a column takes at least this, however short it is
 _MAX_BUFFER = 1 << 16
 _MIN_BUFFER = 1 << 8
 _SMALL_READ = 1 << 12
