@@ -49,14 +49,8 @@ _FILE = re.compile(r"pass-(\d+)-chunks-(\d+)-to-(\d+)-done-(\d+)\.npz")
 class IncompletePassError(Exception):
     """A pass cannot be finished here: chunks of other shards are missing.
 
-    Attributes
-    ----------
-    number : int
-        The pass, from 0.
-    shards : list of int
-        The shards that have not finished it, from 0.
-    missing, total : int
-        Chunks that are missing, and those of the pass.
+    It has the number of the pass and those shards, both from 0, and how many chunks of the `total`
+    are `missing`.
     """
 
     def __init__(self, number: int, shards: list[int], missing: int, total: int) -> None:

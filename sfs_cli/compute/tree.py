@@ -41,21 +41,11 @@ MAX_CHUNKS = FAN**LEVELS
 
 @dataclass(frozen=True)
 class Node:
-    """Consecutive chunks that are added up before they are added to others.
+    """Consecutive chunks that are added up before they are added to others."""
 
-    Attributes
-    ----------
-    level : int
-        0 for a single chunk, `LEVELS` for the whole pass.
-    first : int
-        Index of the first chunk.
-    chunks : tuple of Chunk
-        In order; the last node of a level may have fewer than the others.
-    """
-
-    level: int
-    first: int
-    chunks: tuple[Chunk, ...]
+    level: int  # 0 for a single chunk, LEVELS for the whole pass
+    first: int  # index of the first chunk
+    chunks: tuple[Chunk, ...]  # in order; the last node of a level may have fewer than the others
 
     @property
     def end(self) -> int:

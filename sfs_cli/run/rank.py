@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -84,6 +84,7 @@ def run(
     out, copies = Path(config.out), list(copies_of(config).values())
     if config.resume:
         hint = "run the same command with more time: --resume continues it"
+    keeping: AbstractContextManager[RunCheckpoints]
     with (
         claimed(out, messages, beside=copies) as lock,
         time_limit(config.time_limit, messages, hint=hint),
@@ -96,12 +97,12 @@ def run(
             messages.note(f"{out}: up to date")
             return json_bytes(provenance.read_run(out), as_json)
         _check_copies(config, lock)
+        if checkpoints is None:
+            keeping = checkpoints_beside(out, fingerprint, lock, messages, resume=config.resume)
+        else:
+            keeping = nullcontext(replace(checkpoints, announce=lock.leaves))
         # all outputs are written before the checkpoints go: what fails then can be continued
-        with (
-            checkpoints_beside(out, fingerprint, lock, messages, resume=config.resume)
-            if checkpoints is None
-            else nullcontext(replace(checkpoints, announce=lock.leaves)) as kept
-        ):
+        with keeping as kept:
             result = rank(config, messages, checkpoints=kept)
             record = _write_result(config, result, inputs)
             _write_copies(config, result)
