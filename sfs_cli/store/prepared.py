@@ -256,7 +256,8 @@ class PreparedMatrix:
         block = self._chosen_nonzeros(span)
         if self.matrix.missing.values:
             block = _filled(block, self.policy)
-        zero = np.bincount(block.rows[block.data != 0], minlength=span.size) == 0
+        before = _indptr(block.data != 0)  # values that are not zero, before each place
+        zero = before[block.indptr[1:]] == before[block.indptr[:-1]]
         if not n_steps:
             return replace(block, zero=zero)
         data = block.data.astype(np.float64)
