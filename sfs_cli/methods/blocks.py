@@ -21,8 +21,12 @@ _EPS = float(np.finfo(np.float64).eps)
 
 WEAK_BELOW = 0.05
 """A difference ``g g' - g M g'`` below this part of ``g g'`` is found again in float64."""
-PIECE_BYTES = 1 << 20
-"""So much of a block stays in a core's own cache from one operation to the next."""
+PIECE_BYTES = 2 << 20
+"""So much of a block stays in a cache from one operation to the next.
+
+Half of it would stay in a cache nearer to the core, but threads take turns with the interpreter's
+lock after every operation: two of them would be hardly faster than one.
+"""
 
 
 @dataclass

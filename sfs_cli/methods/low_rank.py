@@ -153,7 +153,7 @@ class LowRankScores:
         for part in pieces(b, n):
             x = self._prepared(values[part], subtract=raw_norm is not None)
             np.vecdot(x, x, out=total[part])
-            projections[:, part] = (x @ self.columns).T
+            np.matmul(self.columns.T, x.T, out=projections[:, part])
         total *= self.weight
         raw_norm = total if raw_norm is None else raw_norm
         return Sums(total, projections[0] ** 2, projections[1:], raw_norm)

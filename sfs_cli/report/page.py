@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from sfs_cli.errors import counted
@@ -55,19 +55,8 @@ def render(data: ReportData) -> str:
         An HTML document without external resources, and without dates, so that equal rankings have
         equal pages.
     """
-    environment = Environment(
-        loader=PackageLoader("sfs_cli.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["linked"] = linked
-    environment.globals["counted"] = counted
-    template = environment.get_template("report.html.j2")
     names = list(data.top[0]) if data.top else []
-    return template.render(
+    return TEMPLATE.render(
         data=data,
         summary=words.summary(data),
         figures=figures(data),
@@ -123,3 +112,21 @@ def linked(reference: str) -> Markup:
     link = Markup('<a href="https://doi.org/{0}">doi:{0}</a>')
     parts = DOI.split(reference)  # text and DOIs in turn
     return Markup("").join(link.format(p) if i % 2 else p for i, p in enumerate(parts))
+
+
+def _compiled() -> Template:
+    environment = Environment(
+        loader=PackageLoader("sfs_cli.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["linked"] = linked
+    environment.globals["counted"] = counted
+    return environment.get_template("report.html.j2")
+
+
+# Compiling takes 0.1 s. Long runs import this module during their first pass.
+TEMPLATE = _compiled()
