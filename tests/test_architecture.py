@@ -101,6 +101,7 @@ class Import(NamedTuple):
     target: str
     line: int
     in_function: bool
+    for_types: bool
 
 
 def module_of(path: Path) -> str:
@@ -128,10 +129,13 @@ def imports() -> Iterator[Import]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         functions = (ast.FunctionDef, ast.AsyncFunctionDef)
         late = {id(n) for f in ast.walk(tree) if isinstance(f, functions) for n in ast.walk(f)}
+        branches = [n for n in ast.walk(tree) if isinstance(n, ast.If)]
+        types = [n for n in branches if ast.unparse(n.test) == "TYPE_CHECKING"]
+        never = {id(n) for branch in types for n in ast.walk(branch)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 for target in targets_of(node):
-                    yield Import(module, target, node.lineno, id(node) in late)
+                    yield Import(module, target, node.lineno, id(node) in late, id(node) in never)
 
 
 IMPORTS = list(imports())
@@ -190,6 +194,14 @@ def test_rooms_do_not_import_each_other_in_a_circle():
             source, target = room_of(found.source), room_of(found.target)
             graph.setdefault(source, set()).update({target} - {source})
     list(TopologicalSorter(graph).static_order())  # raises CycleError, which names the circle
+
+
+def test_files_do_not_import_each_other_in_a_circle():
+    graph = {module: set() for module in MODULES}
+    for found in IMPORTS:
+        if is_ours(found.target) and not found.for_types:
+            graph[found.source].add(found.target)
+    list(TopologicalSorter(graph).static_order())
 
 
 def test_the_command_line_imports_the_work_only_when_it_is_called():

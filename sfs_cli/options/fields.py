@@ -16,7 +16,7 @@ from dataclasses import MISSING, field, fields
 from typing import Any, ClassVar, NamedTuple
 
 from sfs_cli import catalog
-from sfs_cli.errors import UsageError, nearest
+from sfs_cli.errors import ConflictError, UsageError, nearest
 
 Schema = dict[str, Any]
 
@@ -278,6 +278,10 @@ def keys_of(options: Iterable[Option]) -> dict[str, Option]:
     return {option.key: option for option in options} | old
 
 
+Refusal = tuple[str, str, tuple[str, ...]]
+"""What is wrong, what to do, and the options it is about, the one to change first."""
+
+
 class Config:
     """A configuration whose fields are options: what every one can do with them."""
 
@@ -299,6 +303,11 @@ class Config:
     ) -> UsageError:
         """Return an error about options of this configuration."""
         return kind(what, hint=hint, option=names)
+
+    def refuse(self, refusals: Iterable[Refusal]) -> None:
+        """Raise the first of what rules between options refuse."""
+        for what, hint, names in refusals:
+            raise self.error(what, hint, *names, kind=ConflictError)
 
     def given(self, *names: str) -> list[str]:
         """Return those of some options that are given."""

@@ -6,11 +6,12 @@ more field of `GraphFields`, which rankings and knowledge sources share.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import NamedTuple
 
-from sfs_cli.options.fields import Config, option
+from sfs_cli.options.fields import Config, Refusal, option
 
 DEFAULT_NEIGHBORS = 10
 DEFAULT_BETA = 1.0
@@ -117,6 +118,24 @@ class GraphFields(Config):
         words=("all", "COUNT"),
         default_text=str(DEFAULT_VARIABLE_GENES),
     )
+
+    def graph_rules(self, graph: str | None) -> Iterator[Refusal]:
+        """Yield what is wrong with the options, for a graph of this name."""
+        for name in self.given(*GRAPH_FIELDS):
+            if graph is not None and graph not in taking(name):
+                what = f"{self.label(name)} has no effect with {self.label('similarity', graph)}"
+                hint = "leave it out; it has an effect with these similarities: "
+                yield what, hint + ", ".join(taking(name)), (name, "similarity")
+        if self.bandwidth is not None and self.edge_weights == "binary":
+            binary = self.label("edge_weights", "binary")
+            what = f"{self.label('bandwidth')} has no effect with {binary}"
+            hint = "leave one of them out: all binary edges have weight 1"
+            yield what, hint, ("bandwidth", "edge_weights")
+        if self.variable_genes is not None and self.components == "none":
+            none = self.label("components", "none")
+            what = f"{self.label('variable_genes')} has no effect with {none}"
+            hint = "leave one of them out: only principal components are made from variable genes"
+            yield what, hint, ("variable_genes", "components")
 
     def graph_options(self, name: str) -> GraphOptions:
         """Return how a similarity of this name is made with these options."""

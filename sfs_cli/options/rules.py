@@ -12,20 +12,16 @@ from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS
-from sfs_cli.errors import ConflictError, nearest
+from sfs_cli.errors import nearest
 from sfs_cli.options import weightings
-from sfs_cli.options.fields import Config, flag, matches, numbers_of, spelled
+from sfs_cli.options.fields import Refusal, flag, matches, numbers_of, spelled
 from sfs_cli.options.graph import GRAPH_FIELDS, LABEL_GRAPHS, taking
-from sfs_cli.options.source import KINDS, OPTIONS, kinds_taking
+from sfs_cli.options.source import kinds_taking
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
 from sfs_cli.ranking.aggregations import check_list_weights
 
 if TYPE_CHECKING:
     from sfs_cli.options.rank import RankConfig
-    from sfs_cli.options.source import SourceSpec
-
-Refusal = tuple[str, str, tuple[str, ...]]
-"""What is wrong, what to do, and the options it is about, the one to change first."""
 
 WITH_POWER = ("power", "ritz", "kernel")  # variants of Q-alpha
 _METHOD_OPTIONS = tuple(name for name in catalog.OPTIONS if name not in GRAPH_FIELDS)
@@ -36,22 +32,12 @@ _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
 
 def check_rank(config: RankConfig) -> None:
     """Check how the options of a ranking go together."""
-    _refuse(config, _graph_rules(config))
-    _refuse(config, _member_rules(config) if config.members else _method_rules(config))
-    _refuse(config, _source_rules(config))
-    _refuse(config, _weight_rules(config))
+    config.refuse(_graph_rules(config))
+    config.refuse(_member_rules(config) if config.members else _method_rules(config))
+    config.refuse(_source_rules(config))
+    config.refuse(_weight_rules(config))
     if config.method == "kogs":
         check_list_weights(config.how or "borda", config.list_weights, "--weights")
-
-
-def check_source(source: SourceSpec) -> None:
-    """Check how the options of a source go together."""
-    _refuse(source, _one_source_rules(source))
-
-
-def _refuse(config: Config, refusals: Iterable[Refusal]) -> None:
-    for what, hint, names in refusals:
-        raise config.error(what, hint, *names, kind=ConflictError)
 
 
 def _leave_out(name: str, takers: Iterable[str]) -> str:
@@ -74,26 +60,9 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
     for name in c.given(*GRAPH_FIELDS) if c.source else ():
         hint = f"give it to a source: --source NAME=KIND:PATH,{flag(name)[2:]}=VALUE"
         yield f"{flag(name)} has no effect with --source", hint, (name, "source")
-    yield from _graph_option_rules(c, c.graph)
+    yield from c.graph_rules(c.graph)
     if c.similarity in LABEL_GRAPHS and c.labels is None:
         yield f"--similarity {c.similarity} needs --labels", _LABELS_HINT, ("similarity", "labels")
-
-
-def _graph_option_rules(c: RankConfig | SourceSpec, graph: str | None) -> Iterator[Refusal]:
-    """Yield what is wrong with the options of a graph, of a ranking or a source."""
-    for name in c.given(*GRAPH_FIELDS):
-        if graph is not None and graph not in taking(name):
-            what = f"{c.label(name)} has no effect with {c.label('similarity', graph)}"
-            hint = "leave it out; it has an effect with these similarities: "
-            yield what, hint + ", ".join(taking(name)), (name, "similarity")
-    if c.bandwidth is not None and c.edge_weights == "binary":
-        what = f"{c.label('bandwidth')} has no effect with {c.label('edge_weights', 'binary')}"
-        hint = "leave one of them out: all binary edges have weight 1"
-        yield what, hint, ("bandwidth", "edge_weights")
-    if c.variable_genes is not None and c.components == "none":
-        what = f"{c.label('variable_genes')} has no effect with {c.label('components', 'none')}"
-        hint = "leave one of them out: only principal components are made from variable genes"
-        yield what, hint, ("variable_genes", "components")
 
 
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
@@ -230,16 +199,3 @@ def _weight_rules(c: RankConfig) -> Iterator[Refusal]:
         if source.needs_labels and c.labels is None:
             names = (f"source.{source.name}", "labels")
             yield f"--source {source.name} needs --labels", _LABELS_HINT, names
-
-
-def _one_source_rules(s: SourceSpec) -> Iterator[Refusal]:
-    for name in s.given(*OPTIONS):
-        if name not in KINDS[s.kind].takes:
-            what = f"{s.label(name)} has no effect on sources of the kind {s.kind}"
-            hint = f"leave it out; it has an effect on {', '.join(kinds_taking(name))}"
-            yield what, hint, (name, "kind")
-    known = KINDS[s.kind].similarities
-    if s.similarity is not None and s.similarity not in known:
-        what = f"unknown value {s.similarity!r} of similarity for the kind {s.kind}"
-        yield what, nearest(s.similarity, known), ("similarity", "kind")
-    yield from _graph_option_rules(s, s.graph)

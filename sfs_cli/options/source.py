@@ -7,14 +7,14 @@ one more field of `SourceSpec` and its name at the kinds that take it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from sfs_cli.errors import ConflictError, UsageError, nearest
-from sfs_cli.options.fields import flag, keys_of, option, options_of
+from sfs_cli.options.fields import Refusal, flag, keys_of, option, options_of
 from sfs_cli.options.graph import (
     FROM_DISTANCES,
     GRAPH_FIELDS,
@@ -152,8 +152,6 @@ class SourceSpec(GraphFields):
     )
 
     def __post_init__(self) -> None:
-        from sfs_cli.options.rules import check_source  # help does not need it
-
         if not re.fullmatch(NAME, self.name):
             what = f"the source name {self.name!r} is not one word"
             hint = f"use only letters, digits and . _ + -; {FORM}"
@@ -167,7 +165,20 @@ class SourceSpec(GraphFields):
             what = f"{self.kind} takes no path: it is the matrix itself"
             raise self.error(what, hint, "path")
         self.check_values()
-        check_source(self)
+        self.refuse(self._rules())
+
+    def _rules(self) -> Iterator[Refusal]:
+        """Yield what is wrong with how the options go together."""
+        for name in self.given(*OPTIONS):
+            if name not in KINDS[self.kind].takes:
+                what = f"{self.label(name)} has no effect on sources of the kind {self.kind}"
+                hint = f"leave it out; it has an effect on {', '.join(kinds_taking(name))}"
+                yield what, hint, (name, "kind")
+        known = KINDS[self.kind].similarities
+        if self.similarity is not None and self.similarity not in known:
+            what = f"unknown value {self.similarity!r} of similarity for the kind {self.kind}"
+            yield what, nearest(self.similarity, known), ("similarity", "kind")
+        yield from self.graph_rules(self.graph)
 
     @property
     def graph(self) -> str:
