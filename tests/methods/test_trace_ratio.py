@@ -152,7 +152,7 @@ def test_constant_features_are_never_selected_and_more_than_there_are_is_all() -
         assert found.order is not None
         assert sorted(found.order.tolist()) == [1, 2]
         assert found.status[[0, 3]].tolist() == [Status.ALL_ZERO, Status.CONSTANT]
-        assert any("only 2 vary" in text for text in found.warnings)
+        assert any("only 2 features vary" in text for text in found.warnings)
     nothing = fisher(np.ones((N, 2)), 1)
     assert nothing.order is None
     assert np.isnan(nothing.score).all()
