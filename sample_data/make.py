@@ -16,7 +16,7 @@ from simulate import Draws, Floats, Genes, Samples, make_genes, make_mirna, make
 TISSUES = ("colon", "pancreas", "kidney", "uterus")
 LINEAGE = ("endoderm", "endoderm", "mesoderm", "mesoderm")
 STATUSES = ("normal", "tumour")
-LABELLED_PER_TISSUE = 5
+LABELED_PER_TISSUE = 5
 
 
 def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -41,7 +41,7 @@ def write_samples(out: Path, samples: Samples) -> None:
     write_table(out / "labels.tsv", header, zip(samples.ids, tissue, status, batch, strict=True))
     draws = Draws(7)
     groups = [np.flatnonzero(samples.tissue == t) for t in range(len(TISSUES))]
-    known = np.sort(np.concatenate([draws.pick(g, LABELLED_PER_TISSUE) for g in groups]))
+    known = np.sort(np.concatenate([draws.pick(g, LABELED_PER_TISSUE) for g in groups]))
     few = ([samples.ids[i], tissue[i]] for i in known)
     write_table(out / "labels_partial.tsv", ["sample", "tissue"], few)
     paths = [f"{LINEAGE[t]}/{TISSUES[t]}/{s}" for t, s in zip(samples.tissue, status, strict=True)]

@@ -1,4 +1,4 @@
-"""Write the simulated study as an AnnData file with a neighbour graph: an example of an h5ad.
+"""Write the simulated study as an AnnData file with a neighbor graph: an example of an h5ad.
 
 usage: python sample_data/make_h5ad.py FILE.h5ad
 """
@@ -17,8 +17,8 @@ HERE = Path(__file__).parent
 NEIGHBORS = 8
 
 
-def neighbours(values: np.ndarray) -> sparse.csr_matrix:
-    """Return a 0/1 graph of the nearest neighbours of the rows, either way."""
+def neighbors(values: np.ndarray) -> sparse.csr_matrix:
+    """Return a 0/1 graph of the nearest neighbors of the rows, either way."""
     square = (values**2).sum(axis=1)
     distance = square[:, None] + square - 2 * values @ values.T
     np.fill_diagonal(distance, np.inf)
@@ -33,7 +33,7 @@ def main() -> None:
     labels = pd.read_csv(HERE / "labels.tsv", sep="\t", index_col=0)
     cells = anndata.AnnData(expression.astype("float32"), obs=labels.loc[expression.index])
     mirna = pd.read_csv(HERE / "mirna.csv", index_col=0).T.loc[expression.index]
-    cells.obsp["connectivities"] = neighbours(mirna.to_numpy())
+    cells.obsp["connectivities"] = neighbors(mirna.to_numpy())
     cells.write_h5ad(sys.argv[1])
 
 

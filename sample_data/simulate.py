@@ -94,7 +94,7 @@ class Genes:
 
 @dataclass(frozen=True)
 class Planted:
-    """Genes of one role: values (genes x samples, centred on 0), strength and block of each."""
+    """Genes of one role: values (genes x samples, centered on 0), strength and block of each."""
 
     role: str
     values: Floats
@@ -138,7 +138,7 @@ def batch_signal(draws: Draws, n: int, samples: Samples) -> Floats:
 
 
 def planted_genes(draws: Draws, samples: Samples) -> list[Planted]:
-    """Simulate the tissue, tumour, redundant and batch genes, centred on 0."""
+    """Simulate the tissue, tumour, redundant and batch genes, centered on 0."""
     planted = []
     for role, signal, strengths, noise in (
         ("tissue", tissue_signal, (0.8, 2.6), (0.3, 0.5)),

@@ -19,7 +19,7 @@ class Workspace:
         self._local = threading.local()
 
     def array(self, name: str, rows: int, columns: int, dtype: np.dtype[Any]) -> np.ndarray:
-        """Return an uninitialised C-ordered array of the given shape."""
+        """Return an uninitialized C-ordered array of the given shape."""
         held: dict[str, np.ndarray] = self._local.__dict__.setdefault("arrays", {})
         buffer = held.get(name)
         if buffer is None or buffer.dtype != dtype or buffer.size < rows * columns:

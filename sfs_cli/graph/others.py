@@ -44,14 +44,14 @@ def label_similarity(codes: np.ndarray) -> FactoredSimilarity:
     """
     from scipy.sparse import csr_array
 
-    check_labelled(codes)
+    check_labeled(codes)
     classes, column, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     n = len(codes)
     values = 1.0 / np.sqrt(sizes[column])
     return FactoredSimilarity(csr_array((values, column, np.arange(n + 1)), (n, len(classes))))
 
 
-def check_labelled(codes: np.ndarray) -> None:
+def check_labeled(codes: np.ndarray) -> None:
     """Raise an InputError for negative class codes, which stand for missing labels."""
     missing = np.flatnonzero(np.asarray(codes) < 0)
     if missing.size:
@@ -220,7 +220,7 @@ def class_members(
     InputError
         When there are fewer than two classes, a class has at most k samples, or a label is missing.
     """
-    check_labelled(codes)
+    check_labeled(codes)
     members = {int(code): np.flatnonzero(codes == code) for code in np.unique(codes)}
     if len(members) < 2:
         raise InputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfs_cli.errors import InputError, MissingExtraError
-from sfs_cli.graph.others import check_labelled
+from sfs_cli.graph.others import check_labeled
 from sfs_cli.methods.base import BlockLike, Status
 from sfs_cli.methods.blocks import center
 
@@ -17,7 +17,7 @@ def class_counts(codes: np.ndarray, method: str, each: int = 1) -> np.ndarray:
     Raises InputError if a sample has no label, there are fewer than two classes, or a class is too
     small.
     """
-    check_labelled(codes)
+    check_labeled(codes)
     counts = np.bincount(codes)
     if np.count_nonzero(counts) < 2:
         raise InputError(

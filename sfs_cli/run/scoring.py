@@ -116,7 +116,7 @@ def check_solution(run: Run, solution: Solution) -> None:
         report_unconverged(
             run,
             f"--method {run.method.name} has not converged: {solution.stop}",
-            "--on-no-convergence warn keeps the ranking as it is; centring and scaling "
+            "--on-no-convergence warn keeps the ranking as it is; centering and scaling "
             "(--transform zscore) often helps",
         )
 

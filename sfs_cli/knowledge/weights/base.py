@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import InputError, listed
-from sfs_cli.graph.others import check_labelled
+from sfs_cli.graph.others import check_labeled
 from sfs_cli.graph.similarity import row_panels
 from sfs_cli.options.weightings import WEIGHTINGS
 
@@ -112,7 +112,7 @@ def one_hot(codes: np.ndarray | None) -> np.ndarray:
     Raises InputError when a sample has no class, or all samples have the same class.
     """
     assert codes is not None, "the configuration asks for labels"
-    check_labelled(codes)
+    check_labeled(codes)
     classes, column = np.unique(codes, return_inverse=True)
     if len(classes) < 2:
         raise InputError(

@@ -15,7 +15,7 @@ from scipy import linalg
 
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import InputError
-from sfs_cli.graph.others import check_labelled
+from sfs_cli.graph.others import check_labeled
 from sfs_cli.graph.similarity import FactoredSimilarity, Similarity
 from sfs_cli.graph.spectral import DIRECT_LIMIT, fix_signs, lanczos
 from sfs_cli.methods.base import Problem
@@ -122,7 +122,7 @@ def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:
         Y = pca_response(features, rank)
     else:
         assert problem.codes is not None
-        check_labelled(problem.codes)
+        check_labeled(problem.codes)
         Y = lda_response(problem.codes) if name == "lda" else svm_response(problem.codes)
         # centered first, or the mean of the classes would be one of the leading columns
         Y = Y if rank is None else _leading_columns(Y - Y.mean(axis=0), rank)
