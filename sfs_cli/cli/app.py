@@ -53,8 +53,12 @@ CLEANUP_SECONDS = 10
 """For so long after the first signal, further ones do not interrupt the cleanup."""
 
 
-class Interrupted(BaseException):
-    """The signal with this number asked the process to stop."""
+class Interrupted(KeyboardInterrupt):
+    """The signal with this number asked the process to stop.
+
+    The compiler of Python lets no other exception pass: one that is raised while a module or a
+    dataclass is compiled would be lost, and the run would go on.
+    """
 
 
 class Group(click.Group):
