@@ -34,5 +34,24 @@ def variable_genes(given, options):
     return lambda: scanpy.pp.highly_variable_genes(data, inplace=False), results
 
 
+def flavor(given, options):
+    """The score by which a flavor of `highly_variable_genes` orders genes; X is genes x samples.
+
+    All three get the values as they are: ``seurat`` and ``cell_ranger`` want logarithms, and
+    ``seurat_v3`` wants counts, which arrays do not have.
+    """
+    data = scanpy.AnnData(given["X"].T.astype(np.float32))
+    column = "variances_norm" if options["flavor"] == "seurat_v3" else "dispersions_norm"
+    wanted = {"flavor": options["flavor"], "inplace": False, "n_top_genes": min(200, data.n_vars)}
+    if options["flavor"] == "seurat_v3":
+        wanted["check_values"] = False
+
+    def results(table):
+        return {"score": np.nan_to_num(table[column].to_numpy(), nan=-np.inf)}
+
+    return lambda: scanpy.pp.highly_variable_genes(data, **wanted), results
+
+
 if __name__ == "__main__":
-    main("scanpy", {"gearys_c": gearys_c, "highly_variable_genes": variable_genes})
+    functions = {"gearys_c": gearys_c, "highly_variable_genes": variable_genes, "flavor": flavor}
+    main("scanpy", functions)
