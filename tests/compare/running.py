@@ -63,7 +63,7 @@ class Program:
     def run(self, arguments: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
         """Run it in a folder."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "OMP_"))}
-        if "PYTHONPATH" in kept:
+        if kept.get("PYTHONPATH"):  # an empty one would become this folder
             places = kept["PYTHONPATH"].split(os.pathsep)
             kept["PYTHONPATH"] = os.pathsep.join(os.path.abspath(p) for p in places)  # noqa: PTH100
         return subprocess.run(
