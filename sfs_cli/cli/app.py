@@ -149,7 +149,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         close_stdout()
         return int(ExitCode.OK)
     except Exception as error:
-        if interrupter.raised is not None:  # a library replaced the exception while it was imported
+        if interrupter.raised is not None:  # as click has it, or as a library replaced it
             return _end_interrupted(interrupter.raised)
         return _explain(error, context)
 

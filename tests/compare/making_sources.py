@@ -98,7 +98,7 @@ def edges(folder: Path, genes: list[str], rng: np.random.Generator) -> None:
     rows(folder / "string.txt", ["protein1", "protein2", "combined_score"], *string, delimiter=" ")
     made = [[1, 2, 3, "-", "-", a, b, "physical", 9606, s, "-"] for a, b, s in scored]
     rows(folder / "BIOGRID-ALL.tab3.txt", BIOGRID, *made)
-    rows(folder / "seeds.txt", *([g] for g in {a for a, _ in found[:8]}))
+    rows(folder / "seeds.txt", *([g] for g in dict.fromkeys(a for a, _ in found[:8])))
 
 
 def feature_similarities(folder: Path, study: Matrix, rng: np.random.Generator) -> None:
