@@ -109,21 +109,23 @@ class Samples:
 def center(values: np.ndarray) -> None:
     """Subtract about the mean of each feature, in place.
 
-    The first sample is subtracted first, so that no digits are lost to a large offset and a
-    constant feature becomes exactly zero. Of the mean of what is left only the leading bits are
-    subtracted: integers stay integers, and so do their distances and the ties between them.
+    What is subtracted is the value of the first sample and the leading bits of how far the mean is
+    from it. So no digits are lost to a large offset, a constant feature becomes exactly zero, and
+    integers keep few bits: their distances, and the ties between them, are exact.
 
     Parameters
     ----------
     values : ndarray, shape (b, n)
         Features in rows; overwritten.
     """
-    values -= values[:, :1].copy()
-    weight = np.full(values.shape[1], 1 / values.shape[1], values.dtype)
-    # four bits of the mean: the mean itself would round every value anew, and distances
-    # that are equal would then differ in their last digits
-    fraction, exponent = np.frexp(values @ weight)
-    values -= np.ldexp(np.rint(fraction * 16), exponent - 4)[:, None]
+    n = values.shape[1]
+    first = values[:, 0].copy()
+    offset = values @ np.full(n, 1 / n, values.dtype) - first
+    offset[np.abs(offset) <= n * np.finfo(values.dtype).eps * np.abs(first)] = 0  # rounding
+    # four bits of it: with all of them every value would be rounded anew, and distances that are
+    # equal would then differ in their last digits
+    fraction, exponent = np.frexp(offset)
+    values -= (first + np.ldexp(np.rint(fraction * 16), exponent - 4))[:, None]
 
 
 def gram(engine: Engine) -> np.ndarray:

@@ -12,6 +12,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import median_bandwidth, rbf
 from sfs_cli.graph.neighbors import smallest_in_rows
 from sfs_cli.graph.similarity import (
+    THIN,
     DenseSimilarity,
     FactoredSimilarity,
     SparseSimilarity,
@@ -21,6 +22,9 @@ from sfs_cli.graph.similarity import (
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+SMALL_FACTOR = 1_000_000
+"""Entries up to which the factor of a graph of labels is held with its zeros."""
 
 
 def label_similarity(codes: np.ndarray) -> FactoredSimilarity:
@@ -34,20 +38,25 @@ def label_similarity(codes: np.ndarray) -> FactoredSimilarity:
     Returns
     -------
     FactoredSimilarity
-        Its factor is sparse, shape (n, number of classes): column l is the indicator of class l
-        divided by sqrt(n_l). Every degree is 1.
+        Its factor has the shape (n, number of classes), and is sparse where it is large: column l
+        is the indicator of class l divided by sqrt(n_l). Every degree is 1.
 
     Raises
     ------
     InputError
         When a code is negative (a sample without a label).
     """
-    from scipy.sparse import csr_array
-
     check_labeled(codes)
     classes, column, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     n = len(codes)
     values = 1.0 / np.sqrt(sizes[column])
+    if len(classes) <= THIN and n * len(classes) <= SMALL_FACTOR:
+        # without SciPy, which takes longer to import than a typical matrix to rank
+        factor = np.zeros((n, len(classes)))
+        factor[np.arange(n), column] = values
+        return FactoredSimilarity(factor)
+    from scipy.sparse import csr_array
+
     return FactoredSimilarity(csr_array((values, column, np.arange(n + 1)), (n, len(classes))))
 
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy import linalg
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from sfs_cli.errors import InputError, NotConvergedError, UsageError
 from sfs_cli.graph.laplacian import NormalizedLaplacian
@@ -59,7 +57,8 @@ def leading(laplacian: NormalizedLaplacian, k: int) -> Spectrum:
         matrix = laplacian.smooth_matrix()
         below = 1 + np.linalg.norm(matrix)  # all other eigenvalues
         matrix -= below * np.outer(laplacian.trivial, laplacian.trivial)
-        mu, vectors = linalg.eigh(matrix, subset_by_index=(n - wanted, n - 1), overwrite_a=True)
+        mu, vectors = np.linalg.eigh(matrix)
+        mu, vectors = mu[n - wanted :], vectors[:, n - wanted :]
     else:
         mu, vectors = _leading_by_lanczos(laplacian, wanted)
     order = np.argsort(-mu, kind="stable")
@@ -125,6 +124,8 @@ def lanczos(
     NotConvergedError
         When fewer than k are found.
     """
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
     if not isinstance(operator, np.ndarray):
         multiply = operator
         operator = LinearOperator((n, n), lambda v: multiply(v.reshape(1, n))[0], dtype=np.float64)
@@ -169,7 +170,7 @@ def exponential(laplacian: NormalizedLaplacian) -> np.ndarray:
     -------
     ndarray, shape (n, n)
     """
-    mu, vectors = linalg.eigh(laplacian.smooth_matrix(), overwrite_a=True)
+    mu, vectors = np.linalg.eigh(laplacian.smooth_matrix())
     full = (vectors * np.exp(1 - mu)) @ vectors.T
     # the trivial direction is an eigenvector of the deflated matrix with mu = 0, so exp(1)
     full -= np.e * np.outer(laplacian.trivial, laplacian.trivial)
@@ -187,7 +188,7 @@ def spectral_interval(laplacian: NormalizedLaplacian) -> tuple[float, float]:
         return 0.0, 2.0
     n = laplacian.n
     if n <= DIRECT_LIMIT:
-        mu = linalg.eigvalsh(laplacian.smooth_matrix(), overwrite_a=True)
+        mu = np.linalg.eigvalsh(laplacian.smooth_matrix())
     else:
         mu, _ = lanczos(laplacian.smooth, n, 2, hint=FEWER_CLUSTERS, which="BE", tol=1e-4)
     ends = [1 - float(mu.max()), 1 - float(mu.min())]

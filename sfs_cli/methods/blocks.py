@@ -36,7 +36,9 @@ class CenteredBlock:
     Attributes
     ----------
     values : ndarray, shape (b, n)
-        ``f - offset``, in the dtype of the block.
+        ``f - offset``, or ``D^1/2`` of it where that was asked for, in the dtype of the block.
+    square : ndarray, shape (b,), float64
+        Sum of the squares of `values`.
     offset : ndarray, shape (b,), float64
         The weighted mean of each feature, in the units of `values`.
     scale : ndarray, shape (b,), float64
@@ -49,6 +51,7 @@ class CenteredBlock:
     """
 
     values: np.ndarray
+    square: np.ndarray
     offset: np.ndarray
     scale: np.ndarray
     volume: float
@@ -72,7 +75,11 @@ class CenteredBlock:
 
 
 def center(
-    block: BlockLike, weights: np.ndarray | None = None, work: Workspace | None = None
+    block: BlockLike,
+    weights: np.ndarray | None = None,
+    work: Workspace | None = None,
+    *,
+    rooted: bool = False,
 ) -> CenteredBlock:
     """Center the features of a block by their weighted means.
 
@@ -89,17 +96,22 @@ def center(
         Positive; they need not add up to one. 1 by default.
     work : Workspace, optional
         Receives the centered values of a float32 block. The block keeps its own, for a second look.
+    rooted : bool
+        Whether to multiply the centered values by the square roots of the weights.
     """
+    n = block.values.shape[1]
     if weights is None:
-        weights = np.ones(block.values.shape[1])
+        weights = np.ones(n)
     volume = float(weights.sum())
     first = block.values[:, :1].copy()
     values = block.values
     if work is not None and values.dtype == np.float32:
-        values = work.array("centered", len(values), values.shape[1], values.dtype)
+        values = work.array("centered", len(values), n, values.dtype)
     np.subtract(block.values, first, out=values)
     mean = values @ (weights / volume).astype(values.dtype)
     values -= mean[:, None]
+    if rooted:
+        values *= np.sqrt(weights).astype(values.dtype)
     offset = first[:, 0].astype(np.float64) + mean
     scale = np.ones(len(values))
     low = np.sqrt(np.finfo(values.dtype).tiny) * 1e3
@@ -113,7 +125,8 @@ def center(
             values[row] = np.ldexp(values[row], -exponent)
             offset[row] = np.ldexp(offset[row], -exponent)
             scale[row] = np.ldexp(1.0, exponent)
-    return CenteredBlock(values, offset, scale, volume, block.missing, block.zero)
+            square[row] = np.vecdot(values[row], values[row])
+    return CenteredBlock(values, square.astype(np.float64), offset, scale, volume, block.missing, block.zero)
 
 
 class Measured(NamedTuple):
@@ -141,9 +154,12 @@ class CenteredScorer(Scorer):
     ----------
     weights : ndarray, shape (n,), optional
         Weights of the samples in the means; 1 by default.
+    rooted : bool
+        Whether the formula is one of ``D^1/2 (f - c)``, D the weights.
     """
 
     weights: np.ndarray | None = None
+    rooted = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,7 +175,7 @@ class CenteredScorer(Scorer):
 
     def score_centered(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Score a block from centered values, and its weak features once more in float64."""
-        centered = center(block, self.weights, self.work)
+        centered = center(block, self.weights, self.work, rooted=self.rooted)
         with np.errstate(all="ignore"):  # features that do not vary get NaN below
             score, square, weak = self.measure(centered)
         status = centered.status(square)

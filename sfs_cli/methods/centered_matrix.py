@@ -137,7 +137,7 @@ def centered_matrix(engine: Engine, scaling: Scaling, memory: int) -> CenteredMa
 
     def measure(span: Span) -> tuple[np.ndarray, np.ndarray]:
         centered = center(engine.source.read(span, np.dtype(np.float64)))
-        square = np.vecdot(centered.values, centered.values)
+        square = centered.square
         status = centered.status(square)
         if scaling == "none":
             factor = centered.scale.copy()

@@ -132,7 +132,7 @@ class TTestScorer(CenteredScorer):
 
     def measure(self, centered: CenteredBlock) -> Measured:
         """Return the absolute t statistics of centered features."""
-        square = np.vecdot(centered.values, centered.values)
+        square = centered.square
         means, squares = [], np.zeros(len(square))
         for inside, count in zip(self.members, self.counts):
             group = centered.values[:, inside]
@@ -167,5 +167,5 @@ class VarianceScorer(CenteredScorer):
 
     def measure(self, centered: CenteredBlock) -> Measured:
         """Return the variances of centered features; that of huge values is infinite."""
-        square = np.vecdot(centered.values, centered.values)
+        square = centered.square
         return Measured(square / (self.n - 1) * centered.scale * centered.scale, square)

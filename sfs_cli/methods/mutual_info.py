@@ -42,7 +42,7 @@ class MutualInfoScorer(Scorer):
         from sklearn.feature_selection import mutual_info_classif
 
         centered = center(block)
-        status = centered.status(np.vecdot(centered.values, centered.values))
+        status = centered.status(centered.square)
         score = np.full(len(status), np.nan)
         for row in np.flatnonzero(status == Status.OK):
             # one at a time: for a whole block the noise of a feature would depend on its neighbors

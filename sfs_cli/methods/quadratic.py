@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cython_blas, lapack
 
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 
@@ -23,6 +22,8 @@ _EPS = float(np.finfo(np.float64).eps)
 WEAK_TRIANGULAR = 0.01
 """A form below this part of that of a random g is found again in float64: float32 loses 1.5e-6 of
 it (and 1e-5 of a hundredth of it), in the products and in the features themselves."""
+IN_PLACE = 1e10
+"""So many multiplications take longer than the import of SciPy, which has the triangular product."""
 
 
 class TriangularForm:
@@ -32,6 +33,8 @@ class TriangularForm:
     ----------
     factor : ndarray, shape (n, n)
         R, upper triangular, float64.
+    m : int
+        Number of rows that it is for, which decides how they are multiplied.
     weights : ndarray, shape (n,), optional
         Weights of the samples in the square of the norm of a row; by default 1.
 
@@ -41,7 +44,8 @@ class TriangularForm:
         A form below this part of the square of the norm is to be found in float64.
     """
 
-    def __init__(self, factor: np.ndarray, weights: np.ndarray | None = None) -> None:
+    def __init__(self, factor: np.ndarray, m: int, weights: np.ndarray | None = None) -> None:
+        self.in_place = m * float(len(factor)) ** 2 >= IN_PLACE
         self.factors: dict[np.dtype[Any], np.ndarray] = {factor.dtype: factor}
         diagonal = np.vecdot(factor.T, factor.T)  # of A
         if weights is not None:
@@ -49,7 +53,7 @@ class TriangularForm:
         self.weak = WEAK_TRIANGULAR * float(diagonal.mean())
 
     def form(self, G: np.ndarray) -> np.ndarray:
-        """Return ``g A g'`` for every row, and overwrite the rows.
+        """Return ``g A g'`` for every row; may overwrite the rows.
 
         Parameters
         ----------
@@ -67,11 +71,14 @@ class TriangularForm:
         return self._multiply(self._multiply(G.copy()), transposed=True)
 
     def _multiply(self, G: np.ndarray, *, transposed: bool = False) -> np.ndarray:
-        """Return ``G R'``, or ``G R``, written over `G`."""
+        """Return ``G R'``, or ``G R``; may be written over `G`."""
         if G.dtype not in self.factors:
             double = self.factors[np.dtype(np.float64)]
             self.factors[G.dtype] = double.astype(G.dtype)
-        multiply_in_place(self.factors[G.dtype], G, transposed=transposed)
+        R = self.factors[G.dtype]
+        if not self.in_place:
+            return G @ (R if transposed else R.T)
+        multiply_in_place(R, G, transposed=transposed)
         return G
 
     def __getstate__(self) -> dict[str, Any]:
@@ -112,6 +119,8 @@ def _blas(name: str) -> Callable[..., None]:
     ``scipy.linalg.blas.strmm`` is the same routine, but holds the interpreter's lock while it
     works: two threads took as long as one.
     """
+    from scipy.linalg import cython_blas
+
     capsule = vars(cython_blas)["__pyx_capi__"][name]
     named = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)
     found = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
@@ -146,9 +155,10 @@ def triangular_factor(A: np.ndarray, normal: np.ndarray, size: float) -> np.ndar
     """
     n = len(A)
     A += np.outer(max(float(np.trace(A)) / n, _EPS * size) * normal, normal)
-    R, failed = lapack.dpotrf(A.T)
-    if not failed:
-        return R
+    try:
+        return np.linalg.cholesky(A).T
+    except np.linalg.LinAlgError:
+        from scipy.linalg import lapack
     # four vectors tell afterwards whether all of A was factorized
     probes = np.cos(np.outer(np.arange(1.0, n + 1), np.arange(1.0, 5)))
     expected = A @ probes
@@ -190,14 +200,12 @@ def power_factor(laplacian: NormalizedLaplacian, power: int) -> np.ndarray | Non
         if root is None:
             return None
         half = root @ half
-    return triangle(np.asfortranarray(half))
+    return triangle(half)
 
 
 def triangle(B: np.ndarray) -> np.ndarray:
-    """Return R, upper triangular with ``R' R = B' B``; overwrites B, in Fortran order."""
-    work, _ = lapack.dgeqrf_lwork(*B.shape)
-    reflected, _, _, _ = lapack.dgeqrf(B, lwork=int(work), overwrite_a=1)
-    return np.asfortranarray(np.triu(reflected))
+    """Return R, upper triangular with ``R' R = B' B``, in Fortran order."""
+    return np.asfortranarray(np.linalg.qr(B, mode="r"))
 
 
 def is_zero(

@@ -71,7 +71,7 @@ def unit_range(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
     """
     centered = center(block)
     values = centered.values
-    status = centered.status(np.vecdot(values, values))
+    status = centered.status(centered.square)
     unscored = status != Status.OK
     # of the centered values, because the largest less the smallest loses the digits of an offset
     values -= values.min(axis=1, keepdims=True)

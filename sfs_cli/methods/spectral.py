@@ -76,11 +76,13 @@ class SpecScorer(CenteredScorer):
     phi1 and phi2 are smaller for better features, phi3 is larger.
     """
 
+    rooted = True
+
     def __init__(self, problem: Problem) -> None:
         super().__init__()
         assert problem.similarity is not None
         laplacian = NormalizedLaplacian(problem.similarity)
-        self.weights, self.root = laplacian.degrees, laplacian.root
+        self.weights = laplacian.degrees
         # a dense graph is not kept: workers of a cluster get its factor, of the same size
         self.graph = None if laplacian.dense else laplacian
         self.ranking: str = problem.options["ranking"]
@@ -134,7 +136,7 @@ class SpecScorer(CenteredScorer):
             elif problem.context.m >= laplacian.n:  # with fewer features R does not pay
                 R = power_factor(laplacian, self.power)
         if R is not None:
-            triangular = TriangularForm(R)
+            triangular = TriangularForm(R, problem.context.m)
             self.form, self.weak = triangular.form, triangular.weak
         elif self.gamma == "exp":
             interval = spectral_interval(laplacian)
@@ -156,9 +158,7 @@ class SpecScorer(CenteredScorer):
 
     def measure(self, centered: CenteredBlock) -> Measured:
         """Apply the formula of the ranking to centered features."""
-        G = centered.values
-        G *= self.root.astype(G.dtype)
-        square = np.vecdot(G, G).astype(np.float64)
+        G, square = centered.values, centered.square
         trivial = centered.volume * centered.offset**2
         if self.ranking == "phi3":
             alpha = G @ self.vectors
@@ -232,7 +232,8 @@ class LaplacianScorer(CenteredScorer):
                 # features around their means are orthogonal to the degrees
                 normal = degrees / np.linalg.norm(degrees)
                 R = triangular_factor(L, normal, float(degrees.max()))
-                self.triangular = None if R is None else TriangularForm(R, degrees)
+                if R is not None:
+                    self.triangular = TriangularForm(R, problem.context.m, degrees)
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; may overwrite it."""
@@ -312,8 +313,7 @@ class HsicScorer(CenteredScorer):
 
     def measure(self, centered: CenteredBlock) -> Measured:
         """Return ``f' A f`` of centered features."""
-        F = centered.values
-        square = np.vecdot(F, F).astype(np.float64)
+        F, square = centered.values, centered.square
         form = np.vecdot(F, self._apply(F)).astype(np.float64)
         weak = np.abs(form) < WEAK_HSIC * self.typical * square
         return Measured(self.factor * form * centered.scale**2, square, weak)

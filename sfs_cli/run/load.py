@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 LONG = 20_000_000
 """Values of a matrix whose first pass is long enough to do other things meanwhile."""
 NEEDED_LATER = (
-    *("pyarrow.compute", "sfs_cli.io.results.writers"),
+    *("scipy.linalg", "pyarrow.compute", "sfs_cli.io.results.writers"),
     *("sfs_cli.report.page", "sfs_cli.report.multiqc"),
 )
 """Modules that are not needed before the first pass, and slow to import."""

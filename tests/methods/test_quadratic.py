@@ -28,27 +28,28 @@ def rows(laplacian: NormalizedLaplacian, count: int = 7) -> np.ndarray:
 
 
 @pytest.mark.parametrize("power", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("m", [N, 10**9], ids=["few", "many"])
 @pytest.mark.parametrize("S", [CONNECTED, COMPONENTS], ids=["connected", "components"])
-def test_powers_of_the_laplacian(S: np.ndarray, power: int) -> None:
+def test_powers_of_the_laplacian(S: np.ndarray, m: int, power: int) -> None:
     laplacian = NormalizedLaplacian(DenseSimilarity(S))
     G, expected = rows(laplacian), laplacian.form(rows(laplacian), power)
     factor = power_factor(laplacian, power)
     assert factor is not None
     np.testing.assert_array_equal(np.tril(factor, -1), 0)
-    form = TriangularForm(factor)
+    form = TriangularForm(factor, m)
     np.testing.assert_allclose(form.form(G.copy()), expected, rtol=1e-12)
     np.testing.assert_allclose(form.form(G.astype(np.float32)), expected, rtol=1e-6)
     if power == 1:
         np.testing.assert_allclose(form.apply(G), laplacian.apply(G), atol=1e-13)
 
 
-def test_a_form_is_written_over_its_rows() -> None:
+def test_a_form_of_many_features_is_written_over_its_rows() -> None:
     laplacian = NormalizedLaplacian(DenseSimilarity(CONNECTED))
     factor = power_factor(laplacian, 1)
     assert factor is not None
     G = rows(laplacian)
     image = G @ factor.T
-    form = TriangularForm(factor).form(G)
+    form = TriangularForm(factor, 10**9).form(G)
     np.testing.assert_allclose(G, image, atol=1e-14)
     np.testing.assert_allclose(form, (image * image).sum(axis=1))
 

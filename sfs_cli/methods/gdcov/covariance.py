@@ -103,27 +103,24 @@ class GraphCovariance:
             return self.function.weak
         return WEAK_BELOW * self.function.typical
 
-    def measure(self, centered: CenteredBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def measure(self, centered: CenteredBlock) -> tuple[np.ndarray, np.ndarray]:
         """Measure the variance of features around their means; overwrites them.
+
+        They are to be centered with the degrees of `laplacian` as weights, and multiplied by the
+        roots of these for Definition 3.
 
         Returns
         -------
         form : ndarray, shape (b,)
             ``f' D^1/2 Gamma(N) D^1/2 f`` (Definition 3) or ``f' Gamma(L) f`` (Definition 1).
-        square : ndarray, shape (b,)
-            Weighted sum of squares around the mean.
         norm : ndarray, shape (b,)
             Divisor of the form: ``|D^1/2 f|^2``, or ``1 / scale^2``.
         """
-        G = centered.values
         if self.normalized:
-            G *= self.laplacian.root.astype(G.dtype)
-        square = np.vecdot(G, G).astype(np.float64)
-        if self.normalized:
-            norm = square + centered.volume * centered.offset**2
+            norm = centered.square + centered.volume * centered.offset**2
         else:
             norm = 1 / centered.scale**2
-        return self.function.form(G), square, norm
+        return self.function.form(centered.values), norm
 
     def covary(self, F: np.ndarray) -> np.ndarray:
         """Return ``F D^1/2 Gamma(N) D^1/2``, or ``F Gamma(L)``, for rows around any mean.
@@ -164,7 +161,7 @@ class GraphCovariance:
             if not self.normalized:
                 size = max(size, float(laplacian.similarity.degrees.max()))
             R = triangular_factor(Gamma.copy(), laplacian.trivial, size)
-            return function if R is None else TriangularForm(R)
+            return function if R is None else TriangularForm(R, problem.context.m)
         if name == "one-minus":
             return Smoothing(laplacian, self.null)
         if name == "inverse":
@@ -243,6 +240,7 @@ class GdcovScorer(CenteredScorer):
             self.dtype = problem.dtype
         self.facts, self.warnings = self.covariance.facts, self.covariance.warnings
         self.weights = self.covariance.laplacian.degrees
+        self.rooted = self.covariance.normalized
 
     def on_nonzeros(self) -> NonZeroScorer | None:
         """Return the scorer of stored values alone, if gamma and the graph have one."""
@@ -254,6 +252,7 @@ class GdcovScorer(CenteredScorer):
 
     def measure(self, centered: CenteredBlock) -> Measured:
         """Return the variances of centered features."""
-        form, square, norm = self.covariance.measure(centered)
+        form, norm = self.covariance.measure(centered)
+        square = centered.square
         weak = np.abs(form) < self.covariance.weak * square
         return Measured(form / norm / (self.n - 1), square, weak)

@@ -33,12 +33,12 @@ def solve(problem: Problem) -> Solution:
     features = centered_matrix(problem.engine, "none", problem.memory)
 
     def scales(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        centered = center(block, graph.laplacian.degrees)
+        centered = center(block, graph.laplacian.degrees, rooted=graph.normalized)
         with np.errstate(all="ignore"):  # features that do not vary become 0 below
-            form, square, norm = graph.measure(centered)
+            form, norm = graph.measure(centered)
             variance = np.maximum(form, 0) / norm / (features.n - 1)
             weight = 1 / (np.sqrt(norm * (features.n - 1)) * centered.scale)
-        return weight, variance, centered.status(square)
+        return weight, variance, centered.status(centered.square)
 
     features.passes += 1
     blocks = [found for _, found in problem.engine.run(scales, np.dtype(np.float64))]
