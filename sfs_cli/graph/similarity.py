@@ -196,6 +196,16 @@ class FactoredSimilarity(Similarity):
         sizes: Any = abs(self.factor)
         return sizes @ np.asarray(sizes.sum(axis=0))
 
+    @property
+    def groups(self) -> np.ndarray | None:
+        """The column that each row has an entry in, (n,), where it has one, which is positive."""
+        factor: Any = self.factor
+        if isinstance(factor, np.ndarray):
+            single = (np.count_nonzero(factor, axis=1) == 1) & (factor.max(axis=1) > 0)
+            return factor.argmax(axis=1) if single.all() else None
+        single = (np.diff(factor.indptr) == 1).all() and (factor.data > 0).all()
+        return factor.indices if single else None
+
     @cached_property
     def thin(self) -> np.ndarray | None:
         """The factor as a full matrix, shape (n, r), where it has few columns."""

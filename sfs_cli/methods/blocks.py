@@ -126,7 +126,9 @@ def center(
             offset[row] = np.ldexp(offset[row], -exponent)
             scale[row] = np.ldexp(1.0, exponent)
             square[row] = np.vecdot(values[row], values[row])
-    return CenteredBlock(values, square.astype(np.float64), offset, scale, volume, block.missing, block.zero)
+    return CenteredBlock(
+        values, square.astype(np.float64), offset, scale, volume, block.missing, block.zero
+    )
 
 
 class Measured(NamedTuple):

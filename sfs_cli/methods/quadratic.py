@@ -23,7 +23,7 @@ WEAK_TRIANGULAR = 0.01
 """A form below this part of that of a random g is found again in float64: float32 loses 1.5e-6 of
 it (and 1e-5 of a hundredth of it), in the products and in the features themselves."""
 IN_PLACE = 1e10
-"""So many multiplications take longer than the import of SciPy, which has the triangular product."""
+"""So many multiplications take longer than to import SciPy, which has the triangular product."""
 
 
 class TriangularForm:

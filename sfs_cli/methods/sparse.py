@@ -81,12 +81,7 @@ def has_edges_or_groups(similarity: Similarity) -> bool:
     """
     if isinstance(similarity, SparseSimilarity):
         return True
-    if not isinstance(similarity, FactoredSimilarity):
-        return False
-    factor = similarity.factor
-    if isinstance(factor, np.ndarray):
-        return False
-    return bool((np.diff(factor.indptr) == 1).all() and (factor.data > 0).all())
+    return isinstance(similarity, FactoredSimilarity) and similarity.groups is not None
 
 
 class Variation(NamedTuple):
@@ -214,8 +209,8 @@ class SparseForms(SparseBlocks):
             self.edge_volume = float(self.degrees.sum())
         else:
             assert isinstance(similarity, FactoredSimilarity)
-            assert not isinstance(similarity.factor, np.ndarray)
-            self.groups = Groups.of(similarity.degrees, similarity.factor.indices)
+            assert similarity.groups is not None
+            self.groups = Groups.of(similarity.degrees, similarity.groups)
 
     def laplacian(self, block: NonZeros) -> np.ndarray:
         """Return ``f' L f`` for every feature of a block after `variation`, shape (b,)."""

@@ -7,7 +7,6 @@ import pytest
 from scipy.sparse.linalg import ArpackNoConvergence
 
 from sfs_cli.errors import InputError, NotConvergedError
-from sfs_cli.graph import spectral
 from sfs_cli.knowledge.weights import discriminant as naml
 from sfs_cli.knowledge.weights.discriminant import leading
 from tests.knowledge.weights.problems import learn, planted
@@ -76,7 +75,7 @@ def test_eigenvectors_that_are_not_found(monkeypatch):
         raise ArpackNoConvergence("no", np.ones(1), np.ones((60, 1)))
 
     monkeypatch.setattr(naml, "DIRECT_LIMIT", 10)
-    monkeypatch.setattr(spectral, "eigsh", give_up)
+    monkeypatch.setattr("scipy.sparse.linalg.eigsh", give_up)
     with pytest.raises(NotConvergedError, match="1 of 3 were found") as caught:
         leading(np.eye(60), 3)
     assert "--fusion-clusters" in caught.value.hint
