@@ -34,6 +34,7 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commands", console_blocks(), ids=lambda c: c[0][:60])
 def test_commands_of_a_block_succeed_in_order(commands: list[str], folder: Path) -> None:
     for command in commands:

@@ -175,6 +175,7 @@ def write(path: Path, n: int, width: int) -> pa.Table:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_wide_tables_stay_within_the_memory(tmp_path, case):
     name, n, width, rows = CASES[case]
