@@ -92,6 +92,7 @@ def test_shards_and_merges_that_are_killed_are_run_again(seed, study, tmp_path):
     assert_clean(tmp_path, "out", "plan")
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_used_and_gone_at_the_end(study, tmp_path, capfd):
     rank = ["rank", str(study / "m.csv"), *OPTIONS, "--out", str(tmp_path / "out")]
     kept = tmp_path / ".out.sfs-resume"

@@ -56,7 +56,9 @@ def stopped(arguments: list[str], number: int, delay: float) -> tuple[int, str, 
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("delay", [0.0, 0.2, 0.5, 0.9, 1.5])
+@pytest.mark.parametrize(
+    "delay", [0.0, *(pytest.param(s, marks=pytest.mark.slow) for s in (0.2, 0.5, 0.9, 1.5))]
+)
 def test_interrupted_ranking_leaves_nothing(number, code, delay, large_matrix, tmp_path):
     out, scratch = tmp_path / "out", tmp_path / "scratch"
     slow = ["--threads", "1", "--transform", "cpm,log1p,rank", "--memory", "64M"]

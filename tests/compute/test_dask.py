@@ -95,7 +95,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("form", ["store", "csv"])
+@pytest.mark.parametrize("form", ["store", pytest.param("csv", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_same_bytes_as_threads(
     name: str,

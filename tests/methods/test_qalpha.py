@@ -56,6 +56,7 @@ def test_each_variant_equals_its_twin(variant: str, seed: int) -> None:
     np.testing.assert_allclose(found.score, getattr(oracle, variant)(X, 3), atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree", [1, 2, 3])
 def test_the_kernel_variant_equals_its_twin(degree: int) -> None:
     X, _ = case(1)

@@ -56,6 +56,7 @@ def sparsely(S: np.ndarray) -> Similarity:
     return SparseSimilarity(sparse.csr_array(S))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [DenseSimilarity, sparsely])
 @pytest.mark.parametrize("name", ["one piece", "pieces", "signed pieces", "hubs"])
 def test_every_ranking_on_awkward_graphs(form: type, name: str) -> None:

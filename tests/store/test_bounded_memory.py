@@ -58,6 +58,7 @@ print(json.dumps({"grown": peak[0] - before, "same": bool(same)}))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 @pytest.mark.parametrize(("kind", "times"), [("dense", 2.5), ("sparse", 4)])
 def test_transpose_of_a_large_matrix_stays_near_its_limit(tmp_path, kind, times):
