@@ -79,7 +79,7 @@ class DataSet:
         """Return genes x samples without constant or incomplete genes, and codes of the classes."""
         path = data / self.file
         if path.suffix == ".gct":
-            X = pd.read_csv(path, sep="\t", skiprows=2, index_col=0).drop(columns="DESCRIPTION")
+            X = pd.read_csv(path, sep="\t", skiprows=2, index_col=0).drop(columns="Description")
         elif path.suffix == ".h5ad":
             import anndata
 
