@@ -81,6 +81,7 @@ class PassList:
     def __init__(self, planned: Iterable[Pass], n_features: int) -> None:
         self.entries = [Entry(each) for each in planned]
         self.n_features = n_features
+        self.looked = 0  # features read beside all passes
         self._at = 0
         self._closed = 0  # entries before this one take no more passes
         self._show: Callable[[str, int], None] | None = None
@@ -122,6 +123,10 @@ class PassList:
         if self._advance is not None:
             self._advance(features)
 
+    def look(self, features: int) -> None:
+        """Count a few features that are read beside all passes, only to see what they hold."""
+        self.looked += features
+
     def restored(self, kind: Kind) -> None:
         """Mark the passes of a kind as made: their result was kept by an earlier run."""
         self.begin(kind)
@@ -157,7 +162,8 @@ class PassList:
     @property
     def features_read(self) -> int:
         """Features of the matrix that were read, each as often as it was."""
-        return sum(entry.features for entry in self.entries if entry.plan.of_matrix)
+        of_passes = (entry.features for entry in self.entries if entry.plan.of_matrix)
+        return self.looked + sum(of_passes)
 
     @property
     def shared(self) -> int | None:
@@ -184,7 +190,16 @@ class PassList:
 
     def facts(self) -> list[dict[str, Any]]:
         """Return what ``run.json`` says of every purpose that passes were made for."""
-        return [
+        look: dict[str, Any] = {
+            "purpose": "a look at a few features, for warnings",
+            "kind": "look",
+            "of_matrix": True,
+            "planned": 0,
+            "exact": False,
+            "executed": 0,
+            "features": self.looked,
+        }
+        return [look] * bool(self.looked) + [
             {
                 "purpose": entry.plan.purpose,
                 "kind": entry.plan.kind,

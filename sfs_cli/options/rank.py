@@ -17,6 +17,7 @@ from sfs_cli.options.graph import (
     SIMILARITIES,
     GraphFields,
 )
+from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.source import (
     KINDS,
     MISSING,
@@ -229,6 +230,17 @@ class RankConfig(GraphFields, OutputFields):
         "Continue with a warning if fewer than a tenth of the genes of a source are found.",
         default=False,
         takers=lambda _: kinds_taking("id_map"),
+    )
+    accept: tuple[str, ...] = option(
+        "Warnings that are not to be given, such as raw-values,outliers.",
+        section="Running",
+        verbs=("rank", "shard init"),
+        in_result=False,
+        default=(),
+        metavar="NAMES",
+        words=tuple(GUARDS),
+        items=str,
+        parse=split_words,
     )
     leave_one_out: bool = _sources(
         "Rank without each source as well, to show what it changes.", verbs=RANKING, default=True

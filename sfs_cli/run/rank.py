@@ -28,6 +28,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
 from sfs_cli.provenance import InputFile, MatrixFacts, PassFacts, RunFacts
 from sfs_cli.ranking.table import Ranking, rank_features
+from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import (
     NO_CHECKPOINTS,
     RunCheckpoints,
@@ -172,6 +173,7 @@ def rank(
     started = time.perf_counter()
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
+        guards.guard_values(run)
         scored = score(run)
         solution, features = scored.solution, run.matrix.ids.features
         ranking = rank_features(
@@ -184,6 +186,7 @@ def rank(
             extra=solution.extra,
             threads=run.plan.workers,
         )
+        guards.guard_ranking(run, ranking)
         result = RankResult(ranking, METHODS[config.method], _facts(run, scored))
         result.eigenvalues = scored.eigenvalues
         if solution.coefficients is not None:

@@ -12,6 +12,7 @@ from sfs_cli.graph.build import Graph, given_graph, sample_graph
 from sfs_cli.graph.similarity import Similarity, check_degrees
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.sparse import best_read
+from sfs_cli.run.guards import guard_graph
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import default_graph, needed
 
@@ -55,6 +56,7 @@ def make_graph(run: Run) -> Graph | None:
     if not run.method.kernel:  # the degrees of a kernel may be zero or negative
         # the ids of a store are read during the pass above
         check_degrees(graph.similarity, matrix.ids.samples, where or name)
+    guard_graph(run, graph.similarity)
     return graph
 
 

@@ -146,10 +146,11 @@ def read_plan(path: str | Path) -> ShardPlan:
         content = json.loads(file.read_text(encoding="utf-8"))
         kind, version = content["format"], content["version"]
         known, config = content["versions"], content["config"]
-        sources = tuple(parse_source(text) for text in config["source"])
+        lists = {name: tuple(v) for name, v in config.items() if isinstance(v, list)}
+        lists["source"] = tuple(parse_source(text) for text in config["source"])
         plan = ShardPlan(
             folder,
-            RankConfig(**{**config, "source": sources, "members": tuple(config["members"])}),
+            RankConfig(**{**config, **lists}),
             int(content["shards"]),
             list(content["inputs"]),
             str(content["fingerprint"]),

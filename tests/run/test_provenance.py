@@ -15,6 +15,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.run.outputs import describe_inputs
 
 NO_EFFECT = {
+    "accept": ("labels",),
     "executor": "dask",
     "resume": True,
     "time_limit": "2h",

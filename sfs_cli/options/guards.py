@@ -1,0 +1,14 @@
+"""The usual accidents that a run warns of, by the names that ``--accept`` takes."""
+
+from __future__ import annotations
+
+GUARDS = {
+    "raw-values": "values look like counts or intensities, and no transformation was asked for",
+    "names": "names of features that a spreadsheet has turned into dates",
+    "labels": "labels that look like ids of patients, pairs or batches",
+    "graph": "a sample graph without structure: nearly all pairs are equally similar, or none are",
+    "outliers": "samples that hardly belong to the sample graph",
+    "spikes": "top features that differ in one sample only",
+    "repeats": "top features that repeat each other",
+}
+"""What each warns of."""

@@ -1,0 +1,226 @@
+"""Guards against the usual accidents: results without an error that nobody should trust.
+
+Each guard is a warning that says what was seen and what to do. ``--accept`` silences it by its name
+in ``sfs_cli.options.guards``. A guard looks at few values, or at what the run has made anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfs_cli.compute.context import Labels
+from sfs_cli.compute.matrix import Span
+from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
+from sfs_cli.options.guards import GUARDS
+from sfs_cli.ranking.table import Ranking
+from sfs_cli.run.load import Run
+from sfs_cli.store.ids import FeatureIds
+
+LOOK_VALUES, LOOK_FEATURES = 4_000_000, 1024
+"""At most so many values, and features, are looked at to tell what a matrix holds."""
+RUN = 16
+"""Features that are read together."""
+COUNTS_ABOVE = 50
+"""Whole numbers are counts if they go beyond this: genotypes and scores do not."""
+LOG_SPAN = 64.0
+"""Logarithms of base 2 of what is measured do not span more than this."""
+UNIFORM_SPAN = 0.25
+"""A graph is uniform if 9 of 10 pairs lie in a range below this part of a sample's own value."""
+IDENTITY_MEAN = 0.02
+"""A graph is nearly the identity if the mean of its pairs is below this part of that value."""
+LOW_DEGREE = 0.15
+"""A sample hardly belongs to a graph if its degree is below this part of the median degree."""
+PAIRS = 2_000_000
+"""Pairs of samples that are looked at."""
+TOP = 50
+"""Features at the top that are looked at."""
+SPIKE, SPIKES = 0.5, 0.1
+"""A feature is made by a sample that has more than the first part of its squares about the mean;
+the second is the part of the top from which that is told."""
+REPEATS = 0.7
+"""Mean absolute correlation of the pairs of the top from which that is told."""
+LARGEST_EXACT = 2**53
+_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
+_DATE = rf"^(?:\d{{1,2}}-(?:{_MONTHS})|(?:{_MONTHS})-\d{{2}}(?:\d{{2}})?)$"
+
+
+def guard_values(run: Run) -> None:
+    """Warn of values that were not transformed, and of labels that are ids."""
+    if run.config.transform is None and _wanted(run, "raw-values"):
+        _tell(run, "raw-values", raw_values(_look(run)))
+    if run.labels is not None:
+        _tell(run, "labels", id_labels(run.labels))
+
+
+def guard_graph(run: Run, similarity: Similarity) -> None:
+    """Warn of a graph that has no structure, and of samples that it hardly has."""
+    _tell(run, "graph", structureless(similarity))
+    _tell(run, "outliers", outliers(similarity.degrees, run.matrix.ids.samples))
+
+
+def guard_ranking(run: Run, ranking: Ranking) -> None:
+    """Warn of names that are dates, and of top features that repeat each other or one sample."""
+    if _wanted(run, "names"):  # not before: large matrices read the ids during the first pass
+        _tell(run, "names", dates(ranking.feature.names))
+    few = ranking.n_scored < TOP  # of which a part says little
+    if few or not (_wanted(run, "spikes") or _wanted(run, "repeats")):
+        return
+    values = _values_of(run, ranking.order[:TOP])
+    _tell(run, "spikes", spikes(values, run.matrix.ids.samples))
+    _tell(run, "repeats", repeats(values))
+
+
+def _wanted(run: Run, name: str) -> bool:
+    return name not in run.config.accept
+
+
+def _tell(run: Run, name: str, text: str | None) -> None:
+    assert name in GUARDS
+    if text is not None and _wanted(run, name):
+        run.log.warn(f"{text} (--accept {name}, if that is intended)")
+
+
+def _look(run: Run) -> np.ndarray:
+    """Read the stored values of a few features from all over the matrix, shape (b, n)."""
+    matrix = run.opened.matrix
+    n, m = matrix.n_samples, matrix.n_features
+    wanted = min(m, LOOK_FEATURES, max(1, LOOK_VALUES // n))
+    starts = np.linspace(0, m - min(RUN, m), -(-wanted // RUN)).astype(int)
+    blocks = []
+    for lo in dict.fromkeys(starts.tolist()):
+        span = Span(lo, min(lo + RUN, m, lo + wanted))
+        block = np.empty((span.size, n), matrix.dtype)
+        matrix.read(span, block)
+        blocks.append(block)
+        run.passes.look(span.size)
+    return np.concatenate(blocks)
+
+
+def _values_of(run: Run, features: np.ndarray) -> np.ndarray:
+    """Read a few features as they were ranked, centered, shape (b, n)."""
+    values = np.empty((len(features), run.matrix.n_samples))
+    for row, feature in zip(values, features.tolist()):
+        row[:] = run.matrix.read(Span(feature, feature + 1), np.dtype(np.float64)).values[0]
+    run.passes.look(len(features))
+    return values - values.mean(axis=1, keepdims=True)
+
+
+def raw_values(values: np.ndarray) -> str | None:
+    """Tell whether values (b, n) look like raw counts, or like intensities without logarithms."""
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return None
+    low, high = float(values.min()), float(values.max())
+    zeros = np.count_nonzero(values == 0) / values.size
+    whole = high < LARGEST_EXACT and bool((values == np.rint(values)).all())
+    if whole and low >= 0 and high > COUNTS_ABOVE:
+        return (
+            f"the values look like raw counts (whole numbers up to {high:,.0f}, {zeros:.0%} zero): "
+            "features with high counts decide the ranking; give --transform cpm,log1p"
+        )
+    if high - low > LOG_SPAN:
+        return (
+            "the values look like intensities without logarithms "
+            f"(from {low:,.6g} to {high:,.6g}): features with large values, and single samples, "
+            "decide the ranking; give --transform "
+            + ("log1p" if low >= 0 else "rank, or logarithms of values above zero")
+        )
+    return None
+
+
+def dates(names: Sequence[str]) -> str | None:
+    """Tell whether names of features are dates, as a spreadsheet makes them of SEPT2 or MARCH1."""
+    import pyarrow.compute as pc
+
+    ids = FeatureIds.of(names).array
+    found = ids.filter(pc.match_substring_regex(ids, _DATE, ignore_case=True)).to_pylist()
+    if not found:
+        return None
+    return (
+        f"{len(found):,} features have names that are dates ({', '.join(found[:3])}): "
+        "a spreadsheet has replaced names of genes such as SEPTIN2 or MARCHF1, which no source "
+        "will find; mend them where the table was made (--id-map can name them for sources)"
+    )
+
+
+def id_labels(labels: Labels) -> str | None:
+    """Tell whether labels have about as many classes as there are pairs of samples."""
+    sizes = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.classes))
+    used, samples = int(np.count_nonzero(sizes)), int(sizes.sum())
+    if used < 3 or 2 * used < samples:
+        return None
+    return (
+        f"the labels have {used:,} classes for {samples:,} samples: they look like ids of "
+        "patients, pairs or batches, which features are not to be chosen for; "
+        "give the column of the classes"
+    )
+
+
+def structureless(similarity: Similarity) -> str | None:
+    """Tell whether a dense graph has no structure to rank by; sparse graphs always have some."""
+    if not isinstance(similarity, DenseSimilarity) or similarity.n < 4:
+        return None
+    S = similarity.matrix
+    own = float(np.abs(np.diagonal(S)).mean())
+    step = max(1, similarity.n**2 // (2 * PAIRS))
+    rows = np.arange(0, similarity.n, step)
+    pairs = S[rows][np.arange(similarity.n) > rows[:, None]]
+    low, high = np.percentile(pairs, [5, 95])
+    size = own or float(np.abs(pairs).max())  # a graph without loops has no value of its own
+    if not size:
+        return None
+    if float(np.abs(pairs).mean()) < IDENTITY_MEAN * own:
+        return (
+            "in the sample graph hardly any two samples are similar (the mean is "
+            f"{float(pairs.mean()):.2g}, and {own:.2g} of a sample with itself): features that "
+            "differ in one sample win; give a larger --bandwidth, or --similarity knn"
+        )
+    if low > 0 and high - low < UNIFORM_SPAN * size and high < 2 * low:
+        return (
+            "in the sample graph nearly all pairs are equally similar "
+            f"(9 of 10 lie from {low:.2f} to {high:.2f}): it says little about the features; "
+            "give --similarity knn"
+        )
+    return None
+
+
+def outliers(degrees: np.ndarray, sample_ids: Sequence[str]) -> str | None:
+    """Tell which samples have a degree far below that of the others."""
+    median = float(np.median(degrees))
+    low = np.flatnonzero(degrees < LOW_DEGREE * median)
+    if not len(low) or median <= 0:
+        return None
+    return (
+        f"{len(low):,} of {len(degrees):,} samples are far from all others in the sample graph "
+        f"({name_samples(low, sample_ids)}): look at them, and leave them out if they are damaged"
+    )
+
+
+def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
+    """Tell whether single samples make top features, centered values (b, n)."""
+    squares = values**2
+    made = np.flatnonzero(squares.max(axis=1) > SPIKE * squares.sum(axis=1))
+    if len(made) <= SPIKES * len(values):
+        return None
+    samples, times = np.unique(squares[made].argmax(axis=1), return_counts=True)
+    first = samples[np.argsort(-times, kind="stable")]
+    return (
+        f"{len(made)} of the first {len(values)} features differ in one sample only (it has more "
+        f"than half of their variation: {name_samples(first, sample_ids)}): look at these samples, "
+        "take logarithms (--transform log1p), or give --similarity knn"
+    )
+
+
+def repeats(values: np.ndarray) -> str | None:
+    """Tell whether top features, centered values (b, n), are much the same."""
+    unit = values / np.linalg.norm(values, axis=1, keepdims=True)
+    correlation = np.abs(unit @ unit.T)
+    mean = float(correlation[np.triu_indices(len(unit), 1)].mean())
+    if not mean > REPEATS:
+        return None
+    return (
+        f"the first {len(values)} features repeat each other (their mean absolute correlation is "
+        f"{mean:.2f}): the list says one thing many times; --method mrsf leaves repetition out"
+    )

@@ -1,0 +1,152 @@
+"""The usual accidents are told, on made and on real data, and can be accepted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfs_cli.compute.context import Labels
+from sfs_cli.graph.similarity import DenseSimilarity
+from sfs_cli.options.guards import GUARDS
+from sfs_cli.run import guards
+from tests.cli.running import run_here
+
+RNG = np.random.default_rng(11)
+IDS = [f"s{i}" for i in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        (RNG.poisson(60, (20, 40)), "raw counts"),
+        (np.exp(RNG.normal(6, 2, (20, 40))), "intensities"),
+        (RNG.normal(0, 500, (20, 40)), "intensities"),
+        (RNG.normal(8, 2, (20, 40)), None),
+        (RNG.integers(0, 3, (20, 40)), None),  # genotypes
+        (np.full((3, 40), np.nan), None),
+    ],
+    ids=["counts", "intensities", "negative intensities", "logarithms", "genotypes", "missing"],
+)
+def test_values_without_logarithms(values: np.ndarray, word: str | None) -> None:
+    text = guards.raw_values(values.astype(np.float64))
+    assert text is None if word is None else word in str(text)
+
+
+def test_names_that_are_dates() -> None:
+    names = ["2-Sep", "MAR-01", "1-mar", "HLA-A", "Sept-7", "NKX2-1", "12-Decoy", "Dec-2001"]
+    text = guards.dates(names)
+    assert text is not None
+    assert text.startswith("4 features")
+    assert "2-Sep, MAR-01, 1-mar" in text
+    assert guards.dates(["HLA-A", "SEPT2", "MARCH1"]) is None
+
+
+def test_labels_that_are_ids() -> None:
+    def told(codes: np.ndarray) -> bool:
+        return guards.id_labels(Labels(codes, [str(c) for c in range(codes.max() + 1)])) is not None
+
+    assert told(np.arange(40))
+    assert told(np.repeat(np.arange(20), 2))  # pairs of samples
+    assert not told(np.repeat(np.arange(10), 4))
+    assert not told(np.array([0, 0, 1, 1, -1, -1]))  # two classes are never ids
+
+
+def test_graphs_without_structure() -> None:
+    d = RNG.random((40, 40))
+    near = 0.6 + 0.04 * (d + d.T)
+    np.fill_diagonal(near, 1)
+    assert "equally similar" in str(guards.structureless(DenseSimilarity(near)))
+    assert "hardly any" in str(guards.structureless(DenseSimilarity(np.eye(40) + 1e-6)))
+    groups = np.kron(np.eye(4), np.ones((10, 10))) * 0.5 + 0.2
+    np.fill_diagonal(groups, 1)
+    assert guards.structureless(DenseSimilarity(groups)) is None
+
+
+def test_samples_of_a_low_degree() -> None:
+    degrees = np.full(40, 20.0)
+    assert guards.outliers(degrees, IDS) is None
+    degrees[7] = 1.1
+    text = guards.outliers(degrees, IDS)
+    assert text is not None
+    assert "1 of 40" in text
+    assert "s7" in text
+
+
+def test_top_features_that_one_sample_makes() -> None:
+    values = RNG.normal(size=(50, 40))
+    values -= values.mean(axis=1, keepdims=True)
+    assert guards.spikes(values, IDS) is None
+    values[:6, 3] = 100
+    values -= values.mean(axis=1, keepdims=True)
+    text = guards.spikes(values, IDS)
+    assert text is not None
+    assert text.startswith("6 of the first 50")
+    assert "s3" in text
+
+
+def test_top_features_that_repeat_each_other() -> None:
+    values = RNG.normal(size=(50, 40))
+    assert guards.repeats(values) is None
+    assert "repeat each other" in str(guards.repeats(values[:1] + 0.3 * values))
+
+
+REAL = {
+    "raw-values": (["thyroid_paired/mrna.parquet"], ["prostate_ge/expression.parquet"]),
+    "graph": (
+        ["colon/expression.parquet", "--similarity", "rbf", "--bandwidth", "0.5"],
+        ["colon/expression.parquet", "--similarity", "rbf"],
+    ),
+    "outliers": (
+        ["leukemia/expression.gct", "--similarity", "rbf"],
+        ["tox171/expression.parquet", "--similarity", "rbf"],
+    ),
+    "spikes": (
+        ["leukemia/expression.gct", "--similarity", "rbf", "--method", "spec"],
+        ["prostate_ge/expression.parquet", "--similarity", "rbf", "--method", "spec"],
+    ),
+    "repeats": (
+        ["prostate_ge/expression.parquet", "--similarity", "rbf", "--method", "spec"],
+        ["tcga_brca/mrna.parquet", "--similarity", "knn", "--method", "mrsf", "--select", "50"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_files_that_trip_a_guard_and_that_do_not(
+    name: str, shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def warnings(arguments: list[str], *more: str) -> str:
+        words = [str(shared_data / arguments[0]), *arguments[1:], *more]
+        found = run_here(["rank", *words, "--out", str(tmp_path / "out"), "--force"], capfd)
+        assert found.code == 0, found.err
+        record = json.loads((tmp_path / "out" / "run.json").read_text())
+        told = [line for line in found.err.splitlines() if line.startswith("warning: ")]
+        assert len(told) == len(record["warnings"])
+        return found.err
+
+    trips, does_not = REAL[name]
+    assert f"--accept {name}," in warnings(trips)
+    assert f"--accept {name}," not in warnings(trips, "--accept", name)
+    assert f"--accept {name}," not in warnings(does_not)
+
+
+def test_names_and_labels_of_a_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "x.csv"
+    genes = [f"g{i}" for i in range(60)] + ["2-Sep"]
+    rows = [f"{gene},{','.join(map(str, RNG.normal(size=12)))}" for gene in genes]
+    table.write_text("\n".join([f"id,{','.join(IDS[:12])}", *rows]))
+    labels = tmp_path / "labels.tsv"
+    labels.write_text("sample\tpatient\n" + "".join(f"s{i}\tp{i // 2}\n" for i in range(12)))
+    ranked = ["rank", str(table), "--labels", str(labels), "--method", "fisher"]
+    found = run_here(ranked, capfd)
+    assert "2-Sep" in found.err
+    assert "6 classes for 12 samples" in found.err
+    quiet = run_here([*ranked, "--accept", ",".join(GUARDS)], capfd)
+    assert "warning" not in quiet.err
+    assert quiet.out == found.out
+    wrong = run_here(["rank", str(table), "--accept", "raw"], capfd)
+    assert wrong.code == 2
+    assert "raw-values" in wrong.err
