@@ -293,6 +293,28 @@ def test_the_list_is_what_a_counting_matrix_sees(
     assert memory_model(config, N, M, (), passes).distances == ("gram" in executed)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "variance", "max_correlation": 0.5, "keep": 10},
+        {"method": "spec", "max_correlation": 0.2, "transform": "cpm,log1p"},
+        {"method": "mrsf", "select": 5, "max_correlation": 0.2},
+        {"method": "kogs", "source": [SOURCES["target"], SOURCES["knn"]], "max_correlation": 0.4},
+    ],
+    ids=name_of,
+)
+def test_pruning_is_in_the_list(
+    options: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = case(folder, **options)
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    row = result.facts["passes"][-1]
+    assert (row["kind"], row["executed"], row["exact"]) == ("prune", 1, False)
+    assert row["features"] >= result.facts["pruning"]["examined"]
+    assert planned(config, monkeypatch)[-1]["purpose"] == row["purpose"]
+
+
 SHARED = [*({"method": "spec"} | graph for graph in GRAPHS.values())]
 SHARED += [*({"method": "spec"} | transform for transform in TRANSFORMS.values())]
 SHARED += [{"similarity": "rbf"} | method for method in METHODS.values()]
