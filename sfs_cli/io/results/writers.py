@@ -16,6 +16,7 @@ import pyarrow as pa
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.text import string_array
+from sfs_cli.ranking.evidence import exponential_scores
 from sfs_cli.ranking.table import Picked
 
 if TYPE_CHECKING:
@@ -193,12 +194,11 @@ def write_parquet(ranking: Ranking, file: IO[bytes], digits: int) -> None:
 
 
 def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
-    """Write GSEA's two columns, id and a metric of which more is better.
+    """Write GSEA's two columns, id and a metric: positive, and largest for the best feature.
 
-    Scores of which less is better change their sign; features without a score are left out. An id
-    with a tab or a line break, which the format cannot quote, is an `InputError`.
+    The metric is that of `exponential_scores`; features without a score are left out. An id with a
+    tab or a line break, which the format cannot quote, is an `InputError`.
     """
-    sign = 1 if ranking.larger_is_better else -1
     scored = ranking.n_scored
     names = islice(ranking.feature, scored)
     unfit = [repr(name) for name in names if any(c in name for c in "\t\r\n")]
@@ -209,11 +209,11 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
             where=listed(unfit),
             hint="rename these features, or use --format tsv",
         )
+    metric = exponential_scores(ranking)
     for lo in range(0, scored, CHUNK):
         hi = min(lo + CHUNK, scored)
-        for name, score in zip(ranking.feature[lo:hi], ranking.score[lo:hi].tolist()):
-            # + 0.0, so that a score of 0 does not become -0
-            file.write(f"{name}\t{number_text(sign * score + 0.0, digits)}\n".encode())
+        for name, value in zip(ranking.feature[lo:hi], metric[lo:hi].tolist()):
+            file.write(f"{name}\t{number_text(value, digits)}\n".encode())
 
 
 _DELIMITED = {"tsv": write_tsv, "csv": write_csv}
