@@ -334,13 +334,13 @@ _METHODS = (
         meaning="Features are ranked in the order of selection: each is relevant to the class and "
         "correlates little with those before it.",
         needs=("labels",),
-        options={"variant": "difference", "select": 50},
-        choices={"variant": ("difference", "quotient")},
+        options={"variant": "quotient", "select": 50},
+        choices={"variant": ("quotient", "difference")},
         iterative=True,
         cost="n m l",
         passes="2; l more if the matrix does not fit in memory",
         typical_passes=2,
-        when="labels, and redundant features",
+        when="labels, and redundant features; difference is nearly the F-test's ranking",
         reference="Ding and Peng, J. Bioinform. Comput. Biol. 3, 2005",
     ),
     Method(
