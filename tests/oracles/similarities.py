@@ -24,17 +24,17 @@ def median_distance(d: np.ndarray) -> float:
 
 
 def gaussian(d: np.ndarray, bandwidth: float | str) -> np.ndarray:
-    """exp(-d^2 / (2 delta^2)), or delta_i delta_j of the 7th neighbour for delta^2."""
+    """exp(-d^2 / (2 delta^2)), or exp(-d^2 / (delta_i delta_j)) by the 7th neighbor."""
     n = len(d)
     S = np.zeros((n, n))
     delta = median_distance(d) if bandwidth == "median" else bandwidth
     for i in range(n):
         for j in range(n):
             if bandwidth == "self-tuning":
-                squared = seventh_distance(d, i) * seventh_distance(d, j)
+                scale = seventh_distance(d, i) * seventh_distance(d, j)
             else:
-                squared = float(delta) ** 2
-            S[i, j] = math.exp(-(d[i, j] ** 2) / (2 * squared))
+                scale = 2 * float(delta) ** 2
+            S[i, j] = math.exp(-(d[i, j] ** 2) / scale)
     return S
 
 
