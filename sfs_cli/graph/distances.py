@@ -385,7 +385,12 @@ def linear(gram: np.ndarray) -> np.ndarray:
 def correlation(
     gram_raw: np.ndarray, sums: np.ndarray, n_features: int, sample_ids: Sequence[str] | None = None
 ) -> np.ndarray:
-    """Return the Pearson correlation between samples over features.
+    """Return (1 + r) / 2, r the Pearson correlation between samples over features.
+
+    r itself is negative for half of the pairs when features are standardized, and so may be the
+    degrees of a graph. The shift makes every similarity and degree positive, keeps the kernel
+    positive semidefinite (it adds a constant matrix), and leaves centered kernels as they are but
+    for the factor 1/2.
 
     Parameters
     ----------
@@ -401,7 +406,7 @@ def correlation(
     Returns
     -------
     ndarray, shape (n, n)
-        Values in [-1, 1], 1 on the diagonal, symmetric to the last bit.
+        Values in [0, 1], 1 on the diagonal, symmetric to the last bit.
 
     Raises
     ------
@@ -427,5 +432,7 @@ def correlation(
     deviations = np.sqrt(variances)
     S /= np.outer(deviations, deviations)
     np.clip(S, -1.0, 1.0, out=S)
+    S += 1.0
+    S *= 0.5
     np.fill_diagonal(S, 1.0)
     return S

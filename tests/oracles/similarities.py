@@ -128,5 +128,5 @@ def correlation(X: np.ndarray) -> np.ndarray:
     for i in range(n):
         for j in range(n):
             a, b = X[i] - X[i].mean(), X[j] - X[j].mean()
-            S[i, j] = np.sum(a * b) / math.sqrt(np.sum(a * a) * np.sum(b * b))
+            S[i, j] = (1 + np.sum(a * b) / math.sqrt(np.sum(a * a) * np.sum(b * b))) / 2
     return S

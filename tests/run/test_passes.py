@@ -221,7 +221,6 @@ IMPOSSIBLE = [
     ("gdcov", "label"),
     ("gdcov-spca", "label"),
     ("trace-ratio", "relieff"),
-    ("trace-ratio", "correlation"),
 ]
 """Methods that refuse a graph of the study."""
 
