@@ -111,8 +111,9 @@ def relieff(X: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
         A[i, i] = 1.0
         for c in classes:
             members = [j for j in range(n) if y[j] == c]
-            for j in neighbors(d, i, k, among=members):
-                A[i, j] = 1 / k if c == y[i] else -1 / ((len(classes) - 1) * k)
+            near = neighbors(d, i, min(k, len(members) - 1), among=members)
+            for j in near:
+                A[i, j] = 1 / len(near) if c == y[i] else -1 / ((len(classes) - 1) * len(near))
     return (A + A.T) / 2
 
 
