@@ -152,7 +152,8 @@ _METHODS = (
         needs=("graph",),
         cost="n^2 m",
         passes="1",
-        when="dependence on the labels (given labels make the graph) or on any kernel",
+        when="dependence on the labels (given labels make the graph) or on any kernel; the score "
+        "grows with the scale of a feature (--transform zscore makes them equal)",
         kernel=True,
         reference="Song, Smola, Gretton, Borgwardt and Bedo, ICML 2007",
     ),
@@ -168,7 +169,8 @@ _METHODS = (
         iterative=True,
         cost="n m c; laplacian: n^2 m",
         passes="1",
-        when="the best set of a given size, by one ratio for the whole set",
+        when="the best set of a given size, by one ratio for the whole set; features of a large "
+        "scale dominate it (--transform zscore makes them equal)",
         reference="Nie, Xiang, Jia, Zhang and Yan, AAAI 2008",
     ),
     # another method, --then, scores the features on one or several knowledge sources
@@ -334,13 +336,13 @@ _METHODS = (
         meaning="Features are ranked in the order of selection: each is relevant to the class and "
         "correlates little with those before it.",
         needs=("labels",),
-        options={"variant": "difference", "select": 50},
-        choices={"variant": ("difference", "quotient")},
+        options={"variant": "quotient", "select": 50},
+        choices={"variant": ("quotient", "difference")},
         iterative=True,
         cost="n m l",
         passes="2; l more if the matrix does not fit in memory",
         typical_passes=2,
-        when="labels, and redundant features",
+        when="labels, and redundant features; difference is nearly the F-test's ranking",
         reference="Ding and Peng, J. Bioinform. Comput. Biol. 3, 2005",
     ),
     Method(

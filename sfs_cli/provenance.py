@@ -82,6 +82,19 @@ class SolverFacts(TypedDict, total=False):
     objective: list[float]
 
 
+class PruningFacts(TypedDict, total=False):
+    """What ``--max-correlation`` did; empty without it.
+
+    Of the examined features, from the best on, some were kept and the others moved behind those.
+    """
+
+    max_correlation: float
+    keep: int
+    examined: int
+    kept: int
+    moved: int
+
+
 class PlanFacts(TypedDict):
     """How the work was done; `passes` is the number of reads of the matrix that were made."""
 
@@ -120,6 +133,7 @@ class RunFacts(TypedDict):
     method: dict[str, Any]
     knowledge: dict[str, Any]
     solver: SolverFacts
+    pruning: PruningFacts
     plan: PlanFacts
     passes: list[PassFacts]
     labels: LabelFacts

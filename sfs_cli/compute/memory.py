@@ -129,9 +129,9 @@ SENT_SQUARES = 3
 """n x n arrays of a worker in another process, which adds up several blocks and sends the sum."""
 ID_BYTES = 40
 """An id, where ids are not read yet."""
-FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240}
+FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240, "prune": 40}
 """A feature beside its id: a score, a status and a position in the table; what a solver knows of
-it; several rankings that are compared."""
+it; several rankings that are compared; beside one of these, what a pruned table adds."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from sfs_cli.graph.neighbors import (
 )
 from sfs_cli.graph.others import (
     diffusion_similarity,
+    fewer_neighbors,
     geodesic_similarity,
     label_similarity,
     relieff_similarity,
@@ -143,6 +144,8 @@ def _relieff(options: GraphOptions, samples: Samples) -> Graph:
     k = options.neighbors or DEFAULT_NEIGHBORS
     d2 = samples.squared_distances(float64=True)
     similarity = relieff_similarity(d2, labels.codes, k, labels.classes)
+    if warning := fewer_neighbors(labels.codes, k, labels.classes):
+        samples.run.log.warn(warning)
     return Graph(similarity, {"neighbors": k})
 
 

@@ -269,7 +269,7 @@ def median_bandwidth(d2: np.ndarray) -> float:
 
 
 def self_tuning_bandwidths(d2: np.ndarray) -> np.ndarray:
-    """Return the distance of each sample to its 7th neighbor (Zelnik-Manor & Perona 2004).
+    """Return the distance of each sample to its 7th neighbor (Zelnik-Manor & Perona, NIPS 2004).
 
     Parameters
     ----------
@@ -310,15 +310,15 @@ def self_tuning_bandwidths(d2: np.ndarray) -> np.ndarray:
 
 
 def rbf(d2: np.ndarray, bandwidth: float | np.ndarray) -> np.ndarray:
-    """Return the Gaussian similarity, exp(-dist^2 / (2 delta^2)) (Eq. 1.1).
+    """Return the Gaussian similarity: exp(-dist^2 / (2 delta^2)) (Eq. 1.1), or self-tuning.
 
     Parameters
     ----------
     d2 : ndarray, shape (n, n)
         Squared distances.
     bandwidth : float or ndarray, shape (n,)
-        delta. With one delta_i per sample (self-tuning), delta_i delta_j takes the place of
-        delta^2 and the 2 stays: exp(-dist^2 / (2 delta_i delta_j)).
+        delta. With one delta_i per sample it is exp(-dist^2 / (delta_i delta_j)), without the 2,
+        as in Zelnik-Manor & Perona 2004.
 
     Returns
     -------
@@ -331,17 +331,17 @@ def rbf(d2: np.ndarray, bandwidth: float | np.ndarray) -> np.ndarray:
         When a bandwidth is not a positive finite number.
     """
     delta = checked_bandwidth(bandwidth)
-    S = gaussian_weights(d2, delta * delta if delta.ndim == 0 else np.outer(delta, delta))
+    S = gaussian_weights(d2, 2 * delta * delta if delta.ndim == 0 else np.outer(delta, delta))
     np.fill_diagonal(S, 1.0)
     return S
 
 
-def gaussian_weights(d2: np.ndarray, squared_bandwidth: np.ndarray) -> np.ndarray:
-    """Return exp(-d2 / (2 squared_bandwidth)), of the shape of `d2`."""
+def gaussian_weights(d2: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return exp(-d2 / scale), of the shape of `d2`."""
     # a quotient that overflows is a weight of 0
     with np.errstate(over="ignore"):
-        weights = np.divide(d2, squared_bandwidth, dtype=np.float64)
-    weights *= -0.5
+        weights = np.divide(d2, scale, dtype=np.float64)
+    np.negative(weights, out=weights)
     return np.exp(weights, out=weights)
 
 
@@ -350,7 +350,7 @@ def checked_bandwidth(bandwidth: float | np.ndarray) -> np.ndarray:
     delta = np.asarray(bandwidth, dtype=np.float64)
     # distances are divided by its square, which may under- or overflow where delta itself does not:
     # S would become the identity, or 1 everywhere, without a word
-    smallest, largest = np.sqrt(np.finfo(np.float64).tiny), np.sqrt(np.finfo(np.float64).max)
+    smallest, largest = np.sqrt(np.finfo(np.float64).tiny), np.sqrt(np.finfo(np.float64).max) / 2
     if not np.all((delta > smallest) & (delta < largest)):
         raise InputError(
             "the bandwidth of a Gaussian similarity must be a positive finite number",
@@ -385,7 +385,12 @@ def linear(gram: np.ndarray) -> np.ndarray:
 def correlation(
     gram_raw: np.ndarray, sums: np.ndarray, n_features: int, sample_ids: Sequence[str] | None = None
 ) -> np.ndarray:
-    """Return the Pearson correlation between samples over features.
+    """Return (1 + r) / 2, r the Pearson correlation between samples over features.
+
+    r itself is negative for half of the pairs when features are standardized, and so may be the
+    degrees of a graph. The shift makes every similarity and degree positive, keeps the kernel
+    positive semidefinite (it adds a constant matrix), and leaves centered kernels as they are but
+    for the factor 1/2.
 
     Parameters
     ----------
@@ -401,7 +406,7 @@ def correlation(
     Returns
     -------
     ndarray, shape (n, n)
-        Values in [-1, 1], 1 on the diagonal, symmetric to the last bit.
+        Values in [0, 1], 1 on the diagonal, symmetric to the last bit.
 
     Raises
     ------
@@ -427,5 +432,7 @@ def correlation(
     deviations = np.sqrt(variances)
     S /= np.outer(deviations, deviations)
     np.clip(S, -1.0, 1.0, out=S)
+    S += 1.0
+    S *= 0.5
     np.fill_diagonal(S, 1.0)
     return S

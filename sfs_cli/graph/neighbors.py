@@ -368,8 +368,8 @@ def knn_similarity(
     weights = np.ones(edges.size)
     if bandwidth is not None:
         delta = checked_bandwidth(bandwidth)
-        square = delta * delta if delta.ndim == 0 else delta[low] * delta[high]
-        weights = gaussian_weights(edges, square)
+        scale = 2 * delta * delta if delta.ndim == 0 else delta[low] * delta[high]
+        weights = gaussian_weights(edges, scale)
     S = _symmetric(low, high, weights, len(indices))
     S.eliminate_zeros()  # a stored 0 would be counted as an edge
     return SparseSimilarity(S)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfs_cli.errors import InputError
+from sfs_cli.errors import InputError, listed
 from sfs_cli.graph.distances import median_bandwidth, rbf
 from sfs_cli.graph.neighbors import smallest_in_rows
 from sfs_cli.graph.similarity import (
@@ -164,7 +164,8 @@ def relieff_similarity(
     """Return the signed similarity whose phi1 is the ReliefF criterion (Zhao & Liu 2007, Eq. 12).
 
     Row i of A has 1 at i, +1/k at the k nearest samples of its own class and -1/((c-1)k) at the k
-    nearest of each of the c-1 other classes; S = (A + A')/2. Rows of A sum to 1, but degrees of S
+    nearest of each of the c-1 other classes; S = (A + A')/2. For a small class, k is one less than
+    its size. Rows of A sum to 1, but degrees of S
     may be negative. The dissertation prints the signs reversed (Eq. 3.17); with phi1 minimized
     they must be these.
 
@@ -187,14 +188,15 @@ def relieff_similarity(
     Raises
     ------
     InputError
-        When there are fewer than two classes, a class has at most k samples, or a label is missing.
+        When there are fewer than two classes, a class has one sample, or a label is missing.
     """
     from scipy.sparse import csr_array, eye_array
 
     codes = np.asarray(codes)
     neighbors = nearest_by_class(d2, codes, k, class_names)
-    others = neighbors.shape[1] // k - 1
-    weights = np.where(codes[neighbors] == codes[:, None], 1.0 / k, -1.0 / (others * k))
+    others = len(np.unique(codes)) - 1
+    hits = codes[neighbors] == codes[:, None]
+    weights = np.where(hits, 1.0, -1.0 / others) / neighbor_counts(codes, k)[codes[neighbors]]
     n, per_row = neighbors.shape
     ends = np.arange(n + 1) * per_row
     A = csr_array((weights.ravel(), neighbors.ravel(), ends), shape=(n, n))
@@ -204,30 +206,54 @@ def relieff_similarity(
 def nearest_by_class(
     distances: np.ndarray, codes: np.ndarray, k: int, class_names: Sequence[str] | None = None
 ) -> np.ndarray:
-    """Return the k nearest samples in each of c classes, themselves excluded, shape (n, c k).
+    """Return the nearest samples in each class, themselves excluded.
 
-    Those of the first class are in the first k columns, and so on. Equal distances, (n, n), are
-    ordered by the index of the sample. Raises the errors of `class_members`.
+    The shape is (n, sum of `neighbor_counts`): those of the first class are in the first columns,
+    and so on. Equal distances, (n, n), are ordered by the index of the sample. Raises the errors of
+    `class_members`.
     """
-    members = class_members(codes, k, class_names)
-    neighbors = np.empty((len(codes), k * len(members)), dtype=np.int64)
-    for position, inside in enumerate(members.values()):
+    members, counts = class_members(codes, class_names), neighbor_counts(codes, k)
+    found = []
+    for code, inside in members.items():
         among = distances[:, inside]  # a copy, because it is indexed by an array
         among[inside, np.arange(inside.size)] = np.inf  # no sample is its own neighbor
-        nearest, _ = smallest_in_rows(among, k)
-        neighbors[:, position * k : (position + 1) * k] = inside[nearest]
-    return neighbors
+        nearest, _ = smallest_in_rows(among, int(counts[code]))
+        found.append(inside[nearest])
+    return np.hstack(found)
+
+
+def neighbor_counts(codes: np.ndarray, k: int) -> np.ndarray:
+    """Return how many nearest samples are taken of each class 0, 1, ..., shape (c,): at most k.
+
+    Each sample of a class of s samples has s - 1 others; so many are taken of it by all samples.
+    """
+    return np.minimum(k, np.bincount(codes) - 1)
+
+
+def fewer_neighbors(codes: np.ndarray, k: int, class_names: Sequence[str] | None = None) -> str:
+    """Return a warning about classes with too few samples for k neighbors; empty without any."""
+    sizes = np.bincount(codes)
+    small = np.flatnonzero((sizes > 0) & (sizes <= k))
+    if not small.size:
+        return ""
+    names = [repr(class_names[c]) if class_names else str(c) for c in small.tolist()]
+    classes = f"class {names[0]} has" if small.size == 1 else f"classes {listed(names)} have"
+    return (
+        f"{classes} too few samples for {k} neighbors: ReliefF takes one less than the size of a "
+        f"class ({int(sizes[small].min()) - 1} of the smallest); --neighbors "
+        f"{int(sizes[small].min()) - 1} takes as many of every class"
+    )
 
 
 def class_members(
-    codes: np.ndarray, k: int, class_names: Sequence[str] | None = None
+    codes: np.ndarray, class_names: Sequence[str] | None = None
 ) -> dict[int, np.ndarray]:
-    """Return the samples of every class, at least two classes with more than k samples each.
+    """Return the samples of every class, at least two classes with two samples each.
 
     Raises
     ------
     InputError
-        When there are fewer than two classes, a class has at most k samples, or a label is missing.
+        When there are fewer than two classes, a class has one sample, or a label is missing.
     """
     check_labeled(codes)
     members = {int(code): np.flatnonzero(codes == code) for code in np.unique(codes)}
@@ -238,12 +264,11 @@ def class_members(
             option="labels",
         )
     for code, inside in members.items():
-        if inside.size <= k:
+        if inside.size < 2:
             name = repr(class_names[code]) if class_names is not None else str(code)
             raise InputError(
-                f"class {name} has {inside.size} samples, too few for {k} nearest hits of each",
-                where=f"ReliefF with {k} neighbors",
-                hint=f"give at most --neighbors {inside.size - 1}, or leave the class out",
-                option="neighbors",
+                f"class {name} has one sample, which has no nearest hit for ReliefF",
+                hint="leave the class out, or join it to another one",
+                option="labels",
             )
     return members

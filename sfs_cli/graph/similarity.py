@@ -29,8 +29,6 @@ THIN = 64
 _HINTS = {
     "linear": "`linear` of centered features always has zero degrees: it is a kernel for other "
     "methods; as a graph use `rbf`, `knn` or `correlation`",
-    "correlation": "samples that correlate negatively with most others do not fit this graph; use "
-    "`rbf` or `knn`",
     "relieff": "such samples are nearest misses of many others; use fewer neighbors",
     "knn": "the weights of all their edges underflow to zero; use a larger bandwidth, `median` or "
     "binary weights",

@@ -15,13 +15,19 @@ from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.classical import FTestScorer
 from sfs_cli.methods.shared import warn_of_fewer
 
+LEAST_REDUNDANCY = 1e-3
+"""Divisor for smaller mean correlations, which chance alone decides: the quotient stays finite."""
+
 
 def solve(problem: Problem) -> Solution:
     """Choose features greedily, each time the one with the largest score among the rest.
 
-    The score of a feature is its F statistic minus (``variant="difference"``) or over
-    (``"quotient"``) the mean of its absolute correlations with the features chosen before; for the
-    first it is the F statistic. Infinite F statistics come first, in the order of the input.
+    The score of a feature is its F statistic over (``variant="quotient"``, FCQ) or minus
+    (``"difference"``, FCD) the mean of its absolute correlations with the features chosen before;
+    for the first it is the F statistic. Infinite F statistics come first, in the order of the
+    input. A quotient's divisor is `LEAST_REDUNDANCY` at least. F statistics of genes that differ
+    are in the tens, and a mean of correlations is below 1: a difference of the two is nearly the
+    ranking of the F-test, so the quotient is the default.
 
     Parameters
     ----------
@@ -65,8 +71,7 @@ def solve(problem: Problem) -> Solution:
         if problem.options["variant"] == "difference":
             current = relevance - mean
         else:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                current = np.where(relevance == 0, 0.0, relevance / mean)
+            current = relevance / np.maximum(mean, LEAST_REDUNDANCY)
     rest = np.flatnonzero(left)
     rest = rest[np.argsort(-current[rest], kind="stable")]
     status = features.status.copy()

@@ -13,7 +13,7 @@ import numpy as np
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.graph.others import class_members, nearest_by_class
+from sfs_cli.graph.others import class_members, fewer_neighbors, nearest_by_class, neighbor_counts
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.shared import unit_range
 
@@ -39,6 +39,9 @@ def solve(problem: Problem) -> Solution:
 
     ``1/(n k) sum_i [ sum_C P(C)/(1 - P(y_i)) sum_misses |f_i - f_j| - sum_hits |f_i - f_j| ]``.
 
+    Of a class with at most k samples, one less than its size are taken in place of k, with a
+    warning.
+
     Parameters
     ----------
     problem : Problem
@@ -47,14 +50,14 @@ def solve(problem: Problem) -> Solution:
     Raises
     ------
     InputError
-        If there are fewer than two classes, a class has at most k samples, or a label is missing.
+        If there are fewer than two classes, a class has one sample, or a label is missing.
     OutOfMemoryError
         If the distances between all samples do not fit in memory.
     """
     engine, labels, k = problem.engine, problem.context.labels, int(problem.options["neighbors"])
     assert labels is not None
     codes, names = labels.codes, labels.classes or None
-    class_members(codes, k, names)  # refuse wrong labels before a pass is made
+    class_members(codes, names)  # refuse wrong labels before a pass is made
     distances = manhattan_distances(engine, problem.memory)
     pairs = weighted_pairs(nearest_by_class(distances, codes, k, names), codes, k)
 
@@ -71,6 +74,7 @@ def solve(problem: Problem) -> Solution:
         status,
         stop="every sample was used once",
         facts={"neighbors": k, "pairs": len(pairs.weight), "passes": 2},
+        warnings=list(filter(None, [fewer_neighbors(codes, k, names)])),
     )
 
 
@@ -97,13 +101,15 @@ def manhattan_distances(engine: Engine, memory: int) -> np.ndarray:
 def weighted_pairs(neighbors: np.ndarray, codes: np.ndarray, k: int) -> Pairs:
     """Turn the neighbors of every sample into pairs of samples with the weights of Eq. 3.15.
 
-    `neighbors` (n, c k) are the k nearest of every sample in every class, `codes` (n,) the classes.
+    `neighbors` are those of `nearest_by_class`, `codes` (n,) the classes.
     """
     n = len(codes)
     prior = np.bincount(codes) / n
     own, other = prior[codes][:, None], prior[codes[neighbors]]
     hits = codes[neighbors] == codes[:, None]
-    weight = np.where(hits, -1.0, other / (1 - own)) / (n * k)
+    weight = np.where(hits, -1.0, other / (1 - own)) / (
+        n * neighbor_counts(codes, k)[codes[neighbors]]
+    )
     sample = np.arange(n)[:, None]
     keys = np.minimum(sample, neighbors) * n + np.maximum(sample, neighbors)
     # a pair is found from both of its ends, and in several classes: its weights are added up once

@@ -167,6 +167,7 @@ class Option(NamedTuple):
     least: float | None = None
     most: float | None = None
     above: float | None = None  # what a number must exceed
+    below: float | None = None  # what must exceed a number
     default_text: str = ""  # what happens without it, where None depends on the data
     # from its name to the methods, graphs, ways of weighting or kinds that take it; None: all do
     takers: Callable[[str], Sequence[str]] | None = None
@@ -220,8 +221,11 @@ class Option(NamedTuple):
             return f"{label} {value:g} is too small", f"give {self.least:g} or more"
         if self.most is not None and value > self.most:
             return f"{label} {value:g} is too large", f"give {self.most:g} or less"
+        if self.below is not None and value >= self.below:
+            return f"{label} {value:g} is too large", f"give less than {self.below:g}"
         if self.above is not None and not self.above < value < math.inf:
-            return f"{label} {value:g} is not a positive number", "give a number such as 1"
+            such = 1 if self.below is None else self.below / 2
+            return f"{label} {value:g} is not a positive number", f"give a number such as {such:g}"
         if not math.isfinite(value):
             return f"{label} {value:g} is not a finite number", "give a number such as 1"
         return None

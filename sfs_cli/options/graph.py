@@ -58,7 +58,7 @@ GRAPHS = {
         from_labels=True,
     ),
     "linear": GraphKind("inner products"),
-    "correlation": GraphKind("Pearson correlation"),
+    "correlation": GraphKind("(1 + r) / 2 of the Pearson correlation r"),
 }
 """The similarities that are made from a matrix or from labels, by the name of ``--similarity``."""
 

@@ -32,6 +32,8 @@ from sfs_cli.options.weightings import WEIGHTINGS, own_name
 FORMATS = ("tsv", "csv", "parquet", "json", "rnk")
 MAX_GAMMA_POWER = 64
 """Eigenvalues go up to 2: larger powers leave the range of float32."""
+DEFAULT_KEEP = 1000
+"""Features that pruning keeps before it ends: more than most lists are read to."""
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
@@ -171,6 +173,20 @@ class RankConfig(GraphFields, OutputFields):
         parse=split_words,
     )
     how: str | None = _own("How the rankings are aggregated.")
+    max_correlation: float | None = _method(
+        "Prune the ranking: a feature whose absolute Pearson correlation with a better one is "
+        "above R moves behind those that are kept.",
+        metavar="R",
+        above=0,
+        below=1,
+    )
+    keep: int | None = _method(
+        "Number of features that --max-correlation keeps before it ends; those behind follow in "
+        "their order.",
+        metavar="N",
+        least=1,
+        default_text=str(DEFAULT_KEEP),
+    )
     on_no_convergence: str = _method(
         "What to do if a solver does not converge.", default="warn", words=("warn", "error")
     )
@@ -344,6 +360,11 @@ class RankConfig(GraphFields, OutputFields):
         if self.members and self.weights is None:
             return [1.0] * len(self.members)
         return self.source_weights
+
+    @property
+    def kept_features(self) -> int:
+        """Number of features that pruning keeps at most."""
+        return DEFAULT_KEEP if self.keep is None else self.keep
 
     def fusion_options(self) -> dict[str, float | int]:
         """Return the given options of the way of weighting, by its own names."""

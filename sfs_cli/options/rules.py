@@ -36,6 +36,9 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_member_rules(config) if config.members else _method_rules(config))
     config.refuse(_source_rules(config))
     config.refuse(_weight_rules(config))
+    if config.keep is not None and config.max_correlation is None:
+        what = "--keep has no effect without --max-correlation"
+        config.refuse([(what, "leave it out, or give --max-correlation R", ("keep",))])
     if config.method == "kogs":
         check_list_weights(config.how or "borda", config.list_weights, "--weights")
 

@@ -106,7 +106,12 @@ def _value_schema(option: Option) -> Schema:
         return {"type": "boolean"}
     if option.type is str:
         return _TEXT if option.items is None else _any_of(_TEXT, _list_of(_TEXT))
-    bounds = {"minimum": option.least, "maximum": option.most, "exclusiveMinimum": option.above}
+    bounds = {
+        "minimum": option.least,
+        "maximum": option.most,
+        "exclusiveMinimum": option.above,
+        "exclusiveMaximum": option.below,
+    }
     kind = "integer" if option.type is int else "number"
     return {"type": kind} | {name: bound for name, bound in bounds.items() if bound is not None}
 

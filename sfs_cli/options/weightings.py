@@ -30,7 +30,7 @@ WEIGHTINGS: dict[str, Entry] = {
     ),
     "uniform": Entry(
         title="equal weights",
-        when="nothing is known about the sources; hard to beat if all of them are good",
+        when="nothing is known about the sources; a misleading one counts as much as a good one",
     ),
     "alignf": Entry(
         title="centered kernel alignment",

@@ -58,6 +58,10 @@ class Picked(Sequence[str]):
             return self.names.take(positions)
         return [self.names[i] for i in positions.tolist()]
 
+    def reordered(self, rows: np.ndarray) -> Picked:
+        """Return the strings of some rows, shape (l,)."""
+        return Picked(self.names, self.positions[rows])
+
     def __iter__(self) -> Iterator[str]:
         for lo in range(0, len(self), CHUNK):
             yield from self[lo : lo + CHUNK]
@@ -88,6 +92,9 @@ class Ranking:
         Position of each feature in the input.
     extra : dict
         More columns of the method, in the same order.
+    n_kept : int, optional
+        Of a pruned ranking: number of features that were kept. They are first, and after them the
+        scores do not follow the ranks.
     """
 
     feature: Picked
@@ -95,7 +102,8 @@ class Ranking:
     status: Picked
     larger_is_better: bool
     order: np.ndarray
-    extra: dict[str, np.ndarray] = field(default_factory=dict)
+    extra: dict[str, np.ndarray | Picked] = field(default_factory=dict)
+    n_kept: int | None = None
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -104,6 +112,11 @@ class Ranking:
     def n_scored(self) -> int:
         """Number of features with a score."""
         return int(np.count_nonzero(~np.isnan(self.score)))
+
+    @property
+    def curve(self) -> np.ndarray:
+        """The scores from the best to the worst: of a pruned ranking, those of kept features."""
+        return self.score[: self.n_scored if self.n_kept is None else self.n_kept]
 
     def columns(
         self, lo: int = 0, hi: int | None = None

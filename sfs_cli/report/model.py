@@ -28,7 +28,8 @@ class ReportData:
     method: str  # its title
     how: str  # how to read a score, in a sentence or two
     larger_is_better: bool
-    scores: np.ndarray  # (n_scored,), from best to worst, without NaN
+    # from best to worst, without NaN: of all features with a score, or of those that pruning kept
+    scores: np.ndarray
     n_features: int
     command: str  # the command line that reproduces this ranking
     version: str  # of the program

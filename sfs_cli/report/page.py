@@ -74,7 +74,9 @@ def figures(data: ReportData) -> list[Figure]:
         curve = charts.score_curve(scores, larger_is_better=data.larger_is_better, elbow=elbow)
         bars = charts.distribution(scores)
         drawn.append(Figure("Score against rank", Markup(curve), words.curve_caption(data)))
-        drawn.append(Figure("Distribution of scores", Markup(bars), words.DISTRIBUTION_CAPTION))
+        drawn.append(
+            Figure("Distribution of scores", Markup(bars), words.distribution_caption(data))
+        )
     if data.eigenvalues is not None and len(data.eigenvalues):
         stems = charts.spectrum(np.asarray(data.eigenvalues), clusters=data.clusters)
         drawn.append(Figure("Groups of samples", Markup(stems), words.spectrum_caption(data)))

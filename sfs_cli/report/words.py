@@ -11,11 +11,6 @@ from sfs_cli.report.model import ReportData
 LOG_ABOVE = 1000
 """Ranks of more features than this are drawn on a logarithmic axis."""
 
-DISTRIBUTION_CAPTION = (
-    "Number of features with a score in each range. A thin tail on the better side is a short "
-    "list that stands out; a single hump has no natural cut."
-)
-
 
 def significant(value: object, digits: int = 6) -> str:
     """Format a table cell: numbers with significant digits, a dash for a missing value."""
@@ -47,7 +42,7 @@ def summary(data: ReportData) -> list[str]:
     elif best:
         sentences.append(f"The best feature is {best[0]}.")
     if data.elbow:
-        sentences.append(_bend(data.elbow, scored))
+        sentences.append(_bend(data.elbow, len(data.scores)))
     not_selected = data.reasons.get("not selected", 0)
     if not_selected:
         sentences.append(f"{counted(not_selected, 'feature')} were not selected.")
@@ -60,6 +55,8 @@ def summary(data: ReportData) -> list[str]:
 def curve_caption(data: ReportData) -> str:
     """Explain the score curve."""
     words = "Every scored feature, from the best on the left to the worst on the right. "
+    if is_pruned(data):
+        words = "The features that pruning kept, from the best on the left to the worst. "
     if not data.elbow:
         return words + "The curve has no clear bend, so it does not suggest where to cut the list."
     return words + (
@@ -67,6 +64,20 @@ def curve_caption(data: ReportData) -> str:
         "curve that is farthest from the straight line between the first and the last score"
         f"{', with ranks counted evenly' if len(data.scores) > LOG_ABOVE else ''}."
     )
+
+
+def distribution_caption(data: ReportData) -> str:
+    """Explain the histogram of the scores."""
+    of = "features that pruning kept" if is_pruned(data) else "features with a score"
+    return (
+        f"Number of {of} in each range. A thin tail on the better side is a short list that "
+        "stands out; a single hump has no natural cut."
+    )
+
+
+def is_pruned(data: ReportData) -> bool:
+    """Tell whether the scores are those of some features alone."""
+    return len(data.scores) < data.n_features - data.n_unscored
 
 
 def spectrum_caption(data: ReportData) -> str:

@@ -233,6 +233,7 @@ def _time_run(config: RankConfig, passes: PassList, shape: Shape, room: MemoryPl
         ),
         "components": lambda: _multiply(engine, width),
         "solve": lambda: _multiply(engine, PRODUCT_COLUMNS),
+        "prune": lambda: _multiply(engine, config.kept_features),
     }
     seconds = {kind: _seconds(work[kind]) for kind in work if kind in kinds}
     if "panels" in seconds:

@@ -100,6 +100,8 @@ def memory_model(
     feature = "solve" if METHODS[config.scorer].iterative else "score"
     if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
         feature = "compare"
+    # kept features come when the graph is gone, and take a quarter of the memory at most
+    pruned = 0 if config.max_correlation is None else FEATURE_BYTES["prune"]
     return MemoryModel(
         # a sparse graph of few samples comes from all their distances, which are dense for a while
         dense_graph=dense or "gram" in kinds,
@@ -110,7 +112,7 @@ def memory_model(
         panel=max(panel_bytes(n) if "panels" in kinds else 0, sums),
         held=held,
         sums=1 if config.executor == "local" else SENT_SQUARES,
-        feature_bytes=ID_BYTES + FEATURE_BYTES[feature],
+        feature_bytes=ID_BYTES + FEATURE_BYTES[feature] + pruned,
     )
 
 

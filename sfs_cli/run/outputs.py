@@ -202,7 +202,7 @@ def ranking_facts(ranking: Ranking) -> RankingFacts:
         "n_scored": ranking.n_scored,
         "unscored": ranking.unscored(),
         "larger_is_better": ranking.larger_is_better,
-        "elbow": elbow(ranking.score[: ranking.n_scored]),
+        "elbow": elbow(ranking.curve),
         "top": ranking.feature[: min(10, ranking.n_scored)],
     }
 

@@ -16,6 +16,8 @@ from sfs_cli.options.graph import default_similarity
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.store.transforms import SAMPLE_STEPS, parse
 
+EXAMINED_FOR_EACH = 2
+"""Features that pruning examines for each that it keeps: what is planned, as it depends on them."""
 PRODUCTS = ("feature-similarity", "terms")
 """Kinds of sources whose distances come from products with what is known of the features."""
 
@@ -65,6 +67,11 @@ def pass_list(
                 name = default_graph(each, n, graphs)
                 passes += graph_passes(each.graph_options(name), n, m, stored)
             passes += _method_passes(each, n, m, memory)
+    if config.max_correlation is not None:
+        # every feature at most; how many there are until enough are kept shows as they are read
+        typical = min(1.0, EXAMINED_FOR_EACH * config.kept_features / m)
+        what = f"correlations, until {config.kept_features:,} features are kept"
+        passes.append(Pass(what, "prune", 1, exact=False, sharing="merge", fraction=typical))
     return PassList(passes, m)
 
 

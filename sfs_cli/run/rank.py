@@ -7,8 +7,8 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -26,7 +26,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
-from sfs_cli.provenance import InputFile, MatrixFacts, PassFacts, RunFacts
+from sfs_cli.provenance import InputFile, MatrixFacts, PassFacts, PruningFacts, RunFacts
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import (
@@ -48,6 +48,7 @@ from sfs_cli.run.outputs import (
     record_tail,
     write_folder,
 )
+from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.report_data import report_data
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
@@ -174,20 +175,24 @@ def rank(
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
         guards.guard_values(run)
-        scored = score(run)
-        solution, features = scored.solution, run.matrix.ids.features
-        ranking = rank_features(
-            features,
-            solution.score,
-            solution.status,
-            [s.text for s in Status],
-            larger_is_better=solution.larger_is_better,
-            order=solution.order,
-            extra=solution.extra,
-            threads=run.plan.workers,
-        )
+        with _progress(run):
+            scored = _score(run)
+            solution, features = scored.solution, run.matrix.ids.features
+            ranking = rank_features(
+                features,
+                solution.score,
+                solution.status,
+                [s.text for s in Status],
+                larger_is_better=solution.larger_is_better,
+                order=solution.order,
+                extra=solution.extra,
+                threads=run.plan.workers,
+            )
+            pruning = PruningFacts()
+            if config.max_correlation is not None:
+                ranking, pruning = without_repeats(run, ranking, config.max_correlation)
         guards.guard_ranking(run, ranking)
-        result = RankResult(ranking, METHODS[config.method], _facts(run, scored))
+        result = RankResult(ranking, METHODS[config.method], _facts(run, scored, pruning))
         result.eigenvalues = scored.eigenvalues
         if solution.coefficients is not None:
             indices, rows = solution.coefficients
@@ -200,26 +205,34 @@ def rank(
 
 def score(run: Run) -> Scored:
     """Score the features as the configuration asks, making the passes of the list."""
-    passes = run.passes
-    with run.log.progress("ranking", passes.total) as advance:
-        passes.watch(run.log.phase, advance)
-        run.fit()
-        if run.config.method == "kogs":
-            from sfs_cli.run.fused_rank import run_kogs  # imports SciPy
+    with _progress(run):
+        return _score(run)
 
-            scored = run_kogs(run)
-        elif run.sources:
-            from sfs_cli.run.fused_rank import rank_on_sources
 
-            scored = rank_on_sources(run)
-        else:
-            scored = score_on(run, make_graph(run))
-    for surprise in passes.surprises():
+def _score(run: Run) -> Scored:
+    run.fit()
+    if run.config.method == "kogs":
+        from sfs_cli.run.fused_rank import run_kogs  # imports SciPy
+
+        return run_kogs(run)
+    if run.sources:
+        from sfs_cli.run.fused_rank import rank_on_sources
+
+        return rank_on_sources(run)
+    return score_on(run, make_graph(run))
+
+
+@contextmanager
+def _progress(run: Run) -> Iterator[None]:
+    """Show how far the passes of the list have come."""
+    with run.log.progress("ranking", run.passes.total) as advance:
+        run.passes.watch(run.log.phase, advance)
+        yield
+    for surprise in run.passes.surprises():
         run.log.detail(f"passes over the matrix were not as planned: {surprise}")
-    return scored
 
 
-def _facts(run: Run, scored: Scored) -> RunFacts:
+def _facts(run: Run, scored: Scored, pruning: PruningFacts) -> RunFacts:
     """Return what ``run.json`` and the report say of a run."""
     config, matrix, solution = run.config, run.matrix, scored.solution
     read = run.opened.facts | {
@@ -246,6 +259,7 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         "method": method | solution.facts,
         "knowledge": scored.sources,
         "solver": {},
+        "pruning": pruning,
         "plan": {
             "arithmetic": run.plan.dtype.name,
             "block_size": run.plan.block_size,

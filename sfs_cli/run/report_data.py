@@ -41,6 +41,7 @@ def report_data(
         ("Sample graph", _pairs(facts["graph"])),
         ("Combination of the sources", _pairs(_combination(knowledge))),
         ("Method", _pairs(facts["method"])),
+        ("Pruning", _pairs(dict(facts["pruning"]))),
     ]
     return ReportData(
         **of_ranking(ranking),
@@ -63,7 +64,7 @@ def report_data(
 
 def of_ranking(ranking: Ranking) -> dict[str, Any]:
     """Return the fields of `ReportData` that follow from a ranking."""
-    scores = ranking.score[: ranking.n_scored]
+    scores = ranking.curve
     columns = ranking.columns(0, min(TOP, ranking.n_scored))
     return {
         "larger_is_better": ranking.larger_is_better,

@@ -100,15 +100,6 @@ LABELS = [
         "'organ'; tissue",
     ),
     bad("labels: obs of a CSV", lambda f: fisher(f, "obs:tissue"), "good.csv", "obs:; h5ad"),
-    bad(
-        "labels: too few in a class for relieff",
-        lambda f: [
-            *("rank", good(f), "--labels", labels(f, ["tumor"] * 4 + ["healthy"] * 2)),
-            *("--similarity", "relieff", "--neighbors", "2"),
-        ],
-        "relieff",
-        "class 'healthy'; 2 samples; at most; 1",
-    ),
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.making import AB, SAMPLES, bad, good, labels, option
+from tests.cli.making import SAMPLES, bad, good, labels, option
 
 
 def supervised(folder: Path, method: str, classes: list[str], *more: str) -> list[str]:
@@ -37,12 +37,6 @@ METHODS = [
             "one class; 'a'",
         )
         for method in NEED_LABELS
-    ),
-    bad(
-        "relieff: a class smaller than its neighbours",
-        lambda f: supervised(f, "relieff", AB, "--neighbors", "3"),
-        "--neighbors",
-        "class 'a' has 3 samples",
     ),
     bad(
         "t-test: three classes",

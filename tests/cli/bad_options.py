@@ -23,6 +23,7 @@ CHOICES = [
 ]
 
 WITHOUT_EFFECT = [
+    option("--keep alone", "--keep; no effect without --max-correlation", "--keep", "5"),
     option(
         "--neighbors with rbf",
         "--neighbors; no effect; knn",

@@ -44,6 +44,11 @@ CASES: dict[str, tuple[str, ...]] = {
         *("m.csv", "--method", "kogs", "--members", "spec,fisher,laplacian"),
         *("--labels", "labels.tsv:tissue"),
     ),
+    "pruned": ("counts.h5ad", "--transform", "cpm,log1p", "--max-correlation", "0.3"),
+    "pruned kogs": (
+        *("m.csv", "--method", "kogs", "--members", "fisher,variance", "--keep", "40"),
+        *("--labels", "labels.tsv:tissue", "--max-correlation", "0.4"),
+    ),
     "mrsf": ("m.csv", "--method", "mrsf", "--select", "5"),
     "missing": ("gaps.csv", "--missing", "mean", "--transform", "clr"),
 }

@@ -228,6 +228,19 @@ def test_correlation_ignores_scale_and_shift_of_a_sample(random: Data) -> None:
     )
 
 
+def test_correlation_of_standardized_features_is_a_graph_and_a_kernel(random: Data) -> None:
+    X, _ = random
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert (np.corrcoef(Z).sum(axis=1) < 0.5).any()
+    S = correlation(Z @ Z.T, Z.sum(axis=1), Z.shape[1])
+    assert S.min() >= 0
+    assert np.linalg.eigvalsh(S).min() > -1e-10
+    center = np.eye(len(S)) - 1 / len(S)
+    np.testing.assert_allclose(
+        2 * center @ S @ center, center @ np.corrcoef(Z) @ center, rtol=0, atol=1e-12
+    )
+
+
 @pytest.mark.parametrize("value", [0.0, 0.1, -1e5])
 def test_correlation_names_a_constant_sample(value: float) -> None:
     X = np.random.default_rng(0).normal(size=(6, 50))

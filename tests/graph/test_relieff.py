@@ -5,7 +5,7 @@ import pytest
 
 from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import squared_distances
-from sfs_cli.graph.others import relieff_similarity
+from sfs_cli.graph.others import fewer_neighbors, relieff_similarity
 from tests.oracles import similarities
 
 Data = tuple[np.ndarray, np.ndarray]
@@ -65,14 +65,23 @@ def test_relieff_does_not_depend_on_the_order_of_samples(random: Data) -> None:
     np.testing.assert_allclose(moved, S[np.ix_(order, order)], rtol=1e-14)
 
 
-def test_relieff_names_a_class_that_is_too_small() -> None:
-    codes = np.array([0] * 9 + [1] * 5)
-    with pytest.raises(InputError, match="class 'tumor' has 5 samples, too few for 5") as caught:
-        relieff_similarity(np.zeros((14, 14)), codes, 5, ["normal", "tumor"])
-    assert "--neighbors 4" in str(caught.value)
-    assert caught.value.options == ("neighbors",)
-    with pytest.raises(InputError, match="class 1 has 5"):
-        relieff_similarity(np.zeros((14, 14)), codes, 5)
+def test_relieff_takes_fewer_neighbors_of_a_small_class() -> None:
+    codes = np.array([0] * 9 + [1] * 5 + [2] * 2)
+    X = np.random.default_rng(3).normal(size=(16, 40))
+    S = relieff_similarity(distances_of(X), codes, 7).to_dense()
+    np.testing.assert_allclose(S, similarities.relieff(X, codes, 7), rtol=1e-13)
+    np.testing.assert_allclose(S.sum(), 16, rtol=1e-12)
+    assert "classes 'b', 'c'" in fewer_neighbors(codes, 7, ["a", "b", "c"])
+    assert fewer_neighbors(codes, 1) == ""
+
+
+def test_relieff_names_a_class_of_one_sample() -> None:
+    codes = np.array([0] * 9 + [1])
+    with pytest.raises(InputError, match="class 'tumor' has one sample") as caught:
+        relieff_similarity(np.zeros((10, 10)), codes, 5, ["normal", "tumor"])
+    assert caught.value.options == ("labels",)
+    with pytest.raises(InputError, match="class 1 has one"):
+        relieff_similarity(np.zeros((10, 10)), codes, 5)
 
 
 def test_relieff_needs_two_classes_and_every_label() -> None:

@@ -177,8 +177,20 @@ def test_rnk_says_that_more_is_better(larger):
     lines = [line.split("\t") for line in ranking_bytes(made, "rnk", 10).decode().splitlines()]
     assert [name for name, _ in lines] == made.feature[:3]
     metric = [float(value) for _, value in lines]
-    assert metric == sorted(metric, reverse=True)
-    assert ["d", "0"] in lines, "no negative zero"
+    np.testing.assert_allclose(metric, [1 + 1 / 2 + 1 / 3, 1 / 2 + 1 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize("larger", [True, False])
+def test_rnk_gives_equal_scores_one_metric(larger):
+    scores = np.array([1.0, np.inf, -np.inf, 1.0, np.inf, np.nan])
+    made = ranking(list("abcdef"), scores, larger)
+    lines = [line.split("\t") for line in ranking_bytes(made, "rnk", 10).decode().splitlines()]
+    metric = {name: float(value) for name, value in lines}
+    assert metric["a"] == metric["d"]
+    assert metric["b"] == metric["e"]
+    assert (metric["b"] > metric["a"] > metric["c"]) == larger
+    assert min(metric.values()) > 0
+    np.testing.assert_allclose(sum(metric.values()), 5, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\rb"])
@@ -187,7 +199,7 @@ def test_rnk_refuses_an_id_that_it_cannot_hold(name):
         ranking_bytes(ranking([name, "c"], np.array([1.0, 2.0])), "rnk", 10)
     assert caught.value.where == repr(name)
     unscored = ranking([name, "c"], np.array([np.nan, 2.0]))
-    assert ranking_bytes(unscored, "rnk", 10) == b"c\t-2\n"
+    assert ranking_bytes(unscored, "rnk", 10) == b"c\t1\n"
 
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "json", "parquet", "rnk"])

@@ -35,7 +35,7 @@ MEASURED = {
 
 @pytest.fixture
 def unchecked(monkeypatch):
-    """Let kernels through that are no graphs: linear and correlation have degrees below zero."""
+    """Let kernels through that are no graphs: linear has degrees of zero."""
     monkeypatch.setattr("sfs_cli.run.fused_rank.check_degrees", lambda *_: None)
 
 

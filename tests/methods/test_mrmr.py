@@ -87,6 +87,32 @@ def test_features_that_do_not_vary_are_never_chosen() -> None:
     assert sorted(solution.order) == [1, 2, 3, 5, 6, 7]
 
 
+def test_a_feature_without_any_correlation_has_a_quotient() -> None:
+    codes = np.repeat([0, 1], 8)
+    f = np.tile([1.0, -1.0], 8) + 4 * codes
+    g = np.tile([1.0, 1.0, -1.0, -1.0], 4) + 0.0  # orthogonal to f, and the same in both classes
+    h = np.random.default_rng(0).normal(size=16) + codes
+    chosen, scores = twin.mrmr(np.column_stack([f, g, h]), codes, 3, "quotient")
+    solution = solve(np.column_stack([f, g, h]), codes, 3, "quotient")
+    assert np.isfinite(solution.score).all()
+    np.testing.assert_allclose(solution.score[chosen], scores, rtol=1e-9, atol=1e-12)
+
+
+def test_large_statistics_drown_the_correlations_in_a_difference_alone() -> None:
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1], 40)
+    modules = codes[:, None] * np.array([2.0, 1.8, 1.6, 1.4]) + rng.normal(size=(80, 4))
+    X = np.repeat(modules, 10, axis=1) + 0.3 * rng.normal(size=(80, 40))
+    by_f = np.argsort(-np.array([twin.f_statistic(f, codes) for f in X.T]))[:8]
+    found = {name: solve(X, codes, 8, name).order for name in ("difference", "quotient")}
+    assert set(found["difference"][:8]) == set(by_f)
+    redundancy = {
+        name: np.abs(np.corrcoef(X[:, order[:8]].T))[np.triu_indices(8, 1)].mean()
+        for name, order in found.items()
+    }
+    assert redundancy["quotient"] < redundancy["difference"] - 0.05
+
+
 def test_perfect_features_come_first_in_the_order_of_the_input() -> None:
     X, codes = make_data(m=6)
     X[:, [2, 5]] = codes[:, None] * [1.0, -2.0]

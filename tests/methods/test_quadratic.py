@@ -19,7 +19,7 @@ RNG = np.random.default_rng(8)
 X = RNG.normal(size=(N, M)) + RNG.exponential(2, size=M) * RNG.normal(size=(3, M))[np.arange(N) % 3]
 CONNECTED = similarities.rbf(X)
 COMPONENTS = CONNECTED * (np.arange(N)[:, None] % 3 == np.arange(N) % 3)
-SIGNED = similarities.correlation(X) + 1 - 2 * similarities.knn(X, 2)
+SIGNED = 2 * similarities.correlation(X) - 2 * similarities.knn(X, 2)
 
 
 def rows(laplacian: NormalizedLaplacian, count: int = 7) -> np.ndarray:

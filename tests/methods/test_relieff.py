@@ -124,12 +124,21 @@ def test_duplicate_samples_are_neighbours_at_distance_zero() -> None:
     np.testing.assert_allclose(scores(X, codes, 1), twin.relieff(X, codes, 1), rtol=1e-10)
 
 
-def test_a_class_that_is_too_small_is_named() -> None:
-    X, codes = np.random.default_rng(0).random((12, 4)), np.array([0] * 7 + [1] * 5)
-    with pytest.raises(InputError, match="class '1' has 5 samples, too few for 5") as caught:
+def test_a_small_class_gives_fewer_neighbors_and_a_warning() -> None:
+    codes = np.array([0] * 17 + [1] * 5 + [2] * 2)
+    X = np.random.default_rng(0).random((24, 9))
+    for k, words in ((2, "class '2' has"), (5, "classes '1', '2' have"), (9, "for 9 neighbors")):
+        solution = relieff.solve(make_problem(X, codes=codes, neighbors=k))
+        np.testing.assert_allclose(solution.score, twin.relieff(X, codes, k), rtol=1e-9, atol=1e-13)
+        assert words in solution.warnings[0]
+        assert "--neighbors 1 " in solution.warnings[0]
+    assert not relieff.solve(make_problem(X, codes=codes, neighbors=1)).warnings
+
+
+def test_a_class_of_one_sample_is_named() -> None:
+    X, codes = np.random.default_rng(0).random((12, 4)), np.array([0] * 11 + [1])
+    with pytest.raises(InputError, match="class '1' has one sample"):
         scores(X, codes, 5)
-    assert "--neighbors 4" in str(caught.value)
-    assert np.isfinite(scores(X, codes, 4)).all()
 
 
 def test_two_classes_and_all_labels_are_needed() -> None:

@@ -41,7 +41,10 @@ def mrmr(X: np.ndarray, y: np.ndarray, count: int, variant: str) -> tuple[list[i
             score = relevance[i]
             if chosen:
                 redundancy = np.mean([abs(np.corrcoef(X[:, i], X[:, j])[0, 1]) for j in chosen])
-                score = score - redundancy if variant == "difference" else score / redundancy
+                if variant == "difference":
+                    score = score - redundancy
+                else:
+                    score = score / max(redundancy, 0.001)
             if score > best_score:
                 best, best_score = i, score
         chosen.append(best)

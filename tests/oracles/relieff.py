@@ -25,10 +25,10 @@ def relieff(X: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
         distance = [np.abs(Z[t] - Z[j]).sum() for j in range(n)]
         for c in classes:
             others = [j for j in range(n) if y[j] == c and j != t]
-            nearest = sorted(others, key=lambda j: (distance[j], j))[:k]
-            assert len(nearest) == k
+            # of a small class as many as each of its samples has beside itself
+            nearest = sorted(others, key=lambda j: (distance[j], j))[: min(k, (y == c).sum() - 1)]
             for j in nearest:
-                diff = np.abs(Z[t] - Z[j]) / k
+                diff = np.abs(Z[t] - Z[j]) / len(nearest)
                 scores += -diff if c == y[t] else P[c] / (1 - P[y[t]]) * diff
     scores /= n
     scores[X.max(axis=0) == X.min(axis=0)] = np.nan

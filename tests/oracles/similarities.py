@@ -24,17 +24,17 @@ def median_distance(d: np.ndarray) -> float:
 
 
 def gaussian(d: np.ndarray, bandwidth: float | str) -> np.ndarray:
-    """exp(-d^2 / (2 delta^2)), or delta_i delta_j of the 7th neighbour for delta^2."""
+    """exp(-d^2 / (2 delta^2)), or exp(-d^2 / (delta_i delta_j)) by the 7th neighbor."""
     n = len(d)
     S = np.zeros((n, n))
     delta = median_distance(d) if bandwidth == "median" else bandwidth
     for i in range(n):
         for j in range(n):
             if bandwidth == "self-tuning":
-                squared = seventh_distance(d, i) * seventh_distance(d, j)
+                scale = seventh_distance(d, i) * seventh_distance(d, j)
             else:
-                squared = float(delta) ** 2
-            S[i, j] = math.exp(-(d[i, j] ** 2) / (2 * squared))
+                scale = 2 * float(delta) ** 2
+            S[i, j] = math.exp(-(d[i, j] ** 2) / scale)
     return S
 
 
@@ -111,8 +111,9 @@ def relieff(X: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
         A[i, i] = 1.0
         for c in classes:
             members = [j for j in range(n) if y[j] == c]
-            for j in neighbors(d, i, k, among=members):
-                A[i, j] = 1 / k if c == y[i] else -1 / ((len(classes) - 1) * k)
+            near = neighbors(d, i, min(k, len(members) - 1), among=members)
+            for j in near:
+                A[i, j] = 1 / len(near) if c == y[i] else -1 / ((len(classes) - 1) * len(near))
     return (A + A.T) / 2
 
 
@@ -128,5 +129,5 @@ def correlation(X: np.ndarray) -> np.ndarray:
     for i in range(n):
         for j in range(n):
             a, b = X[i] - X[i].mean(), X[j] - X[j].mean()
-            S[i, j] = np.sum(a * b) / math.sqrt(np.sum(a * a) * np.sum(b * b))
+            S[i, j] = (1 + np.sum(a * b) / math.sqrt(np.sum(a * a) * np.sum(b * b))) / 2
     return S

@@ -221,7 +221,6 @@ IMPOSSIBLE = [
     ("gdcov", "label"),
     ("gdcov-spca", "label"),
     ("trace-ratio", "relieff"),
-    ("trace-ratio", "correlation"),
 ]
 """Methods that refuse a graph of the study."""
 
@@ -292,6 +291,28 @@ def test_the_list_is_what_a_counting_matrix_sees(
     passes = run_passes.pass_list(config, N, M, graphs=(), stored=STORED, memory=1 << 30)
     executed = {row["kind"] for row in result.facts["passes"] if row["executed"]}
     assert memory_model(config, N, M, (), passes).distances == ("gram" in executed)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "variance", "max_correlation": 0.5, "keep": 10},
+        {"method": "spec", "max_correlation": 0.2, "transform": "cpm,log1p"},
+        {"method": "mrsf", "select": 5, "max_correlation": 0.2},
+        {"method": "kogs", "source": [SOURCES["target"], SOURCES["knn"]], "max_correlation": 0.4},
+    ],
+    ids=name_of,
+)
+def test_pruning_is_in_the_list(
+    options: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = case(folder, **options)
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    row = result.facts["passes"][-1]
+    assert (row["kind"], row["executed"], row["exact"]) == ("prune", 1, False)
+    assert row["features"] >= result.facts["pruning"]["examined"]
+    assert planned(config, monkeypatch)[-1]["purpose"] == row["purpose"]
 
 
 SHARED = [*({"method": "spec"} | graph for graph in GRAPHS.values())]

@@ -16,9 +16,11 @@ import pyarrow as pa
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.text import string_array
+from sfs_cli.ranking.evidence import exponential_scores
+from sfs_cli.ranking.table import Picked
 
 if TYPE_CHECKING:
-    from sfs_cli.ranking.table import Picked, Ranking
+    from sfs_cli.ranking.table import Ranking
 
 InOrder = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """Calls a function on many items and gives the results in their order: `map`, or threads."""
@@ -51,26 +53,28 @@ def delimited(
     """
     import pyarrow.compute as pc
 
-    names = list(ranking.columns(0, 0))
-    yield (delimiter.join(_quoted(name, delimiter) for name in names) + "\n").encode()
+    header = list(ranking.columns(0, 0))
+    yield (delimiter.join(_quoted(name, delimiter) for name in header) + "\n").encode()
     between, newline, nothing = string_array([delimiter, "\n", ""])
-    features, statuses = _names(ranking.feature), _names(ranking.status)
+    columns = [ranking.feature, ranking.status, *ranking.extra.values()]
+    names = {id(column): _names(column) for column in columns if isinstance(column, Picked)}
 
-    def texts(column: np.ndarray) -> pa.Array:
-        if column.dtype.kind == "f":
-            return number_texts(column, digits)
-        integers = column.dtype.kind in "iu"
-        return _array(column).cast("large_string") if integers else string_array(map(str, column))
+    def texts(column: np.ndarray | Picked, lo: int, hi: int) -> pa.Array:
+        if isinstance(column, Picked):
+            picked = _take(names[id(column)], column.positions[lo:hi])
+            return _quote_where_needed(picked, delimiter)
+        rows = column[lo:hi]
+        if rows.dtype.kind == "f":
+            return number_texts(rows, digits)
+        integers = rows.dtype.kind in "iu"
+        return _array(rows).cast("large_string") if integers else string_array(map(str, rows))
 
     def lines(lo: int) -> pa.Buffer:
         hi = min(lo + CHUNK, len(ranking))
-        ids = _take(features, ranking.feature.positions[lo:hi])
+        columns = (ranking.feature, ranking.score, ranking.status, *ranking.extra.values())
         row = pc.binary_join_element_wise(
-            texts(np.arange(lo + 1, hi + 1)),
-            _quote_where_needed(ids, delimiter),
-            texts(ranking.score[lo:hi]),
-            _take(statuses, ranking.status.positions[lo:hi]),
-            *(texts(column[lo:hi]) for column in ranking.extra.values()),
+            _array(np.arange(lo + 1, hi + 1)).cast("large_string"),
+            *(texts(column, lo, hi) for column in columns),
             between,
         )
         return pc.binary_join_element_wise(row, newline, nothing).buffers()[2]
@@ -125,7 +129,8 @@ def _take(names: pa.Array, positions: np.ndarray) -> pa.Array:
 
 
 def _quote_where_needed(texts: pa.Array, delimiter: str) -> pa.Array:
-    letters = texts.buffers()[2].to_pybytes()
+    buffer = texts.buffers()[2]
+    letters = b"" if buffer is None else buffer.to_pybytes()
     if not any(mark in letters for mark in (delimiter.encode(), b'"', b"\n", b"\r")):
         return texts  # nearly always
     return string_array(_quoted(text, delimiter) for text in texts.to_pylist())
@@ -178,7 +183,7 @@ def write_parquet(ranking: Ranking, file: IO[bytes], digits: int) -> None:
     import pyarrow.parquet as pq
 
     def table(columns: dict[str, Sequence[object] | np.ndarray]) -> pa.Table:
-        texts = ("feature", "status")
+        texts = ("feature", "status", *(k for k, v in ranking.extra.items() if type(v) is Picked))
         return pa.table(
             {k: pa.array(v, pa.string() if k in texts else None) for k, v in columns.items()}
         )
@@ -189,12 +194,11 @@ def write_parquet(ranking: Ranking, file: IO[bytes], digits: int) -> None:
 
 
 def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
-    """Write GSEA's two columns, id and a metric of which more is better.
+    """Write GSEA's two columns, id and a metric: positive, and largest for the best feature.
 
-    Scores of which less is better change their sign; features without a score are left out. An id
-    with a tab or a line break, which the format cannot quote, is an `InputError`.
+    The metric is that of `exponential_scores`; features without a score are left out. An id with a
+    tab or a line break, which the format cannot quote, is an `InputError`.
     """
-    sign = 1 if ranking.larger_is_better else -1
     scored = ranking.n_scored
     names = islice(ranking.feature, scored)
     unfit = [repr(name) for name in names if any(c in name for c in "\t\r\n")]
@@ -205,11 +209,11 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
             where=listed(unfit),
             hint="rename these features, or use --format tsv",
         )
+    metric = exponential_scores(ranking)
     for lo in range(0, scored, CHUNK):
         hi = min(lo + CHUNK, scored)
-        for name, score in zip(ranking.feature[lo:hi], ranking.score[lo:hi].tolist()):
-            # + 0.0, so that a score of 0 does not become -0
-            file.write(f"{name}\t{number_text(sign * score + 0.0, digits)}\n".encode())
+        for name, value in zip(ranking.feature[lo:hi], metric[lo:hi].tolist()):
+            file.write(f"{name}\t{number_text(value, digits)}\n".encode())
 
 
 _DELIMITED = {"tsv": write_tsv, "csv": write_csv}

@@ -1,0 +1,80 @@
+"""``--max-correlation``: features that repeat a better one are moved behind those that do not."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import numpy as np
+
+from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.provenance import PruningFacts
+from sfs_cli.ranking.prune import InOrder, prune, pruned_ranking, standardized
+from sfs_cli.ranking.table import Ranking
+from sfs_cli.run.load import Run
+
+BATCH_BYTES = 16 << 20
+MAX_BATCH = 1024
+"""Features that are examined at a time: so many, or fewer that take `BATCH_BYTES` in float64."""
+READ_AT_ONCE = 64
+"""Features of a batch that a thread reads."""
+HELD_SHARE = 4
+"""The kept features are held in memory if they take at most one in so many bytes of it."""
+
+
+def without_repeats(
+    run: Run, ranking: Ranking, max_correlation: float
+) -> tuple[Ranking, PruningFacts]:
+    """Prune a ranking by the correlations of its features, as they were scored.
+
+    From the best on, a batch of features is read at a time, until enough are kept; the rest of the
+    matrix is not read. A feature without a score stays at the end.
+    """
+    source, passes, nearby = run.matrix, run.passes, run.context.engine.executor.nearby
+    n, count, keep = source.n_samples, ranking.n_scored, run.config.kept_features
+    passes.close()
+    passes.begin("prune")
+
+    def take(lo: int, hi: int) -> np.ndarray:
+        features = ranking.order[lo:hi]
+        ascending = np.argsort(features)  # as they lie in the matrix, so that it is read forwards
+        view = source.selecting(features[ascending])
+        out = np.empty((hi - lo, n))
+
+        def read(span: Span) -> None:
+            values = view.read(span, np.dtype(np.float64)).values
+            out[ascending[span.lo : span.hi]] = standardized(values)
+
+        for _ in nearby.map(read, cut(hi - lo, READ_AT_ONCE)):
+            pass
+        passes.read(hi - lo)
+        return out
+
+    batch = max(1, min(MAX_BATCH, BATCH_BYTES // (8 * n)))  # never by memory: see `prune`
+    with _room((min(keep, count), n), run) as values:
+        pruned = prune(take, count, max_correlation, values, batch, cast(InOrder, nearby.map))
+    kept, moved = len(pruned.kept), len(pruned.moved)
+    run.log.note(
+        f"kept {kept:,} of the best {pruned.examined:,} features; {moved:,} with a correlation "
+        f"above {max_correlation:g} with a better one are behind them"
+    )
+    facts = PruningFacts(
+        max_correlation=max_correlation,
+        keep=keep,
+        examined=pruned.examined,
+        kept=kept,
+        moved=moved,
+    )
+    return pruned_ranking(ranking, pruned), facts
+
+
+@contextmanager
+def _room(shape: tuple[int, int], run: Run) -> Iterator[np.ndarray]:
+    """Give an array of float64 for the kept features: in memory, or in a file if it is large."""
+    if 8 * shape[0] * shape[1] <= run.context.memory // HELD_SHARE:
+        yield np.empty(shape)
+        return
+    with tempfile.TemporaryFile(dir=run.config.scratch, prefix="sfs-") as file:
+        yield np.memmap(file, np.float64, "w+", shape=shape)
