@@ -192,6 +192,11 @@ class Option(NamedTuple):
         return self.flag[2:]
 
     @property
+    def joined(self) -> bool:
+        """Whether flags may repeat it: the values are joined by commas."""
+        return self.items is str and self.parse is None and not self.words
+
+    @property
     def names(self) -> str:
         """Those that take it, for a message; empty where all do."""
         return ", ".join(self.takers(self.name)) if self.takers else ""

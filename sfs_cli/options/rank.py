@@ -107,7 +107,9 @@ class RankConfig(GraphFields, OutputFields):
         "Type of the stored values.", words=("float32", "float64"), default_text="float32"
     )
     transform: str | None = _input(
-        "Transformations, in order, such as cpm,log1p,zscore.", metavar="STEPS", items=str
+        "Transformations, in order, such as cpm,log1p,zscore; those of a repeated option follow.",
+        metavar="STEPS",
+        items=str,
     )
     missing: str = _input(
         "Missing values: refuse them, drop such features, or use the mean of the feature.",

@@ -17,7 +17,13 @@ from sfs_cli.compute.matrix import Block, Ids, NonZeros, Span
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError
 from sfs_cli.store.matrix import FeatureView, Matrix
-from sfs_cli.store.transforms import FEATURE_STEPS, KEEP_ZEROS, SAMPLE_STEPS, RefusedError, Step
+from sfs_cli.store.transforms import (
+    SAMPLE_STEPS,
+    RefusedError,
+    Step,
+    feature_step,
+    keeps_zeros,
+)
 
 MissingPolicy = Literal["error", "drop", "mean"]
 TotalOver = Callable[[Callable[[Span], Sequence[np.ndarray]]], list[np.ndarray]]
@@ -104,7 +110,7 @@ class PreparedMatrix:
         return self._keeps_zeros(len(self.steps))
 
     def _keeps_zeros(self, n_steps: int) -> bool:
-        return self.matrix.sparse and all(name in KEEP_ZEROS for name in self.steps[:n_steps])
+        return self.matrix.sparse and all(map(keeps_zeros, self.steps[:n_steps]))
 
     def prefetch(self, span: Span) -> None:
         """Announce that a span will be read soon."""
@@ -151,13 +157,15 @@ class PreparedMatrix:
                 continue
             name = self.steps[at]
             total, used = total_over(partial(self._sample_sums, at))
-            factors = SAMPLE_STEPS[name].factors(total, int(used))
-            if not np.isfinite(factors).all():
-                first = int(np.argmin(np.isfinite(factors)))
+            step = SAMPLE_STEPS[name]
+            factors = step.factors(total, int(used))
+            usable = np.isfinite(total) & np.isfinite(factors)
+            if not usable.all():
+                first = int(np.argmin(usable))
                 raise InputError(
-                    f"--transform {name}: the values of a sample add up to {total[first]:g}",
+                    f"--transform {name}: the {step.summed} of a sample add up to {total[first]:g}",
                     where=f"{self.where}: sample {self.ids.samples[first]}",
-                    hint="remove samples without counts",
+                    hint="remove samples whose values are all zero",
                 )
             self._factors[at] = factors
 
@@ -196,7 +204,7 @@ class PreparedMatrix:
             if name in SAMPLE_STEPS:
                 work = SAMPLE_STEPS[name].apply(work, self._factors[at])
             else:
-                work = self._run(FEATURE_STEPS[name], work, span)
+                work = self._run(feature_step(name), work, span)
         if missing is not None:
             work[missing] = 0
         return Block(self._cast(work, dtype), missing, zero)
@@ -269,7 +277,7 @@ class PreparedMatrix:
                 norms[norms == 0] = 1
                 data = data / norms[block.rows]
             else:
-                data = self._run_nonzeros(FEATURE_STEPS[name], block, data, span)
+                data = self._run_nonzeros(feature_step(name), block, data, span)
         return replace(block, data=data, zero=zero)
 
     def _chosen_nonzeros(self, span: Span) -> NonZeros:
