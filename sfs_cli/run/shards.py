@@ -69,7 +69,7 @@ class ShardPlan:
     def write(self, folder: Path) -> None:
         """Write ``plan.json``."""
         sources = [str(source) for source in self.config.source]
-        config = asdict(self.config) | {"source": sources, "members": list(self.config.members)}
+        config = asdict(self.config) | {"source": sources}
         content = {
             "format": FORMAT,
             "version": VERSION,
@@ -147,9 +147,10 @@ def read_plan(path: str | Path) -> ShardPlan:
         kind, version = content["format"], content["version"]
         known, config = content["versions"], content["config"]
         sources = tuple(parse_source(text) for text in config["source"])
+        lists = {k: tuple(v) for k, v in config.items() if isinstance(v, list)}
         plan = ShardPlan(
             folder,
-            RankConfig(**{**config, "source": sources, "members": tuple(config["members"])}),
+            RankConfig(**{**config, **lists, "source": sources}),
             int(content["shards"]),
             list(content["inputs"]),
             str(content["fingerprint"]),

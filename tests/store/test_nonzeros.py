@@ -36,7 +36,7 @@ def spread_out(source: PreparedMatrix, span: Span) -> tuple[np.ndarray, Any, np.
     dense = np.zeros((span.size, block.n_samples))
     dense[block.rows, block.indices] = block.data
     assert len(np.unique(block.rows * N + block.indices)) == len(block.data)
-    return dense, block.missing, block.zero
+    return dense, block.left_out, block.zero
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -62,9 +62,9 @@ def test_values_are_those_of_dense_blocks(
     source = source_of(matrix, steps=steps, samples=chosen, missing=policy)
     assert source.keeps_zeros
     for span in (Span(0, 5), Span(5, M)):
-        dense, missing, zero = spread_out(source, span)
+        dense, left_out, zero = spread_out(source, span)
         expected = source.read(span, DOUBLE)
-        np.testing.assert_array_equal(missing, expected.missing)
+        np.testing.assert_array_equal(left_out, expected.left_out)
         np.testing.assert_allclose(dense, expected.values, rtol=1e-14)
         if steps:
             np.testing.assert_array_equal(zero, expected.zero)
