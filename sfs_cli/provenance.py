@@ -58,7 +58,11 @@ class Record(TypedDict):
 
 
 class MatrixFacts(TypedDict):
-    """The matrix as it was read and prepared; `orientation` says why rows are what they are."""
+    """The matrix as it was read and prepared.
+
+    `orientation` says why rows are what they are, `left_out` how many features take no part by the
+    reason.
+    """
 
     format: str
     rows: str
@@ -71,6 +75,7 @@ class MatrixFacts(TypedDict):
     sparse: bool
     missing_values: int
     features_with_missing_values: int
+    left_out: dict[str, int]
     transform: list[str]
 
 
@@ -197,9 +202,17 @@ def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) ->
         [name, {k: v for k, v in source.items() if f"source.{name}.{k}" not in paths}]
         for name, source in options.get("source", {}).items()
     ]
+    # of several values some may be files, numbered from 1
+    others = {
+        k: [one for i, one in enumerate(v, 1) if f"{k}.{i}" not in paths]
+        if isinstance(v, list | tuple)
+        else v
+        for k, v in options.items()
+        if k not in paths
+    }
     known = {
         "sfs": versions()["sfs"],
-        "options": {k: v for k, v in options.items() if k not in paths} | {"source": sources},
+        "options": others | {"source": sources},
         "inputs": [{k: i[k] for k in kept if k in i} for i in inputs],
     }
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()

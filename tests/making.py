@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.limits import Limits
-from sfs_cli.compute.matrix import Block, Ids, Span
+from sfs_cli.compute.matrix import Block, Ids, LeftOut, Span
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Problem
@@ -57,8 +57,8 @@ class ArraySource:
     def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
         self.reads += span.size
         part = slice(span.lo, span.hi)
-        missing = self.left_out[part] if self.left_out.any() else None
-        return Block(self.rows[part].astype(dtype), missing)
+        why = self.left_out[part] * np.int8(LeftOut.MISSING)
+        return Block(self.rows[part].astype(dtype), why if self.left_out.any() else None)
 
     def prefetch(self, span: Span) -> None:
         self.prefetched.append(span)

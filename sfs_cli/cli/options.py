@@ -118,6 +118,8 @@ class Command(click.Command):
         if self.config is not None:
             values = {name: given.pop(name) for name in self.declared}
             for name, o in self.declared.items():
+                if o.joined:  # what is repeated is one list, in the order given
+                    values[name] = ",".join(values[name]) or None
                 values[name] = values[name] if o.parse is None else o.parse(values[name])
             if self.file:
                 given["config"] = self._from_file(ctx, values, given.pop("config_file"))
@@ -166,7 +168,7 @@ def _click_option(o: Option, required: tuple[str, ...]) -> SectionOption:
     return SectionOption(
         [o.flag, o.name],
         type=o.type if o.type in (int, float) else str,
-        multiple=o.parse is not None and not o.words,
+        multiple=o.joined or (o.parse is not None and not o.words),
         required=o.name in required,
         **facts,
     )

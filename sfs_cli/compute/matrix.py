@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -67,6 +68,19 @@ class Ids:
     obs: Any | None = field(default=None, compare=False)  # this room knows no table format
 
 
+class LeftOut(IntEnum):
+    """Why a feature takes no part in anything, from the sums of the samples to the scores.
+
+    The numbers are those of its status (``sfs_cli.methods.base.Status``).
+    """
+
+    MISSING = 3
+    EXCLUDED = 5
+    NOT_INCLUDED = 6
+    FEW_SAMPLES = 7
+    LOW_TOTAL = 8
+
+
 @dataclass(frozen=True)
 class Block:
     """A block of features, ready to be scored.
@@ -75,15 +89,16 @@ class Block:
     ----------
     values : ndarray, shape (b, n)
         In the dtype asked for; the receiver may overwrite it.
-    missing : ndarray of bool, shape (b,), or None
-        Features left out for their missing values; their rows are zero.
+    left_out : ndarray of int8, shape (b,), or None
+        Why features are left out (`LeftOut`), 0 for those that take part; the rows of the others
+        are zero.
     zero : ndarray of bool, shape (b,), or None
         Features that are zero in every sample before the transformation; None where there is no
         transformation and `values` shows it.
     """
 
     values: np.ndarray
-    missing: np.ndarray | None = None
+    left_out: np.ndarray | None = None
     zero: np.ndarray | None = None
 
 
@@ -96,7 +111,7 @@ class BlockLike(Protocol):
         ...
 
     @property
-    def missing(self) -> np.ndarray | None:
+    def left_out(self) -> np.ndarray | None:
         """As in `Block`."""
         ...
 
@@ -120,7 +135,7 @@ class NonZeros:
         Values, which may be zero; the receiver may overwrite them.
     n_samples : int
         Number of samples n.
-    missing, zero : ndarray of bool, shape (b,), or None
+    left_out, zero : ndarray of int8 and of bool, shape (b,), or None
         As in `Block`; nothing is stored of features that are left out.
     """
 
@@ -128,7 +143,7 @@ class NonZeros:
     indices: np.ndarray
     data: np.ndarray
     n_samples: int
-    missing: np.ndarray | None = None
+    left_out: np.ndarray | None = None
     zero: np.ndarray | None = None
 
     @property

@@ -100,9 +100,10 @@ class Samples:
         """Return the error for samples that do not differ at all."""
         return InputError(
             f"all samples are identical: each of the {self.run.m:,} features is constant, zero or "
-            "dropped for missing values",
+            "left out",
             where=self.run.where,
-            hint="check that values differ between samples (and --rows, --transform, --missing)",
+            hint="check that values differ between samples (and --rows, --transform, --missing, "
+            "--exclude, --include, --min-samples, --min-total)",
         )
 
 
@@ -147,7 +148,7 @@ def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
     """
 
     def products(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        dropped = 0 if block.missing is None else int(block.missing.sum())
+        dropped = 0 if block.left_out is None else int(np.count_nonzero(block.left_out))
         used = len(block.values) - dropped
         return block.values.T @ block.values, block.values.sum(axis=0), np.array(used)
 

@@ -497,7 +497,7 @@ def feature_moments(engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     """Return the mean, variance and smallest value of every feature, each (m,), by one pass.
 
     The variance divides by n - 1; it is exactly 0 for constant features, and for those that are
-    dropped for missing values. Of a sparse matrix only the stored values are read.
+    left out. Of a sparse matrix only the stored values are read.
     """
     sparse = engine.source.keeps_zeros
     task = _moments_of_stored if sparse else _moments

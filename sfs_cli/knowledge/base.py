@@ -19,6 +19,7 @@ from sfs_cli.io.knowledge.hierarchy import Hierarchy
 from sfs_cli.knowledge.matching import FeatureIndex, Matched, check_found
 from sfs_cli.options.graph import default_similarity
 from sfs_cli.options.source import SourceSpec
+from sfs_cli.store.filters import EVERYTHING
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
 from sfs_cli.store.transforms import parse as parse_transform
@@ -92,7 +93,14 @@ class SourceContext:
         where = f"source {spec.name} ({spec.path or self.run.where})"
         try:
             policy = cast(MissingPolicy, missing)
-            made = PreparedMatrix(matrix, samples=samples, missing=policy, steps=steps, where=where)
+            made = PreparedMatrix(
+                matrix,
+                samples=samples,
+                missing=policy,
+                features=self.matrix.features if matrix is self.matrix.matrix else EVERYTHING,
+                steps=steps,
+                where=where,
+            )
         except InputError as error:
             raise InputError(
                 error.what,

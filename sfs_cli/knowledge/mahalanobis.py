@@ -36,7 +36,7 @@ TERMS_AT_A_TIME = 512
 def similarity_distances(engine: Engine, similarity: csr_array, memory: int) -> np.ndarray:
     """Return the squared Mahalanobis distances that a similarity between features defines.
 
-    Features without similar ones do not count, nor do those dropped for missing values. The values
+    Features without similar ones do not count, nor do those that are left out. The values
     are held where they fit in memory, else one panel of samples at a time, each by two passes.
 
     Parameters
@@ -81,7 +81,7 @@ def term_distances(engine: Engine, terms: csr_array, memory: int) -> np.ndarray:
     """Return the squared Mahalanobis distances that shared terms define: S^F = T T'.
 
     They are (x - y)' D^F (x - y) - |T'(x - y)|^2, so that S^F is not formed. Features that share no
-    term do not count, nor do those dropped for missing values.
+    term do not count, nor do those that are left out.
 
     Parameters
     ----------
@@ -180,14 +180,14 @@ def _read_panel(engine: Engine, panel: slice) -> tuple[np.ndarray, np.ndarray]:
     count = engine.source.n_features
 
     def part(_span: Span, block: BlockLike) -> tuple[np.ndarray, np.ndarray | None]:
-        return block.values[:, panel].copy(), block.missing
+        return block.values[:, panel].copy(), block.left_out
 
     values = np.empty((count, panel.stop - panel.start))
     left_out = np.zeros(count, bool)
-    for span, (piece, missing) in _over_spans(engine, part):
+    for span, (piece, why) in _over_spans(engine, part):
         values[span.lo : span.hi] = piece
-        if missing is not None:
-            left_out[span.lo : span.hi] = missing
+        if why is not None:
+            left_out[span.lo : span.hi] = why != 0
     return values, left_out
 
 
@@ -232,7 +232,7 @@ def _term_product(
     squares : ndarray, shape (n,)
         The diagonal of X' D X.
     left_out : ndarray of bool, shape (l,)
-        Features dropped for missing values.
+        Features that are left out.
     """
     n = engine.source.n_samples
     T = terms.astype(np.float64)  # a copy
@@ -248,12 +248,12 @@ def _term_product(
         first = at.lo == 0  # this pass makes X' D X too
         task = _summing(T[:, at.lo : at.hi], degrees if first else None)
         sums = np.zeros((at.size, n))
-        for span, (own, touched, piece, missing) in _over_spans(engine, task):
+        for span, (own, touched, piece, why) in _over_spans(engine, task):
             if own is not None:
                 product += own
             sums[touched] += piece
-            if missing is not None:
-                left_out[span.lo : span.hi] = missing
+            if why is not None:
+                left_out[span.lo : span.hi] = why != 0
         if first:
             squares = product.diagonal().copy()
         for lo in range(0, len(sums), TERMS_AT_A_TIME):
@@ -275,6 +275,6 @@ def _summing(group: csr_array, degrees: np.ndarray | None) -> Task[tuple[Any, ..
         rows = group[span.lo : span.hi]
         touched, column = np.unique(rows.indices, return_inverse=True)
         few = csr_array((rows.data, column, rows.indptr), shape=(span.size, len(touched)))
-        return own, touched, few.T @ values, block.missing
+        return own, touched, few.T @ values, block.left_out
 
     return part

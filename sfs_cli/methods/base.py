@@ -12,7 +12,7 @@ import numpy as np
 
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import BlockLike, NonZeros
+from sfs_cli.compute.matrix import BlockLike, LeftOut, NonZeros
 from sfs_cli.graph.similarity import Similarity
 
 
@@ -22,8 +22,12 @@ class Status(IntEnum):
     OK = 0
     CONSTANT = 1
     ALL_ZERO = 2
-    MISSING = 3
+    MISSING = LeftOut.MISSING
     NOT_SELECTED = 4
+    EXCLUDED = LeftOut.EXCLUDED
+    NOT_INCLUDED = LeftOut.NOT_INCLUDED
+    FEW_SAMPLES = LeftOut.FEW_SAMPLES
+    LOW_TOTAL = LeftOut.LOW_TOTAL
 
     @property
     def text(self) -> str:
@@ -37,6 +41,10 @@ _TEXTS = {
     Status.ALL_ZERO: "all zero",
     Status.MISSING: "missing values",
     Status.NOT_SELECTED: "not selected",
+    Status.EXCLUDED: "excluded",
+    Status.NOT_INCLUDED: "not included",
+    Status.FEW_SAMPLES: "in too few samples",
+    Status.LOW_TOTAL: "total too low",
 }
 
 

@@ -46,7 +46,7 @@ class CenteredBlock:
         whose squares would over- or underflow.
     volume : float
         Sum of the weights.
-    missing, zero : ndarray of bool or None
+    left_out, zero : ndarray of int8 and of bool, or None
         As in the block.
     """
 
@@ -55,7 +55,7 @@ class CenteredBlock:
     offset: np.ndarray
     scale: np.ndarray
     volume: float
-    missing: np.ndarray | None
+    left_out: np.ndarray | None
     zero: np.ndarray | None
 
     def status(self, square: np.ndarray) -> np.ndarray:
@@ -69,8 +69,8 @@ class CenteredBlock:
         status = np.where(constant, Status.CONSTANT, Status.OK).astype(np.int8)
         zero = constant & (self.offset == 0) if self.zero is None else self.zero
         status[zero] = Status.ALL_ZERO
-        if self.missing is not None:
-            status[self.missing] = Status.MISSING
+        if self.left_out is not None:
+            np.copyto(status, self.left_out, where=self.left_out != 0)
         return status
 
 
@@ -127,7 +127,7 @@ def center(
             scale[row] = np.ldexp(1.0, exponent)
             square[row] = np.vecdot(values[row], values[row])
     return CenteredBlock(
-        values, square.astype(np.float64), offset, scale, volume, block.missing, block.zero
+        values, square.astype(np.float64), offset, scale, volume, block.left_out, block.zero
     )
 
 
@@ -198,7 +198,7 @@ def rows_of(
     values = block.values[which]
     return Block(
         values if dtype is None else values.astype(dtype, copy=False),
-        None if block.missing is None else block.missing[which],
+        None if block.left_out is None else block.left_out[which],
         None if block.zero is None else block.zero[which],
     )
 

@@ -142,7 +142,7 @@ class LowRankScores:
                 rows = rows[left]
                 score[rows], status[rows] = centered(rows_of(chosen, left, np.dtype(np.float64)))
         if block.zero is not None:
-            zero = block.zero & (status != Status.MISSING)
+            zero = block.zero if block.left_out is None else block.zero & (block.left_out == 0)
             score[zero], status[zero] = np.nan, Status.ALL_ZERO
         return score, status
 

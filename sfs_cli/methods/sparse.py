@@ -162,8 +162,8 @@ class SparseBlocks:
         status = np.where(constant, Status.CONSTANT, Status.OK).astype(np.int8)
         if block.zero is not None:
             status[block.zero] = Status.ALL_ZERO
-        if block.missing is not None:
-            status[block.missing] = Status.MISSING
+        if block.left_out is not None:
+            np.copyto(status, block.left_out, where=block.left_out != 0)
         return Variation(square, mean, offset, np.ldexp(1.0, exponent), status)
 
     def around_means(self, block: NonZeros, groups: Groups) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ and key (``id_map``: ``--id-map``), its annotation the type.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, field, fields
@@ -149,6 +150,11 @@ def spelled(words: Iterable[str]) -> list[str]:
 # ---- options -----------------------------------------------------------------------------------
 
 
+def names_file(text: str) -> bool:
+    """Tell whether a text that is a file or a pattern is a file: whether there is one."""
+    return os.path.isfile(text)  # noqa: PTH113
+
+
 def flag(name: str) -> str:
     """Return the flag of an option; ``lambda_`` has its underscore because of Python."""
     return "--" + name.rstrip("_").replace("_", "-")
@@ -176,6 +182,8 @@ class Option(NamedTuple):
     old_names: tuple[str, ...] = ()  # of earlier versions: still accepted, and shown nowhere
     argument: bool = False  # whether the command line takes it by position
     path: bool = False  # whether it names a file or folder: relative to that of a file of options
+    # whether each of its texts is a file, where there is one of that name, else a pattern
+    patterns: bool = False
     in_result: bool = True  # whether the result depends on it
     lead: bool = False  # whether it is listed before the others of its section
     name: str = ""  # of the field that it is declared for, as the next two
@@ -191,6 +199,11 @@ class Option(NamedTuple):
     def key(self) -> str:
         """The key in configuration files."""
         return self.flag[2:]
+
+    @property
+    def joined(self) -> bool:
+        """Whether flags may repeat it: the values are joined by commas."""
+        return self.items is str and self.parse is None and not self.words
 
     @property
     def names(self) -> str:

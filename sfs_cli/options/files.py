@@ -15,7 +15,7 @@ from typing import Any
 
 from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse
-from sfs_cli.options.fields import Option, keys_of, options_of
+from sfs_cli.options.fields import Option, keys_of, names_file, options_of
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import (
     KINDS,
@@ -119,6 +119,8 @@ def load(path: str | Path) -> ConfigFile:
             lines |= places
             continue
         value = _typed(node, option, key, where)
+        if option.patterns:
+            value = tuple(_file_or_pattern(option.name, text, folder) for text in value)
         options[option.name] = joined(option.name, value, folder) if option.path else value
     return ConfigFile(name, options, lines)
 
@@ -263,11 +265,16 @@ def resolved(config: RankConfig, folder: str) -> dict[str, Any]:
     ]
     found = replace(config, source=tuple(sources)).result_options()
     given = [(o, found.get(o.name)) for o in options_of(RankConfig)]
-    return {
-        o.key: _relative(o.name, value, folder) if o.path else value
-        for o, value in given
-        if value not in (None, (), {})
-    }
+    return {o.key: _moved(o, value, folder) for o, value in given if value not in (None, (), {})}
+
+
+def _moved(option: Option, value: Any, folder: str) -> Any:
+    """Return the value of an option with its paths as they are from a folder."""
+    if option.patterns:
+        return tuple(
+            _relative(option.name, text, folder) if names_file(text) else text for text in value
+        )
+    return _relative(option.name, value, folder) if option.path else value
 
 
 def _with_paths(source: SourceSpec, move: Callable[[str, str], str]) -> SourceSpec:
@@ -275,6 +282,12 @@ def _with_paths(source: SourceSpec, move: Callable[[str, str], str]) -> SourceSp
     given = {option: getattr(source, option) for option in SOURCE_PATHS}
     moved: dict[str, Any] = {k: move(k, v) for k, v in given.items() if v}
     return replace(source, **moved)
+
+
+def _file_or_pattern(option: str, text: str, folder: str) -> str:
+    """Return what is a file in a folder as a path from the current directory."""
+    path = joined(option, text, folder)
+    return path if names_file(path) else text
 
 
 def _is_inside(option: str, text: str) -> bool:

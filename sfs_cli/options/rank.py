@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -63,6 +64,16 @@ def split_words(text: str | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in (text or "").split(",") if word.strip())
 
 
+def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the texts of an option that is repeated on the command line."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+_named = partial(
+    _input, default=(), metavar="LIST or PATTERN", items=str, parse=texts_of, patterns=True
+)
+
+
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
 class OutputFields(Config):
     """The options of every command that writes a ranking."""
@@ -110,12 +121,28 @@ class RankConfig(GraphFields, OutputFields):
         "Type of the stored values.", words=("float32", "float64"), default_text="float32"
     )
     transform: str | None = _input(
-        "Transformations, in order, such as cpm,log1p,zscore.", metavar="STEPS", items=str
+        "Transformations, in order, such as cpm,log1p,zscore; those of a repeated option follow.",
+        metavar="STEPS",
+        items=str,
     )
     missing: str = _input(
         "Missing values: refuse them, drop such features, or use the mean of the feature.",
         default="error",
         words=MISSING,
+    )
+    min_samples: int | None = _input(
+        "Leave out features that are not zero in fewer samples.", metavar="K", least=1
+    )
+    min_total: float | None = _input(
+        "Leave out features whose values have a smaller sum.", metavar="T"
+    )
+    include: tuple[str, ...] = _named(
+        "Use only the features of this list of ids, or those whose id matches this regular "
+        "expression (repeatable: of any).",
+    )
+    exclude: tuple[str, ...] = _named(
+        "Leave out the features of this list of ids, or those whose id matches this regular "
+        "expression, such as ^MT- (repeatable).",
     )
     labels: str | None = _reading(
         "Class of each sample.", metavar="FILE[:COLUMN] or obs:KEY", path=True

@@ -7,6 +7,7 @@ words of single options are in their own declarations.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from sfs_cli import catalog
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import nearest
 from sfs_cli.options import weightings
-from sfs_cli.options.fields import Refusal, flag, matches, numbers_of, spelled
+from sfs_cli.options.fields import Refusal, flag, matches, names_file, numbers_of, spelled
 from sfs_cli.options.graph import GRAPH_FIELDS, LABEL_GRAPHS, taking
 from sfs_cli.options.source import kinds_taking
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
@@ -32,6 +33,7 @@ _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
 
 def check_rank(config: RankConfig) -> None:
     """Check how the options of a ranking go together."""
+    config.refuse(_feature_rules(config))
     config.refuse(_graph_rules(config))
     config.refuse(_member_rules(config) if config.members else _method_rules(config))
     config.refuse(_source_rules(config))
@@ -45,6 +47,17 @@ def check_rank(config: RankConfig) -> None:
 
 def _leave_out(name: str, takers: Iterable[str]) -> str:
     return f"leave it out; it has an effect with {flag(name)} {', '.join(takers)}"
+
+
+def _feature_rules(c: RankConfig) -> Iterator[Refusal]:
+    for name in ("include", "exclude"):
+        for text in getattr(c, name):
+            try:
+                if not names_file(text):
+                    re.compile(text)
+            except re.error as error:
+                what = f"{flag(name)} {text!r} is neither a file nor a regular expression: {error}"
+                yield what, "check the path, or write \\ before signs such as ( [ * +", (name,)
 
 
 def _graph_rules(c: RankConfig) -> Iterator[Refusal]:

@@ -34,6 +34,7 @@ class ReportData:
     command: str  # the command line that reproduces this ranking
     version: str  # of the program
     n_unscored: int = 0  # number of features without a score
+    n_left_out: int = 0  # number of those that took no part, not even in the graph
     reasons: Mapping[str, int] = field(default_factory=dict)  # why: status -> number of features
     elbow: int | None = None  # number of features before the elbow of the score curve
     # (k,), leading eigenvalues of the normalized Laplacian, ascending, the first one 0

@@ -9,7 +9,7 @@ from sfs_cli.report.model import ReportData
 COLUMNS = {
     "method": ("Method", "How the features were ranked"),
     "n_features": ("Features", "Features in the matrix"),
-    "n_unscored": ("Unscored", "Features that could not be scored"),
+    "n_unscored": ("Unscored", "Features without a score"),
     "elbow": ("Elbow", "Features before the elbow of the score curve"),
     "top_feature": ("Best feature", "The feature of rank 1"),
 }

@@ -46,9 +46,11 @@ def summary(data: ReportData) -> list[str]:
     not_selected = data.reasons.get("not selected", 0)
     if not_selected:
         sentences.append(f"{counted(not_selected, 'feature')} were not selected.")
-    if data.n_unscored > not_selected:
-        failed = counted(data.n_unscored - not_selected, "feature")
-        sentences.append(f"{failed} could not be scored.")
+    if data.n_left_out:
+        sentences.append(f"{counted(data.n_left_out, 'feature')} were left out.")
+    failed = data.n_unscored - not_selected - data.n_left_out
+    if failed:
+        sentences.append(f"{counted(failed, 'feature')} could not be scored.")
     return sentences
 
 

@@ -9,7 +9,7 @@ from sfs_cli.errors import CHECK_PATH, InputError
 from sfs_cli.io.files.sniff import split_modality
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
 from sfs_cli.io.knowledge.labels import split_label_spec
-from sfs_cli.options.fields import options_of
+from sfs_cli.options.fields import names_file, options_of
 from sfs_cli.options.files import ConfigFile
 from sfs_cli.options.rank import RankConfig
 
@@ -67,6 +67,10 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
         yield "similarity_file", Path(config.similarity_file), {}
     if config.id_map is not None:
         yield "id_map", Path(config.id_map), {}
+    for option in ("include", "exclude"):
+        for i, text in enumerate(getattr(config, option), 1):
+            if names_file(text):
+                yield f"{option}.{i}", Path(text), {}
     for spec in config.source:
         role, part = f"source.{spec.name}", None
         if spec.path and not spec.path.startswith(("obs:", "obsp:")):

@@ -252,13 +252,14 @@ def _time_run(config: RankConfig, passes: PassList, shape: Shape, room: MemoryPl
 
 
 def _sample(shape: Shape, room: MemoryPlan) -> Matrix:
-    """Return some blocks of the store, or blocks of random values."""
+    """Return some blocks of the store, or blocks of random counts."""
     rows = min(shape.m, BLOCKS * room.workers * room.block_size)
     if shape.matrix is not None:
         starts = np.linspace(0, shape.m - rows // REGIONS, REGIONS).astype(int)
         chosen = np.unique(np.concatenate([lo + np.arange(rows // REGIONS) for lo in starts]))
         return FeatureView(shape.matrix, chosen if len(chosen) > 1 else np.arange(shape.m))
-    values = np.random.default_rng(0).random((rows, shape.n), np.float32)  # none negative
+    # counts above zero, which every step takes
+    values = np.random.default_rng(0).integers(1, 1000, (rows, shape.n)).astype(np.float32)
     names = [str(i) for i in range(max(rows, shape.n))]
     return DenseMatrix(values, Ids(names[:rows], names[: shape.n]))
 

@@ -125,7 +125,7 @@ def raw_values(values: np.ndarray) -> str | None:
             "the values look like intensities without logarithms "
             f"(from {low:,.6g} to {high:,.6g}): features with large values, and single samples, "
             "decide the ranking; give --transform "
-            + ("log1p" if low >= 0 else "rank, or logarithms of values above zero")
+            + ("log1p" if low >= 0 else "floor:20,log2, with a floor that suits the noise")
         )
     return None
 

@@ -55,7 +55,7 @@ def _values(matrix: Any) -> dict[str, Any]:
     engine = Engine(source, ThreadExecutor(thread_count()), matrix.dtype)
 
     def part(block: Block) -> tuple[float, float, int, int]:
-        values = block.values if block.missing is None else block.values[~block.missing]
+        values = block.values if block.left_out is None else block.values[block.left_out == 0]
         if not len(values):
             return np.inf, -np.inf, 0, 0
         low, high = values.min(axis=1), values.max(axis=1)

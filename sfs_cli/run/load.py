@@ -25,6 +25,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
+from sfs_cli.run.features import feature_filter
 from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import needed, pass_list
 from sfs_cli.store.matrix import Matrix
@@ -133,6 +134,12 @@ def loaded(
             opened.matrix,
             samples=chosen,
             missing=cast(Any, config.missing),
+            features=feature_filter(
+                config,
+                opened.matrix,
+                opened.matrix.n_samples if chosen is None else len(chosen),
+                log,
+            ),
             steps=steps,
             where=config.matrix,
         )

@@ -18,6 +18,7 @@ import numpy as np
 from sfs_cli import provenance
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute import memory as memory_of
+from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import check_writable
@@ -243,6 +244,11 @@ def _facts(run: Run, scored: Scored, pruning: PruningFacts) -> RunFacts:
         "sparse": matrix.matrix.sparse,
         "missing_values": matrix.matrix.missing.values,
         "features_with_missing_values": matrix.matrix.missing.features,
+        "left_out": {
+            Status(why).text: count
+            for why in LeftOut
+            if (count := int(np.count_nonzero(solution.status == why)))
+        },
         "transform": list(matrix.steps),
     }
     method: dict[str, Any] = {"name": config.method}

@@ -45,6 +45,7 @@ def report_data(
     ]
     return ReportData(
         **of_ranking(ranking),
+        n_left_out=sum(facts["input"]["left_out"].values()),
         title=Path(config.matrix).name,
         method=_title(method, facts["method"]),
         how=_how(method, facts["method"]),
@@ -107,6 +108,9 @@ def _input_pairs(run: RunFacts) -> Pairs:
     if facts["missing_values"]:
         count, features = facts["missing_values"], facts["features_with_missing_values"]
         pairs.append(("Missing values", f"{count:,} in {features:,} features"))
+    if facts["left_out"]:
+        reasons = ", ".join(f"{count:,} {why}" for why, count in facts["left_out"].items())
+        pairs.append(("Features left out", reasons))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
     if labels.get("used"):

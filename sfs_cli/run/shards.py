@@ -69,7 +69,7 @@ class ShardPlan:
     def write(self, folder: Path) -> None:
         """Write ``plan.json``."""
         sources = [str(source) for source in self.config.source]
-        config = asdict(self.config) | {"source": sources, "members": list(self.config.members)}
+        config = asdict(self.config) | {"source": sources}
         content = {
             "format": FORMAT,
             "version": VERSION,

@@ -1,4 +1,4 @@
-"""The matrix as it is scored: chosen samples, missing values dealt with, transformed.
+"""The matrix as it is scored: samples and features chosen, missing values dealt with, transformed.
 
 Blocks come dense, or, where zeros stay zero, as the stored values alone; both ways make the same
 choices, so the two are kept side by side here.
@@ -13,11 +13,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Block, Ids, NonZeros, Span
+from sfs_cli.compute.matrix import Block, Ids, LeftOut, NonZeros, Span
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError
+from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix
-from sfs_cli.store.transforms import FEATURE_STEPS, KEEP_ZEROS, SAMPLE_STEPS, RefusedError, Step
+from sfs_cli.store.transforms import (
+    SAMPLE_STEPS,
+    RefusedError,
+    Step,
+    feature_step,
+    keeps_zeros,
+)
 
 MissingPolicy = Literal["error", "drop", "mean"]
 TotalOver = Callable[[Callable[[Span], Sequence[np.ndarray]]], list[np.ndarray]]
@@ -28,8 +35,8 @@ class PreparedMatrix:
 
     `samples` are the indices of those to use, all by default; `missing` says what becomes of
     features with missing values: refused by an `InputError`, left out, or filled by the mean of
-    the feature's known values; `steps` are the names of the transformations, in order; `where` is
-    the input, for messages.
+    the feature's known values; `features` are those that take part; `steps` are the names of the
+    transformations, in order; `where` is the input, for messages.
     """
 
     def __init__(
@@ -38,12 +45,14 @@ class PreparedMatrix:
         *,
         samples: np.ndarray | None = None,
         missing: MissingPolicy = "error",
+        features: FeatureFilter = EVERYTHING,
         steps: tuple[str, ...] = (),
         where: str = "",
     ) -> None:
         self.matrix = matrix
         self.samples = samples
         self.policy = missing
+        self.features = features
         self.steps = steps
         self.where = where
         self._factors: dict[int, np.ndarray] = {}
@@ -91,7 +100,12 @@ class PreparedMatrix:
     @property
     def plain(self) -> bool:
         """Whether blocks are the stored values as they are."""
-        return self.samples is None and not self.steps and not self.matrix.missing.values
+        return self.samples is None and not self.steps and not self._leaves_out
+
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether features may be left out, or values filled."""
+        return bool(self.matrix.missing.values) or self.features.active
 
     @property
     def sparse(self) -> bool:
@@ -104,7 +118,7 @@ class PreparedMatrix:
         return self._keeps_zeros(len(self.steps))
 
     def _keeps_zeros(self, n_steps: int) -> bool:
-        return self.matrix.sparse and all(name in KEEP_ZEROS for name in self.steps[:n_steps])
+        return self.matrix.sparse and all(map(keeps_zeros, self.steps[:n_steps]))
 
     def prefetch(self, span: Span) -> None:
         """Announce that a span will be read soon."""
@@ -122,14 +136,15 @@ class PreparedMatrix:
     def selecting(self, features: np.ndarray) -> PreparedMatrix:
         """Return a view of some features, prepared as they are among all.
 
-        Samples, steps and the policy for missing values stay, and so do the factors that `fit`
-        found on all features: counts per million stay those of the whole library. `features` are
-        ascending indices, shape (l,).
+        Samples, steps, the policy for missing values and what features need to take part stay, and
+        so do the factors that `fit` found on all features: counts per million stay those of the
+        whole library. `features` are ascending indices, shape (l,).
         """
         view = PreparedMatrix(
             FeatureView(self.matrix, features),
             samples=self.samples,
             missing=self.policy,
+            features=self.features.of_some(features),
             steps=self.steps,
             where=self.where,
         )
@@ -151,13 +166,15 @@ class PreparedMatrix:
                 continue
             name = self.steps[at]
             total, used = total_over(partial(self._sample_sums, at))
-            factors = SAMPLE_STEPS[name].factors(total, int(used))
-            if not np.isfinite(factors).all():
-                first = int(np.argmin(np.isfinite(factors)))
+            step = SAMPLE_STEPS[name]
+            factors = step.factors(total, int(used))
+            usable = np.isfinite(total) & np.isfinite(factors)
+            if not usable.all():
+                first = int(np.argmin(usable))
                 raise InputError(
-                    f"--transform {name}: the values of a sample add up to {total[first]:g}",
+                    f"--transform {name}: the {step.summed} of a sample add up to {total[first]:g}",
                     where=f"{self.where}: sample {self.ids.samples[first]}",
-                    hint="remove samples without counts",
+                    hint="remove samples whose values are all zero",
                 )
             self._factors[at] = factors
 
@@ -173,7 +190,7 @@ class PreparedMatrix:
             block = self._prepare(span, np.dtype(np.float64), at)
             # features that are left out are zero, and add nothing
             sums = self._run(terms, block.values, span).sum(axis=0)
-        left_out = 0 if block.missing is None else int(block.missing.sum())
+        left_out = 0 if block.left_out is None else int(np.count_nonzero(block.left_out))
         return sums, np.array(span.size - left_out)
 
     # dense blocks
@@ -183,23 +200,24 @@ class PreparedMatrix:
         values = self._chosen(span)
         if self.plain:
             return Block(self._cast(values, dtype))
-        missing = self._fill(values) if self.matrix.missing.values else None
+        left_out = self._leave_out(values, span) if self._leaves_out else None
         if not self.steps:
-            return Block(self._cast(values, dtype), missing)
+            return Block(self._cast(values, dtype), left_out)
         # of the values as stored: after log-ratios or centering no feature is zero by itself
         zero = np.logical_not(values.any(axis=1))
         work = self._work.array("steps", len(values), self.n_samples, np.dtype(np.float64))
         np.copyto(work, values)
+        out = None if left_out is None else left_out != 0
         for at, name in enumerate(self.steps[:n_steps]):
-            if missing is not None:
-                work[missing] = 1  # a value that every step can take; zero again below
+            if out is not None:
+                work[out] = 1  # a value that every step can take; zero again below
             if name in SAMPLE_STEPS:
                 work = SAMPLE_STEPS[name].apply(work, self._factors[at])
             else:
-                work = self._run(FEATURE_STEPS[name], work, span)
-        if missing is not None:
-            work[missing] = 0
-        return Block(self._cast(work, dtype), missing, zero)
+                work = self._run(feature_step(name), work, span)
+        if out is not None:
+            work[out] = 0
+        return Block(self._cast(work, dtype), left_out, zero)
 
     def _chosen(self, span: Span) -> np.ndarray:
         values = self._work.array("read", span.size, self.matrix.n_samples, self.dtype)
@@ -216,6 +234,19 @@ class PreparedMatrix:
         out = self._work.array("cast", len(values), self.n_samples, dtype)
         np.copyto(out, values, casting="same_kind")
         return out
+
+    def _leave_out(self, values: np.ndarray, span: Span) -> np.ndarray:
+        """Deal with NaN in place; make features that take no part zero, and return why."""
+        why = self.features.reasons(span)
+        if self.matrix.missing.values:
+            why[self._fill(values) & (why == 0)] = LeftOut.MISSING
+        self.features.add_reasons(
+            why,
+            lambda: np.count_nonzero(values, axis=1),
+            lambda: values.sum(axis=1, dtype=np.float64),
+        )
+        values[why != 0] = 0
+        return why
 
     def _fill(self, values: np.ndarray) -> np.ndarray:
         """Deal with NaN in place; return which features are left out."""
@@ -254,8 +285,8 @@ class PreparedMatrix:
         They are of the stored type where there are no steps, else float64.
         """
         block = self._chosen_nonzeros(span)
-        if self.matrix.missing.values:
-            block = _filled(block, self.policy)
+        if self._leaves_out:
+            block = self._without_left_out(block, span)
         before = _indptr(block.data != 0)  # values that are not zero, before each place
         zero = before[block.indptr[1:]] == before[block.indptr[:-1]]
         if not n_steps:
@@ -269,7 +300,7 @@ class PreparedMatrix:
                 norms[norms == 0] = 1
                 data = data / norms[block.rows]
             else:
-                data = self._run_nonzeros(FEATURE_STEPS[name], block, data, span)
+                data = self._run_nonzeros(feature_step(name), block, data, span)
         return replace(block, data=data, zero=zero)
 
     def _chosen_nonzeros(self, span: Span) -> NonZeros:
@@ -285,6 +316,26 @@ class PreparedMatrix:
         indices = indices.astype(np.int32, copy=False)
         return NonZeros(_indptr(counts), indices, data.copy(), self.n_samples)
 
+    def _without_left_out(self, block: NonZeros, span: Span) -> NonZeros:
+        """Deal with NaN in place; store nothing of features that take no part."""
+        why = self.features.reasons(span)
+        if self.matrix.missing.values:
+            why[_fill_stored(block, self.policy) & (why == 0)] = LeftOut.MISSING
+        self.features.add_reasons(
+            why,
+            lambda: np.bincount(block.rows[block.data != 0], minlength=span.size),
+            lambda: np.bincount(block.rows, block.data, minlength=span.size),
+        )
+        kept = why[block.rows] == 0
+        counts = np.bincount(block.rows[kept], minlength=span.size)
+        return replace(
+            block,
+            indptr=_indptr(counts),
+            indices=block.indices[kept],
+            data=block.data[kept],
+            left_out=why,
+        )
+
     def _run_nonzeros(
         self, step: Step, block: NonZeros, data: np.ndarray, span: Span
     ) -> np.ndarray:
@@ -296,8 +347,11 @@ class PreparedMatrix:
             raise self._refusal(error, span.lo + row, sample) from None
 
 
-def _filled(block: NonZeros, policy: MissingPolicy) -> NonZeros:
-    """Fill missing values by the mean of the known ones, zeros included, or leave features out."""
+def _fill_stored(block: NonZeros, policy: MissingPolicy) -> np.ndarray:
+    """Fill missing values by the mean of the known ones, zeros included.
+
+    Returns which features are left out instead, shape (b,).
+    """
     gaps = np.isnan(block.data)
     out = np.zeros(len(block.indptr) - 1, bool)
     for row in np.unique(block.rows[gaps]):
@@ -308,15 +362,7 @@ def _filled(block: NonZeros, policy: MissingPolicy) -> NonZeros:
         out[row] = policy != "mean" or not len(known)
         if not out[row]:
             block.data[stored][gaps[stored]] = known.mean()
-    kept = ~out[block.rows]
-    counts = np.bincount(block.rows[kept], minlength=len(out))
-    return replace(
-        block,
-        indptr=_indptr(counts),
-        indices=block.indices[kept],
-        data=block.data[kept],
-        missing=out,
-    )
+    return out
 
 
 def _indptr(counts: np.ndarray) -> np.ndarray:

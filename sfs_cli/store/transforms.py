@@ -1,13 +1,16 @@
 """Transformations of the values, applied in order as blocks pass.
 
 A step works on each feature by itself, or on each sample: the latter needs a factor for each sample
-(from its total, or its mean logarithm), which an earlier pass over the matrix finds.
+(from its total, or its mean logarithm), which an earlier pass over the matrix finds. Totals of
+features need no pass: a block holds whole features.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -55,6 +58,10 @@ def _rank(block: np.ndarray) -> np.ndarray:
     return rankdata(block, axis=1)
 
 
+def _floor(block: np.ndarray, *, least: float) -> np.ndarray:
+    return np.maximum(block, least, out=block)
+
+
 class RefusedError(InputError):
     """A value that a step cannot take, with its row and column in the block."""
 
@@ -81,6 +88,8 @@ FEATURE_STEPS: dict[str, Step] = {
     "rank": _rank,
 }
 """Steps on each feature: z-scores divide by the root of the mean square; ranks average ties."""
+_FLOOR = "floor:"
+"""What a step begins with that raises lower values to the number after it."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,7 @@ class SampleStep:
     # sample cannot be transformed
     factors: Callable[[np.ndarray, int], np.ndarray]
     apply: Callable[[np.ndarray, np.ndarray], np.ndarray]  # from a block and the factors
+    summed: str = "values"  # what the terms are, for messages
 
 
 def _cpm_terms(block: np.ndarray) -> np.ndarray:
@@ -106,7 +116,7 @@ def _cpm_factors(total: np.ndarray, _n_features: int) -> np.ndarray:
         return 1e6 / total
 
 
-def _cpm_apply(block: np.ndarray, factor: np.ndarray) -> np.ndarray:
+def _times(block: np.ndarray, factor: np.ndarray) -> np.ndarray:
     block *= factor
     return block
 
@@ -126,25 +136,141 @@ def _clr_apply(block: np.ndarray, mean: np.ndarray) -> np.ndarray:
     return block
 
 
-SAMPLE_STEPS = {
-    "cpm": SampleStep(_cpm_terms, _cpm_factors, _cpm_apply),
-    "clr": SampleStep(_clr_terms, _clr_factors, _clr_apply),
-}
-"""Counts per million; centered log-ratio of x + 1 (counts hold zeros)."""
+def _squares(block: np.ndarray) -> np.ndarray:
+    return np.square(block, out=block)
 
-KEEP_ZEROS = ("log1p", "cpm", "unit")
-"""Steps after which a zero is still a zero."""
-NAMES = (*FEATURE_STEPS, *SAMPLE_STEPS)
+
+def _inverse_norms(squares: np.ndarray, _n_features: int) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return 1 / np.sqrt(squares)
+
+
+# ---- residuals of counts -----------------------------------------------------------------------
+
+THETA = 100.0
+"""Overdispersion of the negative binomial model, one for all features (Lause et al. 2021)."""
+_TEMPORARY = 65_536
+"""Values whose residuals are found at a time, so that the terms of a formula stay small."""
+
+# from counts x (b, n), their expectation mu (b, n) and the totals of the samples (n,)
+Residuals = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+def _count_terms(block: np.ndarray, *, step: str) -> np.ndarray:
+    hint = "give raw counts; those that were estimated (by Salmon, say) have to be rounded first"
+    _refuse(block < 0, block, step, "needs counts", hint)
+    _refuse(block != np.floor(block), block, step, "needs whole numbers", hint)
+    return block
+
+
+def _totals(total: np.ndarray, _n_features: int) -> np.ndarray:
+    return np.where(total > 0, total, np.nan)
+
+
+def _residuals(block: np.ndarray, totals: np.ndarray, *, formula: Residuals) -> np.ndarray:
+    """Replace counts by residuals from the model in which samples differ by their totals alone.
+
+    The expected count of a feature is its share of all counts times the total of the sample.
+    """
+    everything = totals.sum()
+    rows = max(1, _TEMPORARY // len(totals))
+    for lo in range(0, len(block), rows):
+        x = block[lo : lo + rows]
+        mu = x.sum(axis=1, keepdims=True) / everything * totals
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = formula(x, mu, totals)
+        # a feature without counts is as expected
+        np.copyto(x, np.where(mu > 0, found, 0))
+    return block
+
+
+def _pearson(x: np.ndarray, mu: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Analytic Pearson residuals (x - mu) / sqrt(mu + mu^2 / theta), clipped to sqrt(n).
+
+    Lause, Berens and Kobak 2021 (Genome Biology 22:258), who recommend this theta and clipping.
+    """
+    bound = math.sqrt(len(totals))
+    return np.clip((x - mu) / np.sqrt(mu * (1 + mu / THETA)), -bound, bound)
+
+
+def _deviance(x: np.ndarray, mu: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Signed square roots of the terms of the binomial deviance.
+
+    Townes et al. 2019 (Genome Biology 20:295): 2 x log(x / mu) + 2 (N - x) log((N - x) / (N - mu))
+    for a sample of N counts. Each half is taken with the difference of its arguments, which cancel
+    between the two: both are then 0 or more, and small ones keep their digits.
+    """
+    halves = _divergence(x, mu) + _divergence(totals - x, totals - mu)
+    return np.copysign(np.sqrt(2 * np.maximum(halves, 0)), x - mu)
+
+
+def _divergence(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """Return x log(x / mu) - x + mu, mu where x is 0."""
+    excess = (x - mu) / mu
+    found = mu * ((1 + excess) * np.log1p(excess) - excess)
+    # where the feature holds all counts of the matrix, mu of the others is 0 but for rounding
+    return np.where((x > 0) & (mu > 0), found, mu)
+
+
+def _residual_step(step: str, formula: Residuals) -> SampleStep:
+    terms = partial(_count_terms, step=step)
+    return SampleStep(terms, _totals, partial(_residuals, formula=formula), "counts")
+
+
+SAMPLE_STEPS = {
+    "cpm": SampleStep(_cpm_terms, _cpm_factors, _times),
+    "clr": SampleStep(_clr_terms, _clr_factors, _clr_apply),
+    "unit-samples": SampleStep(_squares, _inverse_norms, _times, "squares"),
+    "pearson-residuals": _residual_step("pearson-residuals", _pearson),
+    "deviance": _residual_step("deviance", _deviance),
+}
+"""Counts per million; centered log-ratio of x + 1 (counts hold zeros); samples of norm 1; Pearson
+residuals of a negative binomial model; deviance residuals of a binomial model."""
+
+_KEEP_ZEROS = ("log1p", "cpm", "unit", "unit-samples")
+NAMES = (*FEATURE_STEPS, f"{_FLOOR}V", *SAMPLE_STEPS)
+"""The steps as people write them; V stands for a number."""
+
+
+def feature_step(step: str) -> Step:
+    """Return what a step on each feature does to a block."""
+    if step.startswith(_FLOOR):
+        return partial(_floor, least=float(step.removeprefix(_FLOOR)))
+    return FEATURE_STEPS[step]
+
+
+def keeps_zeros(step: str) -> bool:
+    """Tell whether a zero is still a zero after a step."""
+    if step.startswith(_FLOOR):
+        return float(step.removeprefix(_FLOOR)) <= 0
+    return step in _KEEP_ZEROS
 
 
 def parse(text: str | None) -> tuple[str, ...]:
-    """Split the value of ``--transform`` into its steps; another name is a `UsageError`."""
+    """Split the value of ``--transform`` into its steps.
+
+    Another name, and a floor that is no number, is a `UsageError`.
+    """
     steps = tuple(part.strip() for part in text.split(",")) if text else ()
     for step in steps:
-        if step not in NAMES:
+        if step.startswith(_FLOOR):
+            if not _is_finite(step.removeprefix(_FLOOR)):
+                raise UsageError(
+                    f"--transform {step!r}: the floor is not a number",
+                    hint="write the lowest value that is kept, such as floor:1",
+                    option="transform",
+                )
+        elif step not in FEATURE_STEPS and step not in SAMPLE_STEPS:
             raise UsageError(
                 f"--transform {step!r} is not a step",
                 hint=f"{nearest(step, sorted(NAMES))} (separated by commas)",
                 option="transform",
             )
     return steps
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -11,7 +11,7 @@ from tests.cli.bad_files import FILES
 from tests.cli.bad_genes import GENES, HIERARCHIES
 from tests.cli.bad_knowledge import GRAPHS, LABELS
 from tests.cli.bad_methods import METHODS
-from tests.cli.bad_options import CHOICES, NUMBERS, VERBS, WITHOUT_EFFECT
+from tests.cli.bad_options import CHOICES, NAMED_FEATURES, NUMBERS, VERBS, WITHOUT_EFFECT
 from tests.cli.bad_outputs import OUTPUTS
 from tests.cli.bad_rankings import RANKINGS
 from tests.cli.bad_shards import SHARDS
@@ -26,6 +26,7 @@ CASES = [
     *LABELS,
     *GRAPHS,
     *CHOICES,
+    *NAMED_FEATURES,
     *WITHOUT_EFFECT,
     *NUMBERS,
     *VERBS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cli.making import BAD, USAGE, bad, good, option
+from tests.cli.making import BAD, USAGE, bad, good, option, text
 
 CHOICES = [
     option(f"unknown value of {flag}", f"'{wrong}'; did you mean {near}", flag, wrong)
@@ -20,6 +20,38 @@ CHOICES = [
         ("--transform", "lg2", "log2"),
         ("--bandwidth", "mediam", "median"),
     )
+]
+
+NAMED_FEATURES = [
+    option(
+        "--exclude without a match", "good.csv; gene1; file; (upper", "--exclude", "^MT-", code=BAD
+    ),
+    option("--include without a match", "no feature; gene1", "--include", "list.txt", code=BAD),
+    option("--exclude of everything", "no feature is left; 9", "--exclude", "gene", code=BAD),
+    option(
+        "--include and --exclude of the same",
+        "no feature is left; --include",
+        *("--include", "gene1$", "--exclude", "1$"),
+        code=BAD,
+    ),
+    option("--exclude of no pattern", "'gene('; regular expression", "--exclude", "gene("),
+    option("--include of no pattern", "'*'; regular expression", "--include", "*"),
+    option("--min-samples 0", "too small; 1 or more", "--min-samples", "0"),
+    option("--min-samples of more", "6 samples; 6 or less", "--min-samples", "7", code=BAD),
+    option("--min-samples of words", "integer", "--min-samples", "many"),
+    option("--min-total inf", "not a finite number", "--min-total", "inf"),
+    bad(
+        "--exclude of other ids",
+        lambda f: ["rank", good(f), "--exclude", text(f, "MT-ND1\nMT-ND2\n", "mito.txt")],
+        "mito.txt",
+        "none of its ids; gene1; same kind",
+    ),
+    bad(
+        "--exclude of an empty list",
+        lambda f: ["rank", good(f), "--exclude", text(f, "\n", "mito.txt")],
+        "mito.txt",
+        "the file is empty",
+    ),
 ]
 
 WITHOUT_EFFECT = [

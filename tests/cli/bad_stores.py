@@ -99,7 +99,21 @@ PREPARED = [
         "cpm; negative; gene4; s2",
     ),
     bad("cpm of an empty sample", lambda f: transform(f, "cpm", None, 0.0), "m.csv", "cpm; s5; 0"),
+    bad(
+        "deviance of no counts",
+        lambda f: transform(f, "deviance", (3, 1), 2.0),
+        "m.csv",
+        "deviance; whole numbers; gene1; s1",
+    ),
+    bad(
+        "norm of an empty sample",
+        lambda f: transform(f, "log1p,unit-samples", None, 0.0),
+        "m.csv",
+        "unit-samples; s5; 0",
+    ),
     option("unknown step", "log1p; zscore", "--transform", "log1p,normalise"),
+    option("unknown step, repeated", "'lg2'", "--transform", "lg2", "--transform", "log1p"),
+    option("a floor without a number", "'floor:low'; floor:1", "--transform", "floor:low"),
     bad(
         "missing layer",
         lambda f: ["rank", h5ad(f, layers={"counts": values().T}), "--layer", "spliced"],

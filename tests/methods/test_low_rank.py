@@ -139,7 +139,9 @@ def test_missing_features_stay_missing(name: str) -> None:
     values = np.array(X.T, order="C")
     missing = np.arange(M) % 5 == 0
     values[missing] = 0
-    found, status = scorer.score_block(Block(values, missing, np.zeros(M, bool)))
+    found, status = scorer.score_block(
+        Block(values, missing * np.int8(Status.MISSING), np.zeros(M, bool))
+    )
     np.testing.assert_array_equal(status == Status.MISSING, missing)
     np.testing.assert_array_equal(np.isnan(found), missing)
 

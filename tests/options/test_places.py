@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,7 @@ CONFIGS = [
     RankConfig("x.csv", similarity="geodesic", components="20", variable_genes="all"),
     RankConfig("x.csv", similarity="knn", components=20, variable_genes=500),
     RankConfig("x.csv", "fisher", labels="sub/y.tsv:tissue", transform="cpm,log1p", digits=7),
+    RankConfig("x.csv", exclude=("^MT-", "sub/out.txt"), include=("sub/in.txt",), min_total=2.5),
     RankConfig("x.h5ad", "fisher", labels="obs:tissue", use_raw=True, format="rnk"),
     RankConfig("x.h5ad", similarity="obsp:connectivities", samples="intersect"),
     RankConfig("x.csv", similarity_file="../S.npz", seed=5),
@@ -62,6 +64,8 @@ def physical(config: RankConfig) -> dict:
     for option in PATHS:
         if known.get(option) and not known[option].startswith(inside):
             known[option] = os.path.realpath(known[option])
+    for option in ("include", "exclude"):
+        known[option] = [os.path.realpath(t) if Path(t).exists() else t for t in known[option]]
     for source in known["source"].values():
         for option in ("path", "seeds", "id-map"):
             if source.get(option) and not source[option].startswith(inside):
@@ -76,6 +80,8 @@ def test_it_comes_back_from_any_folder(config, folder, tmp_path, monkeypatch):
     (work / "sub").mkdir(parents=True)
     (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
     (work / "linked").symlink_to("../elsewhere/deep")
+    for name in ("in.txt", "out.txt"):
+        (work / "sub" / name).write_text("a\n")
     monkeypatch.chdir(work)
     out = work / folder
     out.mkdir(parents=True, exist_ok=True)

@@ -36,12 +36,23 @@ def spread_out(source: PreparedMatrix, span: Span) -> tuple[np.ndarray, Any, np.
     dense = np.zeros((span.size, block.n_samples))
     dense[block.rows, block.indices] = block.data
     assert len(np.unique(block.rows * N + block.indices)) == len(block.data)
-    return dense, block.missing, block.zero
+    return dense, block.left_out, block.zero
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("limit", [0, 1 << 30], ids=["disk", "memory"])
-@pytest.mark.parametrize("steps", [(), ("log1p",), ("cpm", "log1p"), ("unit", "cpm"), ("unit",)])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (),
+        ("log1p",),
+        ("cpm", "log1p"),
+        ("unit", "cpm"),
+        ("unit",),
+        ("unit-samples", "unit"),
+        ("floor:-0.5", "floor:0", "log1p"),
+    ],
+)
 @pytest.mark.parametrize("chosen", [None, np.array([7, 0, 3, 4, 5])])
 @pytest.mark.parametrize("policy", ["drop", "mean"])
 def test_values_are_those_of_dense_blocks(
@@ -51,9 +62,9 @@ def test_values_are_those_of_dense_blocks(
     source = source_of(matrix, steps=steps, samples=chosen, missing=policy)
     assert source.keeps_zeros
     for span in (Span(0, 5), Span(5, M)):
-        dense, missing, zero = spread_out(source, span)
+        dense, left_out, zero = spread_out(source, span)
         expected = source.read(span, DOUBLE)
-        np.testing.assert_array_equal(missing, expected.missing)
+        np.testing.assert_array_equal(left_out, expected.left_out)
         np.testing.assert_allclose(dense, expected.values, rtol=1e-14)
         if steps:
             np.testing.assert_array_equal(zero, expected.zero)
@@ -68,7 +79,7 @@ def test_a_view_reads_its_features_alone(built: Any, limit: int) -> None:
     np.testing.assert_allclose(dense, (X / X.sum(axis=0) * 1e6)[[1, 4, 7, 8]], rtol=1e-6)
 
 
-@pytest.mark.parametrize("step", ["log1p", "cpm"])
+@pytest.mark.parametrize("step", ["log1p", "cpm", "pearson-residuals", "deviance"])
 @pytest.mark.parametrize("sparse", [True, False])
 def test_a_refusal_names_the_same_place(built: Any, step: str, sparse: bool) -> None:
     X = values(4)
@@ -77,14 +88,17 @@ def test_a_refusal_names_the_same_place(built: Any, step: str, sparse: bool) -> 
 
     def read() -> None:
         source = source_of(matrix, steps=(step,), samples=np.arange(2, N))
-        (source.read_nonzeros if sparse else source.read)(Span(5, M), DOUBLE)
+        (source.read_nonzeros if source.keeps_zeros else source.read)(Span(5, M), DOUBLE)
 
     with pytest.raises(InputError, match=f"{step} needs") as caught:
         read()
     assert caught.value.where == "counts: feature g6, sample s8"
 
 
-@pytest.mark.parametrize("step", ["zscore", "center", "log2", "rank", "clr"])
+@pytest.mark.parametrize(
+    "step",
+    ["zscore", "center", "log2", "rank", "clr", "floor:0.1", "pearson-residuals", "deviance"],
+)
 def test_steps_that_fill_zeros_are_told_apart(built: Any, step: str) -> None:
     matrix = built(values(5), sparse=True).matrix
     assert not PreparedMatrix(matrix, steps=("log1p", step)).keeps_zeros

@@ -23,7 +23,7 @@ def prepared(source, size=7, threads=1, dtype=DOUBLE):
         assert block.values.dtype == dtype
         none = np.zeros(span.size, bool)
         values.append(block.values.copy())
-        missing.append(none if block.missing is None else block.missing)
+        missing.append(none if block.left_out is None else block.left_out != 0)
         zero.append(~block.values.any(axis=1) if block.zero is None else block.zero)
     return np.concatenate(values), np.concatenate(missing), np.concatenate(zero)
 
@@ -94,7 +94,17 @@ def test_missing_values_are_filled_by_the_mean_of_the_chosen_samples(matrix, cou
     np.testing.assert_allclose(values, expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("steps", [("cpm", "log1p"), ("clr",), ("center", "log1p", "unit")])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ("cpm", "log1p"),
+        ("clr",),
+        ("center", "log1p", "unit"),
+        ("floor:2", "unit-samples"),
+        ("pearson-residuals",),
+        ("deviance",),
+    ],
+)
 @pytest.mark.parametrize("policy", ["drop", "mean"])
 def test_features_left_out_do_not_change_the_others(matrix, counts, steps, policy):
     values = counts + 1 if steps[0] != "center" else counts * 1e-3
@@ -154,6 +164,10 @@ def test_a_constant_feature_becomes_exactly_zero(matrix, counts, steps, dtype):
         ("log2", 0.0, "needs positive values; found 0", 20, 6),
         ("cpm", -2.0, "needs counts; found -2", 20, 6),
         ("clr", -0.5, "needs values of 0 or more; found -0.5", 20, 6),
+        ("pearson-residuals", 0.5, "pearson-residuals needs whole numbers; found 0.5", 20, 6),
+        ("pearson-residuals", -1.0, "pearson-residuals needs counts; found -1", 20, 6),
+        ("deviance", 2.25, "deviance needs whole numbers; found 2.25", 20, 6),
+        ("deviance", -3.0, "deviance needs counts; found -3", 20, 6),
     ],
 )
 def test_a_refusal_names_feature_and_sample(matrix, counts, step, bad, said, row, column):
@@ -172,18 +186,40 @@ def test_a_refusal_names_feature_and_sample(matrix, counts, step, bad, said, row
     assert caught.value.where == "x.csv: feature g20, sample s6"
 
 
-def test_a_sample_without_counts_is_named(matrix, counts):
+@pytest.mark.parametrize("step", ["cpm", "unit-samples", "pearson-residuals", "deviance"])
+def test_a_sample_without_counts_is_named(matrix, counts, step):
     counts[:, 4] = 0
-    source = PreparedMatrix(matrix(counts), steps=("cpm",), where="x.csv")
+    source = PreparedMatrix(matrix(counts), steps=(step,), where="x.csv")
     with pytest.raises(InputError, match="add up to 0") as caught:
         prepared(source)
     assert caught.value.where == "x.csv: sample s4"
 
 
-@pytest.mark.parametrize("steps", [(), ("cpm", "log1p", "zscore"), ("log1p", "clr"), ("rank",)])
+def test_squares_beyond_the_range_of_numbers_are_no_norm(matrix, counts):
+    counts[3, 4] = 1e200
+    source = PreparedMatrix(matrix(counts), steps=("unit-samples",), where="x.csv")
+    with np.errstate(over="ignore"), pytest.raises(InputError, match="add up to inf") as caught:
+        prepared(source)
+    assert caught.value.where == "x.csv: sample s4"
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (),
+        ("cpm", "log1p", "zscore"),
+        ("log1p", "clr"),
+        ("rank",),
+        ("floor:1", "unit-samples"),
+        ("pearson-residuals",),
+        ("deviance",),
+    ],
+)
 def test_neither_block_size_nor_threads_matter(matrix, counts, steps):
     counts[4, 4] = np.nan
-    source = PreparedMatrix(matrix(counts), steps=steps, missing="mean")
+    # a mean is no count
+    policy = "drop" if steps in (("pearson-residuals",), ("deviance",)) else "mean"
+    source = PreparedMatrix(matrix(counts), steps=steps, missing=policy)
     expected = prepared(source, size=37)
     for size, threads in ((1, 1), (4, 3), (36, 2), (100, 1)):
         found = prepared(source, size=size, threads=threads)

@@ -13,6 +13,11 @@ from sfs_cli.errors import UsageError
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.transforms import NAMES, parse
 from tests.making import fit
+from tests.oracles.preparation import (
+    binomial_deviance_residuals,
+    pearson_residuals,
+    unit_samples,
+)
 
 
 def zscore(X):
@@ -36,6 +41,11 @@ OBVIOUS = {
     "unit": unit,
     "rank": lambda X: np.array([stats.rankdata(row) for row in X]),
     "clr": lambda X: np.log(1 + X) - np.log(1 + X).mean(axis=0),
+    "floor:2.5": lambda X: np.where(X < 2.5, 2.5, X),
+    "floor:0": lambda X: np.where(X < 0, 0, X),
+    "unit-samples": unit_samples,
+    "pearson-residuals": pearson_residuals,
+    "deviance": binomial_deviance_residuals,
 }
 
 
@@ -54,10 +64,10 @@ def expected(X, steps):
 
 
 def test_every_step_has_its_formula_here():
-    assert set(OBVIOUS) == set(NAMES)
+    assert {"floor:V" if "floor" in step else step for step in OBVIOUS} == set(NAMES)
 
 
-@pytest.mark.parametrize("step", NAMES)
+@pytest.mark.parametrize("step", OBVIOUS)
 @pytest.mark.parametrize("form", ["dense", "sparse", "dense store", "sparse store"])
 def test_a_step_is_its_formula(built, counts, step, form):
     X = counts + 1 if step == "log2" else counts
@@ -82,6 +92,10 @@ def test_two_steps_are_one_after_the_other(built, counts, first, second):
         ("log1p", "cpm", "clr"),
         ("rank", "center", "unit"),
         ("cpm", "cpm"),
+        ("floor:2.5", "log2", "unit-samples"),
+        ("center", "floor:0", "cpm", "log1p"),
+        ("pearson-residuals", "zscore"),
+        ("deviance", "unit-samples", "unit"),
     ],
 )
 def test_sequences_on_a_subset_of_samples(built, counts, steps):
@@ -110,6 +124,44 @@ def test_a_large_offset_costs_no_digits(built):
     np.testing.assert_allclose(found, small - small.mean(axis=1, keepdims=True), atol=1e-12)
 
 
+def test_negative_intensities_are_floored_before_logarithms(built, counts):
+    X = counts - 3
+    found = transformed(built(X).matrix, ("floor:1", "log2"))
+    np.testing.assert_allclose(found, np.log2(np.maximum(X, 1)), rtol=1e-15)
+
+
+def test_residuals_of_proportional_features_are_zero(built):
+    """A feature that has the same share of every sample is as the model expects."""
+    totals = np.array([10, 200, 3000, 40_000_000])
+    X = np.outer([1, 2, 7], totals).astype(np.float64)
+    matrix = built(np.vstack([X, np.zeros((34, 4))])).matrix
+    for step in ("pearson-residuals", "deviance"):
+        np.testing.assert_allclose(transformed(matrix, (step,)), 0, atol=1e-8)
+
+
+def test_the_deviance_of_small_differences_keeps_its_digits(built):
+    """It tends to the Pearson residual of the binomial, which has no logarithm to cancel."""
+    X = np.full((37, 11), 1e9)
+    X[0, 0] += 10
+    found = transformed(built(X).matrix, ("deviance",))
+    total = X.sum(axis=0)
+    p = X.sum(axis=1, keepdims=True) / X.sum()
+    np.testing.assert_allclose(found, (X - p * total) / np.sqrt(total * p * (1 - p)), rtol=1e-4)
+
+
+def test_one_feature_with_all_counts_has_no_residuals(built, counts):
+    X = np.zeros((37, 11))
+    X[20] = np.arange(1, 12)
+    for step in ("pearson-residuals", "deviance"):
+        np.testing.assert_allclose(transformed(built(X).matrix, (step,)), 0, atol=1e-7)
+
+
+def test_samples_of_norm_one_have_cosines_for_products(built, counts):
+    found = transformed(built(counts).matrix, ("unit-samples",))
+    norms = np.linalg.norm(counts, axis=0)
+    np.testing.assert_allclose(found.T @ found, counts.T @ counts / np.outer(norms, norms))
+
+
 def test_steps_do_not_touch_the_matrix(built, counts):
     matrix = built(counts.copy()).matrix
     transformed(matrix, ("cpm", "log1p", "zscore"))
@@ -121,6 +173,10 @@ def test_steps_do_not_touch_the_matrix(built, counts):
 def test_names_are_parsed_and_checked():
     assert parse(None) == ()
     assert parse("cpm, log1p,zscore") == ("cpm", "log1p", "zscore")
-    for text in ("cmp", "log1p,,unit", "LOG2"):
+    assert parse("floor:0 ,floor:-1e-3") == ("floor:0", "floor:-1e-3")
+    for text in ("cmp", "log1p,,unit", "LOG2", "floor", "floor=1"):
         with pytest.raises(UsageError, match="is not a step"):
+            parse(text)
+    for text in ("floor:", "floor:low", "floor:nan", "log1p,floor:inf"):
+        with pytest.raises(UsageError, match="is not a number"):
             parse(text)

@@ -29,7 +29,7 @@ def read_all(source, size=4):
         block = source.read(span, DOUBLE)
         none = np.zeros(span.size, bool)
         values.append(block.values.copy())
-        missing.append(none if block.missing is None else block.missing)
+        missing.append(none if block.left_out is None else block.left_out != 0)
         zero.append(~block.values.any(axis=1) if block.zero is None else block.zero)
     return np.concatenate(values), np.concatenate(missing), np.concatenate(zero)
 

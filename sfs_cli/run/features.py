@@ -1,0 +1,90 @@
+"""The features that ``--include`` and ``--exclude`` name, by files of ids or by patterns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sfs_cli.compute.matrix import LeftOut
+from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.knowledge.gene_sets import read_gene_list
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import flag, names_file
+from sfs_cli.store.filters import FeatureFilter
+from sfs_cli.store.matrix import Matrix
+
+
+def feature_filter(
+    config: RankConfig, matrix: Matrix, n_samples: int, log: Messages
+) -> FeatureFilter:
+    """Return which features of the matrix take part in a run of `n_samples` samples.
+
+    Raises
+    ------
+    InputError
+        When a file or pattern matches no feature, a file cannot be read, or none is left.
+    """
+    if config.min_samples is not None and config.min_samples > n_samples:
+        raise InputError(
+            f"--min-samples {config.min_samples:,} leaves out every feature: "
+            f"{counted(n_samples, 'sample')} are used",
+            where=config.matrix,
+            hint=f"give {n_samples:,} or less",
+            option="min_samples",
+        )
+    by_id = None
+    if config.include or config.exclude:
+        by_id = np.zeros(matrix.n_features, np.int8)
+        if config.include:
+            by_id[~_matched("include", config, matrix, log)] = LeftOut.NOT_INCLUDED
+        if config.exclude:
+            by_id[_matched("exclude", config, matrix, log)] = LeftOut.EXCLUDED
+        if by_id.all():
+            given = config.given("include", "exclude")
+            raise InputError(
+                f"no feature is left after {' and '.join(map(flag, given))}",
+                where=f"{config.matrix}: all {matrix.n_features:,} are left out",
+                hint="include more, or exclude less",
+                option=tuple(given),
+            )
+    return FeatureFilter(by_id, config.min_samples, config.min_total)
+
+
+def _matched(option: str, config: RankConfig, matrix: Matrix, log: Messages) -> np.ndarray:
+    """Return which features the files and patterns of an option name, shape (m,)."""
+    ids = matrix.ids.features
+    found = np.zeros(len(ids), bool)
+    for text in getattr(config, option):
+        of_file = names_file(text)
+        one = _in_list(read_gene_list(Path(text)), ids) if of_file else _like(text, ids)
+        if not one.any():
+            wrong = "none of its ids is a feature" if of_file else "no feature id matches"
+            hint = (
+                "check that both use the same kind of ids"
+                if of_file
+                else "there is no file of this name, so it was taken as a regular expression: "
+                "check the path, or the pattern (upper and lower case count)"
+            )
+            raise InputError(
+                f"{flag(option)} {text}: {wrong}",
+                where=f"{config.matrix}: features are {listed(list(ids[:3]))}, ...",
+                hint=hint,
+                option=option,
+            )
+        log.note(f"{flag(option)} {text}: {counted(int(one.sum()), 'feature')}")
+        found |= one
+    return found
+
+
+def _in_list(names: Sequence[str], ids: Sequence[str]) -> np.ndarray:
+    known = set(names)
+    return np.fromiter((name in known for name in ids), bool, len(ids))
+
+
+def _like(pattern: str, ids: Sequence[str]) -> np.ndarray:
+    search = re.compile(pattern).search
+    return np.fromiter((search(name) is not None for name in ids), bool, len(ids))

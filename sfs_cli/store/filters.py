@@ -1,0 +1,66 @@
+"""Which features take part, by their ids and by their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfs_cli.compute.matrix import LeftOut, Span
+
+
+@dataclass(frozen=True)
+class FeatureFilter:
+    """What a feature needs to take part.
+
+    Values count as they are before the transformation, in the samples that are used, and with
+    missing ones filled; a block holds whole features, so no pass is needed to know them.
+
+    Attributes
+    ----------
+    by_id : ndarray of int8, shape (m,), or None
+        The reasons (`LeftOut`) to leave features out whatever their values, 0 for the others.
+    min_samples : int or None
+        Samples in which the feature is not zero, at least.
+    min_total : float or None
+        Sum of its values, at least.
+    """
+
+    by_id: np.ndarray | None = None
+    min_samples: int | None = None
+    min_total: float | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether a feature could be left out."""
+        return not (self.by_id is None and self.min_samples is None and self.min_total is None)
+
+    def of_some(self, features: np.ndarray) -> FeatureFilter:
+        """Return the filter of a view of some features, given by index."""
+        return self if self.by_id is None else replace(self, by_id=self.by_id[features])
+
+    def reasons(self, span: Span) -> np.ndarray:
+        """Return why the features of a span are left out for their ids, shape (b,)."""
+        if self.by_id is None:
+            return np.zeros(span.size, np.int8)
+        return self.by_id[span.lo : span.hi].copy()
+
+    def add_reasons(
+        self,
+        reasons: np.ndarray,
+        nonzeros: Callable[[], np.ndarray],
+        totals: Callable[[], np.ndarray],
+    ) -> None:
+        """Add why features are left out for their values to their `reasons`, shape (b,).
+
+        `nonzeros` and `totals` return how many values of each feature are not zero, and their sum.
+        """
+        if self.min_samples is not None:
+            reasons[(reasons == 0) & (nonzeros() < self.min_samples)] = LeftOut.FEW_SAMPLES
+        if self.min_total is not None:
+            reasons[(reasons == 0) & (totals() < self.min_total)] = LeftOut.LOW_TOTAL
+
+
+EVERYTHING = FeatureFilter()
+"""The filter that leaves no feature out."""
