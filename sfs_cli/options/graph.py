@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from sfs_cli.options.fields import Config, Refusal, option
 
-DEFAULT_NEIGHBORS = 10
+DEFAULT_NEIGHBORS = 5
 DEFAULT_BETA = 1.0
 DEFAULT_COMPONENTS = 50
 DEFAULT_VARIABLE_GENES = 2000

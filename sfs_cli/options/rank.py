@@ -12,7 +12,6 @@ from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import Config, numbers_of, option
 from sfs_cli.options.graph import (
-    DENSE_SAMPLES,
     GRAPH_FIELDS,
     LABEL_GRAPHS,
     SIMILARITIES,
@@ -35,6 +34,8 @@ MAX_GAMMA_POWER = 64
 """Eigenvalues go up to 2: larger powers leave the range of float32."""
 DEFAULT_KEEP = 1000
 """Features that pruning keeps before it ends: more than most lists are read to."""
+TOGETHER = 10_000
+"""Up to this many samples features are selected together by default; above, one by one."""
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
@@ -108,11 +109,11 @@ class RankConfig(GraphFields, OutputFields):
         argument=True,
         path=True,
     )
-    method: str = _method(
+    method: str | None = _method(
         f"Ranking method: {', '.join(METHODS)}. `sfs methods` describes them.",
-        default="spec",
         metavar="NAME",
         words=tuple(METHODS),
+        default_text=f"mrsf; spec with --source, or above {TOGETHER:,} samples",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
@@ -222,8 +223,7 @@ class RankConfig(GraphFields, OutputFields):
         f"Similarity between samples: {', '.join(SIMILARITIES)}, or obsp:KEY of an h5ad.",
         metavar="NAME or obsp:KEY",
         words=(*SIMILARITIES, "obsp:KEY"),
-        default_text=f"rbf up to {DENSE_SAMPLES:,} samples; above that the connectivities of an "
-        "h5ad, else knn",
+        default_text="the connectivities of an h5ad, else knn",
     )
     similarity_file: str | None = _graph(
         "Read the similarity from this matrix file.", metavar="FILE", path=True
@@ -342,9 +342,34 @@ class RankConfig(GraphFields, OutputFields):
         self.member_configs()  # the members check the options that they take
 
     @property
+    def ranker(self) -> str:
+        """The method asked for, else the default of few samples."""
+        return self.method or self.default_method(0)
+
+    def default_method(self, n: int) -> str:
+        """Return the method for n samples where none is asked for: one that takes the options.
+
+        MRSF gives the lists that hold up best on labels that it has not seen
+        (``tests/benchmarks/lists.py``). Its cost grows with the square of the samples.
+        """
+        given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
+        fitting = [
+            name
+            for name in (("spec",) if self.source else ("mrsf", "spec"))
+            if all(option in METHODS[name].options for option in given)
+        ]
+        if not fitting or (n > TOGETHER and "spec" in fitting):
+            return "spec"
+        return fitting[0]
+
+    def for_samples(self, n: int) -> RankConfig:
+        """Return the configuration for n samples, the default method filled in."""
+        return replace(self, method=self.method or self.default_method(n))
+
+    @property
     def scorer(self) -> str:
         """The method that scores the features: the one asked for, or the one after the fusion."""
-        return (self.then or "spec") if self.method in ON_SOURCES else self.method
+        return (self.then or "spec") if self.ranker in ON_SOURCES else self.ranker
 
     @property
     def uses_classes(self) -> bool:

@@ -82,16 +82,16 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
-    method = f"--method {c.method}"
+    method = f"--method {c.ranker}"
     scorer = METHODS[c.scorer]
     for name in c.given(*_METHOD_OPTIONS):
         # an option is about the method that is asked for, else about the one that scores after it
-        entry = METHODS[c.method] if name in METHODS[c.method].options else scorer
+        entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
         if name not in entry.options:
             hint = _leave_out("method", catalog.takers(name))
             yield f"{flag(name)} has no effect with {method}", hint, (name, "method")
     for name in c.given(*_METHOD_OPTIONS):
-        entry = METHODS[c.method] if name in METHODS[c.method].options else scorer
+        entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
         value, known = str(getattr(c, name)), entry.choices.get(name)
         if known and not matches(value, known):
             what = f"unknown value {value!r} of {flag(name)} for {method}"
@@ -134,7 +134,7 @@ def _member_rules(c: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the members of `kogs`, which check the options that they take."""
     if c.method != "kogs":
         hint = _leave_out("method", catalog.takers("members"))
-        yield f"--members has no effect with --method {c.method}", hint, ("members", "method")
+        yield f"--members has no effect with --method {c.ranker}", hint, ("members", "method")
     taken = {"members", "how", "then"}.union(*(METHODS[member].options for member in c.members))
     for name in c.given(*_METHOD_OPTIONS):
         if name not in taken:
@@ -143,7 +143,7 @@ def _member_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _source_rules(c: RankConfig) -> Iterator[Refusal]:
-    method = f"--method {c.method}"
+    method = f"--method {c.ranker}"
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
         hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity-file"
         yield "no knowledge source is given", hint, ("source", "method")

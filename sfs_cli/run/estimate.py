@@ -40,7 +40,6 @@ from sfs_cli.options.fields import parse_duration
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     SIMILARITIES,
-    default_similarity,
     parse_count,
 )
 from sfs_cli.ranking.table import rank_features
@@ -105,6 +104,7 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     memory = memory_budget(config)
     shape = _shape(config, memory, messages)
     n, m, stored, graphs = shape.n, shape.m, shape.stored, shape.graphs
+    asked, config = config, config.for_samples(n)
     passes = pass_list(config, n, m, graphs=graphs, stored=stored, memory=memory)
     room = memory_plan(config, n, m, stored, graphs, memory, passes)
     timing = _time_run(config, passes, shape, room)
@@ -146,7 +146,7 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
         "seconds": seconds | {"total": sum(seconds.values())},
     }
     if limit is not None:
-        facts["shards"] = _shards(config, facts, limit)
+        facts["shards"] = _shards(asked, facts, limit)
     return provenance.dumps(facts) if as_json else _text(facts)
 
 
@@ -295,7 +295,7 @@ def _time_graph_and_scores(
     context = RunContext(engine, labels, 1 << 62, 0, quiet)
     similarity, fixed, scores = None, 0.0, 0.0
     if graph is not None:
-        name = graph if graph in SIMILARITIES else default_similarity(n)
+        name = graph if graph in SIMILARITIES else "knn"
         options = replace(config.graph_options(name), components=None, variable_genes=None)
         start = time.perf_counter()
         similarity = sample_graph(options, context).similarity

@@ -100,8 +100,7 @@ def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
         return config.similarity
     if config.graph is not None:
         return config.graph
-    default = default_similarity(n)
-    return "obsp:connectivities" if default == "knn" and "connectivities" in graphs else default
+    return "obsp:connectivities" if "connectivities" in graphs else "knn"
 
 
 def _fitting(transform: str | None, of: str) -> list[Pass]:

@@ -119,6 +119,8 @@ class RankResult:
 
     Attributes
     ----------
+    config : RankConfig
+        What was done: as asked for, with the default method filled in.
     ranking : Ranking
         The table.
     method : Method
@@ -137,6 +139,7 @@ class RankResult:
         Largest resident size of the process, bytes.
     """
 
+    config: RankConfig
     ranking: Ranking
     method: Method
     facts: RunFacts
@@ -175,6 +178,7 @@ def rank(
     started = time.perf_counter()
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
+        config = run.config  # with the method that suits the samples
         guards.guard_values(run)
         with _progress(run):
             scored = _score(run)
@@ -193,7 +197,7 @@ def rank(
             if config.max_correlation is not None:
                 ranking, pruning = without_repeats(run, ranking, config.max_correlation)
         guards.guard_ranking(run, ranking)
-        result = RankResult(ranking, METHODS[config.method], _facts(run, scored, pruning))
+        result = RankResult(config, ranking, METHODS[config.ranker], _facts(run, scored, pruning))
         result.eigenvalues = scored.eigenvalues
         if solution.coefficients is not None:
             indices, rows = solution.coefficients
@@ -339,7 +343,7 @@ def _write_result(
         "result": ranking_facts(ranking) | {"eigenvalues": result.eigenvalues},
         **record_tail(result.warnings, result.seconds, result.peak_memory),
     }
-    data = report_data(config, ranking, facts, result.eigenvalues, result.warnings)
+    data = report_data(result.config, ranking, facts, result.eigenvalues, result.warnings)
     return write_folder(config, ranking, data, record, facts["plan"]["threads"])
 
 

@@ -30,6 +30,8 @@ GAP = 1e-6
 """A solution is optimal if its relative duality gap is at most this."""
 DROPPED_BELOW = 1e-10
 """Eigenvalues below this share of the largest give no column of Y."""
+LEADING = 100
+"""Leading columns of the response that are kept by default, where they are found by Lanczos."""
 _FEWEST, _MOST = 500, 4096
 
 
@@ -40,6 +42,7 @@ class Regression:
     features: CenteredMatrix  # features of unit norm
     screen: Screen  # all features, with no active one at first
     lam_max: float  # the smallest penalty for which W is zero, ``max_i |f_i' Y|``
+    first: np.ndarray  # (m,): ``|f_i' Y|``
     facts: dict[str, Any]  # facts about the response, for ``run.json``
 
     @property
@@ -94,7 +97,7 @@ def make_regression(problem: Problem, select: int) -> Regression:
             hint="check that the labels or the similarity belong to these samples",
         )
     facts = {"response": problem.options["response"], "response_columns": Y.shape[1]}
-    return Regression(features, screen, lam_max, facts)
+    return Regression(features, screen, lam_max, screen.correlation.copy(), facts)
 
 
 def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:
@@ -146,7 +149,7 @@ def similarity_response(S: Similarity, rank: int | None, memory: int) -> np.ndar
     S : Similarity
         n x n.
     rank : int, optional
-        Number of leading columns to keep.
+        Number of leading columns to keep; by default all, or `LEADING` of many samples.
     memory : int
         Bytes that a full decomposition may take.
 
@@ -164,6 +167,8 @@ def similarity_response(S: Similarity, rank: int | None, memory: int) -> np.ndar
         Z = S.factor if isinstance(S.factor, np.ndarray) else S.factor.toarray()
         return _leading_columns(Z, rank)
     # Lanczos pays only for few columns of a large S
+    if S.n > DIRECT_LIMIT:
+        rank = rank or LEADING
     if rank is not None and S.n > DIRECT_LIMIT and rank < S.n // 4:
         start = np.random.default_rng(0).standard_normal(S.n)
         hint = "give another --response-rank"
