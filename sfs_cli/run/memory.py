@@ -87,7 +87,8 @@ def memory_plan(
     model = memory_model(config, largest, m, graphs, passes)
     if largest < n:
         room = model.graph_bytes(largest, arithmetic_dtype(largest, m, stored))
-        model = replace(model, dense_graph=False, held=max(room, model.held))
+        sums = model.worker_bytes(largest, 0)
+        model = replace(model, dense_graph=False, held=room, panel=sums)
     return plan_memory(
         n,
         m,

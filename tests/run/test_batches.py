@@ -139,7 +139,9 @@ def test_what_the_batches_explain_is_told_of_the_values_before(study, capfd):
     record = json.loads((study / "out" / "run.json").read_text())
     used = [i for i in range(N) if BATCH[i] != "4"]
     D = oracle.design([BATCH[i] for i in used])
-    order = [row.split("\t")[1] for row in (study / "out/ranking.tsv").read_text().split("\n")[1:51]]
+    order = [
+        row.split("\t")[1] for row in (study / "out/ranking.tsv").read_text().split("\n")[1:51]
+    ]
     X = values()[:, used]
     before = np.mean([oracle.r_squared(X[int(name[1:])], D) for name in order])
     explained = record["batches"]["explained"]

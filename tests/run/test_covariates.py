@@ -191,7 +191,9 @@ def test_the_record_says_what_was_taken_out_and_how_much_it_explained(study, cap
     assert [c["name"] for c in facts["columns"]] == ["batch", "age"]
     assert [c["taken_as"] for c in facts["columns"]] == ["categorical", "numeric"]
     assert facts["columns"][0]["levels"] == ["b0", "b1", "b2"]
-    order = [row.split("\t")[1] for row in (study / "out/ranking.tsv").read_text().split("\n")[1:51]]
+    order = [
+        row.split("\t")[1] for row in (study / "out/ranking.tsv").read_text().split("\n")[1:51]
+    ]
     X, D = values(), oracle.design(BATCH, age())
     before = np.mean([oracle.r_squared(X[int(name[1:])], D) for name in order])
     assert facts["explained"]["features"] == 50
@@ -325,7 +327,7 @@ def test_a_feature_that_covariates_explain_says_so(study):
 
 
 def test_a_given_graph_is_not_adjusted_and_the_run_says_so(study):
-    S = np.exp(-np.subtract.outer(np.arange(N), np.arange(N)) ** 2 / 50)
+    S = np.exp(-(np.subtract.outer(np.arange(N), np.arange(N)) ** 2) / 50)
     (study / "S.csv").write_text(table_text(S, SAMPLES, SAMPLES))
     messages = Messages(-1)
     config = RankConfig("x.csv", method="spec", similarity_file="S.csv", adjust=("c.tsv:batch",))
@@ -343,8 +345,10 @@ def test_a_fused_similarity_is_of_the_residuals(study, capfd):
             [*words, matrix, *more, "--dtype", "float64", "--out", f"{matrix}.tsv"], capfd
         )
         assert done.code == 0, done.err
-    read = [np.loadtxt(f"{name}.tsv", skiprows=1, usecols=range(1, N + 1), delimiter="\t")
-            for name in ("x.csv", "residuals.csv")]
+    read = [
+        np.loadtxt(f"{name}.tsv", skiprows=1, usecols=range(1, N + 1), delimiter="\t")
+        for name in ("x.csv", "residuals.csv")
+    ]
     np.testing.assert_allclose(*read, rtol=1e-9)
 
 
@@ -363,7 +367,9 @@ def test_a_configuration_file_has_the_option_as_a_text_or_a_list(study, capfd):
     for i, text in enumerate(("c.tsv:batch", "[c.tsv:batch, c.tsv:age]")):
         (study / "sub").mkdir(exist_ok=True)
         (study / "sub" / "run.yaml").write_text(
-            "matrix: ../x.csv\nmethod: variance\nadjust: " + text.replace("c.tsv", "../c.tsv") + "\n"
+            "matrix: ../x.csv\nmethod: variance\nadjust: "
+            + text.replace("c.tsv", "../c.tsv")
+            + "\n"
         )
         done = run_here(["rank", "--config", "sub/run.yaml"], capfd)
         flags = ["--adjust", "c.tsv:batch", *(["--adjust", "c.tsv:age"] if i else [])]

@@ -150,7 +150,7 @@ def _split_columns(text: str, known: Sequence[str], option: str) -> list[tuple[s
     names = [name for name, _ in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(
-            f"{listed(twice)} is named twice in {text}",
+            f"--{option} names {listed(twice)} twice",
             hint="name every column once",
             option=option,
         )
