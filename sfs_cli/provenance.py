@@ -128,7 +128,7 @@ class BatchFacts(TypedDict, total=False):
     """The batches of ``--batch``, in which the features were ranked; empty without it.
 
     `left_out` are the batches that were not ranked, with the reason; `kendall_tau` tells how far
-    the rankings agree.
+    the rankings agree, where they are few.
     """
 
     column: str

@@ -19,6 +19,9 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.store.prepared import PreparedMatrix
 
+MOST_COMPARED = 20
+"""Largest number of batches whose rankings are compared in pairs."""
+
 
 def rank_in_batches(run: Run, batches: Batches) -> Scored:
     """Score every feature in each batch, and aggregate the rankings.
@@ -44,8 +47,9 @@ def rank_in_batches(run: Run, batches: Batches) -> Scored:
         how=how,
         ranked=ranked,
         left_out=batches.left_out,
-        kendall_tau=agreement(ranks).kendall,
     )
+    if len(ranked) <= MOST_COMPARED:
+        found["kendall_tau"] = agreement(ranks).kendall
     return Scored(solution, batches=found)
 
 

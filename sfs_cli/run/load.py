@@ -249,8 +249,8 @@ def _designs(
 
 
 def _tell_unadjusted(sources: list[Source], log: Messages) -> None:
-    """Say which sources are measurements of their own, which stay as they are."""
-    names = [each.spec.name for each in sources if each.spec.kind == "profile"]
+    """Say which sources come from other measurements, and stay as they are."""
+    names = [s.spec.name for s in sources if s.spec.kind in ("profile", "similarity")]
     if names:
         log.note(
             f"--adjust takes the covariates out of the matrix alone, and not out of {listed(names)}"

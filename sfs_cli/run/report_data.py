@@ -153,8 +153,8 @@ def _explained(facts: ExplainedFacts | None) -> Pairs:
     """Return how much of the best features covariates or batches explain, in words."""
     if facts is None:
         return []
-    of = f"variance of the first {facts['features']} features"
-    pairs = [(f"Part of the {of} that they explain", f"{facts['before']:.1%}")]
+    part = f"{facts['before']:.1%} of the variance of the first {facts['features']} features"
+    pairs = [("Explain", part)]
     if "after" in facts:
         pairs.append(("After adjusting", f"{facts['after']:.1%}"))
     return [*pairs, ("By chance", f"{facts['by_chance']:.1%}")]
@@ -193,7 +193,8 @@ def _batch_tables(facts: BatchFacts) -> list[Table]:
         rows=rows,
         note=f"The rankings within batches were made one: {AGGREGATIONS[facts['how']].title}.",
     )
-    return [batches, _agreement(names, facts["kendall_tau"])]
+    compared = [_agreement(names, facts["kendall_tau"])] if "kendall_tau" in facts else []
+    return [batches, *compared]
 
 
 def _agreement(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Table:

@@ -64,8 +64,11 @@ def physical(config: RankConfig) -> dict:
     inside = ("obs:", "obsp:")
     known = config.result_options()
     for option in PATHS:
-        if known.get(option) and not known[option].startswith(inside):
-            known[option] = os.path.realpath(known[option])
+        given = known.get(option)
+        if isinstance(given, tuple):
+            known[option] = [t if t.startswith(inside) else os.path.realpath(t) for t in given]
+        elif given and not given.startswith(inside):
+            known[option] = os.path.realpath(given)
     for option in ("include", "exclude"):
         known[option] = [os.path.realpath(t) if Path(t).exists() else t for t in known[option]]
     for source in known["source"].values():
