@@ -60,7 +60,7 @@ class Method(NamedTuple):
 
 
 _GDCOV_GAMMAS = ("one-minus", "inverse", "heat:T")
-_SCORERS_ON_SOURCES = ("spec", "gdcov", "mrsf")
+_SCORERS_ON_SOURCES = ("spec", "gdcov", "mrsf", "mrsf-rounds")
 _RESPONSES = ("similarity", "lda", "svm", "pca")
 _RESPONSE_NEEDS: dict[str, dict[str, tuple[Need, ...]]] = {
     "response": {"similarity": ("graph",), "lda": ("labels",), "svm": ("labels",)}
@@ -220,6 +220,24 @@ _METHODS = (
         typical_passes=8,
         when="redundant features: a short list without repetition",
         reference=f"{_THESIS}, ch. 4",
+    ),
+    Method(
+        name="mrsf-rounds",
+        title="MRSF in rounds",
+        module="sfs_cli.methods.l21.rounds",
+        meaning="Features are ranked in the order in which they are selected, round by round; the "
+        "score is the penalty lambda at which each enters its round. A round ends where shuffled "
+        "features would enter, and the next one starts without the features of those before.",
+        needs_by=_RESPONSE_NEEDS,
+        options={"response": "similarity", "response_rank": None, "select": None, "chance": 10},
+        choices={"response": _RESPONSES},
+        kernel=True,
+        iterative=True,
+        cost="as mrsf",
+        passes="few for each round",
+        typical_passes=12,
+        when="the default: a list with every module, and the strong ones more than once",
+        reference=f"{_THESIS}, ch. 4, and what chance reaches",
     ),
     Method(
         name="l21",
@@ -400,7 +418,7 @@ METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 ON_SOURCES = ("msfs", "kogs")
 """Methods for which another one scores the features."""
 
-WITH_COEFFICIENTS = ("mrsf", "l21")
+WITH_COEFFICIENTS = ("mrsf", "mrsf-rounds", "l21")
 """Methods with coefficients to write."""
 
 OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.options))

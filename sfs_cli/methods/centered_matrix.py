@@ -111,6 +111,12 @@ class CenteredMatrix:
         self.engine.count(len(indices))
         return out
 
+    def leave_out(self, indices: np.ndarray) -> None:
+        """Make a few features zero from now on, so that they are correlated with nothing."""
+        self.factor[indices] = 0
+        if self._held is not None:
+            self._held[indices] = 0
+
     def _read(self, span: Span) -> np.ndarray:
         block = self.engine.source.read(span, np.dtype(np.float64))
         values = center(block).values

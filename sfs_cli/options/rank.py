@@ -14,6 +14,7 @@ from sfs_cli.options.fields import Config, numbers_of, option
 from sfs_cli.options.graph import (
     GRAPH_FIELDS,
     LABEL_GRAPHS,
+    MOST_PROFILES,
     SIMILARITIES,
     GraphFields,
 )
@@ -36,6 +37,8 @@ DEFAULT_KEEP = 1000
 """Features that pruning keeps before it ends: more than most lists are read to."""
 TOGETHER = 10_000
 """Up to this many samples features are selected together by default; above, one by one."""
+DEFAULT_BATCH_SIZE = 10
+"""Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
@@ -113,7 +116,7 @@ class RankConfig(GraphFields, OutputFields):
         f"Ranking method: {', '.join(METHODS)}. `sfs methods` describes them.",
         metavar="NAME",
         words=tuple(METHODS),
-        default_text=f"mrsf; spec with --source, or above {TOGETHER:,} samples",
+        default_text=f"mrsf-rounds; spec with --source, or above {TOGETHER:,} samples",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
@@ -148,6 +151,29 @@ class RankConfig(GraphFields, OutputFields):
     labels: str | None = _reading(
         "Class of each sample.", metavar="FILE[:COLUMN] or obs:KEY", path=True
     )
+    adjust: tuple[str, ...] = _input(
+        "Covariates of the samples whose linear effect is taken out of every feature, such as "
+        "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
+        "written COLUMN=categorical or COLUMN=numeric.",
+        default=(),
+        metavar="FILE:COLUMNS or obs:KEYS",
+        items=str,
+        parse=texts_of,
+        path=True,
+    )
+    batch: str | None = _method(
+        "Rank within each batch, and aggregate the rankings.",
+        section="Input",
+        metavar="FILE:COLUMN or obs:KEY",
+        path=True,
+    )
+    min_batch_size: int | None = _method(
+        "Leave out batches of fewer samples.",
+        section="Input",
+        metavar="N",
+        least=4,
+        default_text=str(DEFAULT_BATCH_SIZE),
+    )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
         "or average over the sources that have them.",
@@ -180,6 +206,11 @@ class RankConfig(GraphFields, OutputFields):
         metavar="P",
         least=1,
     )
+    chance: int | None = _own(
+        "A round ends where so many features would enter if their samples were shuffled.",
+        metavar="N",
+        least=1,
+    )
     response: str | None = _own("Response matrix that the features predict.")
     response_rank: int | None = _own(
         "Keep this many leading eigenvectors of the response.",
@@ -200,7 +231,7 @@ class RankConfig(GraphFields, OutputFields):
         items=str,
         parse=split_words,
     )
-    how: str | None = _own("How the rankings are aggregated.")
+    how: str | None = _own("How the rankings are aggregated, with --batch too.")
     max_correlation: float | None = _method(
         "Prune the ranking: a feature whose absolute Pearson correlation with a better one is "
         "above R moves behind those that are kept.",
@@ -223,7 +254,8 @@ class RankConfig(GraphFields, OutputFields):
         f"Similarity between samples: {', '.join(SIMILARITIES)}, or obsp:KEY of an h5ad.",
         metavar="NAME or obsp:KEY",
         words=(*SIMILARITIES, "obsp:KEY"),
-        default_text="the connectivities of an h5ad, else knn",
+        default_text=f"the connectivities of an h5ad, else knn-correlation; knn above "
+        f"{MOST_PROFILES:,} samples",
     )
     similarity_file: str | None = _graph(
         "Read the similarity from this matrix file.", metavar="FILE", path=True
@@ -355,7 +387,7 @@ class RankConfig(GraphFields, OutputFields):
         given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
         fitting = [
             name
-            for name in (("spec",) if self.source else ("mrsf", "spec"))
+            for name in (("spec",) if self.source else ("mrsf-rounds", "spec"))
             if all(option in METHODS[name].options for option in given)
         ]
         if not fitting or (n > TOGETHER and "spec" in fitting):
@@ -417,6 +449,11 @@ class RankConfig(GraphFields, OutputFields):
     def kept_features(self) -> int:
         """Number of features that pruning keeps at most."""
         return DEFAULT_KEEP if self.keep is None else self.keep
+
+    @property
+    def smallest_batch(self) -> int:
+        """Samples of the smallest batch that is ranked."""
+        return DEFAULT_BATCH_SIZE if self.min_batch_size is None else self.min_batch_size
 
     def fusion_options(self) -> dict[str, float | int]:
         """Return the given options of the way of weighting, by its own names."""

@@ -222,5 +222,6 @@ def repeats(values: np.ndarray) -> str | None:
         return None
     return (
         f"the first {len(values)} features repeat each other (their mean absolute correlation is "
-        f"{mean:.2f}): the list says one thing many times; --method mrsf leaves repetition out"
+        f"{mean:.2f}): the list says one thing many times; --max-correlation 0.7 moves repetition "
+        "behind, --method mrsf leaves it out"
     )
