@@ -123,7 +123,16 @@ class PassFacts(TypedDict):
 
 
 LabelFacts = TypedDict(
-    "LabelFacts", {"from": str | None, "classes": dict[str, int], "used": bool}, total=False
+    "LabelFacts",
+    {
+        "from": str | None,
+        "type": str,
+        "classes": dict[str, int],  # empty for a continuous outcome
+        "smallest": float,  # of a continuous outcome
+        "largest": float,
+        "used": bool,
+    },
+    total=False,
 )
 
 

@@ -18,23 +18,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Labels:
-    """Classes of the samples.
+    """Classes of the samples, or an outcome: a number of each sample.
 
     Attributes
     ----------
     codes : ndarray of int, shape (n,)
-        Class of each sample, 0..c-1; -1 where there is no label.
+        Class of each sample, 0..c-1; -1 where there is no label, and for a continuous outcome.
     classes : list of str, length c
-        Names of the classes, sorted.
+        Names of the classes, sorted, or in the order that is given.
+    values : ndarray, shape (n,), optional
+        The outcome, NaN where there is none: numbers, or the places 0..c-1 of ordered classes. None
+        for classes without an order.
     """
 
     codes: np.ndarray
     classes: list[str]
+    values: np.ndarray | None = None
+
+    @property
+    def known(self) -> np.ndarray:
+        """Which samples have a label, of bool, shape (n,)."""
+        return self.codes >= 0 if self.values is None else np.isfinite(self.values)
 
     def counts(self) -> dict[str, int]:
         """Return how many samples each class has."""
         sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
         return dict(zip(self.classes, sizes.tolist()))
+
+    def range(self) -> dict[str, float]:
+        """Return the smallest and the largest outcome."""
+        assert self.values is not None
+        known = self.values[self.known]
+        return {"smallest": float(known.min()), "largest": float(known.max())}
 
     def of(self, samples: Sequence[str]) -> dict[str, str]:
         """Return the class of each sample that has one, by its id."""
@@ -42,7 +57,10 @@ class Labels:
 
     def take(self, samples: np.ndarray | None) -> Labels:
         """Return the labels of some samples, given by index (None: all); the classes stay."""
-        return self if samples is None else Labels(self.codes[samples], self.classes)
+        if samples is None:
+            return self
+        values = None if self.values is None else self.values[samples]
+        return Labels(self.codes[samples], self.classes, values)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,23 @@ def label_similarity(codes: np.ndarray) -> FactoredSimilarity:
     return FactoredSimilarity(csr_array((values, column, np.arange(n + 1)), (n, len(classes))))
 
 
+def outcome_distances(outcome: np.ndarray) -> np.ndarray:
+    """Return the squared differences (n, n) of an outcome, shape (n,).
+
+    Raises InputError when it is NaN somewhere (a sample without a label).
+    """
+    check_labeled(np.where(np.isfinite(outcome), 0, -1))
+    return np.square(outcome[:, None] - outcome)
+
+
+def outcome_bandwidth(d2: np.ndarray) -> float:
+    """Return the median distance over the pairs of samples whose outcomes differ.
+
+    Outcomes have ties, ordered classes nothing else: a median over all pairs is often zero.
+    """
+    return median_bandwidth(np.where(d2 > 0, d2, np.inf))
+
+
 def check_labeled(codes: np.ndarray) -> None:
     """Raise an InputError for negative class codes, which stand for missing labels."""
     missing = np.flatnonzero(np.asarray(codes) < 0)

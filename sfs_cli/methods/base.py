@@ -87,6 +87,12 @@ class Problem:
         return None if labels is None else labels.codes
 
     @property
+    def outcome(self) -> np.ndarray | None:
+        """Number of each sample, shape (n,), where labels are numbers or ordered classes."""
+        labels = self.context.labels
+        return None if labels is None else labels.values
+
+    @property
     def memory(self) -> int:
         """Bytes that may be used."""
         return self.context.memory
@@ -121,6 +127,10 @@ class Scorer(ABC):
         self.facts: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.extra: dict[str, np.ndarray] = {}
+
+    def columns(self, score: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what follows from all scores, shape (m,), as more columns of the ranking."""
+        return {}
 
     @abstractmethod
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,9 @@
 """Classical rankings of features by themselves: Fisher Score, F-test, t-test and variance.
 
-They need no graph. The Fisher Score is Eq. 3.12 of Z. Zhao's dissertation (Arizona State University
-2010); the t statistic is that of B. L. Welch, "The generalization of 'Student's' problem when
-several different population variances are involved", Biometrika 34, 1947.
+They need no graph. With an outcome (numeric labels) the F-test is that of linear regression. The
+Fisher Score is Eq. 3.12 of Z. Zhao's dissertation (Arizona State University 2010); the t statistic
+is that of B. L. Welch, "The generalization of 'Student's' problem when several different population
+variances are involved", Biometrika 34, 1947.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.methods.base import NonZeroScorer, Problem
 from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured
 from sfs_cli.methods.low_rank import LowRankScores, Sums, without
-from sfs_cli.methods.shared import class_counts
+from sfs_cli.methods.shared import class_counts, unit_outcome
 from sfs_cli.methods.sparse import NonZeroVariance
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -45,6 +46,35 @@ class ClassScatter:
         within[within <= (len(self.codes) * _EPS) ** 2 * square] = 0  # the rounding of the means
         return square, between, within
 
+    @property
+    def columns(self) -> np.ndarray:
+        """Orthonormal columns, the squared projections on which add up to the between scatter."""
+        share = np.sqrt(self.counts / self.counts.sum())
+        # projections on the columns are sqrt(n_l) mu_l, and u of them is sqrt(n) mu
+        return without(self.members / np.sqrt(self.counts), share)
+
+
+class LineScatter:
+    """The scatter of features along their lines of regression on an outcome, and around them.
+
+    Parameters
+    ----------
+    unit : ndarray, shape (n,)
+        The outcome around its mean, of unit norm.
+    """
+
+    def __init__(self, unit: np.ndarray) -> None:
+        self.columns = unit[:, None]
+
+    def __call__(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the scatters of centered rows (b, n), as `ClassScatter` does; overwrites them."""
+        square = np.vecdot(F, F)
+        slope = F @ self.columns
+        F -= slope * self.columns.T
+        within = np.vecdot(F, F)
+        within[within <= (F.shape[1] * _EPS) ** 2 * square] = 0  # the rounding of the slopes
+        return square, slope[:, 0] ** 2, within
+
 
 class FisherScorer(CenteredScorer):
     """``sum_l n_l (mu_l - mu)^2 / sum_l n_l sigma_l^2`` for every feature; larger is better.
@@ -54,14 +84,11 @@ class FisherScorer(CenteredScorer):
 
     ratio = 1.0
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, scatter: LineScatter | None = None) -> None:
         super().__init__()
         assert problem.codes is not None
-        self.scatter = ClassScatter(problem.codes)
-        counts, n = self.scatter.counts, problem.n_samples
-        # projections on the columns are sqrt(n_l) mu_l, and u of them is sqrt(n) mu
-        columns = self.scatter.members / np.sqrt(counts)
-        self.low_rank = LowRankScores(np.ones(n), without(columns, np.sqrt(counts / n)))
+        self.scatter = scatter or ClassScatter(problem.codes)
+        self.low_rank = LowRankScores(np.ones(problem.n_samples), self.scatter.columns)
         self.dtype = problem.lossless_dtype
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
@@ -85,16 +112,26 @@ class FisherScorer(CenteredScorer):
 class FTestScorer(FisherScorer):
     """Mean square between the classes over that within them; larger is better.
 
-    It is the Fisher Score times ``(n - c) / (c - 1)``.
+    It is the Fisher Score times ``(n - c) / (c - 1)``. Of an outcome it is the F statistic of the
+    linear regression, ``(n - 2) r^2 / (1 - r^2)`` with the Pearson correlation r. More columns are
+    the p-value, from the F distribution, and the q-value (Benjamini and Hochberg, over the features
+    that have a score).
 
     Raises
     ------
     InputError
-        When a label is missing, there are fewer than two classes, or no class has two samples.
+        When a label is missing, there are fewer than two classes, or no class has two samples; when
+        all outcomes are the same, or there are fewer than three.
     """
 
     def __init__(self, problem: Problem) -> None:
         assert problem.codes is not None
+        if problem.outcome is not None:
+            unit = unit_outcome(problem.outcome, "the F-test", 3)
+            super().__init__(problem, LineScatter(unit))
+            self.ratio = len(unit) - 2.0
+            self.facts["degrees_of_freedom"] = [1, len(unit) - 2]
+            return
         n, c = len(problem.codes), len(class_counts(problem.codes, "the F-test"))
         if n <= c:
             raise InputError(
@@ -104,6 +141,19 @@ class FTestScorer(FisherScorer):
         super().__init__(problem)
         self.ratio = (n - c) / (c - 1)
         self.facts["degrees_of_freedom"] = [c - 1, n - c]
+
+    def columns(self, score: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values and q-values of the scores of all features, each shape (m,)."""
+        from scipy.special import fdtrc
+        from scipy.stats import false_discovery_control
+
+        between, within = self.facts["degrees_of_freedom"]
+        p_value = fdtrc(float(between), float(within), score)
+        p_value[np.isinf(score)] = 0
+        q_value, scored = p_value.copy(), ~np.isnan(p_value)
+        if scored.any():
+            q_value[scored] = false_discovery_control(p_value[scored])
+        return {"p_value": p_value, "q_value": q_value}
 
 
 class TTestScorer(CenteredScorer):

@@ -34,6 +34,30 @@ def class_counts(codes: np.ndarray, method: str, each: int = 1) -> np.ndarray:
     return counts.astype(np.float64)
 
 
+def unit_outcome(outcome: np.ndarray, method: str, samples: int = 2) -> np.ndarray:
+    """Return an outcome (n,) around its mean, of unit norm.
+
+    Raises InputError if a sample has none, all have the same, or there are fewer than `samples`,
+    which the method needs.
+    """
+    check_labeled(np.where(np.isfinite(outcome), 0, -1))
+    if len(outcome) < samples:
+        raise InputError(
+            f"{method} needs at least {samples} samples with a label, there are {len(outcome)}",
+            hint="add samples, or use another method",
+        )
+    # the first is subtracted before the mean: the same outcome in all samples becomes exactly 0
+    moved = outcome - outcome[0]
+    moved -= moved.mean()
+    size = float(np.linalg.norm(moved))
+    if not size:
+        raise InputError(
+            f"{method} needs labels that differ, but all {len(outcome):,} samples have the same",
+            hint="check which column holds the labels",
+        )
+    return moved / size
+
+
 def require_sklearn(method: str) -> None:
     """Raise MissingExtraError if scikit-learn, which the method needs, is not installed."""
     try:

@@ -172,15 +172,19 @@ def _choose_samples(
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
         words = ("a label", "have no label", str(config.labels), "labels")
-        coverages.append(sources_of.Coverage(labels.codes >= 0, *words))
+        coverages.append(sources_of.Coverage(labels.known, *words))
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
     chosen = sources_of.choose_samples(config, samples, coverages)
     if labels is None:
         return chosen, None
     if needs & {"labels", "some-labels"}:
-        inputs.check_classes(labels, str(config.labels))
-        return chosen, labels.take(chosen)
+        used = labels.take(chosen)
+        if config.numeric:
+            inputs.check_outcome(used, str(config.labels))
+        else:
+            inputs.check_classes(labels, str(config.labels))
+        return chosen, used
     log.note(f"the labels are not used by --method {config.method}")
     return chosen, None
 

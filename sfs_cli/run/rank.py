@@ -27,7 +27,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
-from sfs_cli.provenance import InputFile, MatrixFacts, PassFacts, PruningFacts, RunFacts
+from sfs_cli.provenance import InputFile, LabelFacts, MatrixFacts, PassFacts, PruningFacts, RunFacts
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import (
@@ -285,9 +285,13 @@ def _facts(run: Run, scored: Scored, pruning: PruningFacts) -> RunFacts:
     if run.labels is not None:
         facts["labels"] = {
             "from": config.labels,
+            "type": config.label_type,
             "classes": run.labels.counts(),
             "used": run.context.labels is not None,
         }
+        used = run.context.labels or run.labels
+        if config.label_type == "continuous":
+            facts["labels"] |= cast(LabelFacts, used.range())
     return facts
 
 

@@ -92,11 +92,12 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     scorer: Scorer = prepare(problem)
     engine, reads = best_read(engine, scorer, run.log.note)
     score, status = engine.columns(reads.score_block, reads.dtype, kind="score")
+    score = score.astype(np.float64, copy=False)
     return Solution(
-        score.astype(np.float64, copy=False),
+        score,
         status.astype(np.int8, copy=False),
         scorer.larger_is_better,
-        extra=scorer.extra,
+        extra=scorer.extra | scorer.columns(score),
         facts=scorer.facts,
         warnings=scorer.warnings,
     )

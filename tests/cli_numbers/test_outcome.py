@@ -1,0 +1,182 @@
+"""Numeric labels and ordered classes through the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli_numbers.commands import facts, rank_to, ranked, ranking_bytes, sfs
+from tests.making import annotated, write_table
+from tests.oracles import outcome as twin
+from tests.oracles import spec
+
+M, N = 60, 24
+AGE = np.round(np.random.default_rng(3).uniform(20, 90, N), 1)
+STAGE = np.array(["II", "I", "IV", "III"] * (N // 4))
+ORDER = ["I", "II", "III", "IV"]
+PLACE = np.array([ORDER.index(s) for s in STAGE], float)
+METHODS = {
+    "f-test": ("--method", "f-test"),
+    "relieff": ("--method", "relieff", "--neighbors", "5"),
+    "hsic": ("--method", "hsic"),
+    "spec": ("--method", "spec", "--similarity", "outcome"),
+    "mrsf": ("--method", "mrsf", "--response", "outcome", "--select", "5"),
+    "mrsf kernel": ("--method", "mrsf", "--similarity", "outcome", "--select", "5"),
+    "rfs": ("--method", "rfs"),
+    "mrmr": ("--method", "mrmr", "--select", "5"),
+    "kogs": ("--method", "kogs", "--members", "f-test,variance,relieff"),
+}
+KINDS = {
+    "continuous": ("--labels", "age.tsv:age", "--label-type", "continuous"),
+    "ordered": (
+        *("--labels", "age.tsv:stage", "--label-type", "ordered"),
+        *("--label-order", "I,II,III,IV"),
+    ),
+}
+
+
+def values() -> np.ndarray:
+    rng = np.random.default_rng(4)
+    X = rng.normal(5, 2, (M, N))
+    X[:6] += AGE / 5
+    X[6:9] += PLACE
+    return X.round(4)
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "m.csv", values())
+    rows = [f"s{i}\t{a}\t{s}\n" for i, (a, s) in enumerate(zip(AGE, STAGE))]
+    (tmp_path / "age.tsv").write_text("sample\tage\tstage\n" + "".join(rows))
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_threads_blocks_and_plans(method: str, kind: str, study: Path) -> None:
+    given = ("m.csv", *KINDS[kind], *METHODS[method])
+    one = ranking_bytes(study / "a", *given, "--threads", "1", "--block-size", "7")
+    two = ranking_bytes(study / "b", *given, "--threads", "2", "--block-size", "7")
+    assert one == two
+    recorded = facts(study / "a")["labels"]
+    assert recorded["type"] == kind
+    assert recorded["used"]
+    if kind == "continuous":
+        assert (recorded["smallest"], recorded["largest"]) == (AGE.min(), AGE.max())
+        assert recorded["classes"] == {}
+    else:
+        assert list(recorded["classes"]) == ORDER
+    again = ranking_bytes(study / "c", f"--config={study / 'a' / 'run.json'}")
+    assert again == one
+    if method != "kogs":
+        sfs("plan", *given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["f-test", "hsic", "spec"])
+def test_shards_give_the_bytes_of_one_run(method: str, kind: str, study: Path) -> None:
+    given = ("m.csv", *KINDS[kind], *METHODS[method], "--block-size", "7")
+    sfs("shard", "init", "plan", *given, "--shards", "3")
+    for shard in ("1", "2", "3") * 2:
+        sfs("shard", "run", "plan", shard)
+    sfs("shard", "merge", "plan", "--out", "merged")
+    merged = (study / "merged" / "ranking.tsv").read_bytes()
+    assert merged == ranking_bytes(study / "whole", *given)
+
+
+@pytest.mark.parametrize(("kind", "y"), [("continuous", AGE), ("ordered", PLACE)])
+def test_numbers_are_those_of_the_twins(kind: str, y: np.ndarray, study: Path) -> None:
+    given = ("m.csv", "--dtype", "float64", *KINDS[kind])
+    names = np.argsort([f"g{i}" for i in range(M)])
+    X = values().T
+    found = ranked(study / "f", *given, *METHODS["f-test"]).by_feature()
+    expected = np.array([twin.f_regression(f, y) for f in X.T])
+    np.testing.assert_allclose(found, expected[names], rtol=1e-8)
+    found = ranked(study / "r", *given, *METHODS["relieff"]).by_feature()
+    np.testing.assert_allclose(found, twin.rrelieff(X, y, 5)[names], rtol=1e-8, atol=1e-12)
+    found = ranked(study / "s", *given, *METHODS["spec"]).by_feature()
+    expected = spec.phi2(X, twin.kernel(y), lambda v: v)
+    np.testing.assert_allclose(found, expected[names], rtol=1e-8)
+
+
+def test_p_and_q_values_are_columns(study: Path) -> None:
+    rank_to(study / "out", "m.csv", *KINDS["continuous"], *METHODS["f-test"])
+    with (study / "out" / "ranking.tsv").open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert {row["feature"] for row in rows[:4]} <= {f"g{i}" for i in range(6)}
+    p = [float(row["p_value"]) for row in rows]
+    q = [float(row["q_value"]) for row in rows]
+    assert p == sorted(p)
+    assert all(0 < a <= b <= 1 for a, b in zip(p, q))
+
+
+def test_ordered_classes_may_be_numbers(study: Path) -> None:
+    rows = "".join(f"s{i}\t{10 * p:g}\n" for i, p in enumerate(PLACE))
+    (study / "grade.tsv").write_text("sample\tgrade\n" + rows)
+    named = ranking_bytes(study / "a", "m.csv", *KINDS["ordered"], *METHODS["f-test"])
+    given = ("m.csv", "--labels", "grade.tsv", "--label-type", "ordered")
+    assert ranking_bytes(study / "b", *given, *METHODS["f-test"]) == named
+    assert list(facts(study / "b")["labels"]["classes"]) == ["0", "10", "20", "30"]
+    (study / "more.tsv").write_text("sample\tgrade\n" + rows.replace("\t10\n", "\t10.0\n"))
+    given = ("m.csv", "--labels", "more.tsv", "--label-type", "ordered")
+    assert ranking_bytes(study / "c", *given, *METHODS["f-test"]) == named
+
+
+def test_the_order_in_a_file_may_be_a_list(study: Path) -> None:
+    content = {
+        **{"matrix": "m.csv", "labels": "age.tsv:stage", "label-type": "ordered"},
+        **{"label-order": ORDER, "method": "f-test"},
+    }
+    (study / "run.json").write_text(json.dumps(content))
+    by_file = ranking_bytes(study / "a", "--config=run.json")
+    assert by_file == ranking_bytes(study / "b", "m.csv", *KINDS["ordered"], *METHODS["f-test"])
+
+
+def test_samples_without_an_outcome_are_left_out_if_asked(study: Path) -> None:
+    text = (study / "age.tsv").read_text().splitlines(keepends=True)
+    text[3] = text[3].replace(f"{AGE[2]}", "NA")
+    (study / "age.tsv").write_text("".join(text))
+    given = ("--dtype", "float64", *KINDS["continuous"], *METHODS["f-test"])
+    found = ranked(study / "a", "m.csv", *given, "--samples", "intersect").by_feature()
+    kept = np.delete(np.arange(N), 2)
+    expected = np.array([twin.f_regression(f[kept], AGE[kept]) for f in values()])
+    np.testing.assert_allclose(found, expected[np.argsort([f"g{i}" for i in range(M)])], rtol=1e-8)
+
+
+def test_annotations_of_an_h5ad_and_their_report(study: Path) -> None:
+    data = annotated(values().T)
+    data.obs["age"] = AGE
+    data.obs["stage"] = STAGE
+    data.write_h5ad(study / "m.h5ad")
+    plain = ranking_bytes(study / "a", "m.csv", *KINDS["continuous"], *METHODS["f-test"])
+    given = ("m.h5ad", "--labels", "obs:age", "--label-type", "continuous", *METHODS["f-test"])
+    assert ranking_bytes(study / "b", *given) == plain
+    page = (study / "b" / "report.html").read_text()
+    assert "Outcome" in page
+    assert f"from {AGE.min():g} to {AGE.max():g}" in page
+    given = ("m.h5ad", "--labels", "obs:stage", *KINDS["ordered"][2:], *METHODS["f-test"])
+    rank_to(study / "c", *given)
+    assert "Ordered classes" in (study / "c" / "report.html").read_text()
+
+
+def test_inspect_tells_the_range(study: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sfs("inspect", "m.csv", *KINDS["continuous"], "--json")
+    told = json.loads(capfd.readouterr().out)
+    assert (told["smallest"], told["largest"]) == (AGE.min(), AGE.max())
+    assert "classes" not in told
+
+
+def test_genes_of_the_cell_cycle_follow_its_score(shared_data: Path, tmp_path: Path) -> None:
+    """pbmc68k_reduced: the S phase score is made of genes of DNA replication, PCNA among them."""
+    path = shared_data / "pbmc68k_reduced" / "10x_pbmc68k_reduced.h5ad"
+    shutil.copy(path, tmp_path / "m.h5ad")
+    labels = ("--labels", "obs:S_score", "--label-type", "continuous")
+    for method in ("f-test", "relieff", "hsic", "mrsf", "spec"):
+        found = ranked(tmp_path / method, tmp_path / "m.h5ad", *labels, *METHODS[method])
+        assert {"PCNA", "STMN1"} <= set(found.feature[:2] + found.feature[2:4]), method
