@@ -32,6 +32,7 @@ class Method(NamedTuple):
     needs: tuple[Need, ...] = ()  # always; `labels` are those of all samples
     needs_by: Mapping[str, Mapping[str, tuple[Need, ...]]] = {}  # also: by option and its value
     numeric: bool = False  # whether labels may be numbers or ordered classes (--label-type)
+    weighted: bool = False  # whether samples may have weights (--sample-weights)
     options: Mapping[str, Any] = {}  # its own, with defaults; None: it depends on the data
     # the values that those options take, as `sfs_cli.options.fields.matches` reads them
     choices: Mapping[str, tuple[str, ...]] = {}
@@ -95,6 +96,7 @@ _METHODS = (
             "the sample graph.",
         },
         needs=("graph",),
+        weighted=True,
         options={"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None},
         choices={"ranking": ("phi1", "phi2", "phi3"), "gamma": ("power", "exp")},
         cost="n^2 m ceil(r/2); phi3: n m k",
@@ -109,6 +111,7 @@ _METHODS = (
         module="sfs_cli.methods.spectral:LaplacianScorer",
         meaning="The smaller the score, the better the feature keeps neighboring samples together.",
         needs=("graph",),
+        weighted=True,
         cost="n^2 m",
         passes="1",
         when="the classical unsupervised filter; equal to phi2 of SPEC",
@@ -162,6 +165,7 @@ _METHODS = (
         module="sfs_cli.methods.spectral:HsicScorer",
         meaning="The larger the score, the more the feature depends on the sample graph.",
         needs=("graph",),
+        weighted=True,
         cost="n^2 m",
         passes="1",
         when="dependence on the labels (given labels make the graph) or on any kernel; the score "
@@ -293,6 +297,7 @@ _METHODS = (
         meaning="The larger the score, the further apart the class means are, relative to the "
         "scatter within the classes.",
         needs=("labels",),
+        weighted=True,
         cost="n m c",
         passes="1",
         when="labels for all samples; each gene by itself; no graph",
@@ -321,6 +326,7 @@ _METHODS = (
         "the closer the feature follows numeric labels (linear regression).",
         needs=("labels",),
         numeric=True,
+        weighted=True,
         cost="n m c",
         passes="1",
         when="the classical test for several classes, a trend over ordered ones, or a number",
@@ -410,6 +416,7 @@ _METHODS = (
         title="Variance",
         module="sfs_cli.methods.classical:VarianceScorer",
         meaning="The larger the score, the more the feature varies between samples.",
+        weighted=True,
         cost="n m",
         passes="1",
         when="a baseline; it prefers features measured on a large scale, and batch effects",
@@ -424,6 +431,9 @@ ON_SOURCES = ("msfs", "kogs")
 
 WITH_COEFFICIENTS = ("mrsf", "l21")
 """Methods with coefficients to write."""
+
+WITH_WEIGHTS = tuple(method.name for method in _METHODS if method.weighted)
+"""Methods for which a sample of weight w is as good as w samples."""
 
 OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.options))
 """Every option that some method takes."""

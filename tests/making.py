@@ -136,6 +136,7 @@ def make_problem(
     *,
     codes: np.ndarray | None = None,
     outcome: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
     S: np.ndarray | Similarity | None = None,
     block_size: int | None = None,
     threads: int = 1,
@@ -146,8 +147,8 @@ def make_problem(
     """Return a problem over samples x features; options are all that the method takes."""
     similarity = DenseSimilarity(S) if isinstance(S, np.ndarray) else S
     engine = make_engine(X, block_size=block_size, threads=threads)
-    given: dict[str, Any] = {"codes": codes, "outcome": outcome, "options": options}
-    return problem_of(engine, similarity, memory=memory, seed=seed, **given)
+    given: dict[str, Any] = {"codes": codes, "outcome": outcome, "weights": weights}
+    return problem_of(engine, similarity, options=options, memory=memory, seed=seed, **given)
 
 
 def problem_of(
@@ -156,6 +157,7 @@ def problem_of(
     *,
     codes: np.ndarray | None = None,
     outcome: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
     options: dict[str, Any] | None = None,
     memory: int = HELD,
     seed: int = 0,
@@ -168,7 +170,8 @@ def problem_of(
     labels = None if codes is None else Labels(codes, classes)
     if outcome is not None:
         labels = Labels(np.full(len(outcome), -1), [], outcome)
-    context = RunContext(engine, labels, memory, seed, Messages(verbosity=-1))
+    quiet = Messages(verbosity=-1)
+    context = RunContext(engine, labels, memory, seed, quiet, sample_weights=weights)
     return Problem(context, similarity, options or {})
 
 

@@ -45,6 +45,18 @@ class Labels:
         sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
         return dict(zip(self.classes, sizes.tolist()))
 
+    def among(self, used: np.ndarray) -> Labels:
+        """Return the labels without those of samples that are not used, of bool, shape (n,).
+
+        Classes without an order are left out where none of their samples is used.
+        """
+        codes = np.where(used, self.codes, -1)
+        if self.values is not None:
+            return Labels(codes, self.classes, np.where(used, self.values, np.nan))
+        left = np.unique(codes[codes >= 0])
+        classes = [self.classes[code] for code in left.tolist()]
+        return Labels(np.where(codes < 0, -1, np.searchsorted(left, codes)), classes)
+
     def range(self) -> dict[str, float]:
         """Return the smallest and the largest outcome."""
         assert self.values is not None
@@ -83,6 +95,8 @@ class RunContext:
         The input, as error messages name it.
     limits : Limits
         Sizes at which the algorithms change.
+    sample_weights : ndarray, shape (n,), optional
+        How many samples each one counts as; positive. 1 by default.
     """
 
     engine: Engine
@@ -92,6 +106,7 @@ class RunContext:
     log: Messages
     where: str = ""
     limits: Limits = LIMITS
+    sample_weights: np.ndarray | None = None
 
     @property
     def matrix(self) -> MatrixView:

@@ -139,7 +139,8 @@ def _diffusion(options: GraphOptions, samples: Samples) -> Graph:
 def _label(_options: GraphOptions, samples: Samples) -> Graph:
     labels = samples.run.labels
     assert labels is not None, "the options ask for labels"
-    return Graph(label_similarity(labels.codes), {"classes": int(labels.codes.max()) + 1})
+    similarity = label_similarity(labels.codes, samples.run.sample_weights)
+    return Graph(similarity, {"classes": int(labels.codes.max()) + 1})
 
 
 def _outcome(options: GraphOptions, samples: Samples) -> Graph:

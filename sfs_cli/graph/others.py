@@ -27,13 +27,15 @@ SMALL_FACTOR = 1_000_000
 """Entries up to which the factor of a graph of labels is held with its zeros."""
 
 
-def label_similarity(codes: np.ndarray) -> FactoredSimilarity:
+def label_similarity(codes: np.ndarray, weights: np.ndarray | None = None) -> FactoredSimilarity:
     """Return the similarity 1/n_l within class l, 0 between classes (Eq. 3.13).
 
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
         Class of each sample.
+    weights : ndarray, shape (n,), optional
+        How many samples each one counts as in n_l; 1 by default.
 
     Returns
     -------
@@ -47,8 +49,8 @@ def label_similarity(codes: np.ndarray) -> FactoredSimilarity:
         When a code is negative (a sample without a label).
     """
     check_labeled(codes)
-    classes, column, sizes = np.unique(codes, return_inverse=True, return_counts=True)
-    n = len(codes)
+    classes, column = np.unique(codes, return_inverse=True)
+    sizes, n = np.bincount(column, weights), len(codes)
     values = 1.0 / np.sqrt(sizes[column])
     if len(classes) <= THIN and n * len(classes) <= SMALL_FACTOR:
         # without SciPy, which takes longer to import than a typical matrix to rank

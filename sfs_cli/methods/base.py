@@ -93,6 +93,16 @@ class Problem:
         return None if labels is None else labels.values
 
     @property
+    def sample_weights(self) -> np.ndarray | None:
+        """How many samples each one counts as, shape (n,), positive; None where that is 1."""
+        return self.context.sample_weights
+
+    @property
+    def n_counted(self) -> float:
+        """Number of samples, each as often as it counts: the sum of the weights."""
+        return float(self.n_samples if self.sample_weights is None else self.sample_weights.sum())
+
+    @property
     def memory(self) -> int:
         """Bytes that may be used."""
         return self.context.memory

@@ -34,11 +34,13 @@ def class_counts(codes: np.ndarray, method: str, each: int = 1) -> np.ndarray:
     return counts.astype(np.float64)
 
 
-def unit_outcome(outcome: np.ndarray, method: str, samples: int = 2) -> np.ndarray:
+def unit_outcome(
+    outcome: np.ndarray, method: str, samples: int = 2, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return an outcome (n,) around its mean, of unit norm.
 
-    Raises InputError if a sample has none, all have the same, or there are fewer than `samples`,
-    which the method needs.
+    With weights w (n,) it is ``w^1/2 (y - mean)``, the mean weighted by w. Raises InputError if a
+    sample has none, all have the same, or there are fewer than `samples`, which the method needs.
     """
     check_labeled(np.where(np.isfinite(outcome), 0, -1))
     if len(outcome) < samples:
@@ -48,7 +50,9 @@ def unit_outcome(outcome: np.ndarray, method: str, samples: int = 2) -> np.ndarr
         )
     # the first is subtracted before the mean: the same outcome in all samples becomes exactly 0
     moved = outcome - outcome[0]
-    moved -= moved.mean()
+    moved -= np.average(moved, weights=weights)
+    if weights is not None:
+        moved *= np.sqrt(weights)
     size = float(np.linalg.norm(moved))
     if not size:
         raise InputError(
@@ -56,6 +60,16 @@ def unit_outcome(outcome: np.ndarray, method: str, samples: int = 2) -> np.ndarr
             hint="check which column holds the labels",
         )
     return moved / size
+
+
+def require_weight(count: float, above: int, method: str) -> None:
+    """Raise InputError if the samples do not count as more than so many, which the method needs."""
+    if not count > above:
+        raise InputError(
+            f"{method} needs weights with a sum above {above}, and it is {count:g}",
+            hint="weights count samples: multiply them so that their sum is the number of samples",
+            option="sample_weights",
+        )
 
 
 def require_sklearn(method: str) -> None:

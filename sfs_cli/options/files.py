@@ -291,7 +291,7 @@ def _file_or_pattern(option: str, text: str, folder: str) -> str:
 
 
 def _is_inside(option: str, text: str) -> bool:
-    return option in ("labels", "path") and text.startswith(_INSIDE)
+    return option in ("labels", "sample_weights", "path") and text.startswith(_INSIDE)
 
 
 def _relative(option: str, text: str, folder: str) -> str:

@@ -158,6 +158,14 @@ class RankConfig(GraphFields, OutputFields):
         items=str,
         default_text="classes are numbers",
     )
+    sample_weights: str | None = _labels(
+        "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "
+        "are made without weights.",
+        verbs=RANKING,
+        metavar="FILE[:COLUMN] or obs:KEY",
+        path=True,
+        takers=lambda _: catalog.WITH_WEIGHTS,
+    )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
         "or average over the sources that have them.",

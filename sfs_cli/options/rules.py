@@ -43,6 +43,7 @@ def check_rank(config: RankConfig) -> None:
     """Check how the options of a ranking go together."""
     config.refuse(_feature_rules(config))
     config.refuse(_label_rules(config))
+    config.refuse(_sample_weight_rules(config))
     config.refuse(_graph_rules(config))
     config.refuse(_member_rules(config) if config.members else _method_rules(config))
     config.refuse(_source_rules(config))
@@ -95,6 +96,22 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
             what = f"--source {source.name} is made of classes, and {kind} gives numbers"
             hint = "leave out --label-type, or give the source a file of classes"
             yield what, hint, (f"source.{source.name}", "label_type")
+
+
+def _sample_weight_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.sample_weights is None:
+        return
+    if not c.members and not METHODS[c.scorer].weighted:
+        method = f"--method {c.method}" + (f" --then {c.then}" if c.then else "")
+        what = f"--sample-weights has no meaning for {method}"
+        yield what, _leave_out("method", catalog.WITH_WEIGHTS), ("sample_weights", "method")
+    if c.scorer == "spec" and c.ranking == "phi3":
+        what = "--sample-weights has no meaning for --ranking phi3, which counts clusters"
+        yield what, "leave it out, or give --ranking phi2", ("sample_weights", "ranking")
+    if c.max_correlation is not None:
+        what = "--max-correlation takes correlations over all samples alike, without weights"
+        hint = "leave out --max-correlation or --sample-weights"
+        yield what, hint, ("max_correlation", "sample_weights")
 
 
 def _graph_rules(c: RankConfig) -> Iterator[Refusal]:

@@ -6,14 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.io.files.table import is_number
-from sfs_cli.io.knowledge.labels import parse_number, read_annotation, read_labels_as
+from sfs_cli.io.knowledge.labels import (
+    parse_number,
+    parse_weight,
+    read_annotation,
+    read_labels_as,
+    read_weights,
+)
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, decide, open_matrix
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -34,6 +40,7 @@ FEW_CLASSES = 5
 _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
 
 
+T = TypeVar("T")
 Label = str | float
 """A class, or a number."""
 
@@ -211,7 +218,8 @@ def align_labels(
     ids = matrix.ids
     if table is None:
         key = config.labels.removeprefix("obs:")
-        table = _parsed(config, read_annotation(key, list(ids.samples), ids.obs, config.matrix))
+        texts = read_annotation(key, list(ids.samples), ids.obs, config.matrix)
+        table = _parsed(texts, _label_parser(config), f"{config.matrix}: {config.labels}")
     known = [table.get(sample) for sample in ids.samples]
     if not any(label is not None for label in known):
         raise InputError(
@@ -244,16 +252,50 @@ def align_labels(
     return Labels(codes, named, places)
 
 
-def _parsed(config: RankConfig, texts: Mapping[str, str]) -> dict[str, Label]:
-    """Return the labels that annotations of the samples are."""
-    parse, labels = _label_parser(config), {}
+def read_weight_table(config: RankConfig) -> dict[str, float] | None:
+    """Return the weights by sample id, where they come from a file."""
+    if config.sample_weights is None or config.sample_weights.startswith("obs:"):
+        return None
+    return read_weights(config.sample_weights)
+
+
+def align_weights(
+    config: RankConfig, matrix: Matrix, table: Mapping[str, float] | None
+) -> np.ndarray | None:
+    """Return the weight of each sample, shape (n,), NaN for those without one.
+
+    Raises InputError when none has a weight above 0, or the annotation asked for is not there or
+    holds text that is no weight.
+    """
+    if config.sample_weights is None:
+        return None
+    ids, option = matrix.ids, "--sample-weights "
+    if table is None:
+        key = config.sample_weights.removeprefix("obs:")
+        texts = read_annotation(key, list(ids.samples), ids.obs, config.matrix, option)
+        table = _parsed(texts, parse_weight, f"{config.matrix}: {config.sample_weights}")
+    weights = np.array([table.get(sample, np.nan) for sample in ids.samples])
+    if not (weights > 0).any():
+        raise InputError(
+            f"none of the {len(weights):,} samples has a weight above 0",
+            where=f"{config.sample_weights}: samples there are {listed(list(table), 3)}; those of "
+            f"the matrix are {listed(list(ids.samples), 3)}",
+            hint="check that both use the same sample ids, and --rows",
+            option="sample_weights",
+        )
+    return weights
+
+
+def _parsed(texts: Mapping[str, str], parse: Callable[[str], T], where: str) -> dict[str, T]:
+    """Return what annotations of the samples mean."""
+    found = {}
     for sample, text in texts.items():
         try:
-            labels[sample] = parse(text)
+            found[sample] = parse(text)
         except InputError as error:
-            error.where = f"{config.matrix}: {config.labels} of sample {sample!r}"
+            error.where = f"{where} of sample {sample!r}"
             raise
-    return labels
+    return found
 
 
 def check_outcome(labels: Labels, where: str) -> None:

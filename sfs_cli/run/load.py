@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -17,7 +17,7 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
-from sfs_cli.errors import SfsError, UsageError, located
+from sfs_cli.errors import InputError, SfsError, UsageError, located
 from sfs_cli.io.files.atomic import scratch_folder
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
@@ -54,6 +54,7 @@ class Run:
     passes: PassList  # as planned and as made
     opened: inputs.Opened  # the matrix as it was read, before samples were chosen
     labels: Labels | None  # of all samples in the file
+    weights: np.ndarray | None  # of all samples in the file, NaN for those without one
     sources: list[Source]
 
     @property
@@ -107,7 +108,7 @@ def loaded(
     """
     memory = memory_budget(config)
     steps = parse_transform(config.transform)
-    table = inputs.read_label_table(config)
+    table, weight_table = inputs.read_label_table(config), inputs.read_weight_table(config)
     with ExitStack() as stack:
         scratch = Path(config.scratch) if config.scratch else None
         folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
@@ -115,13 +116,14 @@ def loaded(
         start = stack.enter_context(_starting_executor(config, client, folder, log))
 
         files = sources_of.SampleFiles()
-        known = sources_of.known_samples(config, table, files)
+        known = sources_of.known_samples(config, table, files) + list(weight_table or ())
         if checkpoints.matrix is not None:
             opened = checkpoints.matrix.load(config, known, memory, log)
         else:
             opened = inputs.load(config, known, memory, folder, log)
         stack.enter_context(located(config.matrix))
         labels = inputs.align_labels(config, opened.matrix, table, log)
+        weights = inputs.align_weights(config, opened.matrix, weight_table)
         sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
         renamed = opened.facts.get("renamed")
         if renamed and any(spec.about_genes for spec in config.source):
@@ -129,7 +131,7 @@ def loaded(
                 f"sources about genes find only the first feature of each id, not the {renamed:,} "
                 "that were given suffixes; --id-map can name those"
             )
-        chosen, used = _choose_samples(config, opened.matrix, labels, sources, log)
+        chosen, used = _choose_samples(config, opened.matrix, labels, weights, sources, log)
         matrix = PreparedMatrix(
             opened.matrix,
             samples=chosen,
@@ -155,18 +157,22 @@ def loaded(
             checkpoints=checkpoints.passes,
         )
         context = RunContext(engine, used, memory, config.seed, log, config.matrix)
-        yield Run(config, context, plan, passes, opened, labels, sources)
+        if weights is not None:
+            own = weights if chosen is None else weights[chosen]
+            context = replace(context, sample_weights=own)
+        yield Run(config, context, plan, passes, opened, labels, weights, sources)
 
 
 def _choose_samples(
     config: RankConfig,
     matrix: Matrix,
     labels: Labels | None,
+    weights: np.ndarray | None,
     sources: list[Source],
     log: Messages,
 ) -> tuple[np.ndarray | None, Labels | None]:
     """Return which samples are used (None: all), and their labels where those are needed."""
-    if labels is None and not sources and config.graph != "file":
+    if labels is None and weights is None and not sources and config.graph != "file":
         return None, None  # and no ids are needed, which may be read later
     needs, samples = needed(config), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
@@ -175,7 +181,22 @@ def _choose_samples(
         coverages.append(sources_of.Coverage(labels.known, *words))
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
+    if weights is not None:
+        words = ("a weight", "have no weight", str(config.sample_weights), "sample_weights")
+        coverages.append(sources_of.Coverage(~np.isnan(weights), *words))
+        idle = weights == 0  # nothing is missing for samples that take no part
+        coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
+    if weights is not None and idle.any():
+        chosen = np.flatnonzero(~idle) if chosen is None else chosen[~idle[chosen]]
+        if len(chosen) < 2:
+            raise InputError(
+                f"{len(chosen)} of the {len(samples):,} samples can be used: too few",
+                where=f"{config.sample_weights}: {int(idle.sum()):,} weights are 0",
+                hint="give more samples a weight above 0",
+                option="sample_weights",
+            )
+        labels = None if labels is None else labels.among(~idle)
     if labels is None:
         return chosen, None
     if needs & {"labels", "some-labels"}:

@@ -13,9 +13,11 @@ from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 
-FIELDS = ("needs", "label_types", "options", "cost", "passes", "meaning", "when", "reference")
-
-TITLES = {"label_types": "labels"}
+FIELDS = (
+    *("needs", "label_types", "weighted", "options"),
+    *("cost", "passes", "meaning", "when", "reference"),
+)
+TITLES = {"label_types": "labels", "weighted": "weights"}
 """What the text calls a field where the name is too long for its column."""
 
 
@@ -68,6 +70,8 @@ def _text(method: Method) -> str:
         value = getattr(method, name)
         if name == "options":
             value = tuple(_option(method, option) for option in value)
+        elif isinstance(value, bool):
+            value = "--sample-weights" if value else ""
         elif isinstance(value, Mapping):
             value = " ".join(f"{key}: {text}" if key else text for key, text in value.items())
         text = ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -251,6 +251,12 @@ def _facts(run: Run, scored: Scored, pruning: PruningFacts) -> RunFacts:
         },
         "transform": list(matrix.steps),
     }
+    if run.weights is not None and run.context.sample_weights is not None:
+        read["sample_weights"] = {
+            "from": config.sample_weights,
+            "sum": float(run.context.sample_weights.sum()),
+            "zero": int(np.count_nonzero(run.weights == 0)),
+        }
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]

@@ -113,6 +113,10 @@ def _input_pairs(run: RunFacts) -> Pairs:
         pairs.append(("Features left out", reasons))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
+    if "sample_weights" in facts:
+        weights = facts["sample_weights"]
+        zero = f"; {weights['zero']:,} samples have weight 0" if weights["zero"] else ""
+        pairs.append(("Sample weights", f"{weights['from']}, sum {weights['sum']:.6g}{zero}"))
     if labels.get("used") and "smallest" in labels:
         low, high = labels["smallest"], labels["largest"]
         pairs.append(("Outcome", f"{labels['from']}, from {low:.6g} to {high:.6g}"))

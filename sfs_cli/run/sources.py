@@ -170,7 +170,7 @@ def choose_samples(
             if coverage.is_source:
                 hint += ", or average over the sources that have them with --samples union"
             else:
-                hint = "label them, or " + hint
+                hint = "add them there, or " + hint
             raise InputError(
                 f"{len(without):,} of {len(samples):,} samples {coverage.lacking}",
                 where=f"{coverage.where}: {listed(without)}",

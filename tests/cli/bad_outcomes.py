@@ -1,10 +1,10 @@
-"""Numeric labels and ordered classes that cannot be used."""
+"""Numeric labels, ordered classes and sample weights that cannot be used."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.making import AB, SAMPLES, Bad, bad, good, h5ad, option, text
+from tests.cli.making import AB, SAMPLES, Bad, bad, good, h5ad, labels, option, text
 
 AGES = ["31", "45.5", "28", "60", "52", "39"]
 CONTINUOUS = ("--label-type", "continuous")
@@ -28,6 +28,26 @@ def of_obs(folder: Path) -> list[str]:
     given = ("--method", "f-test", "--labels", "obs:tissue", *CONTINUOUS)
     return ["rank", h5ad(folder), *given]
 
+
+def weights(id: str, given: list[str], words: str) -> Bad:
+    def make(folder: Path) -> list[str]:
+        rows = "".join(f"{s}\t{v}\n" for s, v in zip(SAMPLES, given))
+        path = text(folder, "sample\tweight\n" + rows, "weights.tsv")
+        return ["rank", good(folder), "--method", "variance", "--sample-weights", path]
+
+    return bad(id, make, "weights.tsv", words)
+
+
+def sums_to_one(folder: Path) -> list[str]:
+    path = text(folder, "id\tw\n" + "".join(f"{s}\t0.1\n" for s in SAMPLES), "weights.tsv")
+    return ["rank", good(folder), "--method", "variance", "--sample-weights", path]
+
+
+WITHOUT_WEIGHTS = (
+    *("gdcov", "seper", "spca", "mrsf", "qalpha", "gdcov-spca"),
+    *("relieff", "t-test", "rfs", "mrmr", "mutual-info", "trace-ratio", "arom-svm", "sselect"),
+)
+ONES = ["1"] * 6
 
 NEED_CLASSES = ("fisher", "t-test", "trace-ratio", "arom-svm", "sselect")
 
@@ -183,5 +203,63 @@ OUTCOMES = [
         ],
         "labels.tsv",
         "'s1'; two labels",
+    ),
+    *(
+        option(
+            f"{method}: sample weights",
+            f"{method}; no meaning; variance",
+            *("--method", method, "--labels", "LABELS", "--sample-weights", "w.tsv"),
+        )
+        for method in WITHOUT_WEIGHTS
+    ),
+    option(
+        "phi3: sample weights",
+        "--ranking phi3; no meaning; phi2",
+        *("--method", "spec", "--ranking", "phi3", "--sample-weights", "w.tsv"),
+    ),
+    option(
+        "pruning with sample weights",
+        "--max-correlation; without weights",
+        *("--method", "variance", "--max-correlation", "0.5", "--sample-weights", "w.tsv"),
+    ),
+    option(
+        "a member that takes no sample weights",
+        "seper; no meaning",
+        *("--method", "kogs", "--members", "variance,seper", "--sample-weights", "w.tsv"),
+    ),
+    option(
+        "msfs by a method that takes no sample weights",
+        "--then mrsf; no meaning",
+        *("--method", "msfs", "--then", "mrsf", "--source", "x=target:"),
+        *("--sample-weights", "w.tsv"),
+    ),
+    weights("weights: negative", [*ONES[:5], "-1"], "line 7; -1; negative; 0 or more"),
+    weights("weights: text", [*ONES[:5], "heavy"], "line 7; 'heavy'; finite number"),
+    weights("weights: infinite", ["inf", *ONES[1:]], "line 2; 'inf'; finite number"),
+    weights("weights: a missing one", [*ONES[:5], "NA"], "1 of 6; s6; --samples intersect"),
+    weights("weights: all 0", ["0"] * 6, "none of the 6 samples; above 0"),
+    weights("weights: all but one 0", ["1", *["0"] * 5], "1 of the 6; too few; above 0"),
+    bad(
+        "weights: a class of one sample that takes part",
+        lambda f: [
+            *("rank", good(f), "--method", "fisher", "--labels", labels(f, AB)),
+            "--sample-weights",
+            text(f, "id\tw\ns1\t1\ns2\t1\ns3\t0\ns4\t1\ns5\t0\ns6\t1\n", "w.tsv"),
+        ],
+        "labels.tsv",
+        "one sample; a",
+    ),
+    bad("weights: of no sum", sums_to_one, "good.csv", "0.6; above 1; multiply"),
+    bad(
+        "weights: of no annotation",
+        lambda f: ["rank", h5ad(f), "--method", "variance", "--sample-weights", "obs:w"],
+        "m.h5ad",
+        "'w'; tissue",
+    ),
+    bad(
+        "weights: of an annotation that is text",
+        lambda f: ["rank", h5ad(f), "--method", "variance", "--sample-weights", "obs:tissue"],
+        "m.h5ad",
+        "obs:tissue; 's1'; 'a'",
     ),
 ]

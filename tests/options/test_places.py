@@ -24,6 +24,8 @@ CONFIGS = [
     RankConfig("x.csv", similarity="knn", components=20, variable_genes=500),
     RankConfig("x.csv", "fisher", labels="sub/y.tsv:tissue", transform="cpm,log1p", digits=7),
     RankConfig("x.csv", "f-test", labels="sub/y.tsv:age", label_type="continuous"),
+    RankConfig("x.csv", "variance", sample_weights="sub/w.tsv:weight"),
+    RankConfig("x.h5ad", "variance", sample_weights="obs:weight"),
     RankConfig("x.csv", "hsic", labels="y.tsv", label_type="ordered", label_order="low,mid,high"),
     RankConfig("x.csv", exclude=("^MT-", "sub/out.txt"), include=("sub/in.txt",), min_total=2.5),
     RankConfig("x.h5ad", "fisher", labels="obs:tissue", use_raw=True, format="rnk"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
+_WEIGHT_NAMES = ("weight", "weights", "sample_weight")
 LARGEST = 1e100
 """Numbers from here on measure nothing, and their squares may overflow."""
 _USUAL_NAMES = ("label", "class", "group", "condition", "cell_type")
@@ -42,6 +43,25 @@ def read_labels_as(spec: str, parse: Callable[[str], T]) -> dict[str, T]:
     """
     path, column = split_label_spec(spec)
     return read_column(path, column, _USUAL_NAMES, "label", parse)
+
+
+def read_weights(spec: str) -> dict[str, float]:
+    """Read the weight of each sample, in the order of the file; samples without are left out.
+
+    `spec` is as in `read_labels_as`; the usual names of the column are weight, weights and
+    sample_weight.
+    """
+    path, column = split_label_spec(spec)
+    return read_column(path, column, _WEIGHT_NAMES, "weight", parse_weight)
+
+
+def parse_weight(text: str) -> float:
+    """Return a number that is not negative; raise an InputError for any other text."""
+    hint = "give each sample a number that is 0 or more; 0 leaves it out"
+    weight = parse_number(text, hint)
+    if weight < 0:
+        raise InputError(f"the weight {text} is negative", hint=hint)
+    return weight
 
 
 def parse_number(text: str, hint: str) -> float:
