@@ -15,7 +15,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.methods.base import NonZeroScorer, Problem
 from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured
 from sfs_cli.methods.low_rank import LowRankScores, Sums, without
-from sfs_cli.methods.shared import class_counts, require_weight, unit_outcome
+from sfs_cli.methods.shared import class_counts, q_values, require_weight, unit_outcome
 from sfs_cli.methods.sparse import NonZeroVariance
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -163,15 +163,11 @@ class FTestScorer(FisherScorer):
     def columns(self, score: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
         from scipy.special import fdtrc
-        from scipy.stats import false_discovery_control
 
         between, within = self.facts["degrees_of_freedom"]
         p_value = fdtrc(float(between), float(within), score)
         p_value[np.isinf(score)] = 0
-        q_value, scored = p_value.copy(), ~np.isnan(p_value)
-        if scored.any():
-            q_value[scored] = false_discovery_control(p_value[scored])
-        return {"p_value": p_value, "q_value": q_value}
+        return {"p_value": p_value, "q_value": q_values(p_value)}
 
 
 class TTestScorer(CenteredScorer):

@@ -72,6 +72,20 @@ def require_weight(count: float, above: int, method: str) -> None:
         )
 
 
+def q_values(p: np.ndarray) -> np.ndarray:
+    """Return the q-values of Benjamini and Hochberg for p-values, shape (m,); NaN for NaN.
+
+    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: ``q_(i) = min_{j >= i} p_(j) m / j``.
+    """
+    # not by scipy.stats, which takes longer to import than a typical matrix to rank
+    q = np.full(len(p), np.nan)
+    order = np.argsort(p, kind="stable")
+    order = order[: np.count_nonzero(~np.isnan(p))]  # NaN comes last
+    steps = p[order] * len(order) / np.arange(1, len(order) + 1)
+    q[order] = np.minimum.accumulate(steps[::-1])[::-1]
+    return q
+
+
 def require_sklearn(method: str) -> None:
     """Raise MissingExtraError if scikit-learn, which the method needs, is not installed."""
     try:

@@ -156,7 +156,7 @@ class RankConfig(GraphFields, OutputFields):
         "Ordered classes from the lowest to the highest, such as low,mid,high.",
         metavar="A,B,...",
         items=str,
-        default_text="classes are numbers",
+        default_text="by their numbers",
     )
     sample_weights: str | None = _labels(
         "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "

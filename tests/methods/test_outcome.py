@@ -84,6 +84,9 @@ def test_p_values_and_q_values_of_classes() -> None:
     assert np.isnan(columns["q_value"][M])
     assert columns["p_value"][M + 1] == columns["q_value"][M + 1] == 0
     count, p = M + 1, np.delete(columns["p_value"], M)
+    kept = ~np.isnan(columns["p_value"])
+    known = stats.false_discovery_control(columns["p_value"][kept])
+    np.testing.assert_allclose(columns["q_value"][kept], known, rtol=1e-12)
     ordered = np.sort(p)
     for i, q in zip(np.argsort(p), np.delete(columns["q_value"], M)[np.argsort(p)]):
         best = min(ordered[r] * count / (r + 1) for r in range(count) if ordered[r] >= p[i])
