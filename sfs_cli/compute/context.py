@@ -45,6 +45,15 @@ class Labels:
         sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
         return dict(zip(self.classes, sizes.tolist()))
 
+    def adjusted(self, basis: np.ndarray) -> Labels:
+        """Return an outcome less what covariates explain of it; classes stay as they are.
+
+        `basis`, shape (r, n), is orthonormal, and orthogonal to the mean, which is kept.
+        """
+        if self.values is None:
+            return self
+        return Labels(self.codes, self.classes, self.values - (basis @ self.values) @ basis)
+
     def among(self, used: np.ndarray) -> Labels:
         """Return the labels without those of samples that are not used, of bool, shape (n,).
 
@@ -97,6 +106,8 @@ class RunContext:
         Sizes at which the algorithms change.
     sample_weights : ndarray, shape (n,), optional
         How many samples each one counts as; positive. 1 by default.
+    covariates : int
+        Number of independent columns that are taken out of the features, besides the mean.
     """
 
     engine: Engine
@@ -107,6 +118,7 @@ class RunContext:
     where: str = ""
     limits: Limits = LIMITS
     sample_weights: np.ndarray | None = None
+    covariates: int = 0
 
     @property
     def matrix(self) -> MatrixView:

@@ -121,9 +121,10 @@ class FTestScorer(FisherScorer):
     """Mean square between the classes over that within them; larger is better.
 
     It is the Fisher Score times ``(n - c) / (c - 1)``. Of an outcome it is the F statistic of the
-    linear regression, ``(n - 2) r^2 / (1 - r^2)`` with the Pearson correlation r. More columns are
-    the p-value, from the F distribution, and the q-value (Benjamini and Hochberg, over the features
-    that have a score).
+    linear regression, ``(n - 2) r^2 / (1 - r^2)`` with the Pearson correlation r; q covariates that
+    are taken out of both make it the partial one, with ``n - 2 - q``. More columns are the p-value,
+    from the F distribution, and the q-value (Benjamini and Hochberg, over the features that have a
+    score). Classes with covariates have none: the ratio does not follow an F distribution then.
 
     Raises
     ------
@@ -135,13 +136,15 @@ class FTestScorer(FisherScorer):
     def __init__(self, problem: Problem) -> None:
         assert problem.codes is not None
         count = problem.n_counted
+        # covariates are taken out of the features and of an outcome, but not out of classes
+        self.exact = problem.outcome is not None or not problem.context.covariates
         if problem.outcome is not None:
             if problem.sample_weights is not None:
                 require_weight(count, 2, "the F-test")
             weights = problem.sample_weights
             unit = unit_outcome(problem.outcome, "the F-test", 3, weights)
             super().__init__(problem, LineScatter(unit))
-            self._scale(1, count - 2)
+            self._scale(1, count - 2 - problem.context.covariates)
             return
         n, c = len(problem.codes), len(class_counts(problem.codes, "the F-test"))
         if problem.sample_weights is not None:
@@ -164,6 +167,8 @@ class FTestScorer(FisherScorer):
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
         from scipy.special import fdtrc
 
+        if not self.exact:
+            return {}
         between, within = self.facts["degrees_of_freedom"]
         p_value = fdtrc(float(between), float(within), score)
         p_value[np.isinf(score)] = 0

@@ -66,6 +66,13 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
     if config.sample_weights is not None and not config.sample_weights.startswith("obs:"):
         path, column = split_label_spec(config.sample_weights)
         yield "sample_weights", path, {"column": column}
+    for i, text in enumerate(config.adjust, 1):
+        if not text.startswith("obs:"):
+            path, column = split_label_spec(text)
+            yield f"adjust.{i}", path, {"column": column}
+    if config.batch is not None and not config.batch.startswith("obs:"):
+        path, column = split_label_spec(config.batch)
+        yield "batch", path, {"column": column}
     if config.similarity_file is not None:
         yield "similarity_file", Path(config.similarity_file), {}
     if config.id_map is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -17,17 +17,20 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
-from sfs_cli.errors import InputError, SfsError, UsageError, located
+from sfs_cli.errors import InputError, SfsError, UsageError, listed, located
 from sfs_cli.io.files.atomic import scratch_folder
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.run import covariates as covariates_of
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
+from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.features import feature_filter
 from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import needed, pass_list
+from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.transforms import parse as parse_transform
@@ -56,6 +59,8 @@ class Run:
     labels: Labels | None  # of all samples in the file
     weights: np.ndarray | None  # of all samples in the file, NaN for those without one
     sources: list[Source]
+    design: covariates_of.Design | None = None  # of ``--adjust``, where there are no batches
+    batches: Batches | None = None
 
     @property
     def method(self) -> Method:
@@ -109,6 +114,7 @@ def loaded(
     memory = memory_budget(config)
     steps = parse_transform(config.transform)
     table, weight_table = inputs.read_label_table(config), inputs.read_weight_table(config)
+    of_files = covariates_of.read_files(config)
     with ExitStack() as stack:
         scratch = Path(config.scratch) if config.scratch else None
         folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
@@ -117,6 +123,7 @@ def loaded(
 
         files = sources_of.SampleFiles()
         known = sources_of.known_samples(config, table, files) + list(weight_table or ())
+        known += covariates_of.known_samples(of_files)
         if checkpoints.matrix is not None:
             opened = checkpoints.matrix.load(config, known, memory, log)
         else:
@@ -131,7 +138,24 @@ def loaded(
                 f"sources about genes find only the first feature of each id, not the {renamed:,} "
                 "that were given suffixes; --id-map can name those"
             )
-        chosen, used = _choose_samples(config, opened.matrix, labels, weights, sources, log)
+        columns = covariates_of.SampleColumns()
+        if config.adjust or config.batch is not None:
+            columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
+        chosen, used = _choose_samples(
+            config, opened.matrix, labels, weights, sources, columns, log
+        )
+        batches = None
+        if columns.batch is not None:
+            ids = _taken(opened.matrix.ids.samples, chosen)
+            batches, kept = choose_batches(config, columns.batch, ids, used, log)
+            chosen = kept if chosen is None else chosen[kept]
+            used = None if used is None else used.take(kept)
+        design, batches, adjustment = _designs(
+            columns, opened.matrix, chosen, used, batches, memory, log
+        )
+        if design is not None:
+            used = None if used is None else used.adjusted(design.basis)
+            _tell_unadjusted(sources, log)
         matrix = PreparedMatrix(
             opened.matrix,
             samples=chosen,
@@ -139,15 +163,18 @@ def loaded(
             features=feature_filter(
                 config,
                 opened.matrix,
-                opened.matrix.n_samples if chosen is None else len(chosen),
+                _fewest_samples(opened.matrix, chosen, batches),
                 log,
             ),
             steps=steps,
+            adjustment=adjustment,
             where=config.matrix,
         )
         n, m, stored, graphs = matrix.n_samples, matrix.n_features, matrix.dtype, opened.graphs
-        passes = pass_list(config, n, m, graphs=graphs, stored=stored, memory=memory)
-        plan = memory_plan(config, n, m, stored, graphs, memory, passes)
+        sizes = {} if batches is None else batches.sizes
+        passes = pass_list(config, n, m, graphs=graphs, stored=stored, memory=memory, batches=sizes)
+        held = 0 if adjustment is None else adjustment.basis.nbytes
+        plan = memory_plan(config, n, m, stored, graphs, memory, passes, sizes, held)
         engine = Engine(
             matrix,
             start(plan.workers),
@@ -160,7 +187,9 @@ def loaded(
         if weights is not None:
             own = weights if chosen is None else weights[chosen]
             context = replace(context, sample_weights=own)
-        yield Run(config, context, plan, passes, opened, labels, weights, sources)
+        if design is not None:
+            context = replace(context, covariates=len(design.basis))
+        yield Run(config, context, plan, passes, opened, labels, weights, sources, design, batches)
 
 
 def _choose_samples(
@@ -169,21 +198,25 @@ def _choose_samples(
     labels: Labels | None,
     weights: np.ndarray | None,
     sources: list[Source],
+    columns: covariates_of.SampleColumns,
     log: Messages,
 ) -> tuple[np.ndarray | None, Labels | None]:
     """Return which samples are used (None: all), and their labels where those are needed."""
-    if labels is None and weights is None and not sources and config.graph != "file":
+    nothing = labels is None and weights is None and not sources and not columns.all
+    if nothing and config.graph != "file":
         return None, None  # and no ids are needed, which may be read later
     needs, samples = needed(config), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
         words = ("a label", "have no label", str(config.labels), "labels")
         coverages.append(sources_of.Coverage(labels.known, *words))
+    coverages += columns.coverages(samples)
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
     if weights is not None:
         words = ("a weight", "have no weight", str(config.sample_weights), "sample_weights")
-        coverages.append(sources_of.Coverage(~np.isnan(weights), *words))
+        has = ~np.isnan(weights)
+        coverages.append(sources_of.Coverage(has, *words, remedy="give them one"))
         idle = weights == 0  # nothing is missing for samples that take no part
         coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
@@ -208,6 +241,52 @@ def _choose_samples(
         return chosen, used
     log.note(f"the labels are not used by --method {config.method}")
     return chosen, None
+
+
+def _taken(samples: Sequence[str], chosen: np.ndarray | None) -> Sequence[str]:
+    return samples if chosen is None else [samples[i] for i in chosen.tolist()]
+
+
+def _fewest_samples(matrix: Matrix, chosen: np.ndarray | None, batches: Batches | None) -> int:
+    """Return the number of samples of the smallest matrix that is ranked."""
+    if batches is not None:
+        return min(batches.sizes.values())
+    return matrix.n_samples if chosen is None else len(chosen)
+
+
+def _designs(
+    columns: covariates_of.SampleColumns,
+    matrix: Matrix,
+    chosen: np.ndarray | None,
+    labels: Labels | None,
+    batches: Batches | None,
+    memory: int,
+    log: Messages,
+) -> tuple[covariates_of.Design | None, Batches | None, Adjustment | None]:
+    """Return the design of all samples, or the batches with theirs, and what is taken out."""
+    covariates = columns.adjust
+    if not covariates and batches is None:
+        return None, None, None
+    ids = _taken(matrix.ids.samples, chosen)
+    if batches is None:
+        design = covariates_of.design_of(covariates, ids, memory, log)
+        covariates_of.log_design(design, log)
+        if labels is not None:
+            covariates_of.check_labels(labels, design, covariates[0].where, log)
+        return design, None, design.adjustment
+    if covariates:
+        batches = design_batches(covariates, batches, ids, memory, log)
+    basis = np.concatenate([batches.basis, batches.covariates])
+    return None, batches, Adjustment(basis)
+
+
+def _tell_unadjusted(sources: list[Source], log: Messages) -> None:
+    """Say which sources come from other measurements, and stay as they are."""
+    names = [s.spec.name for s in sources if s.spec.kind in ("profile", "similarity")]
+    if names:
+        log.note(
+            f"--adjust takes the covariates out of the matrix alone, and not out of {listed(names)}"
+        )
 
 
 @contextmanager

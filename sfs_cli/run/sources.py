@@ -113,6 +113,7 @@ class Coverage:
     where: str
     option: str
     is_source: bool = False
+    remedy: str = "label them"  # what to do for samples that lack it
 
 
 def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
@@ -170,7 +171,7 @@ def choose_samples(
             if coverage.is_source:
                 hint += ", or average over the sources that have them with --samples union"
             else:
-                hint = "add them there, or " + hint
+                hint = f"{coverage.remedy}, or " + hint
             raise InputError(
                 f"{len(without):,} of {len(samples):,} samples {coverage.lacking}",
                 where=f"{coverage.where}: {listed(without)}",

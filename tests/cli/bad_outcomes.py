@@ -222,6 +222,15 @@ OUTCOMES = [
         "--max-correlation; without weights",
         *("--method", "variance", "--max-correlation", "0.5", "--sample-weights", "w.tsv"),
     ),
+    *(
+        option(
+            f"{flag} with sample weights",
+            f"{flag}; --sample-weights; alike",
+            *("--method", "variance", flag, "b.tsv:b", "--sample-weights", "w.tsv"),
+            name=flag,
+        )
+        for flag in ("--adjust", "--batch")
+    ),
     option(
         "a member that takes no sample weights",
         "seper; no meaning",

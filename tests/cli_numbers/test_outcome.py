@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 
-from tests.cli_numbers.commands import facts, rank_to, ranked, ranking_bytes, sfs
+from tests.cli_numbers.commands import code_of, facts, rank_to, ranked, ranking_bytes, sfs
 from tests.making import annotated, write_table
 from tests.oracles import outcome as twin
 from tests.oracles import spec
@@ -164,6 +165,54 @@ def test_annotations_of_an_h5ad_and_their_report(study: Path) -> None:
     given = ("m.h5ad", "--labels", "obs:stage", *KINDS["ordered"][2:], *METHODS["f-test"])
     rank_to(study / "c", *given)
     assert "Ordered classes" in (study / "c" / "report.html").read_text()
+
+
+def squares_left(f: np.ndarray, D: np.ndarray) -> float:
+    residual = f - D @ np.linalg.lstsq(D, f, rcond=None)[0]
+    return float(residual @ residual)
+
+
+def test_covariates_make_the_f_test_the_partial_one(study: Path) -> None:
+    """F and p of the outcome beside the covariates, in the regression of each feature on all."""
+    site = np.arange(N) // 8
+    rows = "".join(f"s{i}\tsite{k}\n" for i, k in enumerate(site))
+    (study / "site.tsv").write_text("sample\tsite\n" + rows)
+    given = ("m.csv", "--dtype", "float64", *KINDS["continuous"], *METHODS["f-test"])
+    found = ranked(study / "a", *given, "--adjust", "site.tsv:site").by_feature()
+    D = np.column_stack([np.ones(N), site == 1, site == 2]).astype(float)
+    full = np.column_stack([D, AGE])
+    X = values()[np.argsort([f"g{i}" for i in range(M)])]
+    without, rest = (np.array([squares_left(f, each) for f in X]) for each in (D, full))
+    expected = (without - rest) / (rest / (N - 4))
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    assert facts(study / "a")["method"]["degrees_of_freedom"] == [1, N - 4]
+    table = pq.read_table(study / "a" / "ranking.parquet").to_pandas()
+    p_values = stats.f.sf(expected, 1, N - 4)
+    np.testing.assert_allclose(table.sort_values("feature")["p_value"], p_values, rtol=1e-8)
+    classes = ("m.csv", "--labels", "age.tsv:stage", *METHODS["f-test"])
+    rank_to(study / "b", *classes, "--adjust", "site.tsv:site")
+    assert "p_value" not in (study / "b" / "ranking.tsv").read_text().splitlines()[0]
+
+
+def test_an_outcome_that_covariates_explain_is_refused(study: Path) -> None:
+    rows = "".join(f"s{i}\t{2 * a}\n" for i, a in enumerate(AGE))
+    (study / "twice.tsv").write_text("sample\ttwice\n" + rows)
+    given = ("rank", "m.csv", *KINDS["continuous"], *METHODS["f-test"])
+    assert code_of(*given, "--adjust", "twice.tsv:twice") == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_are_ranked_by_their_own_outcomes(kind: str, study: Path) -> None:
+    rows = "".join(f"s{i}\t{'AB'[i // 12]}\n" for i in range(N))
+    (study / "batch.tsv").write_text("sample\tbatch\n" + rows)
+    given = ("m.csv", "--dtype", "float64", *KINDS[kind], *METHODS["f-test"])
+    rank_to(study / "out", *given, "--batch", "batch.tsv:batch", "--format", "parquet")
+    table = pq.read_table(study / "out" / "ranking.parquet").to_pandas()
+    y, X = AGE if kind == "continuous" else PLACE, values()
+    for name, part in (("A", slice(0, 12)), ("B", slice(12, N))):
+        F = {f"g{i}": twin.f_regression(f[part], y[part]) for i, f in enumerate(X)}
+        best = sorted(F, key=lambda g: -F[g])
+        assert table.sort_values(f"rank_{name}")["feature"].tolist() == best
 
 
 def test_inspect_tells_the_range(study: Path, capfd: pytest.CaptureFixture[str]) -> None:
