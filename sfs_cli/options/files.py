@@ -300,7 +300,8 @@ def _file_or_pattern(option: str, text: str, folder: str) -> str:
 
 
 def _is_inside(option: str, text: str) -> bool:
-    return option in ("labels", "path", "adjust", "batch") and text.startswith(_INSIDE)
+    inside = ("labels", "sample_weights", "path", "adjust", "batch")
+    return option in inside and text.startswith(_INSIDE)
 
 
 def _relative(option: str, text: str, folder: str) -> str:

@@ -19,6 +19,7 @@ from sfs_cli.options.graph import (
     FROM_DISTANCES,
     GRAPH_FIELDS,
     LABEL_GRAPHS,
+    LABELS_ALONE,
     SIMILARITIES,
     GraphFields,
 )
@@ -32,7 +33,7 @@ FORM = "write NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...], such as mirna=profile:m
 _GRAPH = ("similarity", *GRAPH_FIELDS)
 _DISTANCES = tuple(name for name in _GRAPH if name not in ("components", "variable_genes"))
 _VALUES = ("transform", "missing")
-_OF_MATRIX = tuple(name for name in SIMILARITIES if name != "label")
+_OF_MATRIX = tuple(name for name in SIMILARITIES if name not in LABELS_ALONE)
 
 
 class Kind(NamedTuple):

@@ -69,4 +69,6 @@ def _within(run: Run, batch: Batch) -> Run:
     # blocks are as large as those of all samples, which are what is read
     dtype = arithmetic_dtype(matrix.n_samples, matrix.n_features, matrix.dtype)
     engine = replace(context.engine, source=matrix, dtype=dtype)
-    return replace(run, context=replace(context, engine=engine, labels=batch.labels))
+    count = 0 if batch.design is None else len(batch.design.basis)
+    own = replace(context, engine=engine, labels=batch.labels, covariates=count)
+    return replace(run, context=own)
