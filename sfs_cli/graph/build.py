@@ -54,8 +54,8 @@ from sfs_cli.graph.similarity import (
 from sfs_cli.options.graph import (
     DEFAULT_BETA,
     DEFAULT_NEIGHBORS,
-    NEAREST_PROFILES,
     LABELS_ALONE,
+    NEAREST_PROFILES,
     NEIGHBOR_GRAPHS,
     SIMILARITIES,
     GraphOptions,

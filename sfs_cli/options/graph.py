@@ -112,7 +112,10 @@ class GraphFields(Config):
     """The options of sample graphs; None stands for the default."""
 
     neighbors: int | None = _graph(
-        "Number of nearest neighbors.", metavar="K", least=1, default_text=f"{DEFAULT_NEIGHBORS}; {NEAREST_PROFILES} for knn-correlation"
+        "Number of nearest neighbors.",
+        metavar="K",
+        least=1,
+        default_text=f"{DEFAULT_NEIGHBORS}; {NEAREST_PROFILES} for knn-correlation",
     )
     bandwidth: str | None = _graph(
         "Width of the Gaussian kernel, from the median distance, from the neighbors of each sample "

@@ -113,7 +113,8 @@ class RankConfig(GraphFields, OutputFields):
         f"Ranking method: {', '.join(METHODS)}. `sfs methods` describes them.",
         metavar="NAME",
         words=tuple(METHODS),
-        default_text=f"mrsf-rounds; spec with --source, or above {TOGETHER:,} samples",
+        default_text=f"mrsf-rounds; spec with --source, or above {TOGETHER:,} samples (f-test with "
+        "--labels)",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
@@ -400,22 +401,36 @@ class RankConfig(GraphFields, OutputFields):
     def default_method(self, n: int) -> str:
         """Return the method for n samples where none is asked for: one that takes the options.
 
-        MRSF gives the lists that hold up best on labels that it has not seen
-        (``tests/benchmarks/lists.py``). Its cost grows with the square of the samples.
+        MRSF in rounds gives the lists that hold up best on labels that it has not seen, and those
+        in which planted features are found (``tests/benchmarks/lists.py``). Its cost grows with the
+        square of the samples, so that features of more samples are ranked one by one.
         """
+        names = ["spec"] if self.source else ["mrsf-rounds", "spec"]
+        if not self.source and self._from_labels:
+            names.insert(1, "f-test")
         given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
-        fitting = [
-            name
-            for name in (("spec",) if self.source else ("mrsf-rounds", "spec"))
-            if all(option in METHODS[name].options for option in given)
-        ]
-        if not fitting or (n > TOGETHER and "spec" in fitting):
-            return "spec"
-        return fitting[0]
+        for name in names:
+            takes_all = all(option in METHODS[name].options for option in given)
+            weighted = self.sample_weights is None or METHODS[name].weighted
+            together = name == "mrsf-rounds" and n > TOGETHER
+            if takes_all and weighted and not together:
+                return name
+        return names[-1]
+
+    @property
+    def _from_labels(self) -> bool:
+        """Whether labels are given, and nothing asks for a sample graph."""
+        graph = (self.graph, self.response, *self.given(*GRAPH_FIELDS))
+        return self.labels is not None and not any(graph)
 
     def for_samples(self, n: int) -> RankConfig:
         """Return the configuration for n samples, the default method filled in."""
-        return replace(self, method=self.method or self.default_method(n))
+        if self.method is not None:
+            return self
+        method, response = self.default_method(n), self.response
+        if method == "mrsf-rounds" and self._from_labels:
+            response = "outcome" if self.numeric else "lda"
+        return replace(self, method=method, response=response)
 
     @property
     def scorer(self) -> str:

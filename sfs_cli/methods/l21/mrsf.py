@@ -37,8 +37,8 @@ def solve(problem: Problem) -> Solution:
     Parameters
     ----------
     problem : Problem
-        With the options ``select``, ``response`` and ``response_rank``, and the similarity or the classes
-        that the response needs.
+        With the options ``select``, ``response`` and ``response_rank``, and the similarity, the
+        classes or the outcome that the response needs.
 
     Returns
     -------

@@ -49,7 +49,7 @@ def solve(problem: Problem) -> Solution:
     features, screen, first = regression.features, regression.screen, regression.first
     usable = features.usable
     wanted = min(problem.options["select"] or SELECT, -(-int(usable.sum()) // 2))
-    Y, width = screen.active.Y, screen.width
+    Y = screen.active.Y
     level = chance_level(features, Y, problem.options["chance"], problem.context.seed)
     floor = max(level, regression.floor)
     left = np.where(usable, first, 0.0)
@@ -71,10 +71,12 @@ def solve(problem: Problem) -> Solution:
         regression.screen = screen
         last = regression.certify(path.point, path.lam)
         largest_gap = max([largest_gap, last.gap, *(e.optimality.gap for e in path.events)])
-        chosen = np.array(list(path.entries), int)
+        # the last event may lie below the floor
+        entries = {j: lam for j, lam in path.entries.items() if lam > floor}
+        chosen = np.array(list(entries), int)
         sizes.append(len(chosen))
-        order += path.entries
-        score[chosen], number[chosen] = list(path.entries.values()), len(sizes)
+        order += entries
+        score[chosen], number[chosen] = list(entries.values()), len(sizes)
         row_norm = np.fmax(row_norm, regression.row_norms(path.point))
         objective += [e.optimality.objective / regression.half_square for e in path.events]
         coefficients.append(regression.coefficients(path.point))

@@ -265,7 +265,9 @@ class Screen:
         """Make a pass at R and the direction ``T V'``, and choose the candidates."""
         self._choose(inner_products(self.features, R, T, V), R, T @ V.T, lam)
 
-    def _choose(self, products: np.ndarray, R: np.ndarray, direction: np.ndarray, lam: float) -> None:
+    def _choose(
+        self, products: np.ndarray, R: np.ndarray, direction: np.ndarray, lam: float
+    ) -> None:
         """Choose the candidates by the products of a pass at R and a direction, both (n, r)."""
         self._references = [R, direction]
         self._products = products
