@@ -67,10 +67,13 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.similarity is not None and c.similarity_file is not None:
         names = ("similarity", "similarity_file")
         yield f"--similarity and --similarity-file {two}", "give one of them", names
-    for name in c.given("similarity", "similarity_file") if c.source else ():
+    for name in c.given("similarity", "similarity_file", "coordinates") if c.source else ():
         hint = "a similarity can be a source: --source NAME=similarity:FILE"
+        if name == "coordinates" or str(c.similarity).startswith("obsm:"):
+            hint = "coordinates can be a source: --source NAME=profile:obsm:KEY"
         yield f"--source and {flag(name)} {two}", hint, (name, "source")
-    for name in c.given("beta", "edge_weights") if c.graph is None else ():
+    yield from _coordinate_rules(c)
+    for name in c.given("beta", "edge_weights", "rho") if c.graph is None else ():
         hint = f"it has an effect with --similarity {', '.join(taking(name))}"
         yield f"{flag(name)} needs --similarity", hint, (name,)
     for name in c.given(*GRAPH_FIELDS) if c.source else ():
@@ -79,6 +82,22 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
     yield from c.graph_rules(c.graph)
     if c.similarity in LABEL_GRAPHS and c.labels is None:
         yield f"--similarity {c.similarity} needs --labels", _LABELS_HINT, ("similarity", "labels")
+
+
+def _coordinate_rules(c: RankConfig) -> Iterator[Refusal]:
+    """Yield what is wrong with coordinates of the samples."""
+    given = [name for name in c.given("similarity", "coordinates") if c.coordinates_from]
+    if c.coordinates is not None and c.coordinates_from != c.coordinates:
+        what = f"--similarity {c.similarity} and --coordinates name two sets of coordinates"
+        yield what, "give the name of a graph to --similarity, such as knn", ("similarity", *given)
+    if c.coordinates is not None and c.graph in ("label", "obsp", "file"):
+        graph = {"file": "--similarity-file"}.get(str(c.graph), f"--similarity {c.similarity}")
+        what = f"--coordinates has no effect with {graph}"
+        yield what, "leave one of them out", ("coordinates", "similarity")
+    for name in c.given("components", "variable_genes") if given else ():
+        what = f"{flag(name)} has no effect with coordinates of the samples"
+        hint = "leave it out: neighbors are searched among the coordinates as they are"
+        yield what, hint, (name, *given)
 
 
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
@@ -120,7 +139,7 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
         what = "--gamma-power has no effect with --gamma exp"
         yield what, "leave it out, or give --gamma power", ("gamma_power", "gamma")
     needed = scorer.needed(options)
-    for name in c.given("similarity", "similarity_file", "source", *GRAPH_FIELDS):
+    for name in c.given("similarity", "similarity_file", "coordinates", "source", *GRAPH_FIELDS):
         if "graph" not in needed and name not in scorer.options:
             what = f"{flag(name)} has no effect: {method} uses no graph"
             hint = "leave it out, or choose a method that ranks on a graph, such as spec"

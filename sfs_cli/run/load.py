@@ -19,6 +19,7 @@ from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import SfsError, UsageError, located
 from sfs_cli.io.files.atomic import scratch_folder
+from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -55,6 +56,7 @@ class Run:
     opened: inputs.Opened  # the matrix as it was read, before samples were chosen
     labels: Labels | None  # of all samples in the file
     sources: list[Source]
+    coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
 
     @property
     def method(self) -> Method:
@@ -114,6 +116,9 @@ def loaded(
         # before the matrix is read: worker processes start meanwhile
         start = stack.enter_context(_starting_executor(config, client, folder, log))
 
+        found = None  # coordinates are read first: they are small, and may be refused
+        if config.coordinates_from is not None:
+            found = open_coordinates(config.coordinates_from, config.matrix)
         files = sources_of.SampleFiles()
         known = sources_of.known_samples(config, table, files)
         if checkpoints.matrix is not None:
@@ -129,7 +134,7 @@ def loaded(
                 f"sources about genes find only the first feature of each id, not the {renamed:,} "
                 "that were given suffixes; --id-map can name those"
             )
-        chosen, used = _choose_samples(config, opened.matrix, labels, sources, log)
+        chosen, used = _choose_samples(config, opened.matrix, labels, sources, found, log)
         matrix = PreparedMatrix(
             opened.matrix,
             samples=chosen,
@@ -143,9 +148,13 @@ def loaded(
             steps=steps,
             where=config.matrix,
         )
+        coordinates = None if found is None else found.aligned(matrix.ids.samples)
         n, m, stored, graphs = matrix.n_samples, matrix.n_features, matrix.dtype, opened.graphs
-        passes = pass_list(config, n, m, graphs=graphs, stored=stored, memory=memory)
-        plan = memory_plan(config, n, m, stored, graphs, memory, passes)
+        width = None if found is None else found.width
+        passes = pass_list(
+            config, n, m, graphs=graphs, stored=stored, memory=memory, coordinates=width
+        )
+        plan = memory_plan(config, n, m, stored, graphs, memory, passes, width)
         engine = Engine(
             matrix,
             start(plan.workers),
@@ -155,7 +164,7 @@ def loaded(
             checkpoints=checkpoints.passes,
         )
         context = RunContext(engine, used, memory, config.seed, log, config.matrix)
-        yield Run(config, context, plan, passes, opened, labels, sources)
+        yield Run(config, context, plan, passes, opened, labels, sources, coordinates)
 
 
 def _choose_samples(
@@ -163,10 +172,11 @@ def _choose_samples(
     matrix: Matrix,
     labels: Labels | None,
     sources: list[Source],
+    coordinates: Coordinates | None,
     log: Messages,
 ) -> tuple[np.ndarray | None, Labels | None]:
     """Return which samples are used (None: all), and their labels where those are needed."""
-    if labels is None and not sources and config.graph != "file":
+    if labels is None and not sources and config.graph != "file" and coordinates is None:
         return None, None  # and no ids are needed, which may be read later
     needs, samples = needed(config), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
@@ -175,6 +185,8 @@ def _choose_samples(
         coverages.append(sources_of.Coverage(labels.codes >= 0, *words))
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
+    if coordinates is not None and config.samples == "intersect":
+        coverages.append(sources_of.coverage_of_coordinates(coordinates, samples))
     chosen = sources_of.choose_samples(config, samples, coverages)
     if labels is None:
         return chosen, None

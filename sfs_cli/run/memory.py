@@ -71,13 +71,17 @@ def memory_plan(
     graphs: tuple[str, ...],
     memory: int,
     passes: PassList,
+    coordinates: int | None = None,
 ) -> MemoryPlan:
-    """Fit a run on a matrix of n samples and m features, `stored` as this type, into memory."""
+    """Fit a run on a matrix of n samples and m features, `stored` as this type, into memory.
+
+    `coordinates` are how many each sample has, where the graph is made of some.
+    """
     return plan_memory(
         n,
         m,
         stored,
-        memory_model(config, n, m, graphs, passes),
+        memory_model(config, n, m, graphs, passes, coordinates),
         threads=thread_count(config.threads),
         memory=memory,
         block_size=config.block_size,
@@ -85,7 +89,12 @@ def memory_plan(
 
 
 def memory_model(
-    config: RankConfig, n: int, m: int, graphs: tuple[str, ...], passes: PassList
+    config: RankConfig,
+    n: int,
+    m: int,
+    graphs: tuple[str, ...],
+    passes: PassList,
+    coordinates: int | None = None,
 ) -> MemoryModel:
     """Return what a run holds in memory beside the matrix."""
     kinds = {each.kind for each in passes}
@@ -93,7 +102,8 @@ def memory_model(
     given = name is not None and (name == "file" or name.startswith("obsp:"))
     sparse = name in SPARSE_GRAPHS or (name == "sources" and _sparse_sources(config, n))
     dense = name is not None and not sparse and not given
-    sums, held = _components(config, name, n, m)
+    sums, held = _components(config, name, n, m if coordinates is None else coordinates)
+    held += 8 * n * (coordinates or 0)
     # a function of a sparse graph is applied term by term
     gamma = str(config.method_options().get("gamma", ""))
     series = not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))

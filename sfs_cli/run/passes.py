@@ -9,7 +9,7 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.graph.build import graph_passes
+from sfs_cli.graph.build import coordinate_passes, graph_passes
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import default_similarity
@@ -30,6 +30,7 @@ def pass_list(
     graphs: tuple[str, ...],
     stored: np.dtype[Any],
     memory: int,
+    coordinates: int | None = None,
 ) -> PassList:
     """List the passes of a run in their order.
 
@@ -45,6 +46,8 @@ def pass_list(
         Type of the stored values.
     memory : int
         Bytes that may be used.
+    coordinates : int, optional
+        Number of coordinates of a sample, where the graph is made of some.
     """
     passes, count = _fitting(config.transform, ""), len(config.source)
     for spec in config.source:
@@ -65,7 +68,11 @@ def pass_list(
         for each in config.member_configs() or [config]:
             if "graph" in needed(each):
                 name = default_graph(each, n, graphs)
-                passes += graph_passes(each.graph_options(name), n, m, stored)
+                options = each.graph_options(name)
+                if coordinates is None:
+                    passes += graph_passes(options, n, m, stored)
+                else:
+                    passes += coordinate_passes(options, n, m, coordinates)
             passes += _method_passes(each, n, m, memory)
     if config.max_correlation is not None:
         # every feature at most; how many there are until enough are kept shows as they are read
@@ -96,7 +103,7 @@ def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
         return "sources"
     if config.similarity_file is not None:
         return "file"
-    if config.similarity is not None:
+    if config.similarity is not None and config.coordinates_from is None:
         return config.similarity
     if config.graph is not None:
         return config.graph

@@ -171,6 +171,20 @@ SOURCES = [
         USAGE,
     ),
     bad(
+        "source: obsm of a CSV",
+        lambda f: on(f, "x=profile:obsm:X_pca"),
+        "good.csv",
+        "obsm:; h5ad",
+        USAGE,
+    ),
+    bad(
+        "source: components of obsm",
+        lambda f: on(f, "x=profile:obsm:X_pca,similarity=knn,components=2"),
+        "x",
+        "components; no effect; obsm:X_pca",
+        USAGE,
+    ),
+    bad(
         "source: samples without a label, refused",
         partial_labels("error"),
         "labels.tsv",
