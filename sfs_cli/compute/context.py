@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,6 +66,8 @@ class RunContext:
         The input, as error messages name it.
     limits : Limits
         Sizes at which the algorithms change.
+    scratch : Path or None
+        Folder for temporary files; None where everything is to stay in memory.
     """
 
     engine: Engine
@@ -74,6 +77,7 @@ class RunContext:
     log: Messages
     where: str = ""
     limits: Limits = LIMITS
+    scratch: Path | None = None
 
     @property
     def matrix(self) -> MatrixView:

@@ -31,6 +31,7 @@ from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import needed, pass_list
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.quantile import Room
 from sfs_cli.store.transforms import parse as parse_transform
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ class Run:
 
         if self.context.n * self.context.m > LONG:
             Thread(target=prepare_rest, name="sfs-meanwhile", daemon=True).start()
-        self.matrix.fit(self.context.engine.total_over)
+        run = self.context
+        self.matrix.fit(run.engine.total_over, Room(run.engine, run.memory, run.scratch))
 
 
 @contextmanager
@@ -163,7 +165,7 @@ def loaded(
             passes=passes,
             checkpoints=checkpoints.passes,
         )
-        context = RunContext(engine, used, memory, config.seed, log, config.matrix)
+        context = RunContext(engine, used, memory, config.seed, log, config.matrix, scratch=folder)
         yield Run(config, context, plan, passes, opened, labels, sources, coordinates)
 
 

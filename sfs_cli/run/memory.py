@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ from sfs_cli.options.graph import (
     default_similarity,
 )
 from sfs_cli.run.passes import default_graph, needed
+from sfs_cli.store import quantile
+from sfs_cli.store.transforms import QUANTILE
+from sfs_cli.store.transforms import parse as parse_transform
 
 MEASURED = ("profile", "target", "genes", "interactions")
 """Kinds of sources that are made of measurements of the samples."""
@@ -77,11 +81,14 @@ def memory_plan(
 
     `coordinates` are how many each sample has, where the graph is made of some.
     """
+    model = memory_model(config, n, m, graphs, passes, coordinates)
+    if QUANTILE in parse_transform(config.transform):
+        model = replace(model, held=model.held + quantile.held(n, m, memory))
     return plan_memory(
         n,
         m,
         stored,
-        memory_model(config, n, m, graphs, passes, coordinates),
+        model,
         threads=thread_count(config.threads),
         memory=memory,
         block_size=config.block_size,

@@ -14,7 +14,8 @@ from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import default_similarity
 from sfs_cli.options.source import SourceSpec
-from sfs_cli.store.transforms import SAMPLE_STEPS, parse
+from sfs_cli.store import quantile
+from sfs_cli.store.transforms import QUANTILE, SAMPLE_STEPS, parse
 
 EXAMINED_FOR_EACH = 2
 """Features that pruning examines for each that it keeps: what is planned, as it depends on them."""
@@ -49,9 +50,9 @@ def pass_list(
     coordinates : int, optional
         Number of coordinates of a sample, where the graph is made of some.
     """
-    passes, count = _fitting(config.transform, ""), len(config.source)
+    passes, count = _fitting(config.transform, "", n, m, memory), len(config.source)
     for spec in config.source:
-        passes += _source_passes(spec, config, n, m, stored)
+        passes += _source_passes(spec, config, n, m, stored, memory)
     if config.source and config.method == "kogs":
         passes += count * _method_passes(config, n, m, memory)
     elif config.source:
@@ -111,17 +112,21 @@ def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
     return "obsp:connectivities" if default == "knn" and "connectivities" in graphs else default
 
 
-def _fitting(transform: str | None, of: str) -> list[Pass]:
-    """Return the passes that find a number of each sample, one for each step that needs them."""
-    return [
-        Pass(f"sums of the samples for --transform {step}{of}", "sums")
-        for step in parse(transform)
-        if step in SAMPLE_STEPS
-    ]
+def _fitting(transform: str | None, of: str, n: int, m: int, memory: int) -> list[Pass]:
+    """Return the passes for the steps that need some of all features, in their order."""
+    passes = []
+    for step in parse(transform):
+        what = f"of the samples for --transform {step}{of}"
+        if step in SAMPLE_STEPS:
+            passes.append(Pass(f"sums {what}", "sums"))
+        elif step == QUANTILE:
+            times = quantile.reads(n, m, memory)
+            passes.append(Pass(f"values {what}", "sums", times, sharing="every"))
+    return passes
 
 
 def _source_passes(
-    spec: SourceSpec, config: RankConfig, n: int, m: int, stored: np.dtype[Any]
+    spec: SourceSpec, config: RankConfig, n: int, m: int, stored: np.dtype[Any], memory: int
 ) -> list[Pass]:
     """Return the passes over the matrix that one knowledge source takes."""
     of = f" for source {spec.name}"
@@ -129,7 +134,7 @@ def _source_passes(
         return []  # read from its own file, or a matrix of its own
     own = spec.transform is not None or spec.missing is not None
     transform = config.transform if spec.transform is None else spec.transform
-    fitting = _fitting(transform, of) if own else []
+    fitting = _fitting(transform, of, n, m, memory) if own else []
     if spec.kind in PRODUCTS:
         what = f"distances by what is known of the features{of}"
         # more where memory holds a part of the products at a time
