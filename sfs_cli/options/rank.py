@@ -188,7 +188,9 @@ class RankConfig(GraphFields, OutputFields):
         old_names=("rank",),
     )
     lambda_: float | None = _own(
-        "Penalty (l21), or weight of the graph from 0 to 1 (sselect).", metavar="L"
+        "Penalty (l21), or weight of the graph from 0 to 1 (sselect).",
+        metavar="L",
+        default_text=f"sselect: {METHODS['sselect'].options['lambda_']}",
     )
     budget: float | None = _own("Sum of the coefficient norms.", metavar="T", above=0)
     then: str | None = _own("Method that scores the features on the fused graph.")

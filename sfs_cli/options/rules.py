@@ -125,6 +125,9 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.method == "l21" and c.lambda_ is not None and c.lambda_ <= 0:
         what = f"--lambda {c.lambda_:g} is not a positive number"
         yield what, "give a penalty such as 1", ("lambda_",)
+    if c.variant == "cut-value" and c.lambda_ is not None:
+        what = "--lambda has no effect with --variant cut-value"
+        yield what, "leave one of them out: the cut value chooses it", ("lambda_", "variant")
     if c.weights_out is not None and c.scorer not in catalog.WITH_COEFFICIENTS:
         what = f"--weights-out has no effect: {method} has no coefficients"
         yield what, _leave_out("method", catalog.WITH_COEFFICIENTS), ("weights_out", "method")

@@ -108,7 +108,7 @@ def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
         return config.similarity
     if config.graph is not None:
         return config.graph
-    default = default_similarity(n)
+    default = "knn" if config.scorer == "sselect" else default_similarity(n)
     return "obsp:connectivities" if default == "knn" and "connectivities" in graphs else default
 
 
@@ -153,7 +153,8 @@ def _method_passes(config: RankConfig, n: int, m: int, memory: int) -> list[Pass
     """Return the passes of a method, once its graph is there."""
     method = METHODS[config.scorer]
     if not method.iterative:
-        chosen = method.name == "sselect" and config.method_options()["lambda_"] is None
+        options = config.method_options()
+        chosen = method.name == "sselect" and options["variant"] == "cut-value"
         mixed = Pass("scores and disagreements, to choose --lambda", "score")
         return [*([mixed] if chosen else []), Pass("scores", "score")]
     if method.passes.isdigit():

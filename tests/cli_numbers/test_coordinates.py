@@ -51,7 +51,7 @@ GRAPHS = {
         lambda Z: oracle.knn(Z, 5, weight="binary"),
     ),
     "width": (
-        ("--coordinates", "obsm:X_pca", "--bandwidth", "1.5"),
+        ("--coordinates", "obsm:X_pca", "--bandwidth", "1.5", "--neighbors", "10"),
         lambda Z: oracle.knn(Z, 10, bandwidth=1.5),
     ),
     "rbf": (("--coordinates", "obsm:X_pca", "--similarity", "rbf"), oracle.rbf),
@@ -60,16 +60,22 @@ GRAPHS = {
         lambda Z: oracle.rbf(Z, "self-tuning"),
     ),
     "diffusion": (
-        ("--coordinates", "obsm:X_pca", "--similarity", "diffusion", "--beta", "0.5"),
-        lambda Z: oracle.diffusion(Z, 10, 0.5),
+        (
+            *("--coordinates", "obsm:X_pca", "--similarity", "diffusion"),
+            *("--beta", "0.5", "--neighbors", "7"),
+        ),
+        lambda Z: oracle.diffusion(Z, 7, 0.5),
     ),
     "car": (
         ("--coordinates", "obsm:spatial", "--similarity", "car", "--neighbors", "4"),
         lambda Z: oracle.car(Z[:, :2], 4),
     ),
     "rho": (
-        ("--coordinates", "obsm:X_pca", "--similarity", "car", "--rho", "0.5"),
-        lambda Z: oracle.car(Z, 10, 0.5),
+        (
+            *("--coordinates", "obsm:X_pca", "--similarity", "car"),
+            *("--rho", "0.5", "--neighbors", "8"),
+        ),
+        lambda Z: oracle.car(Z, 8, 0.5),
     ),
 }
 

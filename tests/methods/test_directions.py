@@ -14,8 +14,8 @@ from tests.methods.helpers import score_all
 
 METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     "relieff": (relieff, {"neighbors": 5}),
-    "sselect": (sselect, {"lambda_": 0.5, "select": 10}),
-    "sselect, mix chosen": (sselect, {"lambda_": None, "select": 10}),
+    "sselect": (sselect, {"lambda_": 0.5, "variant": "fixed", "select": 10}),
+    "sselect, mix chosen": (sselect, {"lambda_": 0.5, "variant": "cut-value", "select": 10}),
     "f-test": (classical.FTestScorer, {}),
     "t-test": (classical.TTestScorer, {}),
     "mutual-info": (mutual_info.MutualInfoScorer, {}),
