@@ -42,6 +42,7 @@ class Messages:
     def __init__(self, verbosity: int = NORMAL, log_file: Path | None = None) -> None:
         self.verbosity = verbosity
         self.warnings: list[str] = []
+        self._about = ""
         self._title = ""
         self._total: int | None = None
         self._done = 0
@@ -71,17 +72,28 @@ class Messages:
 
     def note(self, text: str) -> None:
         """Log a decision or a result."""
+        text = self._about + text
         self._write("", text)
         if self.verbosity >= NORMAL:
             self.console.print(text, markup=False)
 
     def warn(self, text: str) -> None:
         """Log a warning, and keep it for the report."""
+        text = self._about + text
         self.warnings.append(text)
         self._write("warning: ", text)
         if self.verbosity >= NORMAL:
             self.console.print("[bold yellow]warning:[/] ", end="")
             self.console.print(text, markup=False)
+
+    @contextmanager
+    def about(self, part: str) -> Iterator[None]:
+        """Begin the notes and warnings of a part of the run with its name."""
+        self._about = f"{part}: "
+        try:
+            yield
+        finally:
+            self._about = ""
 
     def error(self, error: SfsError) -> None:
         """Log the error that ends the run."""

@@ -100,6 +100,45 @@ class PruningFacts(TypedDict, total=False):
     moved: int
 
 
+class ExplainedFacts(TypedDict):
+    """Mean part of the variance of the best features that covariates or batches explain.
+
+    It is that before they are taken out of the features and after, where they are; `by_chance` is
+    what as many columns of random numbers explain.
+    """
+
+    features: int
+    before: float
+    after: NotRequired[float]
+    by_chance: float
+
+
+class CovariateFacts(TypedDict, total=False):
+    """What ``--adjust`` took out of the features; empty without it.
+
+    `rank` is that of the design matrix with its intercept, within batches the largest.
+    """
+
+    columns: list[dict[str, Any]]
+    rank: int
+    explained: ExplainedFacts
+
+
+class BatchFacts(TypedDict, total=False):
+    """The batches of ``--batch``, in which the features were ranked; empty without it.
+
+    `left_out` are the batches that were not ranked, with the reason; `kendall_tau` tells how far
+    the rankings agree, where they are few.
+    """
+
+    column: str
+    how: str
+    ranked: list[dict[str, Any]]
+    left_out: dict[str, str]
+    kendall_tau: Any
+    explained: ExplainedFacts
+
+
 class PlanFacts(TypedDict):
     """How the work was done; `passes` is the number of reads of the matrix that were made."""
 
@@ -139,6 +178,8 @@ class RunFacts(TypedDict):
     knowledge: dict[str, Any]
     solver: SolverFacts
     pruning: PruningFacts
+    covariates: CovariateFacts
+    batches: BatchFacts
     plan: PlanFacts
     passes: list[PassFacts]
     labels: LabelFacts

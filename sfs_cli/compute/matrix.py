@@ -79,6 +79,7 @@ class LeftOut(IntEnum):
     NOT_INCLUDED = 6
     FEW_SAMPLES = 7
     LOW_TOTAL = 8
+    EXPLAINED = 9
 
 
 @dataclass(frozen=True)

@@ -92,14 +92,16 @@ class SourceContext:
     ) -> PreparedMatrix:
         """Return a matrix with the samples, transformation and missing values of a source."""
         where = f"source {spec.name} ({spec.path or self.run.where})"
+        of_run = matrix is self.matrix.matrix
         try:
             policy = cast(MissingPolicy, missing)
             made = PreparedMatrix(
                 matrix,
                 samples=samples,
                 missing=policy,
-                features=self.matrix.features if matrix is self.matrix.matrix else EVERYTHING,
+                features=self.matrix.features if of_run else EVERYTHING,
                 steps=steps,
+                adjustment=self.matrix.adjustment if of_run else None,
                 where=where,
             )
         except InputError as error:

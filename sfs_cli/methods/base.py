@@ -28,6 +28,7 @@ class Status(IntEnum):
     NOT_INCLUDED = LeftOut.NOT_INCLUDED
     FEW_SAMPLES = LeftOut.FEW_SAMPLES
     LOW_TOTAL = LeftOut.LOW_TOTAL
+    EXPLAINED = LeftOut.EXPLAINED
 
     @property
     def text(self) -> str:
@@ -45,6 +46,7 @@ _TEXTS = {
     Status.NOT_INCLUDED: "not included",
     Status.FEW_SAMPLES: "in too few samples",
     Status.LOW_TOTAL: "total too low",
+    Status.EXPLAINED: "explained by covariates",
 }
 
 

@@ -121,7 +121,7 @@ def load(path: str | Path) -> ConfigFile:
         value = _typed(node, option, key, where)
         if option.patterns:
             value = tuple(_file_or_pattern(option.name, text, folder) for text in value)
-        options[option.name] = joined(option.name, value, folder) if option.path else value
+        options[option.name] = _joined(option, value, folder) if option.path else value
     return ConfigFile(name, options, lines)
 
 
@@ -274,7 +274,16 @@ def _moved(option: Option, value: Any, folder: str) -> Any:
         return tuple(
             _relative(option.name, text, folder) if names_file(text) else text for text in value
         )
+    if option.path and isinstance(value, tuple):
+        return tuple(_relative(option.name, text, folder) for text in value)
     return _relative(option.name, value, folder) if option.path else value
+
+
+def _joined(option: Option, value: Any, folder: str) -> Any:
+    """Return the value of an option with its paths, from a folder, as they are from here."""
+    if isinstance(value, tuple):
+        return tuple(joined(option.name, text, folder) for text in value)
+    return joined(option.name, value, folder)
 
 
 def _with_paths(source: SourceSpec, move: Callable[[str, str], str]) -> SourceSpec:
@@ -291,7 +300,8 @@ def _file_or_pattern(option: str, text: str, folder: str) -> str:
 
 
 def _is_inside(option: str, text: str) -> bool:
-    return option in ("labels", "path", "coordinates") and text.startswith(_INSIDE)
+    names = ("labels", "path", "coordinates", "adjust", "batch")
+    return option in names and text.startswith(_INSIDE)
 
 
 def _relative(option: str, text: str, folder: str) -> str:

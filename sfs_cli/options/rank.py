@@ -36,6 +36,8 @@ MAX_GAMMA_POWER = 64
 """Eigenvalues go up to 2: larger powers leave the range of float32."""
 DEFAULT_KEEP = 1000
 """Features that pruning keeps before it ends: more than most lists are read to."""
+DEFAULT_BATCH_SIZE = 10
+"""Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
@@ -148,6 +150,29 @@ class RankConfig(GraphFields, OutputFields):
     labels: str | None = _reading(
         "Class of each sample.", metavar="FILE[:COLUMN] or obs:KEY", path=True
     )
+    adjust: tuple[str, ...] = _input(
+        "Covariates of the samples whose linear effect is taken out of every feature, such as "
+        "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
+        "written COLUMN=categorical or COLUMN=numeric.",
+        default=(),
+        metavar="FILE:COLUMNS or obs:KEYS",
+        items=str,
+        parse=texts_of,
+        path=True,
+    )
+    batch: str | None = _method(
+        "Rank within each batch, and aggregate the rankings.",
+        section="Input",
+        metavar="FILE:COLUMN or obs:KEY",
+        path=True,
+    )
+    min_batch_size: int | None = _method(
+        "Leave out batches of fewer samples.",
+        section="Input",
+        metavar="N",
+        least=4,
+        default_text=str(DEFAULT_BATCH_SIZE),
+    )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
         "or average over the sources that have them.",
@@ -202,7 +227,7 @@ class RankConfig(GraphFields, OutputFields):
         items=str,
         parse=split_words,
     )
-    how: str | None = _own("How the rankings are aggregated.")
+    how: str | None = _own("How the rankings are aggregated, with --batch too.")
     max_correlation: float | None = _method(
         "Prune the ranking: a feature whose absolute Pearson correlation with a better one is "
         "above R moves behind those that are kept.",
@@ -416,6 +441,11 @@ class RankConfig(GraphFields, OutputFields):
     def kept_features(self) -> int:
         """Number of features that pruning keeps at most."""
         return DEFAULT_KEEP if self.keep is None else self.keep
+
+    @property
+    def smallest_batch(self) -> int:
+        """Samples of the smallest batch that is ranked."""
+        return DEFAULT_BATCH_SIZE if self.min_batch_size is None else self.min_batch_size
 
     def fusion_options(self) -> dict[str, float | int]:
         """Return the given options of the way of weighting, by its own names."""

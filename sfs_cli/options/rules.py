@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
-from sfs_cli.catalog import METHODS
+from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import nearest
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import Refusal, flag, matches, names_file, numbers_of, spelled
@@ -38,6 +38,7 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_member_rules(config) if config.members else _method_rules(config))
     config.refuse(_source_rules(config))
     config.refuse(_weight_rules(config))
+    config.refuse(_batch_rules(config))
     if config.keep is not None and config.max_correlation is None:
         what = "--keep has no effect without --max-correlation"
         config.refuse([(what, "leave it out, or give --max-correlation R", ("keep",))])
@@ -104,6 +105,8 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
     method = f"--method {c.method}"
     scorer = METHODS[c.scorer]
     for name in c.given(*_METHOD_OPTIONS):
+        if name == "how" and c.batch is not None:
+            continue
         # an option is about the method that is asked for, else about the one that scores after it
         entry = METHODS[c.method] if name in METHODS[c.method].options else scorer
         if name not in entry.options:
@@ -206,6 +209,24 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
         for name in c.given("id_map", "allow_unmatched"):
             hint = f"it has an effect with sources of the kinds {', '.join(kinds_taking('id_map'))}"
             yield f"{flag(name)} has no effect: no source is about genes", hint, (name, "source")
+
+
+def _batch_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.batch is None:
+        if c.min_batch_size is not None:
+            what = "--min-batch-size has no effect without --batch"
+            yield what, "leave it out, or give --batch FILE:COLUMN", ("min_batch_size",)
+        return
+    together = "--adjust takes the batch out of the features, which goes with all sources"
+    for name in c.given("source", "members"):
+        what = f"{flag(name)} has no effect within batches: --batch aggregates one ranking of each"
+        yield what, f"leave one of them out; {together}", ("batch", name)
+    if c.method in ON_SOURCES:
+        what = f"--method {c.method} cannot rank within batches"
+        yield what, f"give --method {c.scorer}; {together}", ("batch", "method")
+    if c.weights_out is not None:
+        what = "--weights-out has no effect with --batch: each batch has its own coefficients"
+        yield what, "leave one of them out", ("weights_out", "batch")
 
 
 def _weight_rules(c: RankConfig) -> Iterator[Refusal]:

@@ -93,7 +93,7 @@ def _value_schema(option: Option) -> Schema:
     known = option.known
     if option.type is int and known:
         return {"enum": [int(word) for word in known]}
-    if option.patterns:
+    if option.type is tuple and not known:
         return _any_of(_TEXT, _list_of(_TEXT))
     if option.type is tuple:
         member = rf"\s*({'|'.join(known)})\s*"

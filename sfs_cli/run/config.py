@@ -63,6 +63,13 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
     if config.labels is not None and not config.labels.startswith("obs:"):
         path, column = split_label_spec(config.labels)
         yield "labels", path, {"column": column}
+    for i, text in enumerate(config.adjust, 1):
+        if not text.startswith("obs:"):
+            path, column = split_label_spec(text)
+            yield f"adjust.{i}", path, {"column": column}
+    if config.batch is not None and not config.batch.startswith("obs:"):
+        path, column = split_label_spec(config.batch)
+        yield "batch", path, {"column": column}
     if config.similarity_file is not None:
         yield "similarity_file", Path(config.similarity_file), {}
     if config.coordinates is not None and not config.coordinates.startswith("obsm:"):

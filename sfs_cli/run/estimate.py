@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import MemoryPlan, format_size
 from sfs_cli.compute.passes import PassList
 from sfs_cli.compute.tree import MAX_CHUNKS
+from sfs_cli.errors import counted, listed
 from sfs_cli.graph import distances
 from sfs_cli.graph.build import on_coordinates, sample_graph
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS
@@ -45,9 +47,10 @@ from sfs_cli.options.graph import (
     parse_count,
 )
 from sfs_cli.ranking.table import rank_features
-from sfs_cli.run import inputs
+from sfs_cli.run import covariates, inputs
 from sfs_cli.run.memory import memory_budget, memory_plan
 from sfs_cli.run.passes import default_graph, needed, pass_list
+from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.disk import is_store, open_store
 from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
 from sfs_cli.store.prepared import PreparedMatrix
@@ -81,6 +84,8 @@ class Shape:
     stored: np.dtype[Any]
     where: str  # where the values will be
     graphs: tuple[str, ...] = ()  # sample graphs that the file holds
+    samples: Sequence[str] | None = None  # their ids, where they are known
+    obs: Any = None  # annotations of the samples
     matrix: Matrix | None = None  # the store
     coordinates: np.ndarray | None = None  # (samples, d), where the graph is made of some
     reading: float = 0.0  # seconds of reading the file once, where it is no store
@@ -107,13 +112,24 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     memory = memory_budget(config)
     shape = _shape(config, memory, messages)
     n, m, stored, graphs = shape.n, shape.m, shape.stored, shape.graphs
+    groups = _groups(config, shape, messages)
     width = None
     if config.coordinates_from is not None:
         shape.coordinates = open_coordinates(config.coordinates_from, config.matrix).values
         width = shape.coordinates.shape[1]
-    passes = pass_list(config, n, m, graphs=graphs, stored=stored, memory=memory, coordinates=width)
-    room = memory_plan(config, n, m, stored, graphs, memory, passes, width)
-    timing = _time_run(config, passes, shape, room)
+    passes = pass_list(
+        config,
+        n,
+        m,
+        graphs=graphs,
+        stored=stored,
+        memory=memory,
+        batches=groups.batches,
+        coordinates=width,
+    )
+    held = 8 * n * groups.columns
+    room = memory_plan(config, n, m, stored, graphs, memory, passes, groups.batches, held, width)
+    timing = _time_run(config, passes, shape, room, groups.columns)
     size = n * m * stored.itemsize
     rows = [
         asdict(each)
@@ -143,6 +159,8 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
         "block_size": room.block_size,
         "workers": room.workers,
         "executor": config.executor,
+        "covariates": groups.facts,
+        "batches": groups.batches,
         "passes": rows,
         "memory": room.bytes_by_use | {"matrix": held},
         "memory_needed": room.needed + held,
@@ -162,8 +180,15 @@ def _shape(config: RankConfig, memory: int, messages: Messages) -> Shape:
     if is_store(path):
         matrix = open_store(path)
         where = "the store is read in place"
-        return Shape(matrix.n_samples, matrix.n_features, True, matrix.dtype, where, matrix=matrix)
-    reader, rows, why = inputs.peek(config, list(inputs.read_label_table(config) or ()), memory)
+        return Shape(
+            *(matrix.n_samples, matrix.n_features, True, matrix.dtype, where),
+            samples=matrix.ids.samples if config.adjust or config.batch else None,
+            obs=matrix.ids.obs if config.adjust or config.batch else None,
+            matrix=matrix,
+        )
+    known = list(inputs.read_label_table(config) or ())
+    known += covariates.known_samples(covariates.read_files(config))
+    reader, rows, why = inputs.peek(config, known, memory)
     try:
         exact = reader.n_rows is not None
         count = reader.n_rows if reader.n_rows is not None else max(2, count_lines(path) - 1)
@@ -181,7 +206,50 @@ def _shape(config: RankConfig, memory: int, messages: Messages) -> Shape:
         reading = (time.perf_counter() - start) * max(1.0, count / max(seen, 1))
     finally:
         reader.close()
-    return Shape(n, m, exact, stored, where, reader.annotations.graphs, reading=reading)
+    return Shape(
+        *(n, m, exact, stored, where, reader.annotations.graphs),
+        samples=reader.column_ids if rows == "features" else None,
+        obs=reader.annotations.obs,
+        reading=reading,
+    )
+
+
+@dataclass
+class Groups:
+    """What is known of covariates and batches before the matrix is read."""
+
+    batches: dict[str, int]  # samples of the batches that are ranked
+    columns: int  # of the design
+    facts: list[dict[str, Any]]  # the covariates, and how each is taken
+
+
+def _groups(config: RankConfig, shape: Shape, log: Messages) -> Groups:
+    """Return the covariates and batches of a run.
+
+    Of a matrix whose rows are samples the ids are not known yet: those of the files are taken.
+    """
+    if not config.adjust and config.batch is None:
+        return Groups({}, 0, [])
+    files = covariates.read_files(config)
+    samples = shape.samples or [str(i) for i in range(shape.n)]
+    columns = covariates.columns_of(config, files, Ids([], samples, shape.obs))
+    facts, width = [], 0
+    for each in columns.adjust:
+        used = [each.values[s] for s in samples if s in each.values] or list(each.values.values())
+        levels = len(set(used)) if each.kind == "categorical" else None
+        width += 1 if levels is None else levels - 1
+        facts.append({"name": each.name, "taken_as": each.kind, "levels": levels})
+    sizes: dict[str, int] = {}
+    if columns.batch is not None:
+        values = columns.batch.values
+        known = [values[s] for s in samples if s in values] or list(values.values())
+        sizes = {str(k): c for k, c in sorted(Counter(known).items())}
+        few = [name for name, count in sizes.items() if count < config.smallest_batch]
+        if few:
+            log.note(f"batches of fewer than {config.smallest_batch} samples: {listed(few)}")
+        sizes = {name: count for name, count in sizes.items() if name not in few}
+        width += max(0, len(sizes) - 1)
+    return Groups(sizes, min(width, max(0, shape.n - covariates.LEAST_LEFT)), facts)
 
 
 def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str, Any]:
@@ -210,10 +278,17 @@ def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str
     }
 
 
-def _time_run(config: RankConfig, passes: PassList, shape: Shape, room: MemoryPlan) -> Timing:
-    """Run each kind of pass on a few blocks."""
+def _time_run(
+    config: RankConfig, passes: PassList, shape: Shape, room: MemoryPlan, columns: int
+) -> Timing:
+    """Run each kind of pass on a few blocks; `columns` are taken out of their features."""
     sample, workers = _sample(shape, room), ThreadExecutor(room.workers)
-    source = PreparedMatrix(sample, missing="drop", steps=parse(config.transform))
+    source = PreparedMatrix(
+        sample,
+        missing="drop",
+        steps=parse(config.transform),
+        adjustment=_some_adjustment(columns, shape.n),
+    )
     engine = Engine(source, workers, room.dtype, room.block_size)
 
     def read(span: Span) -> None:
@@ -300,7 +375,14 @@ def _time_graph_and_scores(
     n = whole.n_samples
     few = min(n, SAMPLES, LIMITS.dense_distances)
     chosen = None if few == n else np.linspace(0, n - 1, few).astype(int)
-    source = PreparedMatrix(whole.matrix, samples=chosen, missing="drop", steps=whole.steps)
+    columns = 0 if whole.adjustment is None else len(whole.adjustment.basis)
+    source = PreparedMatrix(
+        whole.matrix,
+        samples=chosen,
+        missing="drop",
+        steps=whole.steps,
+        adjustment=_some_adjustment(columns, few),
+    )
     engine = replace(engine, source=source)
     source.fit(engine.total_over)
     labels, quiet = Labels(np.arange(few) % 2, ["a", "b"]), Messages(QUIET)
@@ -328,6 +410,15 @@ def _time_graph_and_scores(
     dense = isinstance(similarity, DenseSimilarity)
     growth = n / few
     return fixed * growth ** (3 if dense else 1), scores * growth ** (2 if dense else 1)
+
+
+def _some_adjustment(columns: int, n: int) -> Adjustment | None:
+    """Return an adjustment that takes as long as one of so many columns."""
+    if not columns or n < 2:
+        return None
+    # waves: their number is what counts, and they are cheap
+    at = np.arange(1, min(columns, n - 1) + 1)[:, None] * (np.arange(n) + 0.5) * np.pi / n
+    return Adjustment(np.sqrt(2 / n) * np.cos(at))
 
 
 def _time_writing(config: RankConfig, m: int) -> float:
@@ -361,6 +452,12 @@ def _text(facts: dict[str, Any]) -> str:
         ("matrix", f"{size} as {facts['stored_as']}; {facts['where']}"),
         ("arithmetic", f"{facts['arithmetic']}, {facts['workers']} {workers}"),
     ]
+    if facts["covariates"]:
+        taken = [f"{c['name']} ({_taken_as(c)})" for c in facts["covariates"]]
+        lines.append(("adjusting", f"for {', '.join(taken)}"))
+    if facts["batches"]:
+        sizes = [f"{name} ({size:,})" for name, size in facts["batches"].items()]
+        lines.append(("batches", f"{len(sizes)}: {listed(sizes, 12)}"))
     for row in facts["passes"]:
         times = "" if row["times"] == 1 else f", {'' if row['exact'] else 'about '}{row['times']}x"
         read, took = format_size(row["bytes"]), _duration(row["seconds"])
@@ -386,6 +483,11 @@ def _text(facts: dict[str, Any]) -> str:
             lines.append(("", "no number of shards is enough: allow more time"))
         lines += [("", command) for command in shards["commands"]]
     return "".join(f"{name:<11}{text}".rstrip() + "\n" for name, text in lines)
+
+
+def _taken_as(column: dict[str, Any]) -> str:
+    levels = column["levels"]
+    return str(column["taken_as"]) if levels is None else f"{counted(levels, 'level')}"
 
 
 def _duration(seconds: float) -> str:

@@ -54,6 +54,7 @@ def run(
             fused = fuse(loaded_run)
             samples = list(loaded_run.matrix.ids.samples)
             in_file = loaded_run.matrix.matrix.n_samples
+            design = loaded_run.design
         similarity = fused.similarity
         sparse = isinstance(similarity, SparseSimilarity)
         S: Any = similarity.matrix if sparse else similarity.to_dense()  # type: ignore[attr-defined]
@@ -72,6 +73,9 @@ def run(
             "command": ["sfs", *sys.argv[1:]],
             "samples": len(samples),
             **fused.facts(),
+            "covariates": {}
+            if design is None
+            else {"columns": design.columns, "rank": design.rank},
             "warnings": list(messages.warnings),
             "versions": provenance.versions(),
             "outputs": {path.name: describe_output(path)},

@@ -6,7 +6,7 @@ by each member method) and aggregates the rankings. Both rank again without each
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -186,16 +186,9 @@ def run_kogs(run: Run) -> Scored:
         names.append(name)
         solutions.append(solution)
         described.append(facts)
-    ranks = np.column_stack([ranks_of(solution) for solution in solutions])
     weights = np.array(config.list_weights)
     how = config.how or DEFAULT_AGGREGATION
-    whole = aggregate(how, ranks, weights)
-    reasons = solutions[0].status.copy()  # why the first ranking without a score has none
-    for solution in solutions[1:]:
-        reasons = np.where(reasons == Status.OK, solution.status, reasons)
-    status = np.where(np.isnan(whole.score), reasons, Status.OK).astype(np.int8)
-    extra = whole.extra | {f"rank_{name}": ranks[:, k] for k, name in enumerate(names)}
-    made = Solution(whole.score, status, whole.larger_is_better, extra=extra)
+    made, ranks = aggregate_solutions(how, solutions, names, weights)
     alike = agreement(ranks)
     knowledge: dict[str, Any] = {
         "sources" if config.source else "members": [
@@ -219,6 +212,23 @@ def run_kogs(run: Run) -> Scored:
                 others = midranks(found.score, larger_is_better=found.larger_is_better)
             rows.append(left_out_row(name, expected, others))
     return Scored(made, {}, None, knowledge)
+
+
+def aggregate_solutions(
+    how: str, solutions: Sequence[Solution], names: Sequence[str], weights: np.ndarray | None = None
+) -> tuple[Solution, np.ndarray]:
+    """Aggregate the rankings of solutions, and return their ranks (m, L) too.
+
+    A feature without any score has the status of the first ranking that says why.
+    """
+    ranks = np.column_stack([ranks_of(solution) for solution in solutions])
+    whole = aggregate(how, ranks, weights)
+    reasons = solutions[0].status.copy()
+    for solution in solutions[1:]:
+        reasons = np.where(reasons == Status.OK, solution.status, reasons)
+    status = np.where(np.isnan(whole.score), reasons, Status.OK).astype(np.int8)
+    extra = whole.extra | {f"rank_{name}": ranks[:, k] for k, name in enumerate(names)}
+    return Solution(whole.score, status, whole.larger_is_better, extra=extra), ranks
 
 
 def _rankings(run: Run) -> Iterator[tuple[str, Run, Solution, dict[str, Any]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,18 +17,21 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
-from sfs_cli.errors import SfsError, UsageError, located
+from sfs_cli.errors import SfsError, UsageError, listed, located
 from sfs_cli.io.files.atomic import scratch_folder
 from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.run import covariates as covariates_of
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
+from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.features import feature_filter
 from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import needed, pass_list
+from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.quantile import Room
@@ -57,6 +60,8 @@ class Run:
     opened: inputs.Opened  # the matrix as it was read, before samples were chosen
     labels: Labels | None  # of all samples in the file
     sources: list[Source]
+    design: covariates_of.Design | None = None  # of ``--adjust``, where there are no batches
+    batches: Batches | None = None
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
 
     @property
@@ -94,6 +99,10 @@ class Run:
 
         if self.context.n * self.context.m > LONG:
             Thread(target=prepare_rest, name="sfs-meanwhile", daemon=True).start()
+        self.fit_matrix()
+
+    def fit_matrix(self) -> None:
+        """Make the passes for what the transformation needs of each sample."""
         run = self.context
         self.matrix.fit(run.engine.total_over, Room(run.engine, run.memory, run.scratch))
 
@@ -112,6 +121,7 @@ def loaded(
     memory = memory_budget(config)
     steps = parse_transform(config.transform)
     table = inputs.read_label_table(config)
+    of_files = covariates_of.read_files(config)
     with ExitStack() as stack:
         scratch = Path(config.scratch) if config.scratch else None
         folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
@@ -123,6 +133,7 @@ def loaded(
             found = open_coordinates(config.coordinates_from, config.matrix)
         files = sources_of.SampleFiles()
         known = sources_of.known_samples(config, table, files)
+        known += covariates_of.known_samples(of_files)
         if checkpoints.matrix is not None:
             opened = checkpoints.matrix.load(config, known, memory, log)
         else:
@@ -136,7 +147,21 @@ def loaded(
                 f"sources about genes find only the first feature of each id, not the {renamed:,} "
                 "that were given suffixes; --id-map can name those"
             )
-        chosen, used = _choose_samples(config, opened.matrix, labels, sources, found, log)
+        columns = covariates_of.SampleColumns()
+        if config.adjust or config.batch is not None:
+            columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
+        chosen, used = _choose_samples(config, opened.matrix, labels, sources, columns, found, log)
+        batches = None
+        if columns.batch is not None:
+            ids = _taken(opened.matrix.ids.samples, chosen)
+            batches, kept = choose_batches(config, columns.batch, ids, used, log)
+            chosen = kept if chosen is None else chosen[kept]
+            used = None if used is None else used.take(kept)
+        design, batches, adjustment = _designs(
+            columns, opened.matrix, chosen, used, batches, memory, log
+        )
+        if design is not None:
+            _tell_unadjusted(sources, found, log)
         matrix = PreparedMatrix(
             opened.matrix,
             samples=chosen,
@@ -144,19 +169,29 @@ def loaded(
             features=feature_filter(
                 config,
                 opened.matrix,
-                opened.matrix.n_samples if chosen is None else len(chosen),
+                _fewest_samples(opened.matrix, chosen, batches),
                 log,
             ),
             steps=steps,
+            adjustment=adjustment,
             where=config.matrix,
         )
         coordinates = None if found is None else found.aligned(matrix.ids.samples)
         n, m, stored, graphs = matrix.n_samples, matrix.n_features, matrix.dtype, opened.graphs
+        sizes = {} if batches is None else batches.sizes
         width = None if found is None else found.width
         passes = pass_list(
-            config, n, m, graphs=graphs, stored=stored, memory=memory, coordinates=width
+            config,
+            n,
+            m,
+            graphs=graphs,
+            stored=stored,
+            memory=memory,
+            batches=sizes,
+            coordinates=width,
         )
-        plan = memory_plan(config, n, m, stored, graphs, memory, passes, width)
+        held = 0 if adjustment is None else adjustment.basis.nbytes
+        plan = memory_plan(config, n, m, stored, graphs, memory, passes, sizes, held, width)
         engine = Engine(
             matrix,
             start(plan.workers),
@@ -166,7 +201,9 @@ def loaded(
             checkpoints=checkpoints.passes,
         )
         context = RunContext(engine, used, memory, config.seed, log, config.matrix, scratch=folder)
-        yield Run(config, context, plan, passes, opened, labels, sources, coordinates)
+        yield Run(
+            config, context, plan, passes, opened, labels, sources, design, batches, coordinates
+        )
 
 
 def _choose_samples(
@@ -174,17 +211,20 @@ def _choose_samples(
     matrix: Matrix,
     labels: Labels | None,
     sources: list[Source],
+    columns: covariates_of.SampleColumns,
     coordinates: Coordinates | None,
     log: Messages,
 ) -> tuple[np.ndarray | None, Labels | None]:
     """Return which samples are used (None: all), and their labels where those are needed."""
-    if labels is None and not sources and config.graph != "file" and coordinates is None:
+    needs_ids = labels is not None or sources or columns.all or config.graph == "file"
+    if not needs_ids and coordinates is None:
         return None, None  # and no ids are needed, which may be read later
     needs, samples = needed(config), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
         words = ("a label", "have no label", str(config.labels), "labels")
         coverages.append(sources_of.Coverage(labels.codes >= 0, *words))
+    coverages += columns.coverages(samples)
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
     if coordinates is not None and config.samples == "intersect":
@@ -197,6 +237,53 @@ def _choose_samples(
         return chosen, labels.take(chosen)
     log.note(f"the labels are not used by --method {config.method}")
     return chosen, None
+
+
+def _taken(samples: Sequence[str], chosen: np.ndarray | None) -> Sequence[str]:
+    return samples if chosen is None else [samples[i] for i in chosen.tolist()]
+
+
+def _fewest_samples(matrix: Matrix, chosen: np.ndarray | None, batches: Batches | None) -> int:
+    """Return the number of samples of the smallest matrix that is ranked."""
+    if batches is not None:
+        return min(batches.sizes.values())
+    return matrix.n_samples if chosen is None else len(chosen)
+
+
+def _designs(
+    columns: covariates_of.SampleColumns,
+    matrix: Matrix,
+    chosen: np.ndarray | None,
+    labels: Labels | None,
+    batches: Batches | None,
+    memory: int,
+    log: Messages,
+) -> tuple[covariates_of.Design | None, Batches | None, Adjustment | None]:
+    """Return the design of all samples, or the batches with theirs, and what is taken out."""
+    covariates = columns.adjust
+    if not covariates and batches is None:
+        return None, None, None
+    ids = _taken(matrix.ids.samples, chosen)
+    if batches is None:
+        design = covariates_of.design_of(covariates, ids, memory, log)
+        covariates_of.log_design(design, log)
+        if labels is not None:
+            covariates_of.check_labels(labels, design, covariates[0].where, log)
+        return design, None, design.adjustment
+    if covariates:
+        batches = design_batches(covariates, batches, ids, memory, log)
+    basis = np.concatenate([batches.basis, batches.covariates])
+    return None, batches, Adjustment(basis)
+
+
+def _tell_unadjusted(sources: list[Source], coordinates: Coordinates | None, log: Messages) -> None:
+    """Say which sources come from other measurements, and stay as they are."""
+    names = [s.spec.name for s in sources if s.spec.kind in ("profile", "similarity")]
+    names += [] if coordinates is None else ["the coordinates of the samples"]
+    if names:
+        log.note(
+            f"--adjust takes the covariates out of the matrix alone, and not out of {listed(names)}"
+        )
 
 
 @contextmanager

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sfs_cli.catalog import METHODS
+from sfs_cli.compute.matrix import arithmetic_dtype
 from sfs_cli.compute.memory import (
     BUFFERS,
     FEATURE_BYTES,
@@ -75,20 +77,30 @@ def memory_plan(
     graphs: tuple[str, ...],
     memory: int,
     passes: PassList,
+    batches: Mapping[str, int] | None = None,
+    held: int = 0,
     coordinates: int | None = None,
 ) -> MemoryPlan:
     """Fit a run on a matrix of n samples and m features, `stored` as this type, into memory.
 
-    `coordinates` are how many each sample has, where the graph is made of some.
+    `batches` are the numbers of samples of the batches that are ranked, `held` the bytes of what is
+    taken out of the features, `coordinates` how many each sample has, where the graph is made of
+    some.
     """
-    model = memory_model(config, n, m, graphs, passes, coordinates)
+    # within batches the graphs are smaller, but may be dense where that of all would be sparse
+    largest = max((batches or {}).values(), default=n)
+    model = memory_model(config, largest, m, graphs, passes, coordinates)
+    if largest < n:
+        room = model.graph_bytes(largest, arithmetic_dtype(largest, m, stored))
+        sums = model.worker_bytes(largest, 0)
+        model = replace(model, dense_graph=False, held=room, panel=sums)
     if QUANTILE in parse_transform(config.transform):
-        model = replace(model, held=model.held + quantile.held(n, m, memory))
+        held += quantile.held(n, m, memory)
     return plan_memory(
         n,
         m,
         stored,
-        model,
+        replace(model, held=model.held + held),
         threads=thread_count(config.threads),
         memory=memory,
         block_size=config.block_size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,7 @@ def pass_list(
     graphs: tuple[str, ...],
     stored: np.dtype[Any],
     memory: int,
+    batches: Mapping[str, int] | None = None,
     coordinates: int | None = None,
 ) -> PassList:
     """List the passes of a run in their order.
@@ -47,6 +49,8 @@ def pass_list(
         Type of the stored values.
     memory : int
         Bytes that may be used.
+    batches : mapping of str to int, optional
+        The batches that are ranked one after the other, and their samples.
     coordinates : int, optional
         Number of coordinates of a sample, where the graph is made of some.
     """
@@ -65,22 +69,42 @@ def pass_list(
                 for each in ranking
                 for _ in range(count)
             ]
+    elif batches:
+        for name, size in batches.items():
+            of = f" within batch {name}"
+            passes += _fitting(config.transform, of, size, m, memory)
+            own = _ranking_passes(config, size, m, graphs, stored, memory, coordinates)
+            passes += [replace(each, purpose=each.purpose + of) for each in own]
     else:
-        for each in config.member_configs() or [config]:
-            if "graph" in needed(each):
-                name = default_graph(each, n, graphs)
-                options = each.graph_options(name)
-                if coordinates is None:
-                    passes += graph_passes(options, n, m, stored)
-                else:
-                    passes += coordinate_passes(options, n, m, coordinates)
-            passes += _method_passes(each, n, m, memory)
+        for member in config.member_configs() or [config]:
+            passes += _ranking_passes(member, n, m, graphs, stored, memory, coordinates)
     if config.max_correlation is not None:
         # every feature at most; how many there are until enough are kept shows as they are read
         typical = min(1.0, EXAMINED_FOR_EACH * config.kept_features / m)
         what = f"correlations, until {config.kept_features:,} features are kept"
         passes.append(Pass(what, "prune", 1, exact=False, sharing="merge", fraction=typical))
     return PassList(passes, m)
+
+
+def _ranking_passes(
+    config: RankConfig,
+    n: int,
+    m: int,
+    graphs: tuple[str, ...],
+    stored: np.dtype[Any],
+    memory: int,
+    coordinates: int | None,
+) -> list[Pass]:
+    """Return the passes of a sample graph, where one is needed, and of the method."""
+    passes: list[Pass] = []
+    if "graph" in needed(config):
+        name = default_graph(config, n, graphs)
+        options = config.graph_options(name)
+        if coordinates is None:
+            passes += graph_passes(options, n, m, stored)
+        else:
+            passes += coordinate_passes(options, n, m, coordinates)
+    return passes + _method_passes(config, n, m, memory)
 
 
 def needed(config: RankConfig) -> set[str]:

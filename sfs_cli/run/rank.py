@@ -27,7 +27,15 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
-from sfs_cli.provenance import InputFile, MatrixFacts, PassFacts, PruningFacts, RunFacts
+from sfs_cli.provenance import (
+    CovariateFacts,
+    ExplainedFacts,
+    InputFile,
+    MatrixFacts,
+    PassFacts,
+    PruningFacts,
+    RunFacts,
+)
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import (
@@ -36,6 +44,7 @@ from sfs_cli.run.checkpoints import (
     checkpoints_beside,
     remove_checkpoints,
 )
+from sfs_cli.run.covariates import explained_part
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
     check_json_option,
@@ -53,6 +62,7 @@ from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.report_data import report_data
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
+from sfs_cli.store.adjust import Adjustment
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -193,7 +203,9 @@ def rank(
             if config.max_correlation is not None:
                 ranking, pruning = without_repeats(run, ranking, config.max_correlation)
         guards.guard_ranking(run, ranking)
-        result = RankResult(ranking, METHODS[config.method], _facts(run, scored, pruning))
+        explained = _explained(run, ranking)
+        facts = _facts(run, scored, pruning, explained)
+        result = RankResult(ranking, METHODS[config.method], facts)
         result.eigenvalues = scored.eigenvalues
         if solution.coefficients is not None:
             indices, rows = solution.coefficients
@@ -216,6 +228,10 @@ def _score(run: Run) -> Scored:
         from sfs_cli.run.fused_rank import run_kogs  # imports SciPy
 
         return run_kogs(run)
+    if run.batches is not None:
+        from sfs_cli.run.batch_rank import rank_in_batches
+
+        return rank_in_batches(run, run.batches)
     if run.sources:
         from sfs_cli.run.fused_rank import rank_on_sources
 
@@ -233,7 +249,53 @@ def _progress(run: Run) -> Iterator[None]:
         run.log.detail(f"passes over the matrix were not as planned: {surprise}")
 
 
-def _facts(run: Run, scored: Scored, pruning: PruningFacts) -> RunFacts:
+def _explained(run: Run, ranking: Ranking) -> dict[str, ExplainedFacts]:
+    """Find and log how much of the best features covariates and batches explain."""
+    found: dict[str, ExplainedFacts] = {}
+    if run.batches is not None:
+        bare, basis = run.matrix.adjusted(None), run.batches.basis
+        facts = explained_part(ranking, basis, bare, None, run.passes)
+        found["batches"] = facts
+        run.log.note(
+            f"the batches explain {facts['before']:.1%} of the variance of the first "
+            f"{facts['features']} features ({facts['by_chance']:.1%} by chance), which the "
+            "rankings within batches do not see"
+        )
+        covariates, before = run.batches.covariates, run.matrix.adjusted(Adjustment(basis))
+    elif run.design is not None:
+        covariates, before = run.design.basis, run.matrix.adjusted(None)
+    else:
+        return {}
+    if len(covariates):
+        facts = explained_part(ranking, covariates, before, run.matrix, run.passes)
+        found["covariates"] = facts
+        within = "" if run.batches is None else " within batches"
+        run.log.note(
+            f"the covariates explain {facts['before']:.1%} of the variance of the first "
+            f"{facts['features']} features{within} before adjusting, {facts['after']:.1%} after "
+            f"({facts['by_chance']:.1%} by chance)"
+        )
+    return found
+
+
+def _covariate_facts(run: Run, explained: dict[str, ExplainedFacts]) -> CovariateFacts:
+    """Return what was taken out of the features."""
+    if "covariates" not in explained:
+        return {}
+    columns: list[dict[str, Any]]
+    if run.batches is None:
+        assert run.design is not None
+        columns, rank = run.design.columns, run.design.rank
+    else:
+        designs = [(b.name, b.design) for b in run.batches.ranked if b.design is not None]
+        columns = [{"batch": k} | column for k, design in designs for column in design.columns]
+        rank = max(design.rank for _, design in designs)
+    return CovariateFacts(columns=columns, rank=rank, explained=explained["covariates"])
+
+
+def _facts(
+    run: Run, scored: Scored, pruning: PruningFacts, explained: dict[str, ExplainedFacts]
+) -> RunFacts:
     """Return what ``run.json`` and the report say of a run."""
     config, matrix, solution = run.config, run.matrix, scored.solution
     read = run.opened.facts | {
@@ -266,6 +328,8 @@ def _facts(run: Run, scored: Scored, pruning: PruningFacts) -> RunFacts:
         "knowledge": scored.sources,
         "solver": {},
         "pruning": pruning,
+        "covariates": _covariate_facts(run, explained),
+        "batches": scored.batches,
         "plan": {
             "arithmetic": run.plan.dtype.name,
             "block_size": run.plan.block_size,
@@ -276,6 +340,8 @@ def _facts(run: Run, scored: Scored, pruning: PruningFacts) -> RunFacts:
         "passes": cast(list[PassFacts], run.passes.facts()),
         "labels": {},
     }
+    if "batches" in explained:
+        facts["batches"]["explained"] = explained["batches"]
     if solution.stop or solution.objective:
         facts["solver"] = {
             "converged": solution.converged,

@@ -12,6 +12,7 @@ from sfs_cli.graph.build import Graph, given_graph, on_coordinates, sample_graph
 from sfs_cli.graph.similarity import Similarity, check_degrees
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.sparse import best_read
+from sfs_cli.provenance import BatchFacts
 from sfs_cli.run.guards import guard_graph
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import default_graph, needed
@@ -29,6 +30,7 @@ class Scored:
     graph: dict[str, Any] = field(default_factory=dict)  # facts of the sample graph
     eigenvalues: np.ndarray | None = None  # leading ones of the sample graph
     sources: dict[str, Any] = field(default_factory=dict)  # what became of the knowledge sources
+    batches: BatchFacts = field(default_factory=BatchFacts)  # the rankings within batches
 
 
 def make_graph(run: Run) -> Graph | None:
@@ -50,6 +52,11 @@ def make_graph(run: Run) -> Graph | None:
         graph = given_graph(given.aligned(ids), name, ids, where)
         if of_file:
             graph.facts["file"] = where
+        if config.adjust:
+            run.log.warn(
+                f"the sample graph of {where} is taken as it is: --adjust takes the covariates out "
+                "of the features, but not out of a given graph"
+            )
     else:
         replace(config, similarity=name)  # checks options that were given without a similarity
         context, facts = run.context, {}

@@ -119,6 +119,7 @@ class Coverage:
     where: str
     option: str
     is_source: bool = False
+    remedy: str = "label them"  # what to do for samples that lack it
 
 
 def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
@@ -182,7 +183,7 @@ def choose_samples(
             if coverage.is_source:
                 hint += ", or average over the sources that have them with --samples union"
             else:
-                hint = "label them, or " + hint
+                hint = f"{coverage.remedy}, or " + hint
             raise InputError(
                 f"{len(without):,} of {len(samples):,} samples {coverage.lacking}",
                 where=f"{coverage.where}: {listed(without)}",

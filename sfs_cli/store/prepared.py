@@ -16,6 +16,7 @@ import numpy as np
 from sfs_cli.compute.matrix import Block, Ids, LeftOut, NonZeros, Span
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError
+from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix
 from sfs_cli.store.quantile import IN_MEMORY, Room, normalized
@@ -39,7 +40,8 @@ class PreparedMatrix:
     `samples` are the indices of those to use, all by default; `missing` says what becomes of
     features with missing values: refused by an `InputError`, left out, or filled by the mean of
     the feature's known values; `features` are those that take part; `steps` are the names of the
-    transformations, in order; `where` is the input, for messages.
+    transformations, in order; `adjustment` is taken out of the features after all steps; `where` is
+    the input, for messages.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class PreparedMatrix:
         missing: MissingPolicy = "error",
         features: FeatureFilter = EVERYTHING,
         steps: tuple[str, ...] = (),
+        adjustment: Adjustment | None = None,
         where: str = "",
     ) -> None:
         self.matrix = matrix
@@ -57,6 +60,7 @@ class PreparedMatrix:
         self.policy = missing
         self.features = features
         self.steps = steps
+        self.adjustment = adjustment
         self.where = where
         # of each step that needs a pass, by its place: the factors of the samples, or for quantile
         # the normalized matrix
@@ -91,7 +95,7 @@ class PreparedMatrix:
     @property
     def lossless_dtype(self) -> np.dtype[Any]:
         """Shortest type in which blocks hold their values without rounding."""
-        return np.dtype(np.float64) if self.steps else self.dtype
+        return np.dtype(np.float64) if self.steps or self.adjustment else self.dtype
 
     @property
     def ids(self) -> Ids:
@@ -105,7 +109,8 @@ class PreparedMatrix:
     @property
     def plain(self) -> bool:
         """Whether blocks are the stored values as they are."""
-        return self.samples is None and not self.steps and not self._leaves_out
+        changed = self.steps or self.adjustment or self._leaves_out
+        return self.samples is None and not changed
 
     @property
     def _leaves_out(self) -> bool:
@@ -119,8 +124,8 @@ class PreparedMatrix:
 
     @property
     def keeps_zeros(self) -> bool:
-        """Whether zeros are not stored, and are still zero after the steps."""
-        return self._keeps_zeros(len(self.steps))
+        """Whether zeros are not stored, and are still zero after steps and adjustment."""
+        return self.adjustment is None and self._keeps_zeros(len(self.steps))
 
     def _keeps_zeros(self, n_steps: int) -> bool:
         return self.matrix.sparse and all(map(keeps_zeros, self.steps[:n_steps]))
@@ -151,14 +156,33 @@ class PreparedMatrix:
             missing=self.policy,
             features=self.features.of_some(features),
             steps=self.steps,
+            adjustment=self.adjustment,
             where=self.where,
         )
-        assert all(at in self._factors for at in self._sample_steps()), "fit comes first"
+        view._fitted_as(self)
         view._factors = {
             at: FeatureView(found, features) if self.steps[at] == QUANTILE else found
             for at, found in self._factors.items()
         }
         return view
+
+    def adjusted(self, adjustment: Adjustment | None) -> PreparedMatrix:
+        """Return the same matrix with something else, or nothing, taken out of its features."""
+        view = PreparedMatrix(
+            self.matrix,
+            samples=self.samples,
+            missing=self.policy,
+            features=self.features,
+            steps=self.steps,
+            adjustment=adjustment,
+            where=self.where,
+        )
+        return view._fitted_as(self)
+
+    def _fitted_as(self, other: PreparedMatrix) -> PreparedMatrix:
+        assert all(at in other._factors for at in other._sample_steps()), "fit comes first"
+        self._factors = other._factors
+        return self
 
     def _sample_steps(self) -> list[int]:
         return [at for at, name in enumerate(self.steps) if name in (*SAMPLE_STEPS, QUANTILE)]
@@ -227,7 +251,7 @@ class PreparedMatrix:
         if self.plain:
             return Block(self._cast(values, dtype))
         left_out = self._leave_out(values, span) if self._leaves_out else None
-        if not self.steps:
+        if not self.steps and self.adjustment is None:
             return Block(self._cast(values, dtype), left_out)
         # of the values as stored: after log-ratios or centering no feature is zero by itself
         zero = np.logical_not(values.any(axis=1))
@@ -245,6 +269,11 @@ class PreparedMatrix:
                 work = SAMPLE_STEPS[name].apply(work, self._factors[at])
             else:
                 work = self._run(feature_step(name), work, span)
+        if self.adjustment is not None and n_steps == len(self.steps):
+            explained = self.adjustment.residuals(work, float(np.finfo(self.dtype).eps))
+            left_out = np.zeros(len(work), np.int8) if left_out is None else left_out
+            left_out[explained & (left_out == 0)] = LeftOut.EXPLAINED
+            out = left_out != 0
         if out is not None:
             work[out] = 0
         return Block(self._cast(work, dtype), left_out, zero)

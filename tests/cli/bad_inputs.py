@@ -7,6 +7,7 @@ exit code and which words the user must be given.
 from __future__ import annotations
 
 from tests.cli.bad_configs import CONFIGS
+from tests.cli.bad_covariates import COVARIATES
 from tests.cli.bad_files import FILES
 from tests.cli.bad_genes import GENES, HIERARCHIES
 from tests.cli.bad_knowledge import GRAPHS, LABELS
@@ -24,6 +25,7 @@ CASES = [
     *FILES,
     *VALUES,
     *LABELS,
+    *COVARIATES,
     *GRAPHS,
     *CHOICES,
     *NAMED_FEATURES,

@@ -49,6 +49,18 @@ CASES: dict[str, tuple[str, ...]] = {
         *("m.csv", "--method", "kogs", "--members", "fisher,variance", "--keep", "40"),
         *("--labels", "labels.tsv:tissue", "--max-correlation", "0.4"),
     ),
+    "adjusted": (
+        *("gaps.csv", "--missing", "mean", "--method", "spec", "--similarity", "rbf"),
+        *("--adjust", "labels.tsv:tissue"),
+    ),
+    "adjusted counts": (
+        *("counts.h5ad", "--method", "fisher", "--labels", "obs:tissue"),
+        *("--transform", "cpm,log1p", "--adjust", "obs:depth", "--max-correlation", "0.5"),
+    ),
+    "batches": (
+        *("counts.h5ad", "--method", "spec", "--similarity", "knn", "--neighbors", "3"),
+        *("--transform", "cpm,log1p", "--batch", "obs:tissue", "--min-batch-size", "8"),
+    ),
     "mrsf": ("m.csv", "--method", "mrsf", "--select", "5"),
     "missing": ("gaps.csv", "--missing", "mean", "--transform", "clr"),
 }
@@ -80,7 +92,9 @@ def make_study(folder: Path) -> Path:
 
     data = ad.AnnData(
         counts,
-        obs=pd.DataFrame({"tissue": pd.Categorical(tissue)}, index=samples),
+        obs=pd.DataFrame(
+            {"tissue": pd.Categorical(tissue), "depth": rng.normal(size=N)}, index=samples
+        ),
         var=pd.DataFrame(index=[f"g{i}" for i in range(M)]),
     )
     data.write_h5ad(folder / "counts.h5ad")

@@ -260,3 +260,29 @@ def test_members_with_a_graph_take_it(cells: Path, tmp_path: Path) -> None:
 def test_a_plan_knows_the_coordinates(cells: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sfs("rank", cells, *SPEC, "--similarity", "obsm:X_pca", "--dry-run")
     assert "by the coordinates" in capsys.readouterr().out
+
+
+def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -> None:
+    import anndata as ad
+
+    whole = ad.read_h5ad(cells)
+    given = (*SPEC, "--similarity", "obsm:X_pca", "--neighbors", "4", "--transform", "quantile")
+    ranked(tmp_path / "both", cells, *given, "--batch", "obs:batch")
+    for i, name in enumerate(["a", "b"]):
+        part = tmp_path / f"{name}.h5ad"
+        whole[whole.obs["batch"] == name].copy().write_h5ad(part)
+        ranked(tmp_path / name, part, *given)
+        found = facts(tmp_path / "both")["batches"]["ranked"][i]
+        assert found["graph"] == facts(tmp_path / name)["graph"]
+    table = pd.read_parquet(tmp_path / "both" / "ranking.parquet").set_index("feature")
+    for name in ("a", "b"):
+        alone = pd.read_parquet(tmp_path / name / "ranking.parquet").set_index("feature")
+        np.testing.assert_array_equal(table[f"rank_{name}"], alone["rank"].loc[table.index])
+
+
+def test_coordinates_are_not_adjusted(cells: Path, tmp_path: Path) -> None:
+    given = (*SPEC, "--similarity", "obsm:X_pca", "--neighbors", "4")
+    adjusted = (*given, "--adjust", "obs:batch", "--transform", "quantile")
+    ranked(tmp_path / "adjusted", cells, *adjusted)
+    ranked(tmp_path / "plain", cells, *given)
+    assert facts(tmp_path / "adjusted")["graph"] == facts(tmp_path / "plain")["graph"]

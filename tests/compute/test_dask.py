@@ -92,6 +92,11 @@ CASES = {
     "knn": ["--similarity", "knn"],
     "mrsf": ["--method", "mrsf", "--select", "10"],
     "relieff": ["--method", "relieff", "--labels", "LABELS"],
+    "adjusted": ["--method", "spec", "--similarity", "rbf", "--adjust", "LABELS"],
+    "batches": [
+        *("--method", "spec", "--similarity", "knn", "--neighbors", "4", "--batch", "LABELS"),
+        *("--transform", "unit-samples"),
+    ],
 }
 
 

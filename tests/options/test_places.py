@@ -24,6 +24,8 @@ CONFIGS = [
     RankConfig("x.csv", similarity="knn", components=20, variable_genes=500),
     RankConfig("x.csv", "fisher", labels="sub/y.tsv:tissue", transform="cpm,log1p", digits=7),
     RankConfig("x.csv", exclude=("^MT-", "sub/out.txt"), include=("sub/in.txt",), min_total=2.5),
+    RankConfig("x.csv", adjust=("sub/y.tsv:batch,age", "obs:site"), batch="sub/y.tsv:plate"),
+    RankConfig("x.h5ad", batch="obs:plate", min_batch_size=20, how="rra"),
     RankConfig("x.h5ad", "fisher", labels="obs:tissue", use_raw=True, format="rnk"),
     RankConfig("x.h5ad", similarity="obsp:connectivities", samples="intersect"),
     RankConfig("x.csv", similarity_file="../S.npz", seed=5),
@@ -66,8 +68,11 @@ def physical(config: RankConfig) -> dict:
     inside = ("obs:", "obsp:", "obsm:")
     known = config.result_options()
     for option in PATHS:
-        if known.get(option) and not known[option].startswith(inside):
-            known[option] = os.path.realpath(known[option])
+        given = known.get(option)
+        if isinstance(given, tuple):
+            known[option] = [t if t.startswith(inside) else os.path.realpath(t) for t in given]
+        elif given and not given.startswith(inside):
+            known[option] = os.path.realpath(given)
     for option in ("include", "exclude"):
         known[option] = [os.path.realpath(t) if Path(t).exists() else t for t in known[option]]
     for source in known["source"].values():

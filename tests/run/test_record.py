@@ -19,6 +19,8 @@ from sfs_cli.run.rank import run
 CASES: list[dict[str, Any]] = [
     {},
     {"method": "fisher", "labels": "labels.tsv:status"},
+    {"method": "variance", "adjust": ("labels.tsv:status",)},
+    {"method": "spec", "similarity": "rbf", "batch": "labels.tsv:status", "min_batch_size": 4},
     {"method": "mrsf", "select": 5, "transform": "cpm,log1p"},
     {"method": "msfs", "source": ["m=profile:mirna.csv", "t=target:,similarity=knn"]},
     {"method": "kogs", "members": ("spec", "variance"), "similarity": "knn", "components": "5"},

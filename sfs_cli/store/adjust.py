@@ -1,0 +1,126 @@
+"""Taking covariates of the samples out of the features: residuals of a linear regression.
+
+A design matrix of covariates is turned into an orthonormal basis Q (r x n) of what its columns say
+beside the mean. The residual of a feature f is ``f - Q' Q f``: that of the least-squares regression
+of f on an intercept and the covariates, with the mean of f added again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfs_cli.compute.matrix import Shared
+
+CONSTANT = 1e-12
+"""A column is constant if it varies by less than this part of its size."""
+COLLINEAR = 1e-8
+"""A column adds nothing to those before it if its part that they do not explain is below this."""
+EXPLAINED = 1e-6
+"""Below this part of its variation a residual may be rounding alone."""
+_TEMPORARY = 32_768
+"""Values whose residuals are found at a time, so that they stay in a cache."""
+
+
+def orthonormal(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return an orthonormal basis of columns, beside the mean, and which columns added to it.
+
+    Gram-Schmidt in the order of the columns, with each projection made twice, which keeps the basis
+    orthogonal to rounding ("twice is enough": Giraud, Langou and Rozloznik 2005).
+
+    Parameters
+    ----------
+    columns : ndarray, shape (p, n)
+        A row for each column of the design matrix, without the intercept.
+
+    Returns
+    -------
+    basis : ndarray, shape (r, n)
+        Orthonormal rows, each with the sum 0.
+    added : ndarray of bool, shape (p,)
+        False for a column that is constant, or a combination of those before it.
+    """
+    n = columns.shape[1]
+    basis, added = np.empty((min(len(columns), n - 1), n)), np.zeros(len(columns), bool)
+    r = 0
+    for at, column in enumerate(np.asarray(columns, np.float64)):
+        v = column - column[0]
+        spread = float(np.abs(v).max())
+        if spread <= CONSTANT * float(np.abs(column).max()) or r == n - 1:
+            continue
+        v /= spread  # squares of large numbers would overflow
+        v -= v.mean()
+        v /= np.linalg.norm(v)
+        for _ in range(2):
+            v -= (basis[:r] @ v) @ basis[:r]
+            v -= v.mean()
+        left = float(np.linalg.norm(v))
+        if left > COLLINEAR:
+            basis[r] = v / left
+            r += 1
+            added[at] = True
+    return basis[:r].copy(), added
+
+
+def r_squared(values: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Return the part of the variance of features (b, n) that a basis (r, n) explains, shape (b,).
+
+    It is NaN for a feature that does not vary.
+    """
+    centered = values - values[:, :1]
+    centered -= centered.mean(axis=1, keepdims=True)
+    explained = ((centered @ basis.T) ** 2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(explained / (centered**2).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustment(Shared):
+    """What is taken out of every feature.
+
+    Attributes
+    ----------
+    basis : ndarray, shape (r, n)
+        Orthonormal rows of float64, each with the sum 0 (`orthonormal`).
+    """
+
+    basis: np.ndarray
+
+    def residuals(self, block: np.ndarray, resolution: float) -> np.ndarray:
+        """Replace features by their residuals, with their means; return which are explained.
+
+        Each feature is multiplied on its own, so that its residual does not depend on the block in
+        which it is read.
+
+        Parameters
+        ----------
+        block : ndarray, shape (b, n), float64
+            Overwritten.
+        resolution : float
+            Relative rounding of the values as they were stored.
+
+        Returns
+        -------
+        ndarray of bool, shape (b,)
+            Features whose residual is no more than rounding.
+        """
+        b, n = block.shape
+        explained = np.zeros(b, bool)
+        step = max(1, _TEMPORARY // n)
+        for lo in range(0, b, step):
+            x = block[lo : lo + step]
+            largest = np.abs(x).max(axis=1)
+            first = x[:, :1].copy()
+            x -= first  # so that rounding is relative to the spread, and a constant stays exact
+            mean = x.mean(axis=1, keepdims=True)
+            with np.errstate(over="ignore"):
+                total = np.vecdot(x - mean, x - mean)
+            coefficients = np.matmul(self.basis[None], x[:, :, None])
+            x -= np.matmul(coefficients.transpose(0, 2, 1), self.basis[None])[:, 0]
+            with np.errstate(over="ignore"):
+                left = np.vecdot(x - mean, x - mean)
+                rounding = n * (resolution * largest) ** 2
+            explained[lo : lo + step] = (left <= rounding) & (left < EXPLAINED * total)
+            x += first
+        return explained
