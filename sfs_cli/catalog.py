@@ -31,6 +31,8 @@ class Method(NamedTuple):
     when: str  # to use it
     needs: tuple[Need, ...] = ()  # always; `labels` are those of all samples
     needs_by: Mapping[str, Mapping[str, tuple[Need, ...]]] = {}  # also: by option and its value
+    numeric: bool = False  # whether labels may be numbers or ordered classes (--label-type)
+    weighted: bool = False  # whether samples may have weights (--sample-weights)
     options: Mapping[str, Any] = {}  # its own, with defaults; None: it depends on the data
     # the values that those options take, as `sfs_cli.options.fields.matches` reads them
     choices: Mapping[str, tuple[str, ...]] = {}
@@ -43,6 +45,14 @@ class Method(NamedTuple):
     def how(self, options: Mapping[str, Any]) -> str:
         """Return one sentence on how to read a score that was made with these options."""
         return self.meaning if isinstance(self.meaning, str) else self.meaning[options["ranking"]]
+
+    @property
+    def label_types(self) -> tuple[str, ...]:
+        """The values of ``--label-type`` that it can use; none if it never needs labels."""
+        by_value = (needs for by in self.needs_by.values() for needs in by.values())
+        if not {"labels", "some-labels"} & {*self.needs, *(n for needs in by_value for n in needs)}:
+            return ()
+        return ("classes", "ordered", "continuous") if self.numeric else ("classes",)
 
     def needed(self, options: Mapping[str, Any]) -> set[Need]:
         """Return what is needed with these options, defaults filled in."""
@@ -61,9 +71,12 @@ class Method(NamedTuple):
 
 _GDCOV_GAMMAS = ("one-minus", "inverse", "heat:T")
 _SCORERS_ON_SOURCES = ("spec", "gdcov", "mrsf")
-_RESPONSES = ("similarity", "lda", "svm", "pca")
+_RESPONSES = ("similarity", "lda", "svm", "outcome", "pca")
 _RESPONSE_NEEDS: dict[str, dict[str, tuple[Need, ...]]] = {
-    "response": {"similarity": ("graph",), "lda": ("labels",), "svm": ("labels",)}
+    "response": {
+        "similarity": ("graph",),
+        **dict.fromkeys(("lda", "svm", "outcome"), ("labels",)),
+    }
 }
 _SOURCES_REFERENCE = "Zhao and Liu, JMLR W&CP 4, 2008"
 _THESIS = "Zhao, dissertation, Arizona State University 2010"
@@ -83,6 +96,7 @@ _METHODS = (
             "the sample graph.",
         },
         needs=("graph",),
+        weighted=True,
         options={"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None},
         choices={"ranking": ("phi1", "phi2", "phi3"), "gamma": ("power", "exp")},
         cost="n^2 m ceil(r/2); phi3: n m k",
@@ -97,6 +111,7 @@ _METHODS = (
         module="sfs_cli.methods.spectral:LaplacianScorer",
         meaning="The smaller the score, the better the feature keeps neighboring samples together.",
         needs=("graph",),
+        weighted=True,
         cost="n^2 m",
         passes="1",
         when="the classical unsupervised filter; equal to phi2 of SPEC",
@@ -153,6 +168,7 @@ _METHODS = (
         module="sfs_cli.methods.spectral:HsicScorer",
         meaning="The larger the score, the more the feature depends on the sample graph.",
         needs=("graph",),
+        weighted=True,
         cost="n^2 m",
         passes="1",
         when="dependence on the labels (given labels make the graph) or on any kernel; the score "
@@ -218,10 +234,12 @@ _METHODS = (
         choices={"response": _RESPONSES},
         kernel=True,
         iterative=True,
+        numeric=True,
         cost="n^2 m, and l^3 for each entry",
         passes="few: screening skips inactive features",
         typical_passes=8,
-        when="redundant features: a short list without repetition",
+        when="redundant features: a short list without repetition; --response outcome predicts "
+        "numeric labels (the path of the lasso), and the score is on the scale of a correlation",
         reference=f"{_THESIS}, ch. 4",
     ),
     Method(
@@ -237,6 +255,7 @@ _METHODS = (
         cost="as mrsf",
         passes="few",
         typical_passes=8,
+        numeric=True,
         when="MRSF at one known penalty, or at one known sum of coefficient norms",
         reference=f"{_THESIS}, ch. 4",
     ),
@@ -245,8 +264,9 @@ _METHODS = (
         title="RFS",
         module="sfs_cli.methods.rfs",
         meaning="The score is the norm of the feature's coefficients in a regression on the "
-        "classes that is robust to outliers.",
+        "classes (or of numeric labels) that is robust to outliers.",
         needs=("labels",),
+        numeric=True,
         options={"gamma": 1.0},
         choices={"gamma": ("NUMBER",)},
         iterative=True,
@@ -280,6 +300,7 @@ _METHODS = (
         meaning="The larger the score, the further apart the class means are, relative to the "
         "scatter within the classes.",
         needs=("labels",),
+        weighted=True,
         cost="n m c",
         passes="1",
         when="labels for all samples; each gene by itself; no graph",
@@ -290,8 +311,9 @@ _METHODS = (
         title="ReliefF",
         module="sfs_cli.methods.relieff",
         meaning="The larger the score, the more the feature differs between near samples of "
-        "different classes.",
+        "different classes (RReliefF: of different numeric labels).",
         needs=("labels",),
+        numeric=True,
         options={"neighbors": 10},
         iterative=True,
         cost="n^2 m + n k c m, with k neighbors",
@@ -303,11 +325,14 @@ _METHODS = (
         name="f-test",
         title="F statistic",
         module="sfs_cli.methods.classical:FTestScorer",
-        meaning="The larger the score, the further apart the class means are (one-way ANOVA).",
+        meaning="The larger the score, the further apart the class means are (one-way ANOVA), or "
+        "the closer the feature follows numeric labels (linear regression).",
         needs=("labels",),
+        numeric=True,
+        weighted=True,
         cost="n m c",
         passes="1",
-        when="the classical test for several classes",
+        when="the classical test for several classes, a trend over ordered ones, or a number",
         reference="Fisher, 1925",
     ),
     Method(
@@ -325,20 +350,23 @@ _METHODS = (
         name="mutual-info",
         title="Mutual information",
         module="sfs_cli.methods.mutual_info:MutualInfoScorer",
-        meaning="The larger the score (in nats), the more the feature says about the class.",
+        meaning="The larger the score (in nats), the more the feature says about the label.",
         needs=("labels",),
+        numeric=True,
         cost="n log(n) m",
         passes="1",
         when="labels, and any dependence, not only a shift of the mean",
-        reference="Ross, PLoS ONE 9, 2014",
+        reference="Ross, PLoS ONE 9, 2014; numeric labels: Kraskov, Stoegbauer and Grassberger, "
+        "Phys. Rev. E 69, 2004",
     ),
     Method(
         name="mrmr",
         title="mRMR",
         module="sfs_cli.methods.mrmr",
-        meaning="Features are ranked in the order of selection: each is relevant to the class and "
+        meaning="Features are ranked in the order of selection: each is relevant to the label and "
         "correlates little with those before it.",
         needs=("labels",),
+        numeric=True,
         options={"variant": "quotient", "select": 50},
         choices={"variant": ("quotient", "difference")},
         iterative=True,
@@ -391,6 +419,7 @@ _METHODS = (
         title="Variance",
         module="sfs_cli.methods.classical:VarianceScorer",
         meaning="The larger the score, the more the feature varies between samples.",
+        weighted=True,
         cost="n m",
         passes="1",
         when="a baseline; it prefers features measured on a large scale, and batch effects",
@@ -405,6 +434,9 @@ ON_SOURCES = ("msfs", "kogs")
 
 WITH_COEFFICIENTS = ("mrsf", "l21")
 """Methods with coefficients to write."""
+
+WITH_WEIGHTS = tuple(method.name for method in _METHODS if method.weighted)
+"""Methods for which a sample of weight w is as good as w samples."""
 
 OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.options))
 """Every option that some method takes."""

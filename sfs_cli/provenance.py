@@ -57,6 +57,10 @@ class Record(TypedDict):
     outputs: NotRequired[dict[str, OutputFile]]
 
 
+WeightFacts = TypedDict("WeightFacts", {"from": str, "sum": float, "zero": int})
+"""``--sample-weights``: their sum, and the number of samples of weight 0, which take no part."""
+
+
 class MatrixFacts(TypedDict):
     """The matrix as it was read and prepared.
 
@@ -77,6 +81,7 @@ class MatrixFacts(TypedDict):
     features_with_missing_values: int
     left_out: dict[str, int]
     transform: list[str]
+    sample_weights: NotRequired[WeightFacts]
 
 
 class SolverFacts(TypedDict, total=False):
@@ -162,7 +167,16 @@ class PassFacts(TypedDict):
 
 
 LabelFacts = TypedDict(
-    "LabelFacts", {"from": str | None, "classes": dict[str, int], "used": bool}, total=False
+    "LabelFacts",
+    {
+        "from": str | None,
+        "type": str,
+        "classes": dict[str, int],  # empty for a continuous outcome
+        "smallest": float,  # of a continuous outcome
+        "largest": float,
+        "used": bool,
+    },
+    total=False,
 )
 
 

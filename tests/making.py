@@ -135,6 +135,8 @@ def make_problem(
     X: np.ndarray,
     *,
     codes: np.ndarray | None = None,
+    outcome: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
     S: np.ndarray | Similarity | None = None,
     block_size: int | None = None,
     threads: int = 1,
@@ -145,7 +147,8 @@ def make_problem(
     """Return a problem over samples x features; options are all that the method takes."""
     similarity = DenseSimilarity(S) if isinstance(S, np.ndarray) else S
     engine = make_engine(X, block_size=block_size, threads=threads)
-    return problem_of(engine, similarity, codes=codes, options=options, memory=memory, seed=seed)
+    given: dict[str, Any] = {"codes": codes, "outcome": outcome, "weights": weights}
+    return problem_of(engine, similarity, options=options, memory=memory, seed=seed, **given)
 
 
 def problem_of(
@@ -153,14 +156,22 @@ def problem_of(
     similarity: Similarity | None = None,
     *,
     codes: np.ndarray | None = None,
+    outcome: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
     options: dict[str, Any] | None = None,
     memory: int = HELD,
     seed: int = 0,
 ) -> Problem:
-    """Return a problem over the matrix of an engine; classes are named by their codes."""
+    """Return a problem over the matrix of an engine; classes are named by their codes.
+
+    An `outcome`, a number of each sample, takes the place of classes.
+    """
     classes = [] if codes is None else [str(c) for c in range(int(codes.max(initial=-1)) + 1)]
     labels = None if codes is None else Labels(codes, classes)
-    context = RunContext(engine, labels, memory, seed, Messages(verbosity=-1))
+    if outcome is not None:
+        labels = Labels(np.full(len(outcome), -1), [], outcome)
+    quiet = Messages(verbosity=-1)
+    context = RunContext(engine, labels, memory, seed, quiet, sample_weights=weights)
     return Problem(context, similarity, options or {})
 
 

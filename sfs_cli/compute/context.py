@@ -19,23 +19,59 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Labels:
-    """Classes of the samples.
+    """Classes of the samples, or an outcome: a number of each sample.
 
     Attributes
     ----------
     codes : ndarray of int, shape (n,)
-        Class of each sample, 0..c-1; -1 where there is no label.
+        Class of each sample, 0..c-1; -1 where there is no label, and for a continuous outcome.
     classes : list of str, length c
-        Names of the classes, sorted.
+        Names of the classes, sorted, or in the order that is given.
+    values : ndarray, shape (n,), optional
+        The outcome, NaN where there is none: numbers, or the places 0..c-1 of ordered classes. None
+        for classes without an order.
     """
 
     codes: np.ndarray
     classes: list[str]
+    values: np.ndarray | None = None
+
+    @property
+    def known(self) -> np.ndarray:
+        """Which samples have a label, of bool, shape (n,)."""
+        return self.codes >= 0 if self.values is None else np.isfinite(self.values)
 
     def counts(self) -> dict[str, int]:
         """Return how many samples each class has."""
         sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
         return dict(zip(self.classes, sizes.tolist()))
+
+    def adjusted(self, basis: np.ndarray) -> Labels:
+        """Return an outcome less what covariates explain of it; classes stay as they are.
+
+        `basis`, shape (r, n), is orthonormal, and orthogonal to the mean, which is kept.
+        """
+        if self.values is None:
+            return self
+        return Labels(self.codes, self.classes, self.values - (basis @ self.values) @ basis)
+
+    def among(self, used: np.ndarray) -> Labels:
+        """Return the labels without those of samples that are not used, of bool, shape (n,).
+
+        Classes without an order are left out where none of their samples is used.
+        """
+        codes = np.where(used, self.codes, -1)
+        if self.values is not None:
+            return Labels(codes, self.classes, np.where(used, self.values, np.nan))
+        left = np.unique(codes[codes >= 0])
+        classes = [self.classes[code] for code in left.tolist()]
+        return Labels(np.where(codes < 0, -1, np.searchsorted(left, codes)), classes)
+
+    def range(self) -> dict[str, float]:
+        """Return the smallest and the largest outcome."""
+        assert self.values is not None
+        known = self.values[self.known]
+        return {"smallest": float(known.min()), "largest": float(known.max())}
 
     def of(self, samples: Sequence[str]) -> dict[str, str]:
         """Return the class of each sample that has one, by its id."""
@@ -43,7 +79,10 @@ class Labels:
 
     def take(self, samples: np.ndarray | None) -> Labels:
         """Return the labels of some samples, given by index (None: all); the classes stay."""
-        return self if samples is None else Labels(self.codes[samples], self.classes)
+        if samples is None:
+            return self
+        values = None if self.values is None else self.values[samples]
+        return Labels(self.codes[samples], self.classes, values)
 
 
 @dataclass(frozen=True)
@@ -68,6 +107,10 @@ class RunContext:
         Sizes at which the algorithms change.
     scratch : Path or None
         Folder for temporary files; None where everything is to stay in memory.
+    sample_weights : ndarray, shape (n,), optional
+        How many samples each one counts as; positive. 1 by default.
+    covariates : int
+        Number of independent columns that are taken out of the features, besides the mean.
     """
 
     engine: Engine
@@ -78,6 +121,8 @@ class RunContext:
     where: str = ""
     limits: Limits = LIMITS
     scratch: Path | None = None
+    sample_weights: np.ndarray | None = None
+    covariates: int = 0
 
     @property
     def matrix(self) -> MatrixView:

@@ -16,6 +16,7 @@ import numpy as np
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.limits import LIMITS, Limits
 from sfs_cli.compute.matrix import ArrayMatrix, Ids, arithmetic_dtype, cut
+from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Pass
 from sfs_cli.graph.distances import DOUBLE, Samples, correlation, gram, linear, raw_gram, rbf
 from sfs_cli.graph.neighbors import (
@@ -30,6 +31,8 @@ from sfs_cli.graph.others import (
     fewer_neighbors,
     geodesic_similarity,
     label_similarity,
+    outcome_bandwidth,
+    outcome_distances,
     relieff_similarity,
 )
 from sfs_cli.graph.pca import reads, reduced, reduction_of
@@ -45,6 +48,7 @@ from sfs_cli.options.graph import (
     DEFAULT_NEIGHBORS,
     DEFAULT_RHO,
     GRAPHS,
+    LABELS_ALONE,
     NEIGHBOR_GRAPHS,
     SIMILARITIES,
     GraphOptions,
@@ -158,7 +162,22 @@ def _car(options: GraphOptions, samples: Samples) -> Graph:
 def _label(_options: GraphOptions, samples: Samples) -> Graph:
     labels = samples.run.labels
     assert labels is not None, "the options ask for labels"
-    return Graph(label_similarity(labels.codes), {"classes": int(labels.codes.max()) + 1})
+    similarity = label_similarity(labels.codes, samples.run.sample_weights)
+    return Graph(similarity, {"classes": int(labels.codes.max()) + 1})
+
+
+def _outcome(options: GraphOptions, samples: Samples) -> Graph:
+    labels, run, n = samples.run.labels, samples.run, samples.n
+    assert labels is not None
+    assert labels.values is not None, "the options ask for an outcome"
+    hint = "raise --memory, or use --method f-test, which needs no graph"
+    check_memory(f"the differences between {n:,} samples need", 3 * 8 * n * n, run.memory, hint)
+    d2 = outcome_distances(labels.values)
+    if options.bandwidth in (None, "median"):
+        bandwidth: float | np.ndarray = outcome_bandwidth(d2)
+    else:
+        bandwidth = samples.bandwidth(options, d2)
+    return Graph(DenseSimilarity(rbf(d2, bandwidth)), _bandwidth_facts(options, bandwidth))
 
 
 def _relieff(options: GraphOptions, samples: Samples) -> Graph:
@@ -188,6 +207,7 @@ MAKERS: dict[str, Callable[[GraphOptions, Samples], Graph]] = {
     "diffusion": _diffusion,
     "car": _car,
     "label": _label,
+    "outcome": _outcome,
     "relieff": _relieff,
     "linear": _linear,
     "correlation": _correlation,
@@ -209,7 +229,7 @@ def graph_passes(
     `` for source mirna``) stands in the purpose of each pass.
     """
     name = options.name
-    if name not in SIMILARITIES or name == "label":
+    if name not in SIMILARITIES or name in LABELS_ALONE:
         return []
     reduction = reduction_of(options, n, m, limits=limits)
     if reduction is not None:

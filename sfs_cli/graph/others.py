@@ -28,13 +28,15 @@ SMALL_FACTOR = 1_000_000
 """Entries up to which the factor of a graph of labels is held with its zeros."""
 
 
-def label_similarity(codes: np.ndarray) -> FactoredSimilarity:
+def label_similarity(codes: np.ndarray, weights: np.ndarray | None = None) -> FactoredSimilarity:
     """Return the similarity 1/n_l within class l, 0 between classes (Eq. 3.13).
 
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
         Class of each sample.
+    weights : ndarray, shape (n,), optional
+        How many samples each one counts as in n_l; 1 by default.
 
     Returns
     -------
@@ -48,8 +50,8 @@ def label_similarity(codes: np.ndarray) -> FactoredSimilarity:
         When a code is negative (a sample without a label).
     """
     check_labeled(codes)
-    classes, column, sizes = np.unique(codes, return_inverse=True, return_counts=True)
-    n = len(codes)
+    classes, column = np.unique(codes, return_inverse=True)
+    sizes, n = np.bincount(column, weights), len(codes)
     values = 1.0 / np.sqrt(sizes[column])
     if len(classes) <= THIN and n * len(classes) <= SMALL_FACTOR:
         # without SciPy, which takes longer to import than a typical matrix to rank
@@ -59,6 +61,23 @@ def label_similarity(codes: np.ndarray) -> FactoredSimilarity:
     from scipy.sparse import csr_array
 
     return FactoredSimilarity(csr_array((values, column, np.arange(n + 1)), (n, len(classes))))
+
+
+def outcome_distances(outcome: np.ndarray) -> np.ndarray:
+    """Return the squared differences (n, n) of an outcome, shape (n,).
+
+    Raises InputError when it is NaN somewhere (a sample without a label).
+    """
+    check_labeled(np.where(np.isfinite(outcome), 0, -1))
+    return np.square(outcome[:, None] - outcome)
+
+
+def outcome_bandwidth(d2: np.ndarray) -> float:
+    """Return the median distance over the pairs of samples whose outcomes differ.
+
+    Outcomes have ties, ordered classes nothing else: a median over all pairs is often zero.
+    """
+    return median_bandwidth(np.where(d2 > 0, d2, np.inf))
 
 
 def check_labeled(codes: np.ndarray) -> None:

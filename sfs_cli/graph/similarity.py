@@ -233,6 +233,41 @@ class FactoredSimilarity(Similarity):
         return product if isinstance(product, np.ndarray) else product.toarray()
 
 
+def weighted_similarity(S: Similarity, weights: np.ndarray) -> Similarity:
+    """Return ``diag(w) S diag(w)``: the graph in which sample i is there w_i times.
+
+    Of a graph with w_i copies of each sample, and features that are the same in copies, the sum of
+    the degrees of the copies of i is ``w_i sum_j w_j s_ij``, and ``sum s (f - f)^2`` over all pairs
+    of copies is ``sum_ij w_i w_j s_ij (f_i - f_j)^2``; eigenvectors that are the same in copies
+    have the same eigenvalues. So SPEC and the Laplacian Score of this graph are those of the graph
+    of copies.
+
+    Parameters
+    ----------
+    S : Similarity
+        n x n.
+    weights : ndarray, shape (n,)
+        w, positive.
+    """
+    if isinstance(S, DenseSimilarity):
+        weighted = np.empty_like(S.matrix)
+        for panel in row_panels(S.n):
+            # the product of both weights first: symmetric to the last bit
+            np.multiply(S.matrix[panel], np.outer(weights[panel], weights), out=weighted[panel])
+        return DenseSimilarity(weighted)
+    if isinstance(S, SparseSimilarity):
+        scaled = S.matrix.copy()
+        rows = np.repeat(np.arange(S.n), np.diff(scaled.indptr))
+        scaled.data *= weights[rows] * weights[scaled.indices]
+        return SparseSimilarity(scaled)
+    assert isinstance(S, FactoredSimilarity)
+    if isinstance(S.factor, np.ndarray):
+        return FactoredSimilarity(S.factor * weights[:, None])
+    factor = S.factor.copy()
+    factor.data *= np.repeat(weights, np.diff(factor.indptr))
+    return FactoredSimilarity(factor)
+
+
 def similarity_of(S: np.ndarray | csr_array) -> DenseSimilarity | SparseSimilarity:
     """Return the similarity of a matrix: dense for an array, else sparse; in float64."""
     if isinstance(S, np.ndarray):

@@ -89,6 +89,22 @@ class Problem:
         return None if labels is None else labels.codes
 
     @property
+    def outcome(self) -> np.ndarray | None:
+        """Number of each sample, shape (n,), where labels are numbers or ordered classes."""
+        labels = self.context.labels
+        return None if labels is None else labels.values
+
+    @property
+    def sample_weights(self) -> np.ndarray | None:
+        """How many samples each one counts as, shape (n,), positive; None where that is 1."""
+        return self.context.sample_weights
+
+    @property
+    def n_counted(self) -> float:
+        """Number of samples, each as often as it counts: the sum of the weights."""
+        return float(self.n_samples if self.sample_weights is None else self.sample_weights.sum())
+
+    @property
     def memory(self) -> int:
         """Bytes that may be used."""
         return self.context.memory
@@ -123,6 +139,10 @@ class Scorer(ABC):
         self.facts: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.extra: dict[str, np.ndarray] = {}
+
+    def columns(self, score: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what follows from all scores, shape (m,), as more columns of the ranking."""
+        return {}
 
     @abstractmethod
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,9 @@
 """Classical rankings of features by themselves: Fisher Score, F-test, t-test and variance.
 
-They need no graph. The Fisher Score is Eq. 3.12 of Z. Zhao's dissertation (Arizona State University
-2010); the t statistic is that of B. L. Welch, "The generalization of 'Student's' problem when
-several different population variances are involved", Biometrika 34, 1947.
+They need no graph. With an outcome (numeric labels) the F-test is that of linear regression. The
+Fisher Score is Eq. 3.12 of Z. Zhao's dissertation (Arizona State University 2010); the t statistic
+is that of B. L. Welch, "The generalization of 'Student's' problem when several different population
+variances are involved", Biometrika 34, 1947.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.methods.base import NonZeroScorer, Problem
 from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured
 from sfs_cli.methods.low_rank import LowRankScores, Sums, without
-from sfs_cli.methods.shared import class_counts
+from sfs_cli.methods.shared import class_counts, q_values, require_weight, unit_outcome
 from sfs_cli.methods.sparse import NonZeroVariance
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -27,23 +28,57 @@ class ClassScatter:
     ----------
     codes : ndarray of int, shape (n,)
         Class of each sample, 0..c-1.
+    weights : ndarray, shape (n,), optional
+        w: how many samples each one counts as; 1 by default. With weights, features are
+        ``w^1/2 (f - mean)``, n_l is the weight of class l, and means and variances are weighted.
     """
 
-    def __init__(self, codes: np.ndarray) -> None:
+    def __init__(self, codes: np.ndarray, weights: np.ndarray | None = None) -> None:
         self.codes = codes
-        self.counts = np.bincount(codes).astype(np.float64)
+        self.root = None if weights is None else np.sqrt(weights)
+        self.counts = np.bincount(codes, weights).astype(np.float64)
         self.members = np.zeros((len(codes), len(self.counts)))
-        self.members[np.arange(len(codes)), codes] = 1
+        self.members[np.arange(len(codes)), codes] = 1 if self.root is None else self.root
 
     def __call__(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the total, between and within scatter of centered rows (b, n); overwrites them."""
         square = np.vecdot(F, F)
         means = F @ self.members / self.counts
         between = (means * means) @ self.counts
-        F -= means[:, self.codes]
+        fitted = means[:, self.codes]
+        F -= fitted if self.root is None else fitted * self.root
         within = np.vecdot(F, F)
         within[within <= (len(self.codes) * _EPS) ** 2 * square] = 0  # the rounding of the means
         return square, between, within
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Orthonormal columns, the squared projections on which add up to the between scatter."""
+        share = np.sqrt(self.counts / self.counts.sum())
+        # projections on the columns are sqrt(n_l) mu_l, and u of them is sqrt(n) mu
+        return without(self.members / np.sqrt(self.counts), share)
+
+
+class LineScatter:
+    """The scatter of features along their lines of regression on an outcome, and around them.
+
+    Parameters
+    ----------
+    unit : ndarray, shape (n,)
+        The outcome around its mean, of unit norm, as `unit_outcome` gives it.
+    """
+
+    def __init__(self, unit: np.ndarray) -> None:
+        self.columns = unit[:, None]
+
+    def __call__(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the scatters of centered rows (b, n), as `ClassScatter` does; overwrites them."""
+        square = np.vecdot(F, F)
+        slope = F @ self.columns
+        F -= slope * self.columns.T
+        within = np.vecdot(F, F)
+        within[within <= (F.shape[1] * _EPS) ** 2 * square] = 0  # the rounding of the slopes
+        return square, slope[:, 0] ** 2, within
 
 
 class FisherScorer(CenteredScorer):
@@ -54,14 +89,14 @@ class FisherScorer(CenteredScorer):
 
     ratio = 1.0
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, scatter: LineScatter | None = None) -> None:
         super().__init__()
         assert problem.codes is not None
-        self.scatter = ClassScatter(problem.codes)
-        counts, n = self.scatter.counts, problem.n_samples
-        # projections on the columns are sqrt(n_l) mu_l, and u of them is sqrt(n) mu
-        columns = self.scatter.members / np.sqrt(counts)
-        self.low_rank = LowRankScores(np.ones(n), without(columns, np.sqrt(counts / n)))
+        self.weights = problem.sample_weights
+        self.rooted = self.weights is not None
+        self.scatter = scatter or ClassScatter(problem.codes, self.weights)
+        weights = np.ones(problem.n_samples) if self.weights is None else self.weights
+        self.low_rank = LowRankScores(weights, self.scatter.columns)
         self.dtype = problem.lossless_dtype
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
@@ -85,25 +120,59 @@ class FisherScorer(CenteredScorer):
 class FTestScorer(FisherScorer):
     """Mean square between the classes over that within them; larger is better.
 
-    It is the Fisher Score times ``(n - c) / (c - 1)``.
+    It is the Fisher Score times ``(n - c) / (c - 1)``. Of an outcome it is the F statistic of the
+    linear regression, ``(n - 2) r^2 / (1 - r^2)`` with the Pearson correlation r; q covariates that
+    are taken out of both make it the partial one, with ``n - 2 - q``. More columns are the p-value,
+    from the F distribution, and the q-value (Benjamini and Hochberg, over the features that have a
+    score). Classes with covariates have none: the ratio does not follow an F distribution then.
 
     Raises
     ------
     InputError
-        When a label is missing, there are fewer than two classes, or no class has two samples.
+        When a label is missing, there are fewer than two classes, or no class has two samples; when
+        all outcomes are the same, or there are fewer than three.
     """
 
     def __init__(self, problem: Problem) -> None:
         assert problem.codes is not None
+        count = problem.n_counted
+        # covariates are taken out of the features and of an outcome, but not out of classes
+        self.exact = problem.outcome is not None or not problem.context.covariates
+        if problem.outcome is not None:
+            if problem.sample_weights is not None:
+                require_weight(count, 2, "the F-test")
+            weights = problem.sample_weights
+            unit = unit_outcome(problem.outcome, "the F-test", 3, weights)
+            super().__init__(problem, LineScatter(unit))
+            self._scale(1, count - 2 - problem.context.covariates)
+            return
         n, c = len(problem.codes), len(class_counts(problem.codes, "the F-test"))
+        if problem.sample_weights is not None:
+            require_weight(count, c, "the F-test")
         if n <= c:
             raise InputError(
                 f"the F-test of {c} classes needs more than {n} samples",
                 hint="check which column holds the labels: does it name each sample?",
             )
         super().__init__(problem)
-        self.ratio = (n - c) / (c - 1)
-        self.facts["degrees_of_freedom"] = [c - 1, n - c]
+        self._scale(c - 1, count - c)
+
+    def _scale(self, between: int, within: float) -> None:
+        """Make mean squares of the scatters, by their degrees of freedom."""
+        self.ratio = within / between
+        freedom = int(within) if within.is_integer() else within
+        self.facts["degrees_of_freedom"] = [between, freedom]
+
+    def columns(self, score: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values and q-values of the scores of all features, each shape (m,)."""
+        from scipy.special import fdtrc
+
+        if not self.exact:
+            return {}
+        between, within = self.facts["degrees_of_freedom"]
+        p_value = fdtrc(float(between), float(within), score)
+        p_value[np.isinf(score)] = 0
+        return {"p_value": p_value, "q_value": q_values(p_value)}
 
 
 class TTestScorer(CenteredScorer):
@@ -150,9 +219,13 @@ class VarianceScorer(CenteredScorer):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
-        self.n = problem.n_samples
-        self.low_rank = LowRankScores(np.ones(self.n), np.empty((self.n, 0)))
+        n, self.weights, self.count = problem.n_samples, problem.sample_weights, problem.n_counted
+        self.rooted = self.weights is not None
+        if self.weights is not None:
+            require_weight(self.count, 1, "the variance")
+        self.low_rank = LowRankScores(self._counts(n), np.empty((n, 0)))
         self.dtype = problem.lossless_dtype
+        self.n = n
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block."""
@@ -160,12 +233,15 @@ class VarianceScorer(CenteredScorer):
 
     def on_nonzeros(self) -> NonZeroScorer:
         """Return the scorer of stored values alone."""
-        return NonZeroVariance(self.n)
+        return NonZeroVariance(self._counts(self.n))
+
+    def _counts(self, n: int) -> np.ndarray:
+        return np.ones(n) if self.weights is None else self.weights
 
     def _of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
-        return sums.square / (self.n - 1), sums.square
+        return sums.square / (self.count - 1), sums.square
 
     def measure(self, centered: CenteredBlock) -> Measured:
         """Return the variances of centered features; that of huge values is infinite."""
         square = centered.square
-        return Measured(square / (self.n - 1) * centered.scale * centered.scale, square)
+        return Measured(square / (self.count - 1) * centered.scale * centered.scale, square)

@@ -32,7 +32,8 @@ def solve(problem: Problem) -> Solution:
     Parameters
     ----------
     problem : Problem
-        With labels of all samples, and the options ``select`` and ``variant``.
+        With labels of all samples, and the options ``select`` and ``variant``. With an outcome,
+        relevance is the F statistic of the linear regression.
 
     Returns
     -------

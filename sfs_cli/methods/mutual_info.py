@@ -1,9 +1,11 @@
-"""The mutual information of a feature and the classes (information gain).
+"""The mutual information of a feature and the classes, or an outcome (information gain).
 
 B. C. Ross, "Mutual information between discrete and continuous data sets", PLoS ONE 9, 2014, as
 scikit-learn implements it: from the distances to the 3 nearest samples of the class, without
 bins. scikit-learn searches a tree for one feature at a time, which takes 10 ms however few samples
-there are; here the features of a block are sorted together, for the same numbers.
+there are; here the features of a block are sorted together, for the same numbers. Of an outcome:
+A. Kraskov, H. Stoegbauer and P. Grassberger, "Estimating mutual information", Phys. Rev. E 69,
+2004, by scikit-learn itself.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import numpy as np
 
 from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
-from sfs_cli.methods.shared import class_counts
+from sfs_cli.methods.shared import class_counts, require_sklearn, unit_outcome
 
 NEIGHBORS = 3
 NOISE = 1e-10
@@ -22,7 +24,7 @@ _TEMPORARY = 65_536
 
 
 class MutualInfoScorer(Scorer):
-    """Mutual information of a feature and the classes, in nats; larger is better.
+    """Mutual information of a feature and the classes, or an outcome, in nats; larger is better.
 
     A little noise is added against ties, as scikit-learn does. Every feature gets the same noise,
     so that its score depends neither on other features nor on the block size.
@@ -30,17 +32,25 @@ class MutualInfoScorer(Scorer):
     Raises
     ------
     InputError
-        If a label is missing, there are fewer than two classes, or one has a single sample.
+        If a label is missing, there are fewer than two classes, or one has a single sample; if all
+        outcomes are the same, or there are fewer than four.
+    MissingExtraError
+        If scikit-learn is not installed, for an outcome.
     """
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
         assert problem.codes is not None
-        class_counts(problem.codes, "the mutual information", each=2)
+        self.outcome = problem.outcome
+        if self.outcome is None:
+            class_counts(problem.codes, "the mutual information", each=2)
+        else:
+            require_sklearn("the mutual information of an outcome")
+            self.outcome = unit_outcome(self.outcome, "the mutual information", 4)
         self.codes = problem.codes
-        seed = problem.context.seed
-        self.noise = np.random.RandomState(seed).standard_normal(problem.n_samples)
-        self.facts |= {"neighbors": NEIGHBORS, "seed": seed}
+        self.seed = problem.context.seed
+        self.noise = np.random.RandomState(self.seed).standard_normal(problem.n_samples)
+        self.facts |= {"neighbors": NEIGHBORS, "seed": self.seed}
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block; overwrites it."""
@@ -48,15 +58,25 @@ class MutualInfoScorer(Scorer):
         status = centered.status(centered.square)
         score = np.full(len(status), np.nan)
         usable = np.flatnonzero(status == Status.OK)
-        step = max(1, _TEMPORARY // len(self.codes))
+        step = 1 if self.outcome is not None else max(1, _TEMPORARY // len(self.codes))
         for lo in range(0, len(usable), step):
             rows = usable[lo : lo + step]
-            values = centered.values[rows].astype(np.float64)
-            values /= np.abs(values).max(axis=1, keepdims=True)  # squares of tiny values are zero
-            values /= values.std(axis=1, keepdims=True)
-            size = np.maximum(1, np.abs(values).mean(axis=1, keepdims=True))
-            score[rows] = mutual_information(values + NOISE * size * self.noise, self.codes)
+            score[rows] = self._scores(centered.values[rows].astype(np.float64))
         return score, status
+
+    def _scores(self, values: np.ndarray) -> np.ndarray:
+        """Return the mutual information of features, (b, n); of an outcome, of one feature."""
+        if self.outcome is not None:
+            from sklearn.feature_selection import mutual_info_regression
+
+            # one at a time: for a whole block the noise of a feature would depend on its neighbors
+            return mutual_info_regression(
+                values.T, self.outcome, discrete_features=False, random_state=self.seed
+            )
+        values /= np.abs(values).max(axis=1, keepdims=True)  # squares of tiny values are zero
+        values /= values.std(axis=1, keepdims=True)
+        size = np.maximum(1, np.abs(values).mean(axis=1, keepdims=True))
+        return mutual_information(values + NOISE * size * self.noise, self.codes)
 
 
 def mutual_information(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:

@@ -1,7 +1,9 @@
 """ReliefF: a good feature differs between near samples of different classes, not of the same.
 
+RReliefF, for an outcome: it differs between near samples of different outcomes.
+
 M. Robnik-Sikonja and I. Kononenko, "Theoretical and empirical analysis of ReliefF and RReliefF",
-Machine Learning 53, 2003; Eq. 3.15 of the dissertation.
+Machine Learning 53, 2003 (RReliefF: Figure 3); Eq. 3.15 of the dissertation.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ import numpy as np
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.compute.memory import check_memory
+from sfs_cli.errors import InputError
+from sfs_cli.graph.neighbors import smallest_in_rows
 from sfs_cli.graph.others import class_members, fewer_neighbors, nearest_by_class, neighbor_counts
 from sfs_cli.methods.base import Problem, Solution, Status
-from sfs_cli.methods.shared import unit_range
+from sfs_cli.methods.shared import unit_outcome, unit_range
 
 CHUNK_FEATURES = 64
 CHUNK_PAIRS = 1024
@@ -40,7 +44,7 @@ def solve(problem: Problem) -> Solution:
     ``1/(n k) sum_i [ sum_C P(C)/(1 - P(y_i)) sum_misses |f_i - f_j| - sum_hits |f_i - f_j| ]``.
 
     Of a class with at most k samples, one less than its size are taken in place of k, with a
-    warning.
+    warning. With an outcome the score is that of `outcome_pairs`.
 
     Parameters
     ----------
@@ -50,16 +54,24 @@ def solve(problem: Problem) -> Solution:
     Raises
     ------
     InputError
-        If there are fewer than two classes, a class has one sample, or a label is missing.
+        If there are fewer than two classes, a class has one sample, or a label is missing; if the
+        outcome is the same among all neighbors.
     OutOfMemoryError
         If the distances between all samples do not fit in memory.
     """
     engine, labels, k = problem.engine, problem.context.labels, int(problem.options["neighbors"])
     assert labels is not None
     codes, names = labels.codes, labels.classes or None
-    class_members(codes, names)  # refuse wrong labels before a pass is made
-    distances = manhattan_distances(engine, problem.memory)
-    pairs = weighted_pairs(nearest_by_class(distances, codes, k, names), codes, k)
+    if labels.values is not None:
+        outcome = unit_outcome(labels.values, "RReliefF", 3)
+        k = min(k, len(outcome) - 1)
+        warning = f"there are only {k} neighbors" if k < problem.options["neighbors"] else ""
+        pairs = outcome_pairs(manhattan_distances(engine, problem.memory), outcome, k)
+    else:
+        class_members(codes, names)  # refuse wrong labels before a pass is made
+        warning = fewer_neighbors(codes, k, names)
+        distances = manhattan_distances(engine, problem.memory)
+        pairs = weighted_pairs(nearest_by_class(distances, codes, k, names), codes, k)
 
     def part(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         values, found = unit_range(block)
@@ -74,7 +86,7 @@ def solve(problem: Problem) -> Solution:
         status,
         stop="every sample was used once",
         facts={"neighbors": k, "pairs": len(pairs.weight), "passes": 2},
-        warnings=list(filter(None, [fewer_neighbors(codes, k, names)])),
+        warnings=[warning] if warning else [],
     )
 
 
@@ -110,6 +122,54 @@ def weighted_pairs(neighbors: np.ndarray, codes: np.ndarray, k: int) -> Pairs:
     weight = np.where(hits, -1.0, other / (1 - own)) / (
         n * neighbor_counts(codes, k)[codes[neighbors]]
     )
+    return _unique_pairs(neighbors, weight)
+
+
+def outcome_pairs(distances: np.ndarray, outcome: np.ndarray, k: int) -> Pairs:
+    """Return the pairs of neighbors with the weights of RReliefF, every sample used once.
+
+    With d(i, j) = 1/k for the k nearest samples j of each sample i, and differences diff scaled to
+    [0, 1], Figure 3 of the paper scores a feature f by
+
+    ``N_dCdf / N_dC - (N_df - N_dCdf) / (n - N_dC)``, where ``N_dC = sum diff_y d``,
+    ``N_df = sum diff_f d`` and ``N_dCdf = sum diff_y diff_f d`` over all i and j.
+
+    It is linear in diff_f: a pair has the weight ``d (diff_y / N_dC - (1 - diff_y) / (n - N_dC))``.
+
+    Parameters
+    ----------
+    distances : ndarray, shape (n, n)
+        Between samples; overwritten. Equal ones are ordered by the index of the sample.
+    outcome : ndarray, shape (n,)
+        Number of each sample.
+    k : int
+        Number of nearest samples.
+
+    Raises
+    ------
+    InputError
+        If the outcome is the same among all neighbors.
+    """
+    n = len(outcome)
+    np.fill_diagonal(distances, np.inf)  # no sample is its own neighbor
+    neighbors, _ = smallest_in_rows(distances, k)
+    change = np.abs(outcome[:, None] - outcome[neighbors]) / np.ptp(outcome)
+    changed = float(change.sum()) / k
+    if not changed:
+        raise InputError(
+            "the label is the same among all nearest samples, so RReliefF cannot compare features",
+            hint=f"give more than {k} --neighbors",
+            option=("neighbors", "labels"),
+        )
+    weight = change / changed
+    if changed < n:  # else every neighbor has the other end of the range, and this part is 0
+        weight -= (1 - change) / (n - changed)
+    return _unique_pairs(neighbors, weight / k)
+
+
+def _unique_pairs(neighbors: np.ndarray, weight: np.ndarray) -> Pairs:
+    """Return each pair of a sample and its neighbors once; both arguments are (n, k)."""
+    n = len(neighbors)
     sample = np.arange(n)[:, None]
     keys = np.minimum(sample, neighbors) * n + np.maximum(sample, neighbors)
     # a pair is found from both of its ends, and in several classes: its weights are added up once

@@ -3,7 +3,8 @@
 F. Nie, H. Huang, X. Cai and C. Ding, "Efficient and robust feature selection via joint l2,1-norms
 minimization", NIPS 2010, Eq. 10. X holds z-scored features, Y the classes one-hot, and
 ``|A|_{2,1}`` is the sum of the norms of the rows of A. As in the paper, the bias is the row of W of
-a feature that is 1 in every sample, and is penalized like every other row.
+a feature that is 1 in every sample, and is penalized like every other row. With an outcome, Y is
+its one column, z-scored.
 
 With ``E = Y - X W``, Eq. 10 is ``min sum |U_i|`` over ``U = [gamma W; gamma bias; E]`` under linear
 equations (Eq. 14). Its dual is ``max <Z, Y>`` over Z (n x c) with ``|x_i'Z| <= gamma``,
@@ -31,7 +32,7 @@ from sfs_cli.compute.memory import MINIMUM, check_memory
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
 from sfs_cli.methods.row_norms import Found, minimize
-from sfs_cli.methods.shared import class_counts, require_variation
+from sfs_cli.methods.shared import class_counts, require_variation, unit_outcome
 
 TOLERANCE = 1e-8
 """Relative duality gap over all features."""
@@ -49,7 +50,7 @@ def solve(problem: Problem, max_rounds: int = MAX_ROUNDS) -> Solution:
     Parameters
     ----------
     problem : Problem
-        With classes; option ``gamma`` (positive).
+        With classes or an outcome; option ``gamma`` (positive).
     max_rounds : int
         Largest number of rounds of steps 2 and 3.
 
@@ -70,8 +71,12 @@ def solve(problem: Problem, max_rounds: int = MAX_ROUNDS) -> Solution:
     gamma = float(problem.options["gamma"])
     codes = problem.codes
     assert codes is not None
-    counts = class_counts(codes, "RFS")
-    Y = np.eye(len(counts))[codes][:, counts > 0]
+    if problem.outcome is not None:
+        n = len(codes)  # z-scored, as the features are
+        Y = np.sqrt(n) * unit_outcome(problem.outcome, "RFS")[:, None]
+    else:
+        counts = class_counts(codes, "RFS")
+        Y = np.eye(len(counts))[codes][:, counts > 0]
     features = centered_matrix(problem.engine, "zscore", problem.memory)
     require_variation(features.status)
     state = _State(features, Y, gamma)

@@ -34,6 +34,58 @@ def class_counts(codes: np.ndarray, method: str, each: int = 1) -> np.ndarray:
     return counts.astype(np.float64)
 
 
+def unit_outcome(
+    outcome: np.ndarray, method: str, samples: int = 2, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Return an outcome (n,) around its mean, of unit norm.
+
+    With weights w (n,) it is ``w^1/2 (y - mean)``, the mean weighted by w. Raises InputError if a
+    sample has none, all have the same, or there are fewer than `samples`, which the method needs.
+    """
+    check_labeled(np.where(np.isfinite(outcome), 0, -1))
+    if len(outcome) < samples:
+        raise InputError(
+            f"{method} needs at least {samples} samples with a label, there are {len(outcome)}",
+            hint="add samples, or use another method",
+        )
+    # the first is subtracted before the mean: the same outcome in all samples becomes exactly 0
+    moved = outcome - outcome[0]
+    moved -= np.average(moved, weights=weights)
+    if weights is not None:
+        moved *= np.sqrt(weights)
+    size = float(np.linalg.norm(moved))
+    if not size:
+        raise InputError(
+            f"{method} needs labels that differ, but all {len(outcome):,} samples have the same",
+            hint="check which column holds the labels",
+        )
+    return moved / size
+
+
+def require_weight(count: float, above: int, method: str) -> None:
+    """Raise InputError if the samples do not count as more than so many, which the method needs."""
+    if not count > above:
+        raise InputError(
+            f"{method} needs weights with a sum above {above}, and it is {count:g}",
+            hint="weights count samples: multiply them so that their sum is the number of samples",
+            option="sample_weights",
+        )
+
+
+def q_values(p: np.ndarray) -> np.ndarray:
+    """Return the q-values of Benjamini and Hochberg for p-values, shape (m,); NaN for NaN.
+
+    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: ``q_(i) = min_{j >= i} p_(j) m / j``.
+    """
+    # not by scipy.stats, which takes longer to import than a typical matrix to rank
+    q = np.full(len(p), np.nan)
+    order = np.argsort(p, kind="stable")
+    order = order[: np.count_nonzero(~np.isnan(p))]  # NaN comes last
+    steps = p[order] * len(order) / np.arange(1, len(order) + 1)
+    q[order] = np.minimum.accumulate(steps[::-1])[::-1]
+    return q
+
+
 def require_sklearn(method: str) -> None:
     """Raise MissingExtraError if scikit-learn, which the method needs, is not installed."""
     try:

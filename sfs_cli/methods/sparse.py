@@ -278,13 +278,13 @@ class _FormScorer:
 
 
 class NonZeroVariance(_FormScorer):
-    """The unbiased variance, ``sum_i (f_i - mu)^2 / (n - 1)``."""
+    """The unbiased variance, ``sum_i w_i (f_i - mu)^2 / (sum_i w_i - 1)``; w is 1 by default."""
 
-    def __init__(self, n_samples: int) -> None:
-        self.forms = SparseBlocks(np.ones(n_samples))
+    def __init__(self, weights: np.ndarray) -> None:
+        self.forms = SparseBlocks(weights)
 
     def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
-        return variation.square / (block.n_samples - 1) * variation.scale * variation.scale
+        return variation.square / (self.forms.volume - 1) * variation.scale * variation.scale
 
 
 class NonZeroLaplacian(_FormScorer):

@@ -53,6 +53,7 @@ from sfs_cli.methods.blocks import (
 )
 from sfs_cli.methods.low_rank import LowRankScores, Sums, normalized_factor, without
 from sfs_cli.methods.quadratic import TriangularForm, is_zero, power_factor, triangular_factor
+from sfs_cli.methods.shared import require_weight
 from sfs_cli.methods.sparse import (
     NonZeroLaplacian,
     NonZeroPhi3,
@@ -278,34 +279,43 @@ class HsicScorer(CenteredScorer):
     its diagonal, which U-centering L removes. So f is centered, after which the estimate is
     ``f' A f`` with ``A = (L + 2 diag(r) / (n-2) - t I / ((n-1)(n-2))) / (n(n-3))``. It is in the
     squared units of the feature. A has eigenvalues of both signs, so it has no triangular factor.
+
+    With weights w the estimate is that of w_i copies of sample i: n is the sum of w, f is around
+    its weighted mean, and the similarity is ``diag(w) L diag(w)``, where copies of i are pairs of
+    similarity l_ii, but for the w_i that are one copy twice.
     """
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
         assert problem.similarity is not None
-        similarity, n = problem.similarity, problem.n_samples
+        similarity, n, N = problem.similarity, problem.n_samples, problem.n_counted
         if n < 4:
             raise InputError(
                 f"the unbiased estimate of HSIC needs at least 4 samples, there are {n}",
                 hint="add samples, or use another method",
             )
+        w = np.ones(n) if problem.sample_weights is None else problem.sample_weights
+        self.share = w / N
+        if problem.sample_weights is not None:
+            require_weight(N, 3, "the unbiased estimate of HSIC")
+            self.weights = n * self.share
         self.similarity = similarity
-        self.factor = 1 / (n * (n - 3))
-        own = _own(similarity)
+        self.factor = 1 / (N * (N - 3))
+        own = _own(similarity) / w
         sums = similarity.degrees - own
-        shift = sums.sum() / ((n - 1) * (n - 2))
-        self.diagonal = 2 * sums / (n - 2) - shift - own
+        shift = sums.sum() / ((N - 1) * (N - 2))
+        self.diagonal = 2 * sums / (N - 2) - shift * w - own
         self.operands: dict[np.dtype[Any], np.ndarray] = {}
         self.typical = 1.0
         if isinstance(similarity, DenseSimilarity):
             A = similarity.matrix + np.diag(self.diagonal)
             # centered rows ignore the means of rows and columns
-            A -= A.mean(axis=1, keepdims=True)
-            A -= A.mean(axis=0)
+            A -= np.outer(A.sum(axis=1), self.share)
+            A -= np.outer(self.share, A.sum(axis=0))
             self.operands[A.dtype] = A
             self.typical = float(np.linalg.norm(A)) / n**0.5
             self.dtype = problem.dtype
-        if is_zero(self._apply, n, float(similarity.magnitudes.max()), _center_rows):
+        if is_zero(self._apply, n, float(similarity.magnitudes.max()), self._center_rows):
             raise InputError(
                 "all pairs of samples have the same similarity, so no feature can depend on it",
                 hint="check that the labels have at least two classes, or use another similarity",
@@ -319,13 +329,17 @@ class HsicScorer(CenteredScorer):
         return Measured(self.factor * form * centered.scale**2, square, weak)
 
     def _apply(self, F: np.ndarray) -> np.ndarray:
-        """Return ``n(n-3) F A`` for centered rows, but for their means."""
+        """Return ``n(n-3) F A`` for centered rows, but for what centered rows are orthogonal to."""
         if not self.operands:
-            product = _center_rows(self.similarity.matmul(F))
+            product = self.similarity.matmul(F)
+            product -= np.outer(product.sum(axis=1), self.share.astype(F.dtype))
             return product + F * self.diagonal.astype(F.dtype)
         if F.dtype not in self.operands:
             self.operands[F.dtype] = self.operands[np.dtype(np.float64)].astype(F.dtype)
         return F @ self.operands[F.dtype]
+
+    def _center_rows(self, F: np.ndarray) -> np.ndarray:
+        return F - (F @ self.share)[:, None]
 
 
 def _own(similarity: Similarity) -> np.ndarray:
@@ -337,7 +351,3 @@ def _own(similarity: Similarity) -> np.ndarray:
     assert isinstance(similarity, FactoredSimilarity)
     Z: Any = similarity.factor
     return np.asarray((Z * Z).sum(axis=1)).ravel()
-
-
-def _center_rows(F: np.ndarray) -> np.ndarray:
-    return F - F.mean(axis=1, keepdims=True)

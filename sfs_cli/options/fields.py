@@ -65,6 +65,11 @@ def numbers_of(text: str | None) -> list[float]:
         return []
 
 
+def split_words(text: str | None) -> tuple[str, ...]:
+    """Split a list of words at its commas."""
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
+
+
 def _is_positive(text: str) -> bool:
     found = numbers_of(text)
     return len(found) == 1 and 0 < found[0] < math.inf

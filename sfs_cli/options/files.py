@@ -300,8 +300,8 @@ def _file_or_pattern(option: str, text: str, folder: str) -> str:
 
 
 def _is_inside(option: str, text: str) -> bool:
-    names = ("labels", "path", "coordinates", "adjust", "batch")
-    return option in names and text.startswith(_INSIDE)
+    inside = ("labels", "sample_weights", "path", "coordinates", "adjust", "batch")
+    return option in inside and text.startswith(_INSIDE)
 
 
 def _relative(option: str, text: str, folder: str) -> str:

@@ -32,6 +32,7 @@ class GraphKind(NamedTuple):
     meaning: str
     takes: tuple[str, ...] = ()  # its options
     from_labels: bool = False  # whether it is made from the labels of the samples
+    numeric: bool = False  # of those made from labels: whether labels are to be numbers
     from_distances: bool = False  # whether distances between the samples are all it needs
 
 
@@ -58,6 +59,12 @@ GRAPHS = {
         from_distances=True,
     ),
     "label": GraphKind("samples of one class are similar", from_labels=True),
+    "outcome": GraphKind(
+        "Gaussian kernel of the differences of numeric labels, or of the places of ordered classes",
+        ("bandwidth",),
+        from_labels=True,
+        numeric=True,
+    ),
     "relieff": GraphKind(
         "near samples of one class are similar, near samples of other classes dissimilar",
         ("neighbors",),
@@ -70,6 +77,8 @@ GRAPHS = {
 
 SIMILARITIES = tuple(GRAPHS)
 LABEL_GRAPHS = tuple(name for name, graph in GRAPHS.items() if graph.from_labels)
+LABELS_ALONE = ("label", "outcome")
+"""Those that are made from the labels without the matrix."""
 NEIGHBOR_GRAPHS = tuple(name for name, graph in GRAPHS.items() if "components" in graph.takes)
 FROM_DISTANCES = tuple(name for name, graph in GRAPHS.items() if graph.from_distances)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.options import weightings
-from sfs_cli.options.fields import Config, numbers_of, option
+from sfs_cli.options.fields import Config, numbers_of, option, split_words
 from sfs_cli.options.graph import (
     DENSE_SAMPLES,
     GRAPH_FIELDS,
@@ -36,6 +36,7 @@ MAX_GAMMA_POWER = 64
 """Eigenvalues go up to 2: larger powers leave the range of float32."""
 DEFAULT_KEEP = 1000
 """Features that pruning keeps before it ends: more than most lists are read to."""
+LABEL_TYPES = ("classes", "ordered", "continuous")
 DEFAULT_BATCH_SIZE = 10
 """Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
 MAX_DIGITS = 17
@@ -50,6 +51,7 @@ _SHARDS = ("shard run", "shard merge")
 
 _input = partial(option, section="Input", verbs=ON_SOURCE)
 _reading = partial(option, section="Input", verbs=READING)
+_labels = partial(option, section="Input", verbs=(*RANKING, "inspect"))
 _method = partial(option, section="Method", verbs=RANKING)
 _own = partial(_method, takers=catalog.takers)
 _sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE)
@@ -60,11 +62,6 @@ _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=True)
 _running = partial(option, section="Running", in_result=False)
 _working = partial(_running, verbs=(*ON_SOURCE, "convert", *_SHARDS))
-
-
-def split_words(text: str | None) -> tuple[str, ...]:
-    """Split a list of words at its commas."""
-    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
 
 
 def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -148,7 +145,29 @@ class RankConfig(GraphFields, OutputFields):
         "expression, such as ^MT- (repeatable).",
     )
     labels: str | None = _reading(
-        "Class of each sample.", metavar="FILE[:COLUMN] or obs:KEY", path=True
+        "Class of each sample, or its number (--label-type).",
+        metavar="FILE[:COLUMN] or obs:KEY",
+        path=True,
+    )
+    label_type: str = _labels(
+        "What labels are: classes, ordered classes (an outcome that is the place of the class), or "
+        "a continuous outcome such as age.",
+        default="classes",
+        words=LABEL_TYPES,
+    )
+    label_order: str | None = _labels(
+        "Ordered classes from the lowest to the highest, such as low,mid,high.",
+        metavar="A,B,...",
+        items=str,
+        default_text="by their numbers",
+    )
+    sample_weights: str | None = _labels(
+        "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "
+        "are made without weights.",
+        verbs=RANKING,
+        metavar="FILE[:COLUMN] or obs:KEY",
+        path=True,
+        takers=lambda _: catalog.WITH_WEIGHTS,
     )
     adjust: tuple[str, ...] = _input(
         "Covariates of the samples whose linear effect is taken out of every feature, such as "
@@ -383,7 +402,7 @@ class RankConfig(GraphFields, OutputFields):
 
     @property
     def uses_classes(self) -> bool:
-        """Whether the graph or the weights are made from the labels."""
+        """Whether the graph or the weights of sources are made from the labels."""
         learned = WEIGHTINGS[self.weighting].needs_labels
         return self.graph in LABEL_GRAPHS or learned or any(s.needs_labels for s in self.source)
 
@@ -402,7 +421,7 @@ class RankConfig(GraphFields, OutputFields):
         if self.coordinates_from is not None and self.similarity in (None, self.coordinates_from):
             return "knn"
         if self.similarity is None and self.method == "hsic" and self.labels is not None:
-            return "label"
+            return "outcome" if self.numeric else "label"
         return self.similarity
 
     @property
@@ -416,6 +435,11 @@ class RankConfig(GraphFields, OutputFields):
         """Return how a similarity of this name is made; coordinates are used as they are."""
         options = super().graph_options(name)
         return options if self.coordinates_from is None else replace(options, components="none")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether labels are an outcome: numbers, or the places of ordered classes."""
+        return self.label_type != "classes"
 
     @property
     def weighting(self) -> str:

@@ -15,8 +15,16 @@ from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import nearest
 from sfs_cli.options import weightings
-from sfs_cli.options.fields import Refusal, flag, matches, names_file, numbers_of, spelled
-from sfs_cli.options.graph import GRAPH_FIELDS, LABEL_GRAPHS, taking
+from sfs_cli.options.fields import (
+    Refusal,
+    flag,
+    matches,
+    names_file,
+    numbers_of,
+    spelled,
+    split_words,
+)
+from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE, taking
 from sfs_cli.options.source import kinds_taking
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
 from sfs_cli.ranking.aggregations import check_list_weights
@@ -34,6 +42,8 @@ _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
 def check_rank(config: RankConfig) -> None:
     """Check how the options of a ranking go together."""
     config.refuse(_feature_rules(config))
+    config.refuse(_label_rules(config))
+    config.refuse(_sample_weight_rules(config))
     config.refuse(_graph_rules(config))
     config.refuse(_member_rules(config) if config.members else _method_rules(config))
     config.refuse(_source_rules(config))
@@ -59,6 +69,53 @@ def _feature_rules(c: RankConfig) -> Iterator[Refusal]:
             except re.error as error:
                 what = f"{flag(name)} {text!r} is neither a file nor a regular expression: {error}"
                 yield what, "check the path, or write \\ before signs such as ( [ * +", (name,)
+
+
+def _label_rules(c: RankConfig) -> Iterator[Refusal]:
+    kind = f"--label-type {c.label_type}"
+    if c.numeric and c.labels is None:
+        yield f"{kind} has no effect without --labels", _LABELS_HINT, ("label_type", "labels")
+    if c.label_order is not None:
+        order = split_words(c.label_order)
+        if c.label_type != "ordered":
+            what, hint = f"--label-order has no effect with {kind}", "give --label-type ordered"
+            yield what, hint, ("label_order", "label_type")
+        if len(order) < 2 or len(set(order)) < len(order):
+            what = f"--label-order {c.label_order} does not name two or more different classes"
+            yield what, "give all classes from the lowest to the highest", ("label_order",)
+    if c.similarity in LABEL_GRAPHS and GRAPHS[c.similarity].numeric != c.numeric:
+        alike = [n for n in LABEL_GRAPHS if GRAPHS[n].numeric == c.numeric]
+        types = "--label-type classes" if c.numeric else "--label-type continuous or ordered"
+        what = f"--similarity {c.similarity} has no meaning with {kind}"
+        hint = f"give --similarity {' or '.join(alike)}, or {types}"
+        yield what, hint, ("similarity", "label_type")
+    if c.numeric and WEIGHTINGS[c.weighting].needs_labels:
+        what = f"--weights {c.weights} learns from classes, and {kind} gives numbers"
+        yield what, "leave out --label-type, or give other --weights", ("weights", "label_type")
+    for source in c.source if c.numeric else ():
+        if source.needs_labels:
+            what = f"--source {source.name} is made of classes, and {kind} gives numbers"
+            hint = "leave out --label-type, or give the source a file of classes"
+            yield what, hint, (f"source.{source.name}", "label_type")
+
+
+def _sample_weight_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.sample_weights is None:
+        return
+    if not c.members and not METHODS[c.scorer].weighted:
+        method = f"--method {c.method}" + (f" --then {c.then}" if c.then else "")
+        what = f"--sample-weights has no meaning for {method}"
+        yield what, _leave_out("method", catalog.WITH_WEIGHTS), ("sample_weights", "method")
+    if c.scorer == "spec" and c.ranking == "phi3":
+        what = "--sample-weights has no meaning for --ranking phi3, which counts clusters"
+        yield what, "leave it out, or give --ranking phi2", ("sample_weights", "ranking")
+    for name in c.given("adjust", "batch"):
+        what = f"{flag(name)} treats all samples alike, and --sample-weights does not"
+        yield what, "leave one of them out", (name, "sample_weights")
+    if c.max_correlation is not None:
+        what = "--max-correlation takes correlations over all samples alike, without weights"
+        hint = "leave out --max-correlation or --sample-weights"
+        yield what, hint, ("max_correlation", "sample_weights")
 
 
 def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
@@ -91,7 +148,7 @@ def _coordinate_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.coordinates is not None and c.coordinates_from != c.coordinates:
         what = f"--similarity {c.similarity} and --coordinates name two sets of coordinates"
         yield what, "give the name of a graph to --similarity, such as knn", ("similarity", *given)
-    if c.coordinates is not None and c.graph in ("label", "obsp", "file"):
+    if c.coordinates is not None and c.graph in (*LABELS_ALONE, "obsp", "file"):
         graph = {"file": "--similarity-file"}.get(str(c.graph), f"--similarity {c.similarity}")
         what = f"--coordinates has no effect with {graph}"
         yield what, "leave one of them out", ("coordinates", "similarity")
@@ -150,6 +207,19 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
             what = f"{flag(name)} has no effect: {method} uses no graph"
             hint = "leave it out, or choose a method that ranks on a graph, such as spec"
             yield what, hint, (name, "method")
+    response = options.get("response")
+    if c.numeric and response in ("lda", "svm"):
+        what = f"--response {response} is made of classes, and --label-type {c.label_type} gives "
+        hint = "give --response outcome, or leave out --label-type"
+        yield f"{what}numbers", hint, ("response", "label_type")
+    if response == "outcome" and c.labels is not None and not c.numeric:
+        hint = "give --label-type continuous or ordered; --response lda is made of classes"
+        yield "--response outcome needs numeric labels", hint, ("response", "label_type")
+    if c.numeric and needed & {"labels", "some-labels"} and not scorer.numeric:
+        able = [m.name for m in METHODS.values() if m.numeric]
+        what = f"{method} needs classes, and --label-type {c.label_type} gives numbers"
+        hint = f"leave out --label-type, or choose one of {', '.join(able)}"
+        yield what, hint, ("method", "label_type")
     if needed & {"labels", "some-labels"} and c.labels is None:
         deciding = "".join(f"{flag(name)} {options[name]} " for name in scorer.needs_by)
         yield f"{method} {deciding}needs --labels", _LABELS_HINT, ("labels", "method")

@@ -19,6 +19,7 @@ from sfs_cli.options.graph import (
     FROM_DISTANCES,
     GRAPH_FIELDS,
     LABEL_GRAPHS,
+    LABELS_ALONE,
     SIMILARITIES,
     GraphFields,
     GraphOptions,
@@ -35,7 +36,7 @@ _DISTANCES = tuple(name for name in _GRAPH if name not in ("components", "variab
 _VALUES = ("transform", "missing")
 # options without effect on coordinates, which have no features
 _OF_FEATURES = ("missing", "rows", "layer", "components", "variable_genes")
-_OF_MATRIX = tuple(name for name in SIMILARITIES if name != "label")
+_OF_MATRIX = tuple(name for name in SIMILARITIES if name not in LABELS_ALONE)
 
 
 class Kind(NamedTuple):

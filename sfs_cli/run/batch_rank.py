@@ -69,9 +69,7 @@ def _within(run: Run, batch: Batch) -> Run:
     # blocks are as large as those of all samples, which are what is read
     dtype = arithmetic_dtype(matrix.n_samples, matrix.n_features, matrix.dtype)
     engine = replace(context.engine, source=matrix, dtype=dtype)
+    count = 0 if batch.design is None else len(batch.design.basis)
+    own = replace(context, engine=engine, labels=batch.labels, covariates=count)
     coordinates = None if run.coordinates is None else run.coordinates[batch.samples]
-    return replace(
-        run,
-        context=replace(context, engine=engine, labels=batch.labels),
-        coordinates=coordinates,
-    )
+    return replace(run, context=own, coordinates=coordinates)

@@ -151,7 +151,8 @@ def design_batches(
             log_design(design, log)
             if batch.labels is not None:
                 check_labels(batch.labels, design, covariates[0].where, log)
-        made.append(replace(batch, design=design))
+        own = None if batch.labels is None else batch.labels.adjusted(design.basis)
+        made.append(replace(batch, design=design, labels=own))
     if not any(batch.design is not None and len(batch.design.basis) for batch in made):
         raise InputError(
             f"the covariates ({listed([each.name for each in covariates])}) are the same in all "
@@ -165,6 +166,8 @@ def design_batches(
 
 def _lacking(labels: Labels, samples: np.ndarray) -> str:
     """Return why a method with labels cannot rank a batch; empty if it can."""
+    if labels.values is not None:
+        return "" if np.ptp(labels.values[samples]) else "the same label in all samples"
     counts = _compressed(labels, samples).counts()
     if len(counts) < 2:
         return f"all of class {next(iter(counts))}" if counts else "no labels"
@@ -174,6 +177,8 @@ def _lacking(labels: Labels, samples: np.ndarray) -> str:
 
 def _compressed(labels: Labels, samples: np.ndarray) -> Labels:
     """Return the labels of some samples, with the classes that these have."""
+    if labels.values is not None:
+        return labels.take(samples)
     codes = labels.codes[samples]
     present = np.unique(codes[codes >= 0])
     code = np.full(len(labels.classes) + 1, -1)

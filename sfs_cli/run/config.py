@@ -63,6 +63,9 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
     if config.labels is not None and not config.labels.startswith("obs:"):
         path, column = split_label_spec(config.labels)
         yield "labels", path, {"column": column}
+    if config.sample_weights is not None and not config.sample_weights.startswith("obs:"):
+        path, column = split_label_spec(config.sample_weights)
+        yield "sample_weights", path, {"column": column}
     for i, text in enumerate(config.adjust, 1):
         if not text.startswith("obs:"):
             path, column = split_label_spec(text)

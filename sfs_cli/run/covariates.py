@@ -268,12 +268,15 @@ def _dropped(each: Covariate, width: int, used: int, *, constant: bool) -> str:
 def check_labels(labels: Labels, design: Design, where: str, log: Messages) -> None:
     """Refuse covariates that explain the classes completely; warn of those that explain much.
 
-    Raises InputError when nothing of the differences between the classes is left.
+    An outcome takes the place of the classes. Raises InputError when nothing of the differences
+    between the classes is left.
     """
-    known = labels.codes >= 0
+    known, kind = labels.known, "classes" if labels.values is None else "labels"
     codes = labels.codes[known]
     present = np.unique(codes)
     classes = (present[:, None] == codes).astype(np.float64)
+    if labels.values is not None:
+        present, classes = present[:0], labels.values[known][None, :]
     left = classes - classes.mean(axis=1, keepdims=True)
     total = (left**2).sum(axis=1)
     D = np.column_stack([np.ones(len(codes)), design.basis[:, known].T])
@@ -283,10 +286,10 @@ def check_labels(labels: Labels, design: Design, where: str, log: Messages) -> N
     share = 1 - float(rest.sum() / total.sum())
     if share > ALL:
         raise InputError(
-            f"the covariates ({names}) explain the classes completely: adjusting leaves nothing of "
+            f"the covariates ({names}) explain the {kind} completely: adjusting leaves nothing of "
             "them",
             where=where,
-            hint="leave out the covariate that tells the classes apart; where each batch has one "
+            hint=f"leave out the covariate that tells the {kind} apart; where each batch has one "
             "class only, batch and class cannot be separated by any method",
             option=("adjust", "labels"),
         )
@@ -299,8 +302,8 @@ def check_labels(labels: Labels, design: Design, where: str, log: Messages) -> N
         )
     elif share > MUCH:
         log.warn(
-            f"the covariates ({names}) explain {share:.0%} of the differences between the classes "
-            "(are classes and batches confounded?): adjusting takes that out of the features too"
+            f"the covariates ({names}) explain {share:.0%} of the differences between the {kind} "
+            f"(are {kind} and batches confounded?): adjusting takes that out of the features too"
         )
 
 

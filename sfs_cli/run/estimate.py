@@ -385,7 +385,8 @@ def _time_graph_and_scores(
     )
     engine = replace(engine, source=source)
     source.fit(engine.total_over)
-    labels, quiet = Labels(np.arange(few) % 2, ["a", "b"]), Messages(QUIET)
+    values = np.arange(few, dtype=np.float64) if config.numeric else None
+    labels, quiet = Labels(np.arange(few) % 2, ["a", "b"], values), Messages(QUIET)
     context = RunContext(engine, labels, 1 << 62, 0, quiet)
     similarity, fixed, scores = None, 0.0, 0.0
     if graph is not None:

@@ -15,6 +15,7 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.ranking.table import Ranking
+from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.store.ids import FeatureIds
 
@@ -50,7 +51,7 @@ def guard_values(run: Run) -> None:
     """Warn of values that were not transformed, and of labels that are ids."""
     if run.config.transform is None and _wanted(run, "raw-values"):
         _tell(run, "raw-values", raw_values(_look(run)))
-    if run.labels is not None:
+    if run.labels is not None and run.labels.values is None:
         _tell(run, "labels", id_labels(run.labels))
 
 
@@ -151,10 +152,11 @@ def id_labels(labels: Labels) -> str | None:
     used, samples = int(np.count_nonzero(sizes)), int(sizes.sum())
     if used < 3 or 2 * used < samples:
         return None
+    measured = " (of measurements: --label-type continuous)" if look_continuous(labels) else ""
     return (
         f"the labels have {used:,} classes for {samples:,} samples: they look like ids of "
         "patients, pairs or batches, which features are not to be chosen for; "
-        "give the column of the classes"
+        f"give the column of the classes{measured}"
     )
 
 

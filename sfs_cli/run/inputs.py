@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, UsageError, counted, listed
-from sfs_cli.io.knowledge.labels import read_annotation, read_labels
+from sfs_cli.io.files.table import is_number
+from sfs_cli.io.knowledge.labels import (
+    parse_number,
+    parse_weight,
+    read_annotation,
+    read_labels_as,
+    read_weights,
+)
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, decide, open_matrix
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import split_words
 from sfs_cli.run.memory import thread_count
 from sfs_cli.store.build import COARSE, BuildOptions, build
 from sfs_cli.store.disk import is_store, open_store, read_manifest
@@ -25,7 +35,14 @@ DECODE_PART = 4
 """Columns that are decoded at a time take at most one part in so many of the memory."""
 HELD_PART = 4
 """A matrix is held in memory if it takes at most one part in so many."""
+FEW_CLASSES = 5
+"""Labels of more classes that are all numbers may be measurements."""
 _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
+
+
+T = TypeVar("T")
+Label = str | float
+"""A class, or a number."""
 
 
 @dataclass
@@ -37,11 +54,34 @@ class Opened:
     graphs: tuple[str, ...] = ()  # names of the sample graphs that the file holds
 
 
-def read_label_table(config: RankConfig) -> dict[str, str] | None:
+def read_label_table(config: RankConfig) -> dict[str, Label] | None:
     """Return the labels by sample id, where they come from a file."""
     if config.labels is None or config.labels.startswith("obs:"):
         return None
-    return read_labels(config.labels)
+    return read_labels_as(config.labels, _label_parser(config))
+
+
+def _label_parser(config: RankConfig) -> Callable[[str], Label]:
+    """Return what makes a label of a text; it raises an InputError for text that is none."""
+    if not config.numeric:
+        return str
+    if config.label_order is None:
+        hint = "correct it, leave it empty if it is not known, or name another column"
+        if config.label_type == "ordered":
+            hint = "name the classes from the lowest to the highest, as --label-order low,mid,high"
+        return partial(parse_number, hint=hint)
+    order = split_words(config.label_order)
+
+    def known(text: str) -> str:
+        if text not in order:
+            raise InputError(
+                f"class {text!r} is not in --label-order {config.label_order}",
+                hint="give all classes from the lowest to the highest",
+                option=("label_order", "labels"),
+            )
+        return text
+
+    return known
 
 
 def storage_dtype(config: RankConfig) -> np.dtype[Any]:
@@ -166,18 +206,20 @@ def _open_store(config: RankConfig, path: Path) -> Opened:
 
 
 def align_labels(
-    config: RankConfig, matrix: Matrix, table: dict[str, str] | None, messages: Messages
+    config: RankConfig, matrix: Matrix, table: Mapping[str, Label] | None, messages: Messages
 ) -> Labels | None:
-    """Give each sample its class.
+    """Give each sample its class, or its number.
 
-    Raises InputError when no sample has a label, or the annotation asked for is not there.
+    Raises InputError when no sample has a label, or the annotation asked for is not there or holds
+    text that is no label.
     """
     if config.labels is None:
         return None
     ids = matrix.ids
     if table is None:
         key = config.labels.removeprefix("obs:")
-        table = read_annotation(key, list(ids.samples), ids.obs, config.matrix)
+        texts = read_annotation(key, list(ids.samples), ids.obs, config.matrix)
+        table = _parsed(texts, _label_parser(config), f"{config.matrix}: {config.labels}")
     known = [table.get(sample) for sample in ids.samples]
     if not any(label is not None for label in known):
         raise InputError(
@@ -189,9 +231,90 @@ def align_labels(
     strangers = len(set(table) - set(ids.samples))
     if strangers:
         messages.warn(f"{strangers:,} labeled samples are not in the matrix ({config.labels})")
+    if config.label_type == "continuous":
+        values = np.array([np.nan if k is None else k for k in known], np.float64)
+        return Labels(np.full(len(known), -1), [], values)
     classes = sorted({label for label in known if label is not None})
+    if config.label_order is not None:
+        classes = list(split_words(config.label_order))
+        absent = [name for name in classes if name not in set(table.values())]
+        if absent:
+            raise InputError(
+                f"no sample is of class {absent[0]!r}",
+                where=f"--label-order {config.label_order}; {config.labels}",
+                hint="correct the name, or leave the class out",
+                option=("label_order", "labels"),
+            )
     code = {name: i for i, name in enumerate(classes)}
-    return Labels(np.array([-1 if k is None else code[k] for k in known]), classes)
+    codes = np.array([-1 if k is None else code[k] for k in known])
+    named = [name if isinstance(name, str) else f"{name:.10g}" for name in classes]
+    places = np.where(codes < 0, np.nan, codes) if config.numeric else None
+    return Labels(codes, named, places)
+
+
+def read_weight_table(config: RankConfig) -> dict[str, float] | None:
+    """Return the weights by sample id, where they come from a file."""
+    if config.sample_weights is None or config.sample_weights.startswith("obs:"):
+        return None
+    return read_weights(config.sample_weights)
+
+
+def align_weights(
+    config: RankConfig, matrix: Matrix, table: Mapping[str, float] | None
+) -> np.ndarray | None:
+    """Return the weight of each sample, shape (n,), NaN for those without one.
+
+    Raises InputError when none has a weight above 0, or the annotation asked for is not there or
+    holds text that is no weight.
+    """
+    if config.sample_weights is None:
+        return None
+    ids, option = matrix.ids, "--sample-weights "
+    if table is None:
+        key = config.sample_weights.removeprefix("obs:")
+        texts = read_annotation(key, list(ids.samples), ids.obs, config.matrix, option)
+        table = _parsed(texts, parse_weight, f"{config.matrix}: {config.sample_weights}")
+    weights = np.array([table.get(sample, np.nan) for sample in ids.samples])
+    if not (weights > 0).any():
+        raise InputError(
+            f"none of the {len(weights):,} samples has a weight above 0",
+            where=f"{config.sample_weights}: samples there are {listed(list(table), 3)}; those of "
+            f"the matrix are {listed(list(ids.samples), 3)}",
+            hint="check that both use the same sample ids, and --rows",
+            option="sample_weights",
+        )
+    return weights
+
+
+def _parsed(texts: Mapping[str, str], parse: Callable[[str], T], where: str) -> dict[str, T]:
+    """Return what annotations of the samples mean."""
+    found = {}
+    for sample, text in texts.items():
+        try:
+            found[sample] = parse(text)
+        except InputError as error:
+            error.where = f"{where} of sample {sample!r}"
+            raise
+    return found
+
+
+def check_outcome(labels: Labels, where: str) -> None:
+    """Refuse an outcome that is the same in all samples."""
+    assert labels.values is not None
+    values = labels.values[labels.known]
+    if np.ptp(values) == 0:
+        same = labels.classes[int(values[0])] if labels.classes else f"{values[0]:g}"
+        raise InputError(
+            f"all samples have the same label, {same}",
+            where=where,
+            hint="name another column, or give the labels of more samples",
+            option="labels",
+        )
+
+
+def look_continuous(labels: Labels) -> bool:
+    """Tell whether classes look like measurements: numbers, many of them."""
+    return len(labels.classes) > FEW_CLASSES and all(map(is_number, labels.classes))
 
 
 def check_classes(labels: Labels, where: str) -> None:
@@ -209,6 +332,8 @@ def check_classes(labels: Labels, where: str) -> None:
             f"{len(single)} class{'es have' if len(single) > 1 else ' has'} only one sample: "
             f"{listed(single)}",
             where=where,
-            hint="a class needs two samples to vary within: merge it with another or leave its "
+            hint="these labels are numbers: give --label-type continuous"
+            if look_continuous(labels)
+            else "a class needs two samples to vary within: merge it with another or leave its "
             "sample out",
         )

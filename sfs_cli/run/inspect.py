@@ -44,8 +44,11 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
         if opened.graphs:
             facts["sample_graphs"] = list(opened.graphs)
         if labels is not None:
-            facts["classes"] = labels.counts()
-            facts["samples_without_label"] = int((labels.codes < 0).sum())
+            if config.label_type == "continuous":
+                facts |= labels.range()
+            else:
+                facts["classes"] = labels.counts()
+            facts["samples_without_label"] = int((~labels.known).sum())
     return dumps(facts) if as_json else _text(facts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -17,7 +17,7 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
-from sfs_cli.errors import SfsError, UsageError, listed, located
+from sfs_cli.errors import InputError, SfsError, UsageError, listed, located
 from sfs_cli.io.files.atomic import scratch_folder
 from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.knowledge.base import Source
@@ -59,6 +59,7 @@ class Run:
     passes: PassList  # as planned and as made
     opened: inputs.Opened  # the matrix as it was read, before samples were chosen
     labels: Labels | None  # of all samples in the file
+    weights: np.ndarray | None  # of all samples in the file, NaN for those without one
     sources: list[Source]
     design: covariates_of.Design | None = None  # of ``--adjust``, where there are no batches
     batches: Batches | None = None
@@ -120,7 +121,7 @@ def loaded(
     """
     memory = memory_budget(config)
     steps = parse_transform(config.transform)
-    table = inputs.read_label_table(config)
+    table, weight_table = inputs.read_label_table(config), inputs.read_weight_table(config)
     of_files = covariates_of.read_files(config)
     with ExitStack() as stack:
         scratch = Path(config.scratch) if config.scratch else None
@@ -132,7 +133,7 @@ def loaded(
         if config.coordinates_from is not None:
             found = open_coordinates(config.coordinates_from, config.matrix)
         files = sources_of.SampleFiles()
-        known = sources_of.known_samples(config, table, files)
+        known = sources_of.known_samples(config, table, files) + list(weight_table or ())
         known += covariates_of.known_samples(of_files)
         if checkpoints.matrix is not None:
             opened = checkpoints.matrix.load(config, known, memory, log)
@@ -140,6 +141,7 @@ def loaded(
             opened = inputs.load(config, known, memory, folder, log)
         stack.enter_context(located(config.matrix))
         labels = inputs.align_labels(config, opened.matrix, table, log)
+        weights = inputs.align_weights(config, opened.matrix, weight_table)
         sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
         renamed = opened.facts.get("renamed")
         if renamed and any(spec.about_genes for spec in config.source):
@@ -150,7 +152,9 @@ def loaded(
         columns = covariates_of.SampleColumns()
         if config.adjust or config.batch is not None:
             columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
-        chosen, used = _choose_samples(config, opened.matrix, labels, sources, columns, found, log)
+        chosen, used = _choose_samples(
+            config, opened.matrix, labels, weights, sources, columns, found, log
+        )
         batches = None
         if columns.batch is not None:
             ids = _taken(opened.matrix.ids.samples, chosen)
@@ -161,6 +165,7 @@ def loaded(
             columns, opened.matrix, chosen, used, batches, memory, log
         )
         if design is not None:
+            used = None if used is None else used.adjusted(design.basis)
             _tell_unadjusted(sources, found, log)
         matrix = PreparedMatrix(
             opened.matrix,
@@ -201,8 +206,23 @@ def loaded(
             checkpoints=checkpoints.passes,
         )
         context = RunContext(engine, used, memory, config.seed, log, config.matrix, scratch=folder)
+        if weights is not None:
+            own = weights if chosen is None else weights[chosen]
+            context = replace(context, sample_weights=own)
+        if design is not None:
+            context = replace(context, covariates=len(design.basis))
         yield Run(
-            config, context, plan, passes, opened, labels, sources, design, batches, coordinates
+            config,
+            context,
+            plan,
+            passes,
+            opened,
+            labels,
+            weights,
+            sources,
+            design,
+            batches,
+            coordinates,
         )
 
 
@@ -210,31 +230,52 @@ def _choose_samples(
     config: RankConfig,
     matrix: Matrix,
     labels: Labels | None,
+    weights: np.ndarray | None,
     sources: list[Source],
     columns: covariates_of.SampleColumns,
     coordinates: Coordinates | None,
     log: Messages,
 ) -> tuple[np.ndarray | None, Labels | None]:
     """Return which samples are used (None: all), and their labels where those are needed."""
-    needs_ids = labels is not None or sources or columns.all or config.graph == "file"
-    if not needs_ids and coordinates is None:
+    nothing = labels is None and weights is None and not sources and not columns.all
+    if nothing and config.graph != "file" and coordinates is None:
         return None, None  # and no ids are needed, which may be read later
     needs, samples = needed(config), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
         words = ("a label", "have no label", str(config.labels), "labels")
-        coverages.append(sources_of.Coverage(labels.codes >= 0, *words))
+        coverages.append(sources_of.Coverage(labels.known, *words))
     coverages += columns.coverages(samples)
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
     if coordinates is not None and config.samples == "intersect":
         coverages.append(sources_of.coverage_of_coordinates(coordinates, samples))
+    if weights is not None:
+        words = ("a weight", "have no weight", str(config.sample_weights), "sample_weights")
+        has = ~np.isnan(weights)
+        coverages.append(sources_of.Coverage(has, *words, remedy="give them one"))
+        idle = weights == 0  # nothing is missing for samples that take no part
+        coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
+    if weights is not None and idle.any():
+        chosen = np.flatnonzero(~idle) if chosen is None else chosen[~idle[chosen]]
+        if len(chosen) < 2:
+            raise InputError(
+                f"{len(chosen)} of the {len(samples):,} samples can be used: too few",
+                where=f"{config.sample_weights}: {int(idle.sum()):,} weights are 0",
+                hint="give more samples a weight above 0",
+                option="sample_weights",
+            )
+        labels = None if labels is None else labels.among(~idle)
     if labels is None:
         return chosen, None
     if needs & {"labels", "some-labels"}:
-        inputs.check_classes(labels, str(config.labels))
-        return chosen, labels.take(chosen)
+        used = labels.take(chosen)
+        if config.numeric:
+            inputs.check_outcome(used, str(config.labels))
+        else:
+            inputs.check_classes(labels, str(config.labels))
+        return chosen, used
     log.note(f"the labels are not used by --method {config.method}")
     return chosen, None
 

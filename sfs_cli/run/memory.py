@@ -136,7 +136,9 @@ def memory_model(
         dense_graph=dense or "gram" in kinds,
         distances="gram" in kinds,
         # the similarities of all sources are held beside the fused one
-        squares=SQUARES + len(config.source) * (2 if config.weights == "snf" else 1),
+        squares=SQUARES
+        + (config.sample_weights is not None)  # the weighted graph beside the graph itself
+        + len(config.source) * (2 if config.weights == "snf" else 1),
         buffers=SERIES_BUFFERS if series else BUFFERS,
         panel=max(panel_bytes(n) if "panels" in kinds else 0, sums),
         held=held,

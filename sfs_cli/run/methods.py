@@ -13,7 +13,12 @@ from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 
-FIELDS = ("needs", "options", "cost", "passes", "meaning", "when", "reference")
+FIELDS = (
+    *("needs", "label_types", "weighted", "options"),
+    *("cost", "passes", "meaning", "when", "reference"),
+)
+TITLES = {"label_types": "labels", "weighted": "weights"}
+"""What the text calls a field where the name is too long for its column."""
 
 
 def describe_methods(name: str | None, as_json: bool) -> str:
@@ -65,11 +70,13 @@ def _text(method: Method) -> str:
         value = getattr(method, name)
         if name == "options":
             value = tuple(_option(method, option) for option in value)
+        elif isinstance(value, bool):
+            value = "--sample-weights" if value else ""
         elif isinstance(value, Mapping):
             value = " ".join(f"{key}: {text}" if key else text for key, text in value.items())
         text = ", ".join(value) if isinstance(value, tuple) else str(value)
         if text:
-            lines.append(f"  {name:<10}{text}")
+            lines.append(f"  {TITLES.get(name, name):<10}{text}")
     return "\n".join(lines) + "\n"
 
 

@@ -31,6 +31,7 @@ from sfs_cli.provenance import (
     CovariateFacts,
     ExplainedFacts,
     InputFile,
+    LabelFacts,
     MatrixFacts,
     PassFacts,
     PruningFacts,
@@ -313,6 +314,12 @@ def _facts(
         },
         "transform": list(matrix.steps),
     }
+    if run.weights is not None and run.context.sample_weights is not None:
+        read["sample_weights"] = {
+            "from": config.sample_weights,
+            "sum": float(run.context.sample_weights.sum()),
+            "zero": int(np.count_nonzero(run.weights == 0)),
+        }
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]
@@ -351,9 +358,12 @@ def _facts(
     if run.labels is not None:
         facts["labels"] = {
             "from": config.labels,
+            "type": config.label_type,
             "classes": run.labels.counts(),
             "used": run.context.labels is not None,
         }
+        if config.label_type == "continuous":
+            facts["labels"] |= cast(LabelFacts, run.labels.range())
     return facts
 
 

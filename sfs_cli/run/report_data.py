@@ -130,9 +130,16 @@ def _input_pairs(run: RunFacts) -> Pairs:
         pairs.append(("Features left out", reasons))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
-    if labels.get("used"):
+    if "sample_weights" in facts:
+        weights = facts["sample_weights"]
+        zero = f"; {weights['zero']:,} samples have weight 0" if weights["zero"] else ""
+        pairs.append(("Sample weights", f"{weights['from']}, sum {weights['sum']:.6g}{zero}"))
+    if labels.get("used") and "smallest" in labels:
+        low, high = labels["smallest"], labels["largest"]
+        pairs.append(("Outcome", f"{labels['from']}, from {low:.6g} to {high:.6g}"))
+    elif labels.get("used"):
         counts = ", ".join(f"{name} ({count})" for name, count in labels["classes"].items())
-        pairs.append(("Classes", counts))
+        pairs.append(("Ordered classes" if labels["type"] == "ordered" else "Classes", counts))
     return pairs
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.graph.build import Graph, given_graph, on_coordinates, sample_graph
-from sfs_cli.graph.similarity import Similarity, check_degrees
+from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.provenance import BatchFacts
@@ -93,7 +93,9 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     """Score every feature by the method of a run, on a sample graph where it needs one."""
     run.log.phase("scores")
     run.passes.close()  # what follows is scored by a method and on a graph of its own
-    engine = run.context.engine
+    engine, weights = run.context.engine, run.context.sample_weights
+    if similarity is not None and weights is not None:
+        similarity = weighted_similarity(similarity, weights)
     problem = Problem(run.context, similarity, run.options)
     solver = run.method.load("solve")
     if solver is not None:
@@ -105,11 +107,12 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     scorer: Scorer = prepare(problem)
     engine, reads = best_read(engine, scorer, run.log.note)
     score, status = engine.columns(reads.score_block, reads.dtype, kind="score")
+    score = score.astype(np.float64, copy=False)
     return Solution(
-        score.astype(np.float64, copy=False),
+        score,
         status.astype(np.int8, copy=False),
         scorer.larger_is_better,
-        extra=scorer.extra,
+        extra=scorer.extra | scorer.columns(score),
         facts=scorer.facts,
         warnings=scorer.warnings,
     )

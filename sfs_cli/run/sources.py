@@ -36,7 +36,7 @@ class SampleFiles:
 
 
 def known_samples(
-    config: RankConfig, table: Mapping[str, str] | None, files: SampleFiles
+    config: RankConfig, table: Mapping[str, inputs.Label] | None, files: SampleFiles
 ) -> list[str]:
     """Return sample ids from labels (`table`) and sources, which may show what a matrix row is.
 

@@ -13,6 +13,7 @@ from tests.cli.bad_genes import GENES, HIERARCHIES
 from tests.cli.bad_knowledge import GRAPHS, LABELS
 from tests.cli.bad_methods import METHODS
 from tests.cli.bad_options import CHOICES, NAMED_FEATURES, NUMBERS, VERBS, WITHOUT_EFFECT
+from tests.cli.bad_outcomes import OUTCOMES
 from tests.cli.bad_outputs import OUTPUTS
 from tests.cli.bad_rankings import RANKINGS
 from tests.cli.bad_shards import SHARDS
@@ -33,6 +34,7 @@ CASES = [
     *NUMBERS,
     *VERBS,
     *METHODS,
+    *OUTCOMES,
     *PREPARED,
     *OUTPUTS,
     *RANKINGS,

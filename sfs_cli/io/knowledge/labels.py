@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sfs_cli.errors import InputError, listed
-from sfs_cli.io.files.table import NULL_TOKENS, read_table
+from sfs_cli.io.files.table import NULL_TOKENS, is_number, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
+_WEIGHT_NAMES = ("weight", "weights", "sample_weight")
+LARGEST = 1e100
+"""Numbers from here on measure nothing, and their squares may overflow."""
 _USUAL_NAMES = ("label", "class", "group", "condition", "cell_type")
 
 
@@ -26,14 +30,47 @@ def split_label_spec(spec: str) -> tuple[Path, str | None]:
 
 
 def read_labels(spec: str) -> dict[str, str]:
-    """Read the class of each sample, in the order of the file; samples without are left out.
+    """Read the class of each sample, as `read_labels_as` does."""
+    return read_labels_as(spec, str)
 
-    `spec` is ``FILE`` or ``FILE:COLUMN``. The first column holds the sample ids. Without COLUMN the
-    labels are the only other column, or the one named label, class, group, condition or cell_type
-    (in this order, in upper or lower case).
+
+def read_labels_as(spec: str, parse: Callable[[str], T]) -> dict[str, T]:
+    """Read the label of each sample, in the order of the file; samples without are left out.
+
+    `parse` makes a label of a text, as in `read_column`. `spec` is ``FILE`` or ``FILE:COLUMN``. The
+    first column holds the sample ids. Without COLUMN the labels are the only other column, or the
+    one named label, class, group, condition or cell_type (in this order, in upper or lower case).
     """
     path, column = split_label_spec(spec)
-    return read_column(path, column, _USUAL_NAMES, "label", str)
+    return read_column(path, column, _USUAL_NAMES, "label", parse)
+
+
+def read_weights(spec: str) -> dict[str, float]:
+    """Read the weight of each sample, in the order of the file; samples without are left out.
+
+    `spec` is as in `read_labels_as`; the usual names of the column are weight, weights and
+    sample_weight.
+    """
+    path, column = split_label_spec(spec)
+    return read_column(path, column, _WEIGHT_NAMES, "weight", parse_weight)
+
+
+def parse_weight(text: str) -> float:
+    """Return a number that is not negative; raise an InputError for any other text."""
+    hint = "give each sample a number that is 0 or more; 0 leaves it out"
+    weight = parse_number(text, hint)
+    if weight < 0:
+        raise InputError(f"the weight {text} is negative", hint=hint)
+    return weight
+
+
+def parse_number(text: str, hint: str) -> float:
+    """Return a number; raise an InputError for other text, and for what no measurement reaches."""
+    value = float(text) if is_number(text) else math.nan
+    if not abs(value) < LARGEST:
+        known = f"a number below {LARGEST:g}" if math.isfinite(value) else "a finite number"
+        raise InputError(f"{text!r} is not {known}", hint=hint)
+    return value
 
 
 def read_column(

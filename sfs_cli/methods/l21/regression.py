@@ -2,7 +2,8 @@
 
 The response is what the selected features reproduce together: the columns of a similarity of the
 samples, of their classes, or of their principal components (Z. Zhao, dissertation, Arizona State
-University 2010, Eq. 4.2 and 4.13-4.16). Features have unit norm.
+University 2010, Eq. 4.2 and 4.13-4.16), or an outcome: then the regression is the lasso. Features
+have unit norm.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sfs_cli.methods.base import Problem
 from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
 from sfs_cli.methods.l21.active_set import Optimality, Point, optimality
 from sfs_cli.methods.l21.screen import Screen
-from sfs_cli.methods.shared import require_variation
+from sfs_cli.methods.shared import require_variation, unit_outcome
 
 FLOOR = 1e-6
 """The smallest penalty, as a share of lambda_max: there the response is reproduced."""
@@ -103,9 +104,9 @@ def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:
     Parameters
     ----------
     problem : Problem
-        With the options ``response`` (similarity, lda, svm or pca) and ``response_rank``, the
-        number of leading columns to keep; and the similarity, or the classes, that the response
-        needs.
+        With the options ``response`` (similarity, lda, svm, outcome or pca) and ``response_rank``,
+        the number of leading columns to keep; and the similarity, the classes or the outcome that
+        the response needs.
     features : CenteredMatrix
         The matrix, for ``pca``.
 
@@ -120,6 +121,10 @@ def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:
         Y = similarity_response(problem.similarity, rank, problem.memory)
     elif name == "pca":
         Y = pca_response(features, rank)
+    elif name == "outcome":
+        assert problem.outcome is not None
+        # one column of unit norm: penalties are on the scale of correlations with the outcome
+        Y = unit_outcome(problem.outcome, "the response")[:, None]
     else:
         assert problem.codes is not None
         check_labeled(problem.codes)

@@ -1,0 +1,140 @@
+"""``--sample-weights`` through the command line: copies, zeros, annotations and bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli_numbers.commands import facts, rank_to, ranked, ranking_bytes, sfs
+from tests.making import annotated, names, write_labels, write_table
+
+M, N = 50, 16
+WEIGHTS = np.random.default_rng(1).integers(0, 4, N).astype(float)
+COPIES = np.repeat(np.arange(N), WEIGHTS.astype(int))
+USED = np.flatnonzero(WEIGHTS)
+CLASSES = ["a", "b"] * (N // 2)
+METHODS = {
+    "variance": ("--method", "variance"),
+    "fisher": ("--method", "fisher", "--labels", "labels.tsv"),
+    "f-test": ("--method", "f-test", "--labels", "labels.tsv"),
+    "trend": (
+        *("--method", "f-test", "--labels", "labels.tsv", "--label-type", "ordered"),
+        *("--label-order", "b,a"),
+    ),
+    "spec": ("--method", "spec", "--ranking", "phi2", "--similarity-file", "S.csv"),
+    "phi1": ("--method", "spec", "--ranking", "phi1", "--similarity-file", "S.csv"),
+    "laplacian": ("--method", "laplacian", "--similarity-file", "S.csv"),
+    "hsic": ("--method", "hsic", "--similarity-file", "S.csv"),
+    "label graph": ("--method", "hsic", "--labels", "labels.tsv", "--similarity", "label"),
+}
+WEIGHTED = ("--sample-weights", "weights.tsv:weight")
+
+
+def write_weights(path: Path, weights: np.ndarray, samples: list[str]) -> None:
+    rows = [f"{s}\t{w:g}\tx\n" for s, w in zip(samples, weights)]
+    path.write_text("sample\tweight\tnote\n" + "".join(rows))
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A matrix with weights, and a folder with copies of its samples instead."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(5, 2, (M, N)).round(4)
+    X[:5] += np.arange(N) % 2 * 3
+    S = rng.random((N, N))
+    S = (S + S.T) / 2
+    (tmp_path / "copies").mkdir()
+    chosen = [(tmp_path, np.arange(N)), (tmp_path / "copies", COPIES)]
+    for folder, index in chosen:
+        ids = names("s", len(index))
+        write_table(folder / "m.csv", X[:, index])
+        write_table(folder / "S.csv", S[np.ix_(index, index)], ids, ids)
+        write_labels(folder / "labels.tsv", [CLASSES[i] for i in index])
+    write_weights(tmp_path / "weights.tsv", WEIGHTS, names("s", N))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_are_copies(method: str, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = ("m.csv", "--dtype", "float64", *METHODS[method])
+    found = ranked(study / "a", *given, *WEIGHTED)
+    recorded = facts(study / "a")["input"]
+    assert recorded["n_samples"] == len(USED)
+    assert recorded["sample_weights"] == {
+        "from": "weights.tsv:weight",
+        "sum": WEIGHTS.sum(),
+        "zero": N - len(USED),
+    }
+    assert "Sample weights" in (study / "a" / "report.html").read_text()
+    monkeypatch.chdir(study / "copies")
+    expected = ranked(study / "b", *given)
+    scale = np.abs(expected.score).max()
+    np.testing.assert_allclose(
+        found.by_feature(), expected.by_feature(), rtol=1e-10, atol=1e-10 * scale
+    )
+    assert found.feature == expected.feature
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_threads_shards_and_the_record_give_the_same_bytes(method: str, study: Path) -> None:
+    given = ("m.csv", *METHODS[method], *WEIGHTED, "--block-size", "7")
+    one = ranking_bytes(study / "a", *given, "--threads", "1")
+    assert ranking_bytes(study / "b", *given, "--threads", "2") == one
+    assert ranking_bytes(study / "c", f"--config={study / 'a' / 'run.json'}") == one
+    sfs("shard", "init", "plan", *given, "--shards", "2")
+    for shard in ("1", "2") * 2:
+        sfs("shard", "run", "plan", shard)
+    sfs("shard", "merge", "plan", "--out", "merged")
+    assert (study / "merged" / "ranking.tsv").read_bytes() == one
+    sfs("plan", *given)
+
+
+def test_samples_of_weight_0_need_nothing(study: Path) -> None:
+    """No label, and no place in the graph; a class of theirs alone is no class."""
+    left = ["odd" if w == 0 else c for w, c in zip(WEIGHTS, CLASSES)]
+    write_labels(study / "labels.tsv", left)
+    one = ranking_bytes(study / "a", "m.csv", *METHODS["fisher"], *WEIGHTED)
+    write_labels(study / "labels.tsv", [left[i] for i in USED], [f"s{i}" for i in USED])
+    assert ranking_bytes(study / "b", "m.csv", *METHODS["fisher"], *WEIGHTED) == one
+    write_weights(study / "weights.tsv", WEIGHTS[USED], [f"s{i}" for i in USED])
+    given = ("m.csv", *METHODS["fisher"], *WEIGHTED, "--samples", "intersect")
+    assert ranking_bytes(study / "c", *given) == one
+
+
+def test_weights_of_an_annotation(study: Path) -> None:
+    plain = ranking_bytes(study / "a", "m.csv", *METHODS["variance"], *WEIGHTED)
+    rows = [line.split(",") for line in (study / "m.csv").read_text().splitlines()[1:]]
+    data = annotated(np.array([[float(v) for v in row[1:]] for row in rows]).T)
+    data.obs["w"] = WEIGHTS
+    data.write_h5ad(study / "m.h5ad")
+    given = ("m.h5ad", *METHODS["variance"], "--sample-weights", "obs:w")
+    assert ranking_bytes(study / "b", *given) == plain
+
+
+def test_sparse_matrices_are_scored_by_their_nonzeros(study: Path) -> None:
+    pytest.importorskip("numba")
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(3)
+    values = np.where(rng.random((N, M)) < 0.7, 0, rng.random((N, M)))
+    values[:, 0] = 1
+    folder = study / "copies"
+    for matrix, index in ((study / "m.h5ad", np.arange(N)), (folder / "m.h5ad", COPIES)):
+        data = annotated(csr_matrix(values[index]))
+        data.obs["w"] = WEIGHTS if len(index) == N else 1.0
+        data.write_h5ad(matrix)
+    given = ("--dtype", "float64", "--method", "variance", "--sample-weights", "obs:w")
+    found = ranked(study / "a", study / "m.h5ad", *given)
+    expected = ranked(study / "b", folder / "m.h5ad", *given)
+    assert facts(study / "a")["method"]["scored_from"] == "non-zeros"
+    np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-10)
+
+
+def test_sources_and_members_take_them(study: Path) -> None:
+    given = ("m.csv", *WEIGHTED, "--labels", "labels.tsv")
+    rank_to(study / "a", *given, "--method", "kogs", "--members", "fisher,variance")
+    sources = ("--source", "x=target:", "--source", "y=labels:labels.tsv")
+    rank_to(study / "b", *given, "--method", "msfs", *sources)
