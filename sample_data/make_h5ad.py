@@ -1,4 +1,4 @@
-"""Write the simulated study as an AnnData file with a neighbor graph: an example of an h5ad.
+"""Write the simulated study as an AnnData file with a neighbor graph and an embedding.
 
 usage: python sample_data/make_h5ad.py FILE.h5ad
 """
@@ -15,6 +15,7 @@ from scipy import sparse
 
 HERE = Path(__file__).parent
 NEIGHBORS = 8
+COMPONENTS = 10
 
 
 def neighbors(values: np.ndarray) -> sparse.csr_matrix:
@@ -28,12 +29,19 @@ def neighbors(values: np.ndarray) -> sparse.csr_matrix:
     return sparse.csr_matrix(np.maximum(graph, graph.T))
 
 
+def components(values: np.ndarray) -> np.ndarray:
+    """Return the leading principal components of the rows."""
+    left, sizes, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
+    return left[:, :COMPONENTS] * sizes[:COMPONENTS]
+
+
 def main() -> None:
     expression = pd.read_csv(HERE / "expression.csv", index_col=0).T
     labels = pd.read_csv(HERE / "labels.tsv", sep="\t", index_col=0)
     cells = anndata.AnnData(expression.astype("float32"), obs=labels.loc[expression.index])
     mirna = pd.read_csv(HERE / "mirna.csv", index_col=0).T.loc[expression.index]
     cells.obsp["connectivities"] = neighbors(mirna.to_numpy())
+    cells.obsm["X_pca"] = components(mirna.to_numpy())
     cells.write_h5ad(sys.argv[1])
 
 

@@ -124,9 +124,12 @@ _METHODS = (
         meaning="The smaller the score (0 to 1), the better the feature agrees with the graph of "
         "all samples and with the labels of some of them.",
         needs=("graph", "some-labels"),
-        options={"lambda_": None, "select": 50},
+        # on the graph of nearest neighbors lists are best from 0.3 to 0.5 (0.844 balanced accuracy
+        # over 9 labeled sets; 0.776 by the cut value), and with few labels, or on rbf, at 0.3
+        options={"lambda_": 0.3, "variant": "fixed", "select": 50},
+        choices={"variant": ("fixed", "cut-value")},
         cost="n^2 m + n m c",
-        passes="1; 2 if lambda is chosen from the data",
+        passes="1; 2 if lambda is chosen by the cut value",
         when="only some of the samples have labels",
         reference="Zhao and Liu, SDM 2007",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,6 +105,8 @@ class RunContext:
         The input, as error messages name it.
     limits : Limits
         Sizes at which the algorithms change.
+    scratch : Path or None
+        Folder for temporary files; None where everything is to stay in memory.
     sample_weights : ndarray, shape (n,), optional
         How many samples each one counts as; positive. 1 by default.
     covariates : int
@@ -117,6 +120,7 @@ class RunContext:
     log: Messages
     where: str = ""
     limits: Limits = LIMITS
+    scratch: Path | None = None
     sample_weights: np.ndarray | None = None
     covariates: int = 0
 

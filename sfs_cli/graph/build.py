@@ -15,10 +15,11 @@ import numpy as np
 
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.limits import LIMITS, Limits
-from sfs_cli.compute.matrix import arithmetic_dtype, cut
+from sfs_cli.compute.matrix import ArrayMatrix, Ids, arithmetic_dtype, cut
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Pass
 from sfs_cli.graph.distances import (
+    DOUBLE,
     Samples,
     correlation,
     gram,
@@ -35,6 +36,7 @@ from sfs_cli.graph.neighbors import (
     searches_approximately,
 )
 from sfs_cli.graph.others import (
+    car_similarity,
     diffusion_similarity,
     fewer_neighbors,
     geodesic_similarity,
@@ -54,6 +56,8 @@ from sfs_cli.graph.similarity import (
 from sfs_cli.options.graph import (
     DEFAULT_BETA,
     DEFAULT_NEIGHBORS,
+    DEFAULT_RHO,
+    GRAPHS,
     LABELS_ALONE,
     NEAREST_PROFILES,
     NEIGHBOR_GRAPHS,
@@ -90,6 +94,18 @@ def sample_graph(
     graph = MAKERS[options.name](options, Samples(run, source, distances))
     graph.facts = {"similarity": options.name} | graph.facts
     return graph
+
+
+def on_coordinates(run: RunContext, coordinates: np.ndarray, where: str) -> RunContext:
+    """Return the context in which a graph is made of coordinates of the samples, shape (n, d).
+
+    `where` they come from is for messages. Passes over them take the place of those over the
+    matrix, and are shared by shards as those are.
+    """
+    names = [f"coordinate {i + 1}" for i in range(coordinates.shape[1])]
+    source = ArrayMatrix(np.ascontiguousarray(coordinates.T), Ids(names, run.matrix.ids.samples))
+    engine = replace(run.engine, source=source, dtype=DOUBLE, block_size=None)
+    return replace(run, engine=engine, where=where)
 
 
 def given_graph(
@@ -158,6 +174,14 @@ def _diffusion(options: GraphOptions, samples: Samples) -> Graph:
     return Graph(similarity, knn.facts | {"beta": beta})
 
 
+def _car(options: GraphOptions, samples: Samples) -> Graph:
+    rho = options.rho if options.rho is not None else DEFAULT_RHO
+    samples, space = reduced(options, samples)
+    found = find_neighbors(options, samples, weighted=False)
+    similarity = car_similarity(knn_similarity(found.indices, found.d2), rho)
+    return Graph(similarity, space | found.facts | {"rho": rho})
+
+
 def _label(_options: GraphOptions, samples: Samples) -> Graph:
     labels = samples.run.labels
     assert labels is not None, "the options ask for labels"
@@ -205,6 +229,7 @@ MAKERS: dict[str, Callable[[GraphOptions, Samples], Graph]] = {
     "knn-correlation": _knn_correlation,
     "geodesic": _geodesic,
     "diffusion": _diffusion,
+    "car": _car,
     "label": _label,
     "outcome": _outcome,
     "relieff": _relieff,
@@ -262,11 +287,19 @@ def graph_passes(
     return passes
 
 
+def coordinate_passes(
+    options: GraphOptions, n: int, m: int, columns: int, limits: Limits = LIMITS
+) -> list[Pass]:
+    """List the passes of `sample_graph` over coordinates, n x `columns`, in a run of m features."""
+    found = graph_passes(options, n, columns, DOUBLE, " by the coordinates", limits)
+    return [replace(p, fraction=p.fraction * columns / m, of_matrix=False) for p in found]
+
+
 def _search_passes(options: GraphOptions, n: int, of: str, limits: Limits) -> list[Pass]:
     """List the passes of `find_neighbors`."""
     if n <= limits.dense_distances:
         return [Pass(f"inner products of the samples{of}", "gram")]
-    weighted = options.name != "geodesic" and options.edge_weights != "binary"
+    weighted = "bandwidth" in GRAPHS[options.name].takes and options.edge_weights != "binary"
     median = weighted and parse_bandwidth(options.bandwidth or "median") == "median"
     pairs = [Pass(f"median distance of the samples{of}", "pairs")] if median else []
     if searches_approximately(n, limits):

@@ -22,6 +22,7 @@ from sfs_cli.options.source import SourceSpec
 from sfs_cli.store.filters import EVERYTHING
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
+from sfs_cli.store.quantile import Room
 from sfs_cli.store.transforms import parse as parse_transform
 
 
@@ -110,7 +111,8 @@ class SourceContext:
                 hint="add ,missing=mean to the source to fill them by the mean of their feature, "
                 "or ,missing=drop to drop those features",
             ) from None
-        made.fit(self.engine(spec, made).total_over)
+        engine = self.engine(spec, made)
+        made.fit(engine.total_over, Room(engine, self.run.memory, self.run.scratch))
         return made
 
     def engine(self, spec: SourceSpec, prepared: PreparedMatrix) -> Engine:

@@ -28,7 +28,7 @@ from sfs_cli.methods.spectral import SpecScorer
 
 PHI2 = {"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None}
 MIXES = tuple(step / 10 for step in range(11))
-"""Values of the mix that are compared when none is given."""
+"""Values of the mix that the cut value chooses from."""
 MAX_ITERATIONS = 1000
 _TIE = 1e-12
 """Cuts whose gains differ by at most this share are equal."""
@@ -87,14 +87,16 @@ class SSelectScorer(Scorer):
 def prepare(problem: Problem) -> Scorer:
     """Return the scorer of sSelect.
 
-    Without the option ``lambda_`` the mix is chosen first, which takes a pass over the matrix and
-    reads a few hundred features again.
+    With ``variant="cut-value"`` the mix is chosen first, as in the dissertation, which takes a pass
+    over the matrix and reads a few hundred features again. On labeled data sets its lists are worse
+    than those of the F-test, because the graph of few features of one kind has a small cut value.
 
     Parameters
     ----------
     problem : Problem
-        With the similarity, the labels (-1 where there is none), and the options ``lambda_`` (the
-        mix, 0 to 1) and ``select``.
+        With the similarity, the labels (-1 where there is none), and the options ``variant``,
+        ``lambda_`` (the mix, 0 to 1, of ``variant="fixed"``) and ``select`` (how many features the
+        cut value is that of).
 
     Raises
     ------
@@ -104,20 +106,21 @@ def prepare(problem: Problem) -> Scorer:
         If ``lambda_`` is not between 0 and 1.
     """
     mix = problem.options["lambda_"]
-    if mix is not None and not 0 <= mix <= 1:
+    if not 0 <= mix <= 1:
         raise UsageError(
             f"--lambda {mix:g} is not a number from 0 to 1",
             hint="give a number such as 0.5",
             option="lambda_",
         )
     # both terms are computed apart from the mix, so any will do until it is chosen
-    scorer = SSelectScorer(problem, mix if mix is not None else 0.5)
-    if mix is None:
+    scorer = SSelectScorer(problem, mix)
+    if problem.options["variant"] == "cut-value":
         n = problem.n_samples
         what = f"choosing the mix by graphs of all {n:,} samples needs"
-        hint = "give --lambda, or allow more with --memory"
-        check_memory(what, 6 * 8 * n * n, problem.memory, hint, "lambda_")
+        hint = "give --lambda and not --variant cut-value, or allow more with --memory"
+        check_memory(what, 6 * 8 * n * n, problem.memory, hint, "variant")
         scorer.mix, cuts = choose_mix(scorer, problem.engine, int(problem.options["select"]))
+        scorer.facts["lambda_"] = scorer.mix  # in place of the option
         scorer.facts["cut_values"] = {f"{tried:g}": cut for tried, cut in zip(MIXES, cuts)}
     scorer.facts["mix"] = scorer.mix
     return scorer

@@ -30,7 +30,7 @@ RANK_KEYS = keys_of(options_of(RankConfig))
 """The options of a ranking by their keys, those of earlier versions included."""
 SOURCE_PATHS = ("path", *(o.name for o in SOURCE_OPTIONS.values() if o.path))
 _OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
-_INSIDE = ("obs:", "obsp:")  # of the matrix file itself
+_INSIDE = ("obs:", "obsp:", "obsm:")  # of the matrix file itself
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
 _TYPES = {
     int: ("a whole number", "write it without quotes, such as 10"),
@@ -300,7 +300,7 @@ def _file_or_pattern(option: str, text: str, folder: str) -> str:
 
 
 def _is_inside(option: str, text: str) -> bool:
-    inside = ("labels", "sample_weights", "path", "adjust", "batch")
+    inside = ("labels", "sample_weights", "path", "coordinates", "adjust", "batch")
     return option in inside and text.startswith(_INSIDE)
 
 

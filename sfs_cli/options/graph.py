@@ -19,6 +19,7 @@ MOST_PROFILES = 4096
 NEAREST_PROFILES = 5
 """Neighbors of the correlation graph by default: 5 gave better lists than 10, on most data sets."""
 DEFAULT_BETA = 1.0
+DEFAULT_RHO = 0.9
 DEFAULT_COMPONENTS = 50
 DEFAULT_VARIABLE_GENES = 2000
 DENSE_SAMPLES = 2000
@@ -59,6 +60,11 @@ GRAPHS = {
     "diffusion": GraphKind(
         "diffusion along the graph of the nearest neighbors",
         ("neighbors", "bandwidth", "edge_weights", "beta", *_SPACE),
+        from_distances=True,
+    ),
+    "car": GraphKind(
+        "conditional autoregression on the graph of the nearest neighbors",
+        ("neighbors", "rho", *_SPACE),
         from_distances=True,
     ),
     "label": GraphKind("samples of one class are similar", from_labels=True),
@@ -131,6 +137,13 @@ class GraphFields(Config):
     )
     beta: float | None = _graph(
         "Diffusion time.", metavar="B", above=0, default_text=f"{DEFAULT_BETA:g}"
+    )
+    rho: float | None = _graph(
+        "Strength of the autoregression, below 1.",
+        metavar="R",
+        above=0,
+        below=1,
+        default_text=f"{DEFAULT_RHO:g}",
     )
     components: str | int | None = _graph(
         "Search neighbors in the first K principal components, or in all features (none).",

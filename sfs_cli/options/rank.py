@@ -17,6 +17,7 @@ from sfs_cli.options.graph import (
     MOST_PROFILES,
     SIMILARITIES,
     GraphFields,
+    GraphOptions,
 )
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.source import (
@@ -239,7 +240,9 @@ class RankConfig(GraphFields, OutputFields):
         old_names=("rank",),
     )
     lambda_: float | None = _own(
-        "Penalty (l21), or weight of the graph from 0 to 1 (sselect).", metavar="L"
+        "Penalty (l21), or weight of the graph from 0 to 1 (sselect).",
+        metavar="L",
+        default_text=f"sselect: {METHODS['sselect'].options['lambda_']}",
     )
     budget: float | None = _own("Sum of the coefficient norms.", metavar="T", above=0)
     then: str | None = _own("Method that scores the features on the fused graph.")
@@ -271,14 +274,21 @@ class RankConfig(GraphFields, OutputFields):
     )
 
     similarity: str | None = _graph(
-        f"Similarity between samples: {', '.join(SIMILARITIES)}, or obsp:KEY of an h5ad.",
-        metavar="NAME or obsp:KEY",
-        words=(*SIMILARITIES, "obsp:KEY"),
+        f"Similarity between samples: {', '.join(SIMILARITIES)}, or obsp:KEY of an h5ad; obsm:KEY "
+        "is knn on its --coordinates.",
+        metavar="NAME, obsp:KEY or obsm:KEY",
+        words=(*SIMILARITIES, "obsp:KEY", "obsm:KEY"),
         default_text=f"the connectivities of an h5ad, else knn-correlation; knn above "
         f"{MOST_PROFILES:,} samples",
     )
     similarity_file: str | None = _graph(
         "Read the similarity from this matrix file.", metavar="FILE", path=True
+    )
+    coordinates: str | None = _graph(
+        "Make the similarity from these coordinates of the samples in place of the features: a "
+        "table with a row for each sample, or obsm:KEY of an h5ad (X_pca, X_scVI, spatial).",
+        metavar="FILE or obsm:KEY",
+        path=True,
     )
 
     source: tuple[SourceSpec, ...] = _sources(
@@ -455,9 +465,23 @@ class RankConfig(GraphFields, OutputFields):
             return "file"
         if self.similarity is not None and self.similarity.startswith("obsp:"):
             return "obsp"
+        if self.coordinates_from is not None and self.similarity in (None, self.coordinates_from):
+            return "knn"
         if self.similarity is None and self.method == "hsic" and self.labels is not None:
             return "outcome" if self.numeric else "label"
         return self.similarity
+
+    @property
+    def coordinates_from(self) -> str | None:
+        """Where the coordinates come from that the graph is made of: ``obsm:KEY`` or a file."""
+        if self.similarity is not None and self.similarity.startswith("obsm:"):
+            return self.similarity
+        return self.coordinates
+
+    def graph_options(self, name: str) -> GraphOptions:
+        """Return how a similarity of this name is made; coordinates are used as they are."""
+        options = super().graph_options(name)
+        return options if self.coordinates_from is None else replace(options, components="none")
 
     @property
     def numeric(self) -> bool:
@@ -521,7 +545,7 @@ class RankConfig(GraphFields, OutputFields):
             method = METHODS[name]
             others = set(catalog.OPTIONS)
             if "graph" not in method.needed(method.options):
-                others |= {"similarity", "similarity_file", *GRAPH_FIELDS}
+                others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
             cleared: dict[str, Any] = dict.fromkeys(others - set(method.options))
             cleared |= {"members": (), "source": (), "weights": None, "weights_out": None}
             configs.append(replace(self, method=name, leave_one_out=True, **cleared))

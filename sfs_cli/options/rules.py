@@ -24,7 +24,7 @@ from sfs_cli.options.fields import (
     spelled,
     split_words,
 )
-from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, taking
+from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE, taking
 from sfs_cli.options.source import kinds_taking
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
 from sfs_cli.ranking.aggregations import check_list_weights
@@ -125,10 +125,13 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.similarity is not None and c.similarity_file is not None:
         names = ("similarity", "similarity_file")
         yield f"--similarity and --similarity-file {two}", "give one of them", names
-    for name in c.given("similarity", "similarity_file") if c.source else ():
+    for name in c.given("similarity", "similarity_file", "coordinates") if c.source else ():
         hint = "a similarity can be a source: --source NAME=similarity:FILE"
+        if name == "coordinates" or str(c.similarity).startswith("obsm:"):
+            hint = "coordinates can be a source: --source NAME=profile:obsm:KEY"
         yield f"--source and {flag(name)} {two}", hint, (name, "source")
-    for name in c.given("beta", "edge_weights") if c.graph is None else ():
+    yield from _coordinate_rules(c)
+    for name in c.given("beta", "edge_weights", "rho") if c.graph is None else ():
         hint = f"it has an effect with --similarity {', '.join(taking(name))}"
         yield f"{flag(name)} needs --similarity", hint, (name,)
     for name in c.given(*GRAPH_FIELDS) if c.source else ():
@@ -137,6 +140,22 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
     yield from c.graph_rules(c.graph)
     if c.similarity in LABEL_GRAPHS and c.labels is None:
         yield f"--similarity {c.similarity} needs --labels", _LABELS_HINT, ("similarity", "labels")
+
+
+def _coordinate_rules(c: RankConfig) -> Iterator[Refusal]:
+    """Yield what is wrong with coordinates of the samples."""
+    given = [name for name in c.given("similarity", "coordinates") if c.coordinates_from]
+    if c.coordinates is not None and c.coordinates_from != c.coordinates:
+        what = f"--similarity {c.similarity} and --coordinates name two sets of coordinates"
+        yield what, "give the name of a graph to --similarity, such as knn", ("similarity", *given)
+    if c.coordinates is not None and c.graph in (*LABELS_ALONE, "obsp", "file"):
+        graph = {"file": "--similarity-file"}.get(str(c.graph), f"--similarity {c.similarity}")
+        what = f"--coordinates has no effect with {graph}"
+        yield what, "leave one of them out", ("coordinates", "similarity")
+    for name in c.given("components", "variable_genes") if given else ():
+        what = f"{flag(name)} has no effect with coordinates of the samples"
+        hint = "leave it out: neighbors are searched among the coordinates as they are"
+        yield what, hint, (name, *given)
 
 
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
@@ -166,6 +185,9 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.method == "l21" and c.lambda_ is not None and c.lambda_ <= 0:
         what = f"--lambda {c.lambda_:g} is not a positive number"
         yield what, "give a penalty such as 1", ("lambda_",)
+    if c.variant == "cut-value" and c.lambda_ is not None:
+        what = "--lambda has no effect with --variant cut-value"
+        yield what, "leave one of them out: the cut value chooses it", ("lambda_", "variant")
     if c.weights_out is not None and c.scorer not in catalog.WITH_COEFFICIENTS:
         what = f"--weights-out has no effect: {method} has no coefficients"
         yield what, _leave_out("method", catalog.WITH_COEFFICIENTS), ("weights_out", "method")
@@ -180,7 +202,7 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
         what = "--gamma-power has no effect with --gamma exp"
         yield what, "leave it out, or give --gamma power", ("gamma_power", "gamma")
     needed = scorer.needed(options)
-    for name in c.given("similarity", "similarity_file", "source", *GRAPH_FIELDS):
+    for name in c.given("similarity", "similarity_file", "coordinates", "source", *GRAPH_FIELDS):
         if "graph" not in needed and name not in scorer.options:
             what = f"{flag(name)} has no effect: {method} uses no graph"
             hint = "leave it out, or choose a method that ranks on a graph, such as spec"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -22,6 +22,7 @@ from sfs_cli.options.graph import (
     LABELS_ALONE,
     SIMILARITIES,
     GraphFields,
+    GraphOptions,
 )
 
 MISSING = ("error", "drop", "mean")
@@ -33,6 +34,8 @@ FORM = "write NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...], such as mirna=profile:m
 _GRAPH = ("similarity", *GRAPH_FIELDS)
 _DISTANCES = tuple(name for name in _GRAPH if name not in ("components", "variable_genes"))
 _VALUES = ("transform", "missing")
+# options without effect on coordinates, which have no features
+_OF_FEATURES = ("missing", "rows", "layer", "components", "variable_genes")
 _OF_MATRIX = tuple(name for name in SIMILARITIES if name not in LABELS_ALONE)
 
 
@@ -51,7 +54,7 @@ class Kind(NamedTuple):
 KINDS = {
     "profile": Kind(
         "Samples with similar values in another matrix of the same samples.",
-        path="The matrix.",
+        path="The matrix, or obsm:KEY.",
         takes=(*_VALUES, *_GRAPH, "rows", "layer"),
         similarities=_OF_MATRIX,
     ),
@@ -114,7 +117,8 @@ class SourceSpec(GraphFields):
 
     name: str  # that the user gives it
     kind: str  # one of `KINDS`
-    path: str = ""  # FILE, FILE:COLUMN, FILE.gmt:SET, obs:KEY or obsp:KEY; empty for some kinds
+    # FILE, FILE:COLUMN, FILE.gmt:SET, obs:KEY, obsp:KEY or obsm:KEY; empty for some kinds
+    path: str = ""
     weight: float | None = option("Weight of the source.", least=0, default_text="1")
     transform: str | None = _option(
         "Transformations of this source, in order, such as cpm,log1p,zscore.", items=str
@@ -175,6 +179,9 @@ class SourceSpec(GraphFields):
                 what = f"{self.label(name)} has no effect on sources of the kind {self.kind}"
                 hint = f"leave it out; it has an effect on {', '.join(kinds_taking(name))}"
                 yield what, hint, (name, "kind")
+        for name in self.given(*_OF_FEATURES) if self.has_coordinates else ():
+            what = f"{self.label(name)} has no effect on {self.path}"
+            yield what, "leave it out: coordinates are used as they are", (name, "path")
         known = KINDS[self.kind].similarities
         if self.similarity is not None and self.similarity not in known:
             what = f"unknown value {self.similarity!r} of similarity for the kind {self.kind}"
@@ -185,6 +192,16 @@ class SourceSpec(GraphFields):
     def graph(self) -> str:
         """The name of the similarity."""
         return self.similarity or "rbf"
+
+    @property
+    def has_coordinates(self) -> bool:
+        """Whether it is made of coordinates of the samples in the file of the matrix."""
+        return self.kind == "profile" and self.path.startswith("obsm:")
+
+    def graph_options(self, name: str) -> GraphOptions:
+        """Return how a similarity of this name is made; coordinates are used as they are."""
+        options = super().graph_options(name)
+        return replace(options, components="none") if self.has_coordinates else options
 
     @property
     def gene_ids(self) -> Literal["symbol", "id"]:

@@ -33,7 +33,7 @@ def rank_in_batches(run: Run, batches: Batches) -> Scored:
         part = _within(run, batch)
         run.passes.close()
         with located_in(batch.name), run.log.about(f"batch {batch.name}"):
-            part.matrix.fit(part.context.engine.total_over)
+            part.fit_matrix()
             scored = score_on(part, make_graph(part))
         solutions.append(scored.solution)
         facts: dict[str, Any] = {"name": batch.name, "samples": len(batch.samples)}
@@ -71,4 +71,5 @@ def _within(run: Run, batch: Batch) -> Run:
     engine = replace(context.engine, source=matrix, dtype=dtype)
     count = 0 if batch.design is None else len(batch.design.basis)
     own = replace(context, engine=engine, labels=batch.labels, covariates=count)
-    return replace(run, context=own)
+    coordinates = None if run.coordinates is None else run.coordinates[batch.samples]
+    return replace(run, context=own, coordinates=coordinates)

@@ -75,6 +75,8 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
         yield "batch", path, {"column": column}
     if config.similarity_file is not None:
         yield "similarity_file", Path(config.similarity_file), {}
+    if config.coordinates is not None and not config.coordinates.startswith("obsm:"):
+        yield "coordinates", Path(config.coordinates), {}
     if config.id_map is not None:
         yield "id_map", Path(config.id_map), {}
     for option in ("include", "exclude"):
@@ -83,7 +85,7 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
                 yield f"{option}.{i}", Path(text), {}
     for spec in config.source:
         role, part = f"source.{spec.name}", None
-        if spec.path and not spec.path.startswith(("obs:", "obsp:")):
+        if spec.path and not spec.path.startswith(("obs:", "obsp:", "obsm:")):
             path = Path(spec.path)
             if spec.kind in ("labels", "hierarchy"):
                 path, part = split_label_spec(spec.path)

@@ -29,11 +29,12 @@ from sfs_cli.compute.passes import PassList
 from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.errors import counted, listed
 from sfs_cli.graph import distances
-from sfs_cli.graph.build import sample_graph
+from sfs_cli.graph.build import on_coordinates, sample_graph
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS
 from sfs_cli.graph.pca import OVERSAMPLING
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.io.files.text import count_lines
+from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.logs import QUIET, Messages
 from sfs_cli.methods.base import Problem
@@ -85,6 +86,7 @@ class Shape:
     samples: Sequence[str] | None = None  # their ids, where they are known
     obs: Any = None  # annotations of the samples
     matrix: Matrix | None = None  # the store
+    coordinates: np.ndarray | None = None  # (samples, d), where the graph is made of some
     reading: float = 0.0  # seconds of reading the file once, where it is no store
 
 
@@ -111,11 +113,22 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     n, m, stored, graphs = shape.n, shape.m, shape.stored, shape.graphs
     asked, config = config, config.for_samples(n)
     groups = _groups(config, shape, messages)
+    width = None
+    if config.coordinates_from is not None:
+        shape.coordinates = open_coordinates(config.coordinates_from, config.matrix).values
+        width = shape.coordinates.shape[1]
     passes = pass_list(
-        config, n, m, graphs=graphs, stored=stored, memory=memory, batches=groups.batches
+        config,
+        n,
+        m,
+        graphs=graphs,
+        stored=stored,
+        memory=memory,
+        batches=groups.batches,
+        coordinates=width,
     )
     held = 8 * n * groups.columns
-    room = memory_plan(config, n, m, stored, graphs, memory, passes, groups.batches, held)
+    room = memory_plan(config, n, m, stored, graphs, memory, passes, groups.batches, held, width)
     timing = _time_run(config, passes, shape, room, groups.columns)
     size = n * m * stored.itemsize
     rows = [
@@ -306,7 +319,9 @@ def _time_run(
     seconds = {kind: _seconds(work[kind]) for kind in work if kind in kinds}
     if "panels" in seconds:
         seconds["panels"] /= workers.workers  # so many were made beside each other
-    fixed, seconds["score"] = _time_graph_and_scores(config, engine, graph, "score" in kinds)
+    fixed, seconds["score"] = _time_graph_and_scores(
+        config, engine, graph, "score" in kinds, shape.coordinates
+    )
     if first > 3 * again and shape.matrix is not None:  # the disk is the limit of every pass
         seconds = {kind: max(each, first) for kind, each in seconds.items()}
     scale = shape.m / sample.n_features
@@ -344,7 +359,11 @@ def _multiply(engine: Engine, width: int) -> None:
 
 
 def _time_graph_and_scores(
-    config: RankConfig, engine: Engine, graph: str | None, scored: bool
+    config: RankConfig,
+    engine: Engine,
+    graph: str | None,
+    scored: bool,
+    coordinates: np.ndarray | None,
 ) -> tuple[float, float]:
     """Return the seconds that the sample graph takes beside its pass, and those of the scores.
 
@@ -373,10 +392,14 @@ def _time_graph_and_scores(
     if graph is not None:
         name = graph if graph in SIMILARITIES else "knn"
         options = replace(config.graph_options(name), components=None, variable_genes=None)
+        points = context
+        if coordinates is not None:
+            rows = np.resize(coordinates, (few, coordinates.shape[1]))
+            points = on_coordinates(context, rows, "")
         start = time.perf_counter()
-        similarity = sample_graph(options, context).similarity
+        similarity = sample_graph(options, points).similarity
         fixed = time.perf_counter() - start
-        fixed = max(0.0, fixed - _seconds(lambda: distances.gram(engine)))
+        fixed = max(0.0, fixed - _seconds(lambda: distances.gram(points.engine)))
     if scored:
         prepare = METHODS[config.scorer].load("prepare")
         assert prepare is not None

@@ -19,6 +19,7 @@ from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, listed, located
 from sfs_cli.io.files.atomic import scratch_folder
+from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -33,6 +34,7 @@ from sfs_cli.run.passes import needed, pass_list
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.quantile import Room
 from sfs_cli.store.transforms import parse as parse_transform
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ class Run:
     sources: list[Source]
     design: covariates_of.Design | None = None  # of ``--adjust``, where there are no batches
     batches: Batches | None = None
+    coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
 
     @property
     def method(self) -> Method:
@@ -97,7 +100,12 @@ class Run:
 
         if self.context.n * self.context.m > LONG:
             Thread(target=prepare_rest, name="sfs-meanwhile", daemon=True).start()
-        self.matrix.fit(self.context.engine.total_over)
+        self.fit_matrix()
+
+    def fit_matrix(self) -> None:
+        """Make the passes for what the transformation needs of each sample."""
+        run = self.context
+        self.matrix.fit(run.engine.total_over, Room(run.engine, run.memory, run.scratch))
 
 
 @contextmanager
@@ -121,6 +129,9 @@ def loaded(
         # before the matrix is read: worker processes start meanwhile
         start = stack.enter_context(_starting_executor(config, client, folder, log))
 
+        found = None  # coordinates are read first: they are small, and may be refused
+        if config.coordinates_from is not None:
+            found = open_coordinates(config.coordinates_from, config.matrix)
         files = sources_of.SampleFiles()
         known = sources_of.known_samples(config, table, files) + list(weight_table or ())
         known += covariates_of.known_samples(of_files)
@@ -143,7 +154,7 @@ def loaded(
         if config.adjust or config.batch is not None:
             columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
         chosen, used = _choose_samples(
-            config, opened.matrix, labels, weights, sources, columns, log
+            config, opened.matrix, labels, weights, sources, columns, found, log
         )
         batches = None
         if columns.batch is not None:
@@ -156,7 +167,7 @@ def loaded(
         )
         if design is not None:
             used = None if used is None else used.adjusted(design.basis)
-            _tell_unadjusted(sources, log)
+            _tell_unadjusted(sources, found, log)
         matrix = PreparedMatrix(
             opened.matrix,
             samples=chosen,
@@ -171,11 +182,22 @@ def loaded(
             adjustment=adjustment,
             where=config.matrix,
         )
+        coordinates = None if found is None else found.aligned(matrix.ids.samples)
         n, m, stored, graphs = matrix.n_samples, matrix.n_features, matrix.dtype, opened.graphs
         sizes = {} if batches is None else batches.sizes
-        passes = pass_list(config, n, m, graphs=graphs, stored=stored, memory=memory, batches=sizes)
+        width = None if found is None else found.width
+        passes = pass_list(
+            config,
+            n,
+            m,
+            graphs=graphs,
+            stored=stored,
+            memory=memory,
+            batches=sizes,
+            coordinates=width,
+        )
         held = 0 if adjustment is None else adjustment.basis.nbytes
-        plan = memory_plan(config, n, m, stored, graphs, memory, passes, sizes, held)
+        plan = memory_plan(config, n, m, stored, graphs, memory, passes, sizes, held, width)
         engine = Engine(
             matrix,
             start(plan.workers),
@@ -184,13 +206,25 @@ def loaded(
             passes=passes,
             checkpoints=checkpoints.passes,
         )
-        context = RunContext(engine, used, memory, config.seed, log, config.matrix)
+        context = RunContext(engine, used, memory, config.seed, log, config.matrix, scratch=folder)
         if weights is not None:
             own = weights if chosen is None else weights[chosen]
             context = replace(context, sample_weights=own)
         if design is not None:
             context = replace(context, covariates=len(design.basis))
-        yield Run(config, context, plan, passes, opened, labels, weights, sources, design, batches)
+        yield Run(
+            config,
+            context,
+            plan,
+            passes,
+            opened,
+            labels,
+            weights,
+            sources,
+            design,
+            batches,
+            coordinates,
+        )
 
 
 def _choose_samples(
@@ -200,11 +234,12 @@ def _choose_samples(
     weights: np.ndarray | None,
     sources: list[Source],
     columns: covariates_of.SampleColumns,
+    coordinates: Coordinates | None,
     log: Messages,
 ) -> tuple[np.ndarray | None, Labels | None]:
     """Return which samples are used (None: all), and their labels where those are needed."""
     nothing = labels is None and weights is None and not sources and not columns.all
-    if nothing and config.graph != "file":
+    if nothing and config.graph != "file" and coordinates is None:
         return None, None  # and no ids are needed, which may be read later
     needs, samples = needed(config), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
@@ -214,6 +249,8 @@ def _choose_samples(
     coverages += columns.coverages(samples)
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
+    if coordinates is not None and config.samples == "intersect":
+        coverages.append(sources_of.coverage_of_coordinates(coordinates, samples))
     if weights is not None:
         words = ("a weight", "have no weight", str(config.sample_weights), "sample_weights")
         has = ~np.isnan(weights)
@@ -281,9 +318,10 @@ def _designs(
     return None, batches, Adjustment(basis)
 
 
-def _tell_unadjusted(sources: list[Source], log: Messages) -> None:
+def _tell_unadjusted(sources: list[Source], coordinates: Coordinates | None, log: Messages) -> None:
     """Say which sources come from other measurements, and stay as they are."""
     names = [s.spec.name for s in sources if s.spec.kind in ("profile", "similarity")]
+    names += [] if coordinates is None else ["the coordinates of the samples"]
     if names:
         log.note(
             f"--adjust takes the covariates out of the matrix alone, and not out of {listed(names)}"

@@ -37,6 +37,9 @@ from sfs_cli.options.graph import (
     default_similarity,
 )
 from sfs_cli.run.passes import default_graph, needed
+from sfs_cli.store import quantile
+from sfs_cli.store.transforms import QUANTILE
+from sfs_cli.store.transforms import parse as parse_transform
 
 MEASURED = ("profile", "target", "genes", "interactions")
 """Kinds of sources that are made of measurements of the samples."""
@@ -76,19 +79,23 @@ def memory_plan(
     passes: PassList,
     batches: Mapping[str, int] | None = None,
     held: int = 0,
+    coordinates: int | None = None,
 ) -> MemoryPlan:
     """Fit a run on a matrix of n samples and m features, `stored` as this type, into memory.
 
     `batches` are the numbers of samples of the batches that are ranked, `held` the bytes of what is
-    taken out of the features.
+    taken out of the features, `coordinates` how many each sample has, where the graph is made of
+    some.
     """
     # within batches the graphs are smaller, but may be dense where that of all would be sparse
     largest = max((batches or {}).values(), default=n)
-    model = memory_model(config, largest, m, graphs, passes)
+    model = memory_model(config, largest, m, graphs, passes, coordinates)
     if largest < n:
         room = model.graph_bytes(largest, arithmetic_dtype(largest, m, stored))
         sums = model.worker_bytes(largest, 0)
         model = replace(model, dense_graph=False, held=room, panel=sums)
+    if QUANTILE in parse_transform(config.transform):
+        held += quantile.held(n, m, memory)
     return plan_memory(
         n,
         m,
@@ -101,7 +108,12 @@ def memory_plan(
 
 
 def memory_model(
-    config: RankConfig, n: int, m: int, graphs: tuple[str, ...], passes: PassList
+    config: RankConfig,
+    n: int,
+    m: int,
+    graphs: tuple[str, ...],
+    passes: PassList,
+    coordinates: int | None = None,
 ) -> MemoryModel:
     """Return what a run holds in memory beside the matrix."""
     kinds = {each.kind for each in passes}
@@ -109,7 +121,8 @@ def memory_model(
     given = name is not None and (name == "file" or name.startswith("obsp:"))
     sparse = name in SPARSE_GRAPHS or (name == "sources" and _sparse_sources(config, n))
     dense = name is not None and not sparse and not given
-    sums, held = _components(config, name, n, m)
+    sums, held = _components(config, name, n, m if coordinates is None else coordinates)
+    held += 8 * n * (coordinates or 0)
     # a function of a sparse graph is applied term by term
     gamma = str(config.method_options().get("gamma", ""))
     series = not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))

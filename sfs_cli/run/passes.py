@@ -10,12 +10,13 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.graph.build import graph_passes
+from sfs_cli.graph.build import coordinate_passes, graph_passes
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import default_sample_graph, default_similarity
 from sfs_cli.options.source import SourceSpec
-from sfs_cli.store.transforms import SAMPLE_STEPS, parse
+from sfs_cli.store import quantile
+from sfs_cli.store.transforms import QUANTILE, SAMPLE_STEPS, parse
 
 EXAMINED_FOR_EACH = 2
 """Features that pruning examines for each that it keeps: what is planned, as it depends on them."""
@@ -32,6 +33,7 @@ def pass_list(
     stored: np.dtype[Any],
     memory: int,
     batches: Mapping[str, int] | None = None,
+    coordinates: int | None = None,
 ) -> PassList:
     """List the passes of a run in their order.
 
@@ -49,10 +51,12 @@ def pass_list(
         Bytes that may be used.
     batches : mapping of str to int, optional
         The batches that are ranked one after the other, and their samples.
+    coordinates : int, optional
+        Number of coordinates of a sample, where the graph is made of some.
     """
-    passes, count = _fitting(config.transform, ""), len(config.source)
+    passes, count = _fitting(config.transform, "", n, m, memory), len(config.source)
     for spec in config.source:
-        passes += _source_passes(spec, config, n, m, stored)
+        passes += _source_passes(spec, config, n, m, stored, memory)
     if config.source and config.method == "kogs":
         passes += count * _method_passes(config, n, m, memory)
     elif config.source:
@@ -68,12 +72,12 @@ def pass_list(
     elif batches:
         for name, size in batches.items():
             of = f" within batch {name}"
-            passes += _fitting(config.transform, of)
-            own = _ranking_passes(config, size, m, graphs, stored, memory)
+            passes += _fitting(config.transform, of, size, m, memory)
+            own = _ranking_passes(config, size, m, graphs, stored, memory, coordinates)
             passes += [replace(each, purpose=each.purpose + of) for each in own]
     else:
         for member in config.member_configs() or [config]:
-            passes += _ranking_passes(member, n, m, graphs, stored, memory)
+            passes += _ranking_passes(member, n, m, graphs, stored, memory, coordinates)
     if config.max_correlation is not None:
         # every feature at most; how many there are until enough are kept shows as they are read
         typical = min(1.0, EXAMINED_FOR_EACH * config.kept_features / m)
@@ -89,12 +93,17 @@ def _ranking_passes(
     graphs: tuple[str, ...],
     stored: np.dtype[Any],
     memory: int,
+    coordinates: int | None,
 ) -> list[Pass]:
     """Return the passes of a sample graph, where one is needed, and of the method."""
     passes: list[Pass] = []
     if "graph" in needed(config):
         name = default_graph(config, n, graphs)
-        passes += graph_passes(config.graph_options(name), n, m, stored)
+        options = config.graph_options(name)
+        if coordinates is None:
+            passes += graph_passes(options, n, m, stored)
+        else:
+            passes += coordinate_passes(options, n, m, coordinates)
     return passes + _method_passes(config, n, m, memory)
 
 
@@ -119,24 +128,28 @@ def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
         return "sources"
     if config.similarity_file is not None:
         return "file"
-    if config.similarity is not None:
+    if config.similarity is not None and config.coordinates_from is None:
         return config.similarity
     if config.graph is not None:
         return config.graph
     return "obsp:connectivities" if "connectivities" in graphs else default_sample_graph(n)
 
 
-def _fitting(transform: str | None, of: str) -> list[Pass]:
-    """Return the passes that find a number of each sample, one for each step that needs them."""
-    return [
-        Pass(f"sums of the samples for --transform {step}{of}", "sums")
-        for step in parse(transform)
-        if step in SAMPLE_STEPS
-    ]
+def _fitting(transform: str | None, of: str, n: int, m: int, memory: int) -> list[Pass]:
+    """Return the passes for the steps that need some of all features, in their order."""
+    passes = []
+    for step in parse(transform):
+        what = f"of the samples for --transform {step}{of}"
+        if step in SAMPLE_STEPS:
+            passes.append(Pass(f"sums {what}", "sums"))
+        elif step == QUANTILE:
+            times = quantile.reads(n, m, memory)
+            passes.append(Pass(f"values {what}", "sums", times, sharing="every"))
+    return passes
 
 
 def _source_passes(
-    spec: SourceSpec, config: RankConfig, n: int, m: int, stored: np.dtype[Any]
+    spec: SourceSpec, config: RankConfig, n: int, m: int, stored: np.dtype[Any], memory: int
 ) -> list[Pass]:
     """Return the passes over the matrix that one knowledge source takes."""
     of = f" for source {spec.name}"
@@ -144,7 +157,7 @@ def _source_passes(
         return []  # read from its own file, or a matrix of its own
     own = spec.transform is not None or spec.missing is not None
     transform = config.transform if spec.transform is None else spec.transform
-    fitting = _fitting(transform, of) if own else []
+    fitting = _fitting(transform, of, n, m, memory) if own else []
     if spec.kind in PRODUCTS:
         what = f"distances by what is known of the features{of}"
         # more where memory holds a part of the products at a time
@@ -163,7 +176,8 @@ def _method_passes(config: RankConfig, n: int, m: int, memory: int) -> list[Pass
     """Return the passes of a method, once its graph is there."""
     method = METHODS[config.scorer]
     if not method.iterative:
-        chosen = method.name == "sselect" and config.method_options()["lambda_"] is None
+        options = config.method_options()
+        chosen = method.name == "sselect" and options["variant"] == "cut-value"
         mixed = Pass("scores and disagreements, to choose --lambda", "score")
         return [*([mixed] if chosen else []), Pass("scores", "score")]
     if method.passes.isdigit():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import InputError, NotConvergedError
-from sfs_cli.graph.build import Graph, given_graph, sample_graph
+from sfs_cli.graph.build import Graph, given_graph, on_coordinates, sample_graph
 from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.sparse import best_read
@@ -59,7 +59,13 @@ def make_graph(run: Run) -> Graph | None:
             )
     else:
         replace(config, similarity=name)  # checks options that were given without a similarity
-        graph = sample_graph(config.graph_options(name), run.context)
+        context, facts = run.context, {}
+        if run.coordinates is not None:
+            where = str(config.coordinates_from)
+            context = on_coordinates(context, run.coordinates, f"{config.matrix}: {where}")
+            facts = {"coordinates": where, "dimensions": run.coordinates.shape[1]}
+        graph = sample_graph(config.graph_options(name), context)
+        graph.facts |= facts
     if not run.method.kernel:  # the degrees of a kernel may be zero or negative
         # the ids of a store are read during the pass above
         check_degrees(graph.similarity, matrix.ids.samples, where or name)

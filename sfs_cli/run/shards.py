@@ -115,9 +115,10 @@ class ShardPlan:
     def _reads_graph(self) -> bool:
         """Tell whether a sample graph may be read from the file of the matrix."""
         held = Path(str(self.config.matrix)).suffix in (".h5ad", ".h5mu", ".zarr")
-        inside = any(source.path.startswith("obsp:") for source in self.config.source)
-        graph = self.config.graph
-        return held and (inside or graph is None or graph.startswith("obsp:"))
+        paths = [source.path for source in self.config.source]
+        paths.append(str(self.config.coordinates_from))
+        inside = any(path.startswith(("obsp:", "obsm:")) for path in paths)
+        return held and (inside or self.config.graph in (None, "obsp"))
 
     def checkpoints(self, own: range = range(0), **how: Any) -> ShardCheckpoints:
         """Open the checkpoints; `own` are the shards that are made here, from 0."""

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from sfs_cli.compute.context import Labels
+from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import InputError, listed
+from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.io.knowledge.hierarchy import read_hierarchy
 from sfs_cli.io.knowledge.labels import read_labels
 from sfs_cli.io.knowledge.similarity import open_similarity
@@ -22,7 +24,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.run import inputs
 from sfs_cli.store.disk import is_store
-from sfs_cli.store.matrix import Matrix
+from sfs_cli.store.matrix import DenseMatrix, Matrix
 
 
 class SampleFiles:
@@ -49,7 +51,7 @@ def known_samples(
             known += files.labels(spec.path)
         elif spec.kind == "hierarchy":
             known += files.hierarchy(spec.path).paths
-        elif spec.kind == "profile" and not is_store(Path(spec.path)):
+        elif spec.kind == "profile" and not spec.has_coordinates and not is_store(Path(spec.path)):
             reader = open_matrix(Path(spec.path), ReadOptions(layer=spec.layer))
             if "features" in (reader.fixed_rows, spec.rows):
                 known += reader.column_ids
@@ -75,6 +77,10 @@ def open_sources(
     ids = opened.matrix.ids
 
     def load_profile(spec: SourceSpec) -> Matrix:
+        if spec.has_coordinates:
+            found = open_coordinates(spec.path, config.matrix)
+            values = np.ascontiguousarray(found.aligned(found.samples).T)
+            return DenseMatrix(values, Ids(found.names, found.samples))
         asked = RankConfig(
             spec.path, rows=spec.rows or "auto", layer=spec.layer, dtype=config.dtype
         )
@@ -153,6 +159,12 @@ def coverage_of_file(path: str, samples: Sequence[str]) -> list[Coverage]:
     has = np.isin(np.array(samples, dtype=object), list(known))
     lacking = "are not in the similarity"
     return [Coverage(has, "a similarity", lacking, path, "similarity_file")]
+
+
+def coverage_of_coordinates(found: Coordinates, samples: Sequence[str]) -> Coverage:
+    """Return which samples have coordinates."""
+    has = np.isin(np.array(samples, dtype=object), list(found.samples))
+    return Coverage(has, "coordinates", "have no coordinates", found.where, "coordinates")
 
 
 def choose_samples(

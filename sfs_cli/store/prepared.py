@@ -19,7 +19,9 @@ from sfs_cli.errors import InputError
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix
+from sfs_cli.store.quantile import IN_MEMORY, Room, normalized
 from sfs_cli.store.transforms import (
+    QUANTILE,
     SAMPLE_STEPS,
     RefusedError,
     Step,
@@ -27,6 +29,7 @@ from sfs_cli.store.transforms import (
     keeps_zeros,
 )
 
+_DOUBLE = np.dtype(np.float64)
 MissingPolicy = Literal["error", "drop", "mean"]
 TotalOver = Callable[[Callable[[Span], Sequence[np.ndarray]]], list[np.ndarray]]
 
@@ -59,7 +62,9 @@ class PreparedMatrix:
         self.steps = steps
         self.adjustment = adjustment
         self.where = where
-        self._factors: dict[int, np.ndarray] = {}
+        # of each step that needs a pass, by its place: the factors of the samples, or for quantile
+        # the normalized matrix
+        self._factors: dict[int, Any] = {}
         self._work = Workspace()
         found = matrix.missing
         if missing == "error" and found.values:
@@ -154,7 +159,12 @@ class PreparedMatrix:
             adjustment=self.adjustment,
             where=self.where,
         )
-        return view._fitted_as(self)
+        view._fitted_as(self)
+        view._factors = {
+            at: FeatureView(found, features) if self.steps[at] == QUANTILE else found
+            for at, found in self._factors.items()
+        }
+        return view
 
     def adjusted(self, adjustment: Adjustment | None) -> PreparedMatrix:
         """Return the same matrix with something else, or nothing, taken out of its features."""
@@ -175,18 +185,29 @@ class PreparedMatrix:
         return self
 
     def _sample_steps(self) -> list[int]:
-        return [at for at, name in enumerate(self.steps) if name in SAMPLE_STEPS]
+        return [at for at, name in enumerate(self.steps) if name in (*SAMPLE_STEPS, QUANTILE)]
 
-    def fit(self, total_over: TotalOver) -> None:
+    def fit(self, total_over: TotalOver, room: Room = IN_MEMORY) -> None:
         """Find the sample factors that the steps need, by one pass for each such step.
 
         Those that are known already stay. `total_over` adds up what a task makes of all spans
-        (``sfs_cli.compute.engine.Engine.total_over``).
+        (``sfs_cli.compute.engine.Engine.total_over``). Quantile normalization is made in `room`, by
+        default in memory; it refuses a sparse matrix by an `InputError`.
         """
+        if self.sparse and QUANTILE in self.steps:
+            raise InputError(
+                f"--transform {QUANTILE} needs a dense matrix: it makes most zeros other values",
+                where=self.where,
+                hint="for counts give --transform cpm,log1p, or write the matrix as a dense one",
+                option="transform",
+            )
         for at in self._sample_steps():
             if at in self._factors:
                 continue
             name = self.steps[at]
+            if name == QUANTILE:
+                self._factors[at] = normalized(room, partial(self._values_before, at), self.ids)
+                continue
             total, used = total_over(partial(self._sample_sums, at))
             step = SAMPLE_STEPS[name]
             factors = step.factors(total, int(used))
@@ -199,6 +220,13 @@ class PreparedMatrix:
                     hint="remove samples whose values are all zero",
                 )
             self._factors[at] = factors
+
+    def _values_before(self, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
+        """Return the values of a span before step `at`, and which features take part."""
+        block = self._prepare(span, _DOUBLE, at)
+        if block.left_out is None:
+            return block.values, np.ones(span.size, bool)
+        return block.values, block.left_out == 0
 
     def _sample_sums(self, at: int, span: Span) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums over a span that step `at` needs, and how many features took part."""
@@ -228,9 +256,13 @@ class PreparedMatrix:
         # of the values as stored: after log-ratios or centering no feature is zero by itself
         zero = np.logical_not(values.any(axis=1))
         work = self._work.array("steps", len(values), self.n_samples, np.dtype(np.float64))
-        np.copyto(work, values)
+        begin = self._begin(n_steps)
+        if begin:
+            self._factors[begin - 1].read(span, work)
+        else:
+            np.copyto(work, values)
         out = None if left_out is None else left_out != 0
-        for at, name in enumerate(self.steps[:n_steps]):
+        for at, name in enumerate(self.steps[begin:n_steps], begin):
             if out is not None:
                 work[out] = 1  # a value that every step can take; zero again below
             if name in SAMPLE_STEPS:
@@ -245,6 +277,11 @@ class PreparedMatrix:
         if out is not None:
             work[out] = 0
         return Block(self._cast(work, dtype), left_out, zero)
+
+    def _begin(self, n_steps: int) -> int:
+        """Return the first step to take: that behind the last normalization before `n_steps`."""
+        made = [at for at in range(n_steps) if self.steps[at] == QUANTILE]
+        return made[-1] + 1 if made else 0
 
     def _chosen(self, span: Span) -> np.ndarray:
         values = self._work.array("read", span.size, self.matrix.n_samples, self.dtype)

@@ -227,8 +227,10 @@ SAMPLE_STEPS = {
 """Counts per million; centered log-ratio of x + 1 (counts hold zeros); samples of norm 1; Pearson
 residuals of a negative binomial model; deviance residuals of a binomial model."""
 
+QUANTILE = "quantile"
+"""A step on all values of a sample, which makes the matrix anew (``sfs_cli.store.quantile``)."""
 _KEEP_ZEROS = ("log1p", "cpm", "unit", "unit-samples")
-NAMES = (*FEATURE_STEPS, f"{_FLOOR}V", *SAMPLE_STEPS)
+NAMES = (*FEATURE_STEPS, f"{_FLOOR}V", *SAMPLE_STEPS, QUANTILE)
 """The steps as people write them; V stands for a number."""
 
 
@@ -260,7 +262,7 @@ def parse(text: str | None) -> tuple[str, ...]:
                     hint="write the lowest value that is kept, such as floor:1",
                     option="transform",
                 )
-        elif step not in FEATURE_STEPS and step not in SAMPLE_STEPS:
+        elif step not in NAMES:
             raise UsageError(
                 f"--transform {step!r} is not a step",
                 hint=f"{nearest(step, sorted(NAMES))} (separated by commas)",

@@ -188,6 +188,30 @@ GRAPHS = [
         "conn; distances",
     ),
     bad(
+        "obsm key that is not there",
+        lambda f: ["rank", h5ad(f, obsm={"X_umap": np.eye(N)}), "--similarity", "obsm:X_pca"],
+        "m.h5ad",
+        "X_pca; X_umap",
+    ),
+    bad(
+        "obsm with a gap",
+        lambda f: ["rank", h5ad(f, obsm={"X": np.full((N, 2), np.nan)}), "--similarity", "obsm:X"],
+        "m.h5ad",
+        "12 coordinates; NaN; s1",
+    ),
+    bad(
+        "coordinates: other ids",
+        lambda f: ["rank", good(f), "--coordinates", good(f, "z.csv")],
+        "z.csv",
+        "6 of 6 samples; s1; gene1",
+    ),
+    bad(
+        "coordinates: no such file",
+        lambda f: ["rank", good(f), "--coordinates", str(f / "no.csv")],
+        "no.csv",
+        "no such file",
+    ),
+    bad(
         "constant samples have no correlation",
         lambda f: ["rank", constant_samples(f), "--similarity", "correlation"],
         "m.csv",
@@ -195,6 +219,13 @@ GRAPHS = [
     ),
     bad("linear similarity has zero degrees", linear, "linear", "degree; another|rbf"),
     bad("dense graph beyond --memory", dense_graph, "--memory", "32; knn", code=MEMORY),
+    bad(
+        "CAR kernel beyond --memory",
+        lambda f: [*dense_graph(f)[:2], *("--similarity", "car", "--memory", "32M")],
+        "--memory",
+        "32; knn",
+        code=MEMORY,
+    ),
     bad(
         "dry run: dense graph beyond --memory",
         lambda f: [*dense_graph(f), "--dry-run"],

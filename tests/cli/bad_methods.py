@@ -82,8 +82,16 @@ METHODS = [
     option("select without effect", "--select; mrsf", "--method", "variance", "--select", "3"),
     option("weights without effect", "--weights-out; mrsf, l21", "--weights-out", "w.parquet"),
     option(
+        "sselect: lambda that is chosen",
+        "no effect; cut-value",
+        *("--method", "sselect", "--labels", "LABELS", "--lambda", "0.5"),
+        *("--variant", "cut-value"),
+        name="--lambda",
+    ),
+    option(
         "sselect: lambda above 1",
         "--lambda; 0 to 1",
-        *("--method", "sselect", "--labels", "LABELS", "--lambda", "2"),
+        *("--method", "sselect", "--labels", "LABELS", "--neighbors", "3", "--similarity", "knn"),
+        *("--lambda", "2"),
     ),
 ]

@@ -85,6 +85,53 @@ WITHOUT_EFFECT = [
         name="--variable-genes",
     ),
     option("--components on sources", "a source", "--source", "x=target:", "--components", "3"),
+    option(
+        "--coordinates with fisher",
+        "no effect; fisher",
+        *("--method", "fisher", "--labels", "LABELS", "--coordinates", "z.csv"),
+    ),
+    option(
+        "--coordinates with obsp",
+        "no effect; obsp:S",
+        *("--similarity", "obsp:S", "--coordinates", "z.csv"),
+    ),
+    option(
+        "--coordinates with label",
+        "no effect; label",
+        *("--labels", "LABELS", "--similarity", "label", "--coordinates", "z.csv"),
+    ),
+    option(
+        "--coordinates and a file",
+        "no effect; --similarity-file",
+        *("--similarity-file", "S.csv", "--coordinates", "z.csv"),
+    ),
+    option(
+        "two sets of coordinates",
+        "two sets; --similarity",
+        *("--similarity", "obsm:X_pca", "--coordinates", "z.csv"),
+    ),
+    option(
+        "--coordinates and sources",
+        "two sample graphs; profile:obsm:",
+        *("--source", "x=target:", "--coordinates", "z.csv"),
+    ),
+    option(
+        "--components of coordinates",
+        "no effect; coordinates",
+        *("--similarity", "obsm:X_pca", "--components", "3"),
+    ),
+    option(
+        "--variable-genes of coordinates",
+        "no effect; coordinates",
+        *("--coordinates", "z.csv", "--similarity", "knn", "--variable-genes", "3"),
+    ),
+    option(
+        "obsm of a CSV",
+        "h5ad; --coordinates FILE",
+        *("--similarity", "obsm:X_pca"),
+        name="obsm:X_pca",
+    ),
+    option("--rho with knn", "--rho; no effect; car", *("--similarity", "knn", "--rho", "0.5")),
     option("--edge-weights alone", "--similarity; knn", "--edge-weights", "binary"),
     option(
         "--bandwidth with binary edges",
@@ -127,6 +174,9 @@ NUMBERS = [
     option("--threads 0", "0; 1 or more", "--threads", "0"),
     option("--seed -1", "-1; 0 or more", "--seed", "-1"),
     option("--beta -1", "-1; positive", "--similarity", "diffusion", "--beta", "-1"),
+    option("--rho 1", "1; less than 1", "--similarity", "car", "--rho", "1"),
+    option("--rho 0", "0; positive", "--similarity", "car", "--rho", "0"),
+    option("--rho nan", "nan", "--similarity", "car", "--rho", "nan"),
     option("--beta nan", "nan", "--similarity", "diffusion", "--beta", "nan"),
     option("--beta inf", "inf", "--similarity", "diffusion", "--beta", "inf"),
     *(

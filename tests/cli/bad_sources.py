@@ -28,6 +28,7 @@ from tests.cli.making import (
     values,
 )
 from tests.cli.making_sources import TARGET, file_of, on, profile, square
+from tests.making import annotated
 
 
 def gmt(genes: Sequence[str] = FEATURES[:4]) -> str:
@@ -43,6 +44,13 @@ def nan_in_profile(folder: Path) -> list[str]:
 def damaged_gzip(folder: Path) -> list[str]:
     raw(folder, gzip.compress(gmt().encode() * 1), "sets.gmt.gz")
     return on(folder, f"x=genes:{cut(folder / 'sets.gmt.gz')}")
+
+
+def quantile_of_sparse(folder: Path) -> list[str]:
+    from scipy.sparse import csr_matrix
+
+    annotated(csr_matrix(values().T), FEATURES, SAMPLES).write_h5ad(folder / "p.h5ad")
+    return on(folder, f"x=profile:{folder / 'p.h5ad'},transform=quantile")
 
 
 def partial_labels(mode: str, count: int = 4) -> Make:
@@ -169,6 +177,26 @@ SOURCES = [
         "good.csv",
         "obsp:; h5ad",
         USAGE,
+    ),
+    bad(
+        "source: obsm of a CSV",
+        lambda f: on(f, "x=profile:obsm:X_pca"),
+        "good.csv",
+        "obsm:; h5ad",
+        USAGE,
+    ),
+    bad(
+        "source: components of obsm",
+        lambda f: on(f, "x=profile:obsm:X_pca,similarity=knn,components=2"),
+        "x",
+        "components; no effect; obsm:X_pca",
+        USAGE,
+    ),
+    bad(
+        "source: quantile of sparse cells",
+        quantile_of_sparse,
+        "source x",
+        "quantile; dense; cpm",
     ),
     bad(
         "source: samples without a label, refused",

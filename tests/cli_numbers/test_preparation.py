@@ -35,6 +35,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.param("floor:2,log2,unit-samples", marks=pytest.mark.slow),
         pytest.param("pearson-residuals", marks=pytest.mark.slow),
         "deviance",
+        "quantile,log1p",
     ],
 )
 def test_threads_memory_and_stores_do_not_change_a_byte(
@@ -54,7 +55,9 @@ def test_threads_memory_and_stores_do_not_change_a_byte(
     assert little == expected
 
 
-@pytest.mark.parametrize("steps", ["pearson-residuals", "deviance", "unit-samples"])
+@pytest.mark.parametrize(
+    "steps", ["pearson-residuals", "deviance", "unit-samples", "cpm,quantile,log1p"]
+)
 def test_shards_give_the_bytes_of_one_run(steps: str, tmp_path: Path) -> None:
     matrix = write_table(tmp_path / "m.csv", counts(60, 12))
     given = (matrix, "--transform", steps, "--similarity", "knn", "--block-size", "7")
@@ -82,6 +85,20 @@ def test_the_variance_of_residuals_is_that_of_their_definition(
     np.testing.assert_allclose([by_name[f"g{i}"] for i in scored], expected, rtol=1e-10)
 
 
+def test_a_quantile_normalized_profile_is_that_of_its_own_matrix(tmp_path: Path) -> None:
+    X = counts(60, 12)
+    matrix = write_table(tmp_path / "m.csv", X)
+    asked = ("--similarity", "rbf", "--method", "spec", "--transform", "quantile,log1p")
+    own = ranked(tmp_path / "own", matrix, *asked)
+    passes = facts(tmp_path / "own")["passes"]
+    assert all(p["executed"] == p["planned"] for p in passes if p["exact"])
+    for i, kind in enumerate([f"profile:{matrix}", "target:"]):
+        source = f"p={kind},transform=quantile,log1p,similarity=rbf"
+        given = ("--method", "msfs", "--source", source, "--transform", "quantile,log1p")
+        found = ranked(tmp_path / str(i), matrix, *given)
+        np.testing.assert_allclose(found.by_feature(), own.by_feature(), rtol=1e-6)
+
+
 def test_a_repeated_option_adds_steps_in_order(tmp_path: Path) -> None:
     path = write_table(tmp_path / "m.csv", counts(50, 12))
     repeated = ("--transform", "cpm", "--transform", "log1p,center")
@@ -104,7 +121,9 @@ def test_flags_replace_the_steps_of_a_file(tmp_path: Path) -> None:
     assert facts(tmp_path / "b")["input"]["transform"] == ["cpm", "rank"]
 
 
-@pytest.mark.parametrize("steps", ["deviance", "pearson-residuals", "floor:1,log2", "unit-samples"])
+@pytest.mark.parametrize(
+    "steps", ["deviance", "pearson-residuals", "floor:1,log2", "unit-samples", "quantile"]
+)
 def test_a_plan_is_made_for_a_table_that_is_not_read(steps: str, tmp_path: Path) -> None:
     path = write_table(tmp_path / "m.csv", counts(50, 12))
     sfs("plan", path, "--transform", steps)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from sfs_cli.errors import InputError, MissingExtraError
+from sfs_cli.errors import InputError
 from sfs_cli.methods import classical, mutual_info, seper
 from sfs_cli.methods.base import Status
 from tests.making import make_problem
@@ -80,8 +78,56 @@ def test_mutual_information_is_scikit_learns() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("sizes", [(2, 3), (4, 4), (7, 9, 30), (25, 40)])
+@pytest.mark.parametrize("ties", [False, True])
+def test_mutual_information_equals_the_twin(sizes: tuple[int, ...], ties: bool) -> None:
+    X, codes = make_data(sizes, m=12)
+    if ties:
+        X = np.round(X) + 1e-9 * np.random.default_rng(0).normal(size=X.shape)
+    found = mutual_info.mutual_information(np.ascontiguousarray(X.T), codes)
+    expected = [twin.mutual_information(f, codes) for f in X.T]
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_mutual_information_counts_equal_values() -> None:
+    X, codes = np.random.default_rng(1).integers(4, size=(30, 9)).astype(float), np.arange(30) % 3
+    found = mutual_info.mutual_information(np.ascontiguousarray(X.T), codes)
+    expected = [twin.mutual_information(f, codes) for f in X.T]
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("block_size", [1, 7, 40])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_mutual_information_has_the_same_bytes_on_any_threads(
+    block_size: int, threads: int
+) -> None:
+    X, codes = make_data((15, 20))
+    whole = scores("mutual-info", X, codes)
+    context = make_problem(X, codes=codes, block_size=block_size, threads=threads)
+    scorer = mutual_info.MutualInfoScorer(context)
+    found, _ = context.engine.columns(scorer.score_block, scorer.dtype)
+    np.testing.assert_array_equal(found, whole)
+
+
+def test_mutual_information_does_not_depend_on_the_size_of_values() -> None:
+    X, codes = make_data((15, 20))
+    X -= X.mean(axis=0)
+    for scale in (1e-140, 1e140):
+        np.testing.assert_allclose(
+            scores("mutual-info", X * scale, codes), scores("mutual-info", X, codes), rtol=1e-10
+        )
+
+
+def test_mutual_information_of_many_samples_is_found_in_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, codes = make_data((15, 20))
+    whole = scores("mutual-info", X, codes)
+    monkeypatch.setattr(mutual_info, "_TEMPORARY", 100)
+    np.testing.assert_array_equal(scores("mutual-info", X, codes), whole)
+
+
 def test_mutual_information_does_not_depend_on_the_blocks_even_with_ties() -> None:
-    pytest.importorskip("sklearn")
     X, codes = make_data((15, 20))
     X = np.maximum(np.round(X), 0)
     X = X[:, np.ptp(X, axis=0) > 0]
@@ -113,8 +159,6 @@ def test_seper_prefers_features_with_clusters() -> None:
 
 @pytest.mark.parametrize("method", ALL)
 def test_shifts_scales_samples_and_blocks_do_not_matter(method: str) -> None:
-    if method == "mutual-info":
-        pytest.importorskip("sklearn")
     X, codes = make_data((12, 16))
     expected = scores(method, X, codes)
     rng = np.random.default_rng(1)
@@ -127,8 +171,6 @@ def test_shifts_scales_samples_and_blocks_do_not_matter(method: str) -> None:
 
 @pytest.mark.parametrize("method", ALL)
 def test_features_that_do_not_vary_have_no_score(method: str) -> None:
-    if method == "mutual-info":
-        pytest.importorskip("sklearn")
     X, codes = make_data((12, 16))
     wide = np.insert(X, [0, 3], [[0.0, 0.1]], axis=1)
     context = make_problem(wide, codes=codes)
@@ -148,8 +190,6 @@ def test_a_feature_that_separates_without_spread_is_infinitely_good(method: str)
 
 @pytest.mark.parametrize("method", SUPERVISED)
 def test_classes_must_be_fit_for_the_method(method: str) -> None:
-    if method == "mutual-info":
-        pytest.importorskip("sklearn")
     X, _ = make_data((6, 6))
     with pytest.raises(InputError, match="at least two classes"):
         scores(method, X, np.zeros(12, int))
@@ -166,11 +206,3 @@ def test_the_t_test_takes_two_classes() -> None:
     assert "f-test" in str(caught.value)
     with pytest.raises(InputError, match="at least 2 samples in every class"):
         scores("t-test", X[:7], np.array([0] * 6 + [1]))
-
-
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, codes = make_data((6, 6))
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(MissingExtraError, match="needs scikit-learn") as caught:
-        scores("mutual-info", X, codes)
-    assert "sfs-cli[ml]" in str(caught.value)

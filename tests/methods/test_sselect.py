@@ -40,7 +40,9 @@ def make_data(classes: int, unlabelled: int = 20, seed: int = 0) -> Data:
 def scores(
     X: np.ndarray, S: np.ndarray, y: np.ndarray, mix: float | None = 0.5, **given: int
 ) -> np.ndarray:
-    context = make_problem(X, S=S, codes=y, **({"lambda_": mix, "select": 8} | given))
+    variant = "cut-value" if mix is None else "fixed"
+    options = {"lambda_": 0.5 if mix is None else mix, "variant": variant, "select": 8}
+    context = make_problem(X, S=S, codes=y, **(options | given))
     return score_all(sselect.prepare(context), context)[0]
 
 
@@ -107,7 +109,7 @@ def test_a_feature_that_is_constant_where_labels_are_known_says_nothing_of_them(
 def test_features_that_do_not_vary_have_no_score() -> None:
     X, S, y = make_data(2)
     X[:, 0], X[:, 4] = 0, 7
-    context = make_problem(X, S=S, codes=y, lambda_=0.5, select=5)
+    context = make_problem(X, S=S, codes=y, lambda_=0.5, variant="fixed", select=5)
     found, status = score_all(sselect.prepare(context), context)
     assert (status[0], status[4]) == (Status.ALL_ZERO, Status.CONSTANT)
     assert np.isnan(found[[0, 4]]).all()
@@ -127,7 +129,7 @@ def test_labels_of_two_classes_and_a_mix_from_0_to_1_are_needed() -> None:
 
 def test_the_mix_is_that_of_the_smallest_cut_value() -> None:
     X, S, y = make_data(2)
-    context = make_problem(X, S=S, codes=y, lambda_=None, select=8)
+    context = make_problem(X, S=S, codes=y, lambda_=0.5, variant="cut-value", select=8)
     scorer = sselect.prepare(context)
     cuts = {}
     for mix in np.arange(11) / 10:
@@ -195,3 +197,25 @@ def test_the_cut_value_is_the_second_smallest_eigenvalue() -> None:
     Z = X - X.mean(axis=0)
     expected = spec_twin.eigenpairs(graph(X))[0][1:].min()
     assert sselect.cut_value(Z.T) == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_default_is_the_graph_of_neighbors_and_a_fixed_mix(tmp_path: Path) -> None:
+    from tests.cli_numbers.commands import facts, ranking_bytes
+    from tests.making import write_labels, write_table
+
+    X, _, y = make_data(2)
+    matrix = write_table(tmp_path / "m.csv", X.T)
+    known = [i for i in range(len(y)) if y[i] >= 0]
+    ids = [f"s{i}" for i in known]
+    labels = write_labels(tmp_path / "y.tsv", [f"c{y[i]}" for i in known], ids)
+    asked = ("--method", "sselect", "--labels", labels)
+    found = ranking_bytes(tmp_path / "a", matrix, *asked)
+    made = facts(tmp_path / "a")
+    assert made["graph"]["similarity"] == "knn"
+    assert (made["method"]["lambda_"], made["method"]["variant"]) == (0.3, "fixed")
+    given = ("--similarity", "knn", "--lambda", "0.3")
+    assert ranking_bytes(tmp_path / "b", matrix, *asked, *given) == found
+    ranking_bytes(tmp_path / "c", matrix, *asked, "--variant", "cut-value", "--select", "8")
+    chosen = facts(tmp_path / "c")["method"]
+    assert chosen["lambda_"] == chosen["mix"]
+    assert len(chosen["cut_values"]) == 11

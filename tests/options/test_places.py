@@ -33,6 +33,9 @@ CONFIGS = [
     RankConfig("x.h5ad", "fisher", labels="obs:tissue", use_raw=True, format="rnk"),
     RankConfig("x.h5ad", similarity="obsp:connectivities", samples="intersect"),
     RankConfig("x.csv", similarity_file="../S.npz", seed=5),
+    RankConfig("x.h5ad", similarity="obsm:X_pca", neighbors=4),
+    RankConfig("x.h5ad", similarity="car", coordinates="obsm:spatial", rho=0.5),
+    RankConfig("x.csv", similarity="rbf", coordinates="sub/z.csv"),
     RankConfig("x.csv", "l21", lambda_=1e-300, response="pca", response_rank=2),
     RankConfig("x.csv", "kogs", members=("spec", "variance"), how="rra", weights=None),
     RankConfig(
@@ -47,6 +50,7 @@ CONFIGS = [
                 "a=genes:sub/p.gmt:A,B,id-map=i.tsv",
                 "i=interactions:e.tsv,min-score=0.1,seeds=sub/p.gmt:A",
                 "s=similarity:obsp:S",
+                "o=profile:obsm:spatial,similarity=car,rho=0.5",
                 "l=labels:",
             )
         ),
@@ -65,7 +69,7 @@ CONFIGS = [
 
 def physical(config: RankConfig) -> dict:
     """Return the options that count, with every path where it really is."""
-    inside = ("obs:", "obsp:")
+    inside = ("obs:", "obsp:", "obsm:")
     known = config.result_options()
     for option in PATHS:
         given = known.get(option)

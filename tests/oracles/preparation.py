@@ -12,6 +12,21 @@ def unit_samples(X: np.ndarray) -> np.ndarray:
     return np.column_stack([column / sqrt(sum(v * v for v in column)) for column in X.T])
 
 
+def quantile_normalized(X: np.ndarray) -> np.ndarray:
+    """Each value becomes the mean, over the samples, of the values at its place in their order.
+
+    Equal values of a sample share the mean of what their places have.
+    """
+    m, n = X.shape
+    ordered = [sorted(X[:, j].tolist()) for j in range(n)]
+    mean = [sum(column[k] for column in ordered) / n for k in range(m)]
+    found = np.zeros(X.shape)
+    for (i, j), value in np.ndenumerate(X):
+        places = [k for k in range(m) if ordered[j][k] == value]
+        found[i, j] = sum(mean[k] for k in places) / len(places)
+    return found
+
+
 def expected_counts(X: np.ndarray) -> np.ndarray:
     """The total of the feature times the total of the sample, over the total of all."""
     m, n = X.shape

@@ -167,7 +167,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "trace-ratio": {"method": "trace-ratio", "variant": "laplacian", "select": 3},
     "mrsf": {"method": "mrsf", "select": 3},
     "l21": {"method": "l21", "lambda_": 0.5},
-    "sselect": {"method": "sselect", "labelled": True},
+    "sselect": {"method": "sselect", "labelled": True, "variant": "cut-value"},
     "sselect-0.5": {"method": "sselect", "labelled": True, "lambda_": 0.5},
 }
 WITHOUT_GRAPH: dict[str, dict[str, Any]] = {

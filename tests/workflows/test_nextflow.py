@@ -69,7 +69,7 @@ def shard_tasks(tmp_path: Path, env: dict[str, str], number: int, made: list[Pat
 
 @pytest.mark.slow
 def test_scripts_of_the_shards_make_the_bytes_of_one_run(tmp_path, env):
-    method = (*BLOCKS, "--method", "sselect", "--labels")
+    method = (*BLOCKS, "--method", "sselect", "--variant", "cut-value", "--labels")
     inputs = {"matrix": [MATRIX], "files": [LABELS]}
     args = " ".join([*method, f"{LABELS.name}:tissue"])
     run_task("shardinit", tmp_path / "init", inputs, env, shards=str(SHARDS), args=args)

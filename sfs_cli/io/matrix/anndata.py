@@ -228,6 +228,50 @@ def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
     return graph, samples
 
 
+def read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
+    """Read ``obsm[key]`` of an ``.h5ad`` file, ``FILE.h5mu:MODALITY``, or a ``.zarr`` folder.
+
+    Returned are the coordinates of the samples, shape (n, d) and float64 (NaN is not refused),
+    names of the columns, and the ids of the samples. A file that is not AnnData, no such key, and
+    anything but a dense table of real numbers is an `InputError`.
+    """
+    with _anndata_group(path) as group:
+        _check_anndata(group, path)
+        keys = list(group["obsm"]) if "obsm" in group and hasattr(group["obsm"], "keys") else []
+        if key not in keys:
+            raise InputError(
+                f"there are no coordinates {key!r} in obsm",
+                where=str(path),
+                hint=f"it has {listed(keys, 20)}" if keys else "it has none",
+            )
+        samples = list(_read_frame(group, "obs", path).index)
+        found = _read_element(group, f"obsm/{key}", path)
+    where = f"{path}, obsm/{key}"
+    if hasattr(found, "tocsr"):
+        raise InputError(
+            "the coordinates are a sparse matrix",
+            where=where,
+            hint=f"write them as a dense one: adata.obsm[{key!r}] = adata.obsm[{key!r}].toarray()",
+        )
+    columns = [str(name) for name in getattr(found, "columns", ())]
+    kinds = found.dtypes if columns else [getattr(found, "dtype", None)]
+    if any(getattr(kind, "kind", "") not in "fiub" for kind in kinds):
+        raise InputError(
+            "the coordinates are not numbers",
+            where=where,
+            hint="write them as a dense array of numbers, one row for each sample",
+        )
+    values = np.asarray(found, np.float64)
+    if values.ndim != 2 or len(values) != len(samples) or not values.size:
+        raise InputError(
+            f"the coordinates have shape {values.shape}, but there are {len(samples):,} samples",
+            where=where,
+            hint="write one row for each sample, of one or more numbers",
+        )
+    names = columns or [f"column {i + 1}" for i in range(values.shape[1])]
+    return values, names, samples
+
+
 @contextmanager
 def _anndata_group(path: Path) -> Iterator[Any]:
     if path.is_dir():

@@ -72,5 +72,10 @@ def leiden(given, options):
 
 
 if __name__ == "__main__":
-    functions = {"gearys_c": gearys_c, "highly_variable_genes": variable_genes, "flavor": flavor, "leiden": leiden}
+    functions = {
+        "gearys_c": gearys_c,
+        "highly_variable_genes": variable_genes,
+        "flavor": flavor,
+        "leiden": leiden,
+    }
     main("scanpy", functions)

@@ -1,0 +1,115 @@
+"""Coordinates of the samples, such as an embedding or places in a tissue, from files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.io.files.sniff import examine
+from sfs_cli.io.files.text import repeated
+from sfs_cli.io.matrix.base import ReadOptions, open_matrix
+
+INSIDE = "obsm:"
+"""What names coordinates in the file of the matrix."""
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Coordinates as a file has them."""
+
+    where: str  # the file and the key, for messages
+    samples: Sequence[str]
+    names: Sequence[str]  # of the d columns
+    values: np.ndarray  # (samples, d), float64; not checked
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates d."""
+        return self.values.shape[1]
+
+    def aligned(self, sample_ids: Sequence[str]) -> np.ndarray:
+        """Return the coordinates of some samples in their order, shape (n, d).
+
+        Other samples of the file are left out. An `InputError` says that samples have none or
+        several, that a coordinate is NaN or infinite, or that all samples have the same ones.
+        """
+        values = self.values
+        if list(sample_ids) != list(self.samples):
+            at = {name: i for i, name in enumerate(self.samples)}
+            missing = [name for name in sample_ids if name not in at]
+            if missing:
+                raise InputError(
+                    f"{len(missing):,} of {len(sample_ids):,} samples have no coordinates: "
+                    f"{listed(missing)}",
+                    where=f"{self.where}, which has {listed(list(self.samples), SHOWN)}",
+                    hint="give a table with a row for each sample, whose ids are those of the "
+                    "matrix, or leave such samples out with --samples intersect",
+                )
+            if found := repeated(self.samples):
+                raise InputError(
+                    f"samples are repeated: {listed(sorted(found))}",
+                    where=self.where,
+                    hint="give one row for each sample",
+                )
+            values = values[[at[name] for name in sample_ids]]
+        self._check(values, sample_ids)
+        return values
+
+    def _check(self, values: np.ndarray, sample_ids: Sequence[str]) -> None:
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            places = (f"sample {sample_ids[i]}, {self.names[j]}" for i, j in bad[:SHOWN])
+            raise InputError(
+                f"{counted(len(bad), 'coordinate')} of the samples "
+                f"{'is' if len(bad) == 1 else 'are'} NaN or infinite",
+                where=f"{self.where}: first at {'; '.join(places)}",
+                hint="give a number for every sample, or leave such samples out of the matrix",
+            )
+        if (values == values[0]).all():
+            raise InputError(
+                "all samples have the same coordinates",
+                where=self.where,
+                hint="give coordinates that differ, such as principal components",
+            )
+
+
+def open_coordinates(spec: str, matrix: str) -> Coordinates:
+    """Read coordinates: ``obsm:KEY`` of the matrix at a path, or a table with samples in rows.
+
+    The table is of any matrix format, with the ids of the samples in its first column. What holds
+    no coordinates is an `InputError`, ``obsm:KEY`` of another format than AnnData a `UsageError`.
+    """
+    if spec.startswith(INSIDE):
+        from sfs_cli.io.matrix.anndata import read_obsm
+
+        path, key = Path(matrix), spec.removeprefix(INSIDE)
+        if path.suffix not in (".h5ad", ".zarr") and ".h5mu" not in path.name:
+            raise UsageError(
+                f"{spec} needs an h5ad or AnnData zarr input",
+                where=matrix,
+                hint="give the coordinates as a table with a row for each sample (--coordinates "
+                "FILE, or profile:FILE,rows=samples of a source)",
+                option=("coordinates", "similarity"),
+            )
+        examine(path)
+        values, names, samples = read_obsm(path, key)
+        return Coordinates(f"{matrix}, obsm/{key}", samples, names, values)
+    reader = open_matrix(Path(spec), ReadOptions(dtype="float64"))
+    try:
+        blocks = list(reader.blocks())
+        names, by_feature = list(reader.column_ids), reader.fixed_rows == "features"
+    finally:
+        reader.close()
+    if not blocks or not names or reader.sparse or by_feature:
+        raise InputError(
+            "this is not a table of coordinates",
+            where=spec,
+            hint="give a table of numbers with a row for each sample, its id first",
+        )
+    samples = [name for block in blocks for name in block.ids]
+    return Coordinates(spec, samples, names, np.concatenate([block.values for block in blocks]))

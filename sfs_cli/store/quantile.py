@@ -1,0 +1,180 @@
+"""Quantile normalization: every sample gets the same distribution of values, out of core.
+
+A sample is normalized by the ranks of its values among all features, which no block of features
+knows. So the normalized matrix is made whole, before the passes of the graph and the scores: some
+samples at a time are gathered from the blocks, sorted, and written back feature by feature.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+
+from sfs_cli.compute.matrix import Ids, Span, block_features, cut
+from sfs_cli.store.build import write_store_files
+from sfs_cli.store.disk import Manifest, open_store
+from sfs_cli.store.matrix import DenseMatrix, Matrix
+from sfs_cli.store.sinks import SampleRows
+
+T = TypeVar("T")
+HELD_PART = 8
+"""Samples that are gathered, and a normalized matrix in memory, take one part in so many of it."""
+VALUE_BYTES = 8
+"""Bytes of a normalized value: the same whether the matrix fits in memory or not."""
+
+# from a span to its values (b, n) and which features take part, of bool, shape (b,)
+ReadSpan = Callable[[Span], tuple[np.ndarray, np.ndarray]]
+
+
+class Passes(Protocol):
+    """What is used of ``sfs_cli.compute.engine.Engine``."""
+
+    @property
+    def executor(self) -> Any:
+        """Runs the tasks."""
+        ...
+
+    def run_over(
+        self, task: Callable[[Span], T], *, kind: Literal["sums"] = ...
+    ) -> Iterator[tuple[Span, T]]:
+        """Run a task on each span of features; yield the results in their order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where a matrix is normalized: passes over it, the memory of the run, and a scratch folder."""
+
+    passes: Passes | None = None  # None: one span after the other
+    memory: int = 1 << 62  # bytes
+    folder: Path | None = None  # None where everything is to stay in memory
+
+    def run_over(self, task: Callable[[Span], T], n: int, m: int) -> Iterator[tuple[Span, T]]:
+        """Run a task on each span of m features of n samples, in their order."""
+        if self.passes is None:
+            return ((at, task(at)) for at in cut(m, block_features(n, VALUE_BYTES)))
+        return self.passes.run_over(task, kind="sums")
+
+    def each(self, task: Callable[[int], T], count: int) -> Iterator[T]:
+        """Run a task on each of the samples held here, in their order."""
+        if self.passes is None:
+            return map(task, range(count))
+        threads = self.passes.executor.nearby
+        found: Iterator[T] = threads.map(lambda at: task(at.lo), cut(count, 1))
+        return found
+
+
+IN_MEMORY = Room()
+
+
+def group_size(n: int, m: int, memory: int) -> int:
+    """Return how many of n samples of m features are gathered at a time."""
+    return min(n, max(1, memory // HELD_PART // (VALUE_BYTES * m)))
+
+
+def reads(n: int, m: int, memory: int) -> int:
+    """Return how often the features are read: once if all samples are gathered together.
+
+    Otherwise each group of samples is gathered twice: for the distribution, and to be normalized.
+    """
+    groups = -(-n // group_size(n, m, memory))
+    return 1 if groups == 1 else 2 * groups
+
+
+def held(n: int, m: int, memory: int) -> int:
+    """Return the bytes of the normalized matrix that stay in memory."""
+    size = VALUE_BYTES * n * m
+    return size if size <= memory // HELD_PART else 0
+
+
+def normalized(room: Room, read: ReadSpan, ids: Ids) -> Matrix:
+    """Return a matrix in which every sample has the mean distribution of all samples.
+
+    The k-th smallest value of a sample becomes the mean of the k-th smallest values of all samples
+    (B. M. Bolstad, R. A. Irizarry, M. Astrand and T. P. Speed, Bioinformatics 19, 2003), and equal
+    values become the mean of what their places have, so that every sample has the same sum.
+
+    Parameters
+    ----------
+    room : Room
+        Passes over the features, and what may be used.
+    read : callable
+        Reads a span. Features that take no part have no rank, and become 0.
+    ids : Ids
+        Of the m features and the n samples.
+
+    Returns
+    -------
+    Matrix
+        Float64, in memory or a store in the scratch folder. Its bytes depend on neither memory nor
+        threads.
+    """
+    n, m = len(ids.samples), len(ids.features)
+    limit = room.memory // HELD_PART
+    groups = cut(n, group_size(n, m, room.memory))
+    total, taking, values = np.zeros(0), np.zeros(0, bool), np.zeros((0, 0))
+    for group in groups:
+        values, taking = _gathered(room, read, group, n, m)
+        total = total if total.size else np.zeros(np.count_nonzero(taking))
+        for ordered in room.each(partial(_ordered, values, taking), len(values)):
+            total += ordered  # in the order of the samples
+    reference = total / n
+    folder = None if room.folder is None else Path(tempfile.mkdtemp(dir=room.folder))
+    sink = SampleRows(folder or Path(), 1 << 62 if folder is None else limit)
+    for group in groups:
+        if len(groups) > 1:  # a single one is here still
+            values, taking = _gathered(room, read, group, n, m)
+        for _ in room.each(partial(_replace, values, taking, reference), len(values)):
+            pass
+        sink.add(values)
+    in_memory = sink.finish(to_disk=False)
+    if in_memory is not None:
+        return DenseMatrix(in_memory, ids)
+    assert folder is not None
+    write_store_files(folder, ids, Manifest(m, n, "float64", sparse=False), digests=False)
+    return open_store(folder)
+
+
+def replaced(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return values, shape (m,), replaced by a distribution, ascending and shape (m,), by rank."""
+    if not values.size:
+        return values
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    counts = np.diff(starts, append=len(values))
+    means = np.add.reduceat(reference, starts) / counts
+    found = np.empty(len(values))
+    found[order] = np.repeat(means, counts)
+    return found
+
+
+def _gathered(
+    room: Room, read: ReadSpan, group: Span, n: int, m: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of some samples, shape (samples, m), and which features take part."""
+
+    def columns(span: Span) -> tuple[np.ndarray, np.ndarray]:
+        values, taking = read(span)
+        return values[:, group.lo : group.hi].copy(), taking
+
+    values, taking = np.empty((group.size, m)), np.empty(m, bool)
+    for span, (part, used) in room.run_over(columns, n, m):
+        values[:, span.lo : span.hi] = part.T
+        taking[span.lo : span.hi] = used
+    return values, taking
+
+
+def _ordered(values: np.ndarray, taking: np.ndarray, at: int) -> np.ndarray:
+    return np.sort(values[at, taking])
+
+
+def _replace(values: np.ndarray, taking: np.ndarray, reference: np.ndarray, at: int) -> None:
+    values[at, taking] = replaced(values[at, taking], reference)
+    values[at, ~taking] = 0
