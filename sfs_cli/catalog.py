@@ -403,6 +403,9 @@ ON_SOURCES = ("msfs", "kogs")
 WITH_COEFFICIENTS = ("mrsf", "l21")
 """Methods with coefficients to write."""
 
+GOING_ON = ("gdcov-spca", "mrsf", "l21", "mrmr", "spca")
+"""Methods that select features together, and go on from those that are given."""
+
 OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.options))
 """Every option that some method takes."""
 

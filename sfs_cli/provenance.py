@@ -61,7 +61,7 @@ class MatrixFacts(TypedDict):
     """The matrix as it was read and prepared.
 
     `orientation` says why rows are what they are, `left_out` how many features take no part by the
-    reason.
+    reason, `given` how many were chosen before.
     """
 
     format: str
@@ -76,6 +76,7 @@ class MatrixFacts(TypedDict):
     missing_values: int
     features_with_missing_values: int
     left_out: dict[str, int]
+    given: NotRequired[int]
     transform: list[str]
 
 
@@ -90,7 +91,8 @@ class SolverFacts(TypedDict, total=False):
 class PruningFacts(TypedDict, total=False):
     """What ``--max-correlation`` did; empty without it.
 
-    Of the examined features, from the best on, some were kept and the others moved behind those.
+    Of the examined features, from the best on, some were kept and the others moved behind those;
+    `repeat_given` of them repeat a feature of ``--given``.
     """
 
     max_correlation: float
@@ -98,6 +100,7 @@ class PruningFacts(TypedDict, total=False):
     examined: int
     kept: int
     moved: int
+    repeat_given: int
 
 
 class ExplainedFacts(TypedDict):
@@ -249,7 +252,7 @@ def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) ->
         if isinstance(v, list | tuple)
         else v
         for k, v in options.items()
-        if k not in paths
+        if k.rstrip("_") not in paths
     }
     known = {
         "sfs": versions()["sfs"],

@@ -65,6 +65,8 @@ class RunContext:
         The input, as error messages name it.
     limits : Limits
         Sizes at which the algorithms change.
+    given : tuple of int
+        The features that are already chosen, ascending.
     """
 
     engine: Engine
@@ -74,6 +76,7 @@ class RunContext:
     log: Messages
     where: str = ""
     limits: Limits = LIMITS
+    given: tuple[int, ...] = ()
 
     @property
     def matrix(self) -> MatrixView:

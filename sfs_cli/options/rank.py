@@ -239,6 +239,12 @@ class RankConfig(GraphFields, OutputFields):
         least=1,
         default_text=str(DEFAULT_KEEP),
     )
+    given_: str | None = _method(
+        "List of features that are already chosen: the methods "
+        f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
+        metavar="FILE",
+        path=True,
+    )
     on_no_convergence: str = _method(
         "What to do if a solver does not converge.", default="warn", words=("warn", "error")
     )

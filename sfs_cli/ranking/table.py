@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, overload, runtime_checkable
 
 import numpy as np
@@ -130,6 +130,20 @@ class Ranking:
             "status": self.status[rows],
             **{name: column[rows] for name, column in self.extra.items()},
         }
+
+    def reordered(self, rows: np.ndarray) -> Ranking:
+        """Return the same features in another order, by their rows here, shape (m,)."""
+        return replace(
+            self,
+            feature=self.feature.reordered(rows),
+            score=self.score[rows],
+            status=self.status.reordered(rows),
+            order=self.order[rows],
+            extra={
+                name: column.reordered(rows) if isinstance(column, Picked) else column[rows]
+                for name, column in self.extra.items()
+            },
+        )
 
     def unscored(self) -> dict[str, int]:
         """Count the features without a score by the reason, in the order of the table."""

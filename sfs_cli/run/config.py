@@ -74,6 +74,8 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
         yield "similarity_file", Path(config.similarity_file), {}
     if config.id_map is not None:
         yield "id_map", Path(config.id_map), {}
+    if config.given_ is not None:
+        yield "given", Path(config.given_), {}
     for option in ("include", "exclude"):
         for i, text in enumerate(getattr(config, option), 1):
             if names_file(text):

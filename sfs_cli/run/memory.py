@@ -80,7 +80,7 @@ def memory_plan(
     """Fit a run on a matrix of n samples and m features, `stored` as this type, into memory.
 
     `batches` are the numbers of samples of the batches that are ranked, `held` the bytes of what is
-    taken out of the features.
+    taken out of the features, and of given ones.
     """
     # within batches the graphs are smaller, but may be dense where that of all would be sparse
     largest = max((batches or {}).values(), default=n)

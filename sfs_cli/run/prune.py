@@ -37,28 +37,36 @@ def without_repeats(
     passes.close()
     passes.begin("prune")
 
-    def take(lo: int, hi: int) -> np.ndarray:
-        features = ranking.order[lo:hi]
+    def read_standardized(features: np.ndarray) -> np.ndarray:
         ascending = np.argsort(features)  # as they lie in the matrix, so that it is read forwards
         view = source.selecting(features[ascending])
-        out = np.empty((hi - lo, n))
+        out = np.empty((len(features), n))
 
         def read(span: Span) -> None:
             values = view.read(span, np.dtype(np.float64)).values
             out[ascending[span.lo : span.hi]] = standardized(values)
 
-        for _ in nearby.map(read, cut(hi - lo, READ_AT_ONCE)):
+        for _ in nearby.map(read, cut(len(features), READ_AT_ONCE)):
             pass
-        passes.read(hi - lo)
+        passes.read(len(features))
         return out
 
+    def take(lo: int, hi: int) -> np.ndarray:
+        return read_standardized(ranking.order[lo:hi])
+
     batch = max(1, min(MAX_BATCH, BATCH_BYTES // (8 * n)))  # never by memory: see `prune`
-    with _room((min(keep, count), n), run) as values:
-        pruned = prune(take, count, max_correlation, values, batch, cast(InOrder, nearby.map))
+    given = np.array(run.context.given, np.int64)
+    g = len(given)
+    with _room((g + min(keep, count), n), run) as values:
+        if g:
+            values[:g] = read_standardized(given)
+        in_order = cast(InOrder, nearby.map)
+        pruned = prune(take, count, max_correlation, values, batch, in_order, g)
     kept, moved = len(pruned.kept), len(pruned.moved)
+    better = "a better one" if not g else "a given or better one"
     run.log.note(
         f"kept {kept:,} of the best {pruned.examined:,} features; {moved:,} with a correlation "
-        f"above {max_correlation:g} with a better one are behind them"
+        f"above {max_correlation:g} with {better} are behind them"
     )
     facts = PruningFacts(
         max_correlation=max_correlation,
@@ -67,7 +75,10 @@ def without_repeats(
         kept=kept,
         moved=moved,
     )
-    return pruned_ranking(ranking, pruned), facts
+    if g:
+        facts["repeat_given"] = int((pruned.representative < g).sum())
+    ids = source.ids.features
+    return pruned_ranking(ranking, pruned, [ids[i] for i in given.tolist()]), facts
 
 
 @contextmanager

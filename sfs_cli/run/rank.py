@@ -24,7 +24,7 @@ from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.logs import Messages
-from sfs_cli.methods.base import Status
+from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
 from sfs_cli.provenance import (
@@ -60,7 +60,7 @@ from sfs_cli.run.outputs import (
 )
 from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.report_data import report_data
-from sfs_cli.run.scoring import Scored, make_graph, score_on
+from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.store.adjust import Adjustment
 
@@ -188,6 +188,7 @@ def rank(
         guards.guard_values(run)
         with _progress(run):
             scored = _score(run)
+            scored.solution = without_given(scored.solution, run)
             solution, features = scored.solution, run.matrix.ids.features
             ranking = rank_features(
                 features,
@@ -199,6 +200,8 @@ def rank(
                 extra=solution.extra,
                 threads=run.plan.workers,
             )
+            if run.context.given:
+                ranking = given_last(ranking)
             pruning = PruningFacts()
             if config.max_correlation is not None:
                 ranking, pruning = without_repeats(run, ranking, config.max_correlation)
@@ -237,6 +240,33 @@ def _score(run: Run) -> Scored:
 
         return rank_on_sources(run)
     return score_on(run, make_graph(run))
+
+
+def without_given(solution: Solution, run: Run) -> Solution:
+    """Return a solution in which the features that are given have no score, but a status.
+
+    Of those that take no part the status says why. Raises InputError where no score is left.
+    """
+    given = np.array(run.context.given, np.int64)
+    if not len(given):
+        return solution
+    score, status = solution.score.copy(), solution.status.copy()
+    score[given] = np.nan
+    chosen = np.isin(status[given], (Status.OK, Status.NOT_SELECTED, Status.GIVEN))
+    status[given[chosen]] = Status.GIVEN
+    made = replace(solution, score=score, status=status)
+    check_scored(run, made)
+    if not chosen.all():
+        others = [Status(code).text for code in status[given[~chosen]].tolist()]
+        counts = ", ".join(f"{others.count(why):,} {why}" for why in dict.fromkeys(others))
+        run.log.note(f"given features that take no part: {counts}")
+    return made
+
+
+def given_last(ranking: Ranking) -> Ranking:
+    """Return a ranking that ends with the features that are given."""
+    given = ranking.status.positions == Status.GIVEN
+    return ranking.reordered(np.argsort(given, kind="stable"))
 
 
 @contextmanager
@@ -313,6 +343,8 @@ def _facts(
         },
         "transform": list(matrix.steps),
     }
+    if config.given_ is not None:
+        read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]

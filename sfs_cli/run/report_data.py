@@ -128,6 +128,8 @@ def _input_pairs(run: RunFacts) -> Pairs:
     if facts["left_out"]:
         reasons = ", ".join(f"{count:,} {why}" for why, count in facts["left_out"].items())
         pairs.append(("Features left out", reasons))
+    if "given" in facts:
+        pairs.append(("Given features", f"{facts['given']:,}, already chosen"))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
     if labels.get("used"):
