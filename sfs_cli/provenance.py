@@ -103,6 +103,21 @@ class PruningFacts(TypedDict, total=False):
     repeat_given: int
 
 
+class ModuleFacts(TypedDict, total=False):
+    """The modules of ``--modules``; empty without it.
+
+    Of the first `features`, `in_modules` are in one of two members or more; `largest` describes the
+    first modules, and `edges` counts the pairs with a correlation above the bound.
+    """
+
+    features: int
+    min_correlation: float
+    modules: int
+    in_modules: int
+    edges: int
+    largest: list[dict[str, Any]]
+
+
 class ExplainedFacts(TypedDict):
     """Mean part of the variance of the best features that covariates or batches explain.
 
@@ -181,6 +196,7 @@ class RunFacts(TypedDict):
     knowledge: dict[str, Any]
     solver: SolverFacts
     pruning: PruningFacts
+    modules: ModuleFacts
     covariates: CovariateFacts
     batches: BatchFacts
     plan: PlanFacts

@@ -43,6 +43,10 @@ def check_rank(config: RankConfig) -> None:
     if config.keep is not None and config.max_correlation is None:
         what = "--keep has no effect without --max-correlation"
         config.refuse([(what, "leave it out, or give --max-correlation R", ("keep",))])
+    for name in config.given("module_features", "module_correlation"):
+        if not config.modules:
+            what = f"{flag(name)} has no effect without --modules"
+            config.refuse([(what, "leave it out, or give --modules", (name,))])
     if config.method == "kogs":
         check_list_weights(config.how or "borda", config.list_weights, "--weights")
 

@@ -79,6 +79,10 @@ def pass_list(
         typical = min(1.0, EXAMINED_FOR_EACH * config.kept_features / m)
         what = f"correlations, until {config.kept_features:,} features are kept"
         passes.append(Pass(what, "prune", 1, exact=False, sharing="merge", fraction=typical))
+    if config.modules:
+        few = min(config.modules_of, m)
+        what = f"correlations of the first {few:,} features, for --modules"
+        passes.append(Pass(what, "modules", 1, sharing="merge", fraction=few / m))
     return PassList(passes, m)
 
 

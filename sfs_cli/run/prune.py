@@ -37,29 +37,17 @@ def without_repeats(
     passes.close()
     passes.begin("prune")
 
-    def read_standardized(features: np.ndarray) -> np.ndarray:
-        ascending = np.argsort(features)  # as they lie in the matrix, so that it is read forwards
-        view = source.selecting(features[ascending])
-        out = np.empty((len(features), n))
-
-        def read(span: Span) -> None:
-            values = view.read(span, np.dtype(np.float64)).values
-            out[ascending[span.lo : span.hi]] = standardized(values)
-
-        for _ in nearby.map(read, cut(len(features), READ_AT_ONCE)):
-            pass
-        passes.read(len(features))
-        return out
-
     def take(lo: int, hi: int) -> np.ndarray:
-        return read_standardized(ranking.order[lo:hi])
+        out = np.empty((hi - lo, n))
+        read_standardized(run, ranking.order[lo:hi], out)
+        return out
 
     batch = max(1, min(MAX_BATCH, BATCH_BYTES // (8 * n)))  # never by memory: see `prune`
     given = np.array(run.context.given, np.int64)
     g = len(given)
-    with _room((g + min(keep, count), n), run) as values:
+    with room_for_features((g + min(keep, count), n), run) as values:
         if g:
-            values[:g] = read_standardized(given)
+            read_standardized(run, given, values[:g])
         in_order = cast(InOrder, nearby.map)
         pruned = prune(take, count, max_correlation, values, batch, in_order, g)
     kept, moved = len(pruned.kept), len(pruned.moved)
@@ -81,9 +69,23 @@ def without_repeats(
     return pruned_ranking(ranking, pruned, [ids[i] for i in given.tolist()]), facts
 
 
+def read_standardized(run: Run, features: np.ndarray, out: np.ndarray) -> None:
+    """Read features (b,) as they were scored into `out` (b, n), centered and of unit norm."""
+    ascending = np.argsort(features)  # as they lie in the matrix, so that it is read forwards
+    view = run.matrix.selecting(features[ascending])
+
+    def read(span: Span) -> None:
+        values = view.read(span, np.dtype(np.float64)).values
+        out[ascending[span.lo : span.hi]] = standardized(values)
+
+    for _ in run.context.engine.executor.nearby.map(read, cut(len(features), READ_AT_ONCE)):
+        pass
+    run.passes.read(len(features))
+
+
 @contextmanager
-def _room(shape: tuple[int, int], run: Run) -> Iterator[np.ndarray]:
-    """Give an array of float64 for the kept features: in memory, or in a file if it is large."""
+def room_for_features(shape: tuple[int, int], run: Run) -> Iterator[np.ndarray]:
+    """Give an array of float64 for some features: in memory, or in a file if it is large."""
     if 8 * shape[0] * shape[1] <= run.context.memory // HELD_SHARE:
         yield np.empty(shape)
         return

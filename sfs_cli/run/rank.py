@@ -20,7 +20,7 @@ from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import OutputExistsError, UsageError
+from sfs_cli.errors import ConflictError, OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.logs import Messages
@@ -32,10 +32,12 @@ from sfs_cli.provenance import (
     ExplainedFacts,
     InputFile,
     MatrixFacts,
+    ModuleFacts,
     PassFacts,
     PruningFacts,
     RunFacts,
 )
+from sfs_cli.ranking.modules import Modules
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import (
@@ -46,6 +48,7 @@ from sfs_cli.run.checkpoints import (
 )
 from sfs_cli.run.covariates import explained_part
 from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.modules import modules_of
 from sfs_cli.run.outputs import (
     check_json_option,
     claimed,
@@ -145,6 +148,8 @@ class RankResult:
         Wall time.
     peak_memory : int
         Largest resident size of the process, bytes.
+    modules : Modules, optional
+        Groups of the best features, where they are asked for.
     """
 
     ranking: Ranking
@@ -155,6 +160,7 @@ class RankResult:
     warnings: list[str] = field(default_factory=list)
     seconds: float = 0.0
     peak_memory: int = 0
+    modules: Modules | None = None
 
 
 def rank(
@@ -205,10 +211,14 @@ def rank(
             pruning = PruningFacts()
             if config.max_correlation is not None:
                 ranking, pruning = without_repeats(run, ranking, config.max_correlation)
+            modules, of_modules = None, ModuleFacts()
+            if config.modules:
+                modules, of_modules = modules_of(run, ranking)
         guards.guard_ranking(run, ranking)
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
-        result = RankResult(ranking, METHODS[config.method], facts)
+        facts["modules"] = of_modules
+        result = RankResult(ranking, METHODS[config.method], facts, modules=modules)
         result.eigenvalues = scored.eigenvalues
         if solution.coefficients is not None:
             indices, rows = solution.coefficients
@@ -360,6 +370,7 @@ def _facts(
         "knowledge": scored.sources,
         "solver": {},
         "pruning": pruning,
+        "modules": {},
         "covariates": _covariate_facts(run, explained),
         "batches": scored.batches,
         "plan": {
@@ -392,6 +403,12 @@ def _facts(
 def check_outputs(config: RankConfig, as_json: bool) -> None:
     """Refuse outputs that cannot be written for this input."""
     check_json_option(config.out, as_json)
+    if config.modules and config.out is None:
+        raise ConflictError(
+            "--modules needs --out",
+            hint="give --out DIR: the modules are files of that folder",
+            option=("modules", "out"),
+        )
     if config.write_h5ad is None:
         return
     target = Path(config.write_h5ad)
@@ -438,7 +455,12 @@ def _write_result(
         **record_tail(result.warnings, result.seconds, result.peak_memory),
     }
     data = report_data(config, ranking, facts, result.eigenvalues, result.warnings)
-    return write_folder(config, ranking, data, record, facts["plan"]["threads"])
+    more: dict[str, Callable[[Path], None]] = {}
+    if result.modules is not None:
+        from sfs_cli.io.results.modules import module_writers
+
+        more = module_writers(result.modules, config.digits)
+    return write_folder(config, ranking, data, record, facts["plan"]["threads"], more)
 
 
 def _write_copies(config: RankConfig, result: RankResult) -> None:

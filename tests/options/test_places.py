@@ -111,6 +111,7 @@ def test_it_is_complete_and_readable():
         "allow-unmatched": False,
         "leave-one-out": True,
         "format": "tsv",
+        "modules": False,
         "digits": 10,
         "seed": 0,
         "on-no-convergence": "warn",

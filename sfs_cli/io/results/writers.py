@@ -54,7 +54,7 @@ def delimited(
     import pyarrow.compute as pc
 
     header = list(ranking.columns(0, 0))
-    yield (delimiter.join(_quoted(name, delimiter) for name in header) + "\n").encode()
+    yield (delimiter.join(quoted(name, delimiter) for name in header) + "\n").encode()
     between, newline, nothing = string_array([delimiter, "\n", ""])
     columns = [ranking.feature, ranking.status, *ranking.extra.values()]
     names = {id(column): _names(column) for column in columns if isinstance(column, Picked)}
@@ -133,10 +133,11 @@ def _quote_where_needed(texts: pa.Array, delimiter: str) -> pa.Array:
     letters = b"" if buffer is None else buffer.to_pybytes()
     if not any(mark in letters for mark in (delimiter.encode(), b'"', b"\n", b"\r")):
         return texts  # nearly always
-    return string_array(_quoted(text, delimiter) for text in texts.to_pylist())
+    return string_array(quoted(text, delimiter) for text in texts.to_pylist())
 
 
-def _quoted(text: str, delimiter: str) -> str:
+def quoted(text: str, delimiter: str) -> str:
+    """Return a cell, in quotation marks where the delimiter or a line break is in it."""
     if delimiter in text or '"' in text or "\n" in text or "\r" in text:
         return '"' + text.replace('"', '""') + '"'
     return text
