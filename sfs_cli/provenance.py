@@ -118,6 +118,13 @@ class ModuleFacts(TypedDict, total=False):
     largest: list[dict[str, Any]]
 
 
+class NextRun(TypedDict):
+    """A run that is worth making: its command line, and why in a sentence."""
+
+    command: str
+    reason: str
+
+
 class ExplainedFacts(TypedDict):
     """Mean part of the variance of the best features that covariates or batches explain.
 
@@ -202,6 +209,7 @@ class RunFacts(TypedDict):
     plan: PlanFacts
     passes: list[PassFacts]
     labels: LabelFacts
+    next_runs: list[NextRun]
 
 
 class RunRecord(Record, RunFacts):

@@ -47,6 +47,7 @@ from sfs_cli.run.checkpoints import (
     remove_checkpoints,
 )
 from sfs_cli.run.covariates import explained_part
+from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.modules import modules_of
 from sfs_cli.run.outputs import (
@@ -191,7 +192,7 @@ def rank(
     started = time.perf_counter()
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
-        guards.guard_values(run)
+        raw = guards.guard_values(run)
         with _progress(run):
             scored = _score(run)
             scored.solution = without_given(scored.solution, run)
@@ -214,10 +215,11 @@ def rank(
             modules, of_modules = None, ModuleFacts()
             if config.modules:
                 modules, of_modules = modules_of(run, ranking)
-        guards.guard_ranking(run, ranking)
+        repeated = guards.guard_ranking(run, ranking)
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
         facts["modules"] = of_modules
+        facts["next_runs"] = after_ranking(run, raw, repeated)
         result = RankResult(ranking, METHODS[config.method], facts, modules=modules)
         result.eigenvalues = scored.eigenvalues
         if solution.coefficients is not None:
@@ -382,6 +384,7 @@ def _facts(
         },
         "passes": cast(list[PassFacts], run.passes.facts()),
         "labels": {},
+        "next_runs": [],
     }
     if "batches" in explained:
         facts["batches"]["explained"] = explained["batches"]

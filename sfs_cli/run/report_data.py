@@ -76,6 +76,7 @@ def report_data(
         ],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=warnings,
+        next_runs=[(each["command"], each["reason"]) for each in facts["next_runs"]],
         command=shlex.join([*config.command(), "--out", "results"]),
         reference=method.reference,
         downloads=[
