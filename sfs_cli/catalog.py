@@ -403,6 +403,9 @@ ON_SOURCES = ("msfs", "kogs")
 WITH_COEFFICIENTS = ("mrsf", "l21")
 """Methods with coefficients to write."""
 
+SIGNED = ("fisher", "f-test", "t-test")
+"""Methods that compare the means of classes: of two classes, one mean is the larger."""
+
 GOING_ON = ("gdcov-spca", "mrsf", "l21", "mrmr", "spca")
 """Methods that select features together, and go on from those that are given."""
 

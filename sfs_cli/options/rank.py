@@ -324,6 +324,11 @@ class RankConfig(GraphFields, OutputFields):
         "Rank without each source as well, to show what it changes.", verbs=RANKING, default=True
     )
 
+    signed: bool = _modules(
+        f"With --format rnk, two classes and {', '.join(catalog.SIGNED)}: give the metric the sign "
+        "of the difference between the means of the classes.",
+        default=True,
+    )
     modules: bool = _modules(
         "Group the first features by their correlations, and write the modules, their mean "
         "profiles and an edge list to --out.",

@@ -43,6 +43,10 @@ def check_rank(config: RankConfig) -> None:
     if config.keep is not None and config.max_correlation is None:
         what = "--keep has no effect without --max-correlation"
         config.refuse([(what, "leave it out, or give --max-correlation R", ("keep",))])
+    if not config.signed and not (config.format == "rnk" and config.method in catalog.SIGNED):
+        what = f"--no-signed has no effect with --method {config.method} --format {config.format}"
+        hint = f"leave it out; it is for --format rnk and --method {', '.join(catalog.SIGNED)}"
+        config.refuse([(what, hint, ("signed", "format", "method"))])
     for name in config.given("module_features", "module_correlation"):
         if not config.modules:
             what = f"{flag(name)} has no effect without --modules"

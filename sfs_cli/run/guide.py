@@ -283,7 +283,7 @@ def _propose_graph(base: RankConfig, seen: Seen, propose: Any) -> None:
     if "connectivities" in seen.graphs and base.similarity is None:
         name = default_graph(base, seen.n, seen.graphs)
         if name != CONNECTIVITIES:
-            reason = f"The file has a graph of neighbors, and {name} was made of the features "
+            reason = f"The file has a graph of neighbors, and {name} is made of the features "
             cleared: dict[str, Any] = dict.fromkeys(GRAPH_FIELDS)
             reason += "instead: this ranks on that of the file."
             propose(base, "neighbors", reason, similarity=CONNECTIVITIES, **cleared)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS
+from sfs_cli.catalog import METHODS, SIGNED
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.graph.build import graph_passes
 from sfs_cli.methods.centered_matrix import is_held
@@ -74,6 +74,10 @@ def pass_list(
     else:
         for member in config.member_configs() or [config]:
             passes += _ranking_passes(member, n, m, graphs, stored, memory)
+    if wants_direction(config):
+        # where there are two classes
+        what = "differences between the classes, for --format rnk"
+        passes.append(Pass(what, "score", 1, exact=False, sharing="merge"))
     if config.max_correlation is not None:
         # every feature at most; how many there are until enough are kept shows as they are read
         typical = min(1.0, EXAMINED_FOR_EACH * config.kept_features / m)
@@ -100,6 +104,11 @@ def _ranking_passes(
         name = default_graph(config, n, graphs)
         passes += graph_passes(config.graph_options(name), n, m, stored)
     return passes + _method_passes(config, n, m, memory)
+
+
+def wants_direction(config: RankConfig) -> bool:
+    """Tell whether the metric of an rnk file has a sign, where there are two classes."""
+    return config.format == "rnk" and config.signed and config.method in SIGNED
 
 
 def needed(config: RankConfig) -> set[str]:

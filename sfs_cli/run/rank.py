@@ -47,6 +47,7 @@ from sfs_cli.run.checkpoints import (
     remove_checkpoints,
 )
 from sfs_cli.run.covariates import explained_part
+from sfs_cli.run.direction import direction_of
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.modules import modules_of
@@ -207,6 +208,9 @@ def rank(
                 extra=solution.extra,
                 threads=run.plan.workers,
             )
+            direction = direction_of(run)
+            if direction is not None:
+                ranking = replace(ranking, direction=direction[0][ranking.order])
             if run.context.given:
                 ranking = given_last(ranking)
             pruning = PruningFacts()
@@ -219,6 +223,8 @@ def rank(
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
         facts["modules"] = of_modules
+        if direction is not None:
+            facts["method"]["direction"] = direction[1]
         facts["next_runs"] = after_ranking(run, raw, repeated)
         result = RankResult(ranking, METHODS[config.method], facts, modules=modules)
         result.eigenvalues = scored.eigenvalues

@@ -197,7 +197,8 @@ def write_parquet(ranking: Ranking, file: IO[bytes], digits: int) -> None:
 def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
     """Write GSEA's two columns, id and a metric: positive, and largest for the best feature.
 
-    The metric is that of `exponential_scores`; features without a score are left out. An id with a
+    The metric is that of `exponential_scores`, with the sign of the direction where the ranking has
+    one, from the largest down; features without a score are left out. An id with a
     tab or a line break, which the format cannot quote, is an `InputError`.
     """
     scored = ranking.n_scored
@@ -210,10 +211,14 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
             where=listed(unfit),
             hint="rename these features, or use --format tsv",
         )
-    metric = exponential_scores(ranking)
+    metric, features = exponential_scores(ranking), ranking.feature
+    if ranking.direction is not None:
+        metric = metric * ranking.direction[:scored]
+        rows = np.argsort(-metric, kind="stable")
+        metric, features = metric[rows], features.reordered(rows)
     for lo in range(0, scored, CHUNK):
         hi = min(lo + CHUNK, scored)
-        for name, value in zip(ranking.feature[lo:hi], metric[lo:hi].tolist()):
+        for name, value in zip(features[lo:hi], metric[lo:hi].tolist()):
             file.write(f"{name}\t{number_text(value, digits)}\n".encode())
 
 
