@@ -457,6 +457,12 @@ WITH_COEFFICIENTS = ("mrsf", "mrsf-rounds", "l21")
 WITH_WEIGHTS = tuple(method.name for method in _METHODS if method.weighted)
 """Methods for which a sample of weight w is as good as w samples."""
 
+SIGNED = ("fisher", "f-test", "t-test")
+"""Methods that compare the means of classes: of two classes, one mean is the larger."""
+
+GOING_ON = ("gdcov-spca", "mrsf", "mrsf-rounds", "l21", "mrmr", "spca")
+"""Methods that select features together, and go on from those that are given."""
+
 OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.options))
 """Every option that some method takes."""
 

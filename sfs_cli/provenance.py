@@ -65,7 +65,7 @@ class MatrixFacts(TypedDict):
     """The matrix as it was read and prepared.
 
     `orientation` says why rows are what they are, `left_out` how many features take no part by the
-    reason.
+    reason, `given` how many were chosen before.
     """
 
     format: str
@@ -80,6 +80,7 @@ class MatrixFacts(TypedDict):
     missing_values: int
     features_with_missing_values: int
     left_out: dict[str, int]
+    given: NotRequired[int]
     transform: list[str]
     sample_weights: NotRequired[WeightFacts]
 
@@ -95,7 +96,8 @@ class SolverFacts(TypedDict, total=False):
 class PruningFacts(TypedDict, total=False):
     """What ``--max-correlation`` did; empty without it.
 
-    Of the examined features, from the best on, some were kept and the others moved behind those.
+    Of the examined features, from the best on, some were kept and the others moved behind those;
+    `repeat_given` of them repeat a feature of ``--given``.
     """
 
     max_correlation: float
@@ -103,6 +105,29 @@ class PruningFacts(TypedDict, total=False):
     examined: int
     kept: int
     moved: int
+    repeat_given: int
+
+
+class ModuleFacts(TypedDict, total=False):
+    """The modules of ``--modules``; empty without it.
+
+    Of the first `features`, `in_modules` are in one of two members or more; `largest` describes the
+    first modules, and `edges` counts the pairs with a correlation above the bound.
+    """
+
+    features: int
+    min_correlation: float
+    modules: int
+    in_modules: int
+    edges: int
+    largest: list[dict[str, Any]]
+
+
+class NextRun(TypedDict):
+    """A run that is worth making: its command line, and why in a sentence."""
+
+    command: str
+    reason: str
 
 
 class ExplainedFacts(TypedDict):
@@ -192,11 +217,13 @@ class RunFacts(TypedDict):
     knowledge: dict[str, Any]
     solver: SolverFacts
     pruning: PruningFacts
+    modules: ModuleFacts
     covariates: CovariateFacts
     batches: BatchFacts
     plan: PlanFacts
     passes: list[PassFacts]
     labels: LabelFacts
+    next_runs: list[NextRun]
 
 
 class RunRecord(Record, RunFacts):
@@ -263,7 +290,7 @@ def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) ->
         if isinstance(v, list | tuple)
         else v
         for k, v in options.items()
-        if k not in paths
+        if k.rstrip("_") not in paths
     }
     known = {
         "sfs": versions()["sfs"],

@@ -8,6 +8,7 @@ features g0, g1, ...
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,13 +143,15 @@ def make_problem(
     threads: int = 1,
     memory: int = HELD,
     seed: int = 0,
+    given: Sequence[int] = (),
     **options: Any,
 ) -> Problem:
     """Return a problem over samples x features; options are all that the method takes."""
     similarity = DenseSimilarity(S) if isinstance(S, np.ndarray) else S
     engine = make_engine(X, block_size=block_size, threads=threads)
-    given: dict[str, Any] = {"codes": codes, "outcome": outcome, "weights": weights}
-    return problem_of(engine, similarity, options=options, memory=memory, seed=seed, **given)
+    known: dict[str, Any] = {"codes": codes, "outcome": outcome, "weights": weights}
+    made = problem_of(engine, similarity, options=options, memory=memory, seed=seed, **known)
+    return replace(made, context=replace(made.context, given=tuple(given)))
 
 
 def problem_of(

@@ -14,8 +14,16 @@ from sfs_cli.options import RankConfig
 @click.command(cls=Command, verb="rank", file=True)
 @click.argument("matrix", metavar="[MATRIX]", required=False)
 @own("--dry-run", section="Running", is_flag=True, help="Print the plan and stop.")
+@own(
+    "--guide",
+    section="Running",
+    is_flag=True,
+    help="Read the input, print the runs that are worth making, and stop.",
+)
 @json_option("Print run.json on stdout.")
-def command(config: RankConfig, messages: Messages, as_json: bool, dry_run: bool) -> None:
+def command(
+    config: RankConfig, messages: Messages, as_json: bool, dry_run: bool, guide: bool
+) -> None:
     """Rank the features of MATRIX by their consistency with a sample graph.
 
     MATRIX is CSV, TSV or TXT (also .gz, .zst), Parquet, Feather, GCT, h5ad, FILE.h5mu:MODALITY,
@@ -28,12 +36,20 @@ def command(config: RankConfig, messages: Messages, as_json: bool, dry_run: bool
     sfs rank expression.csv --method fisher --labels labels.tsv:tissue > fisher.tsv
     sfs rank --config run.yaml
     """
-    if dry_run and as_json:
+    asked = [("guide", guide), ("dry_run", dry_run), ("as_json", as_json)]
+    first, *others = [name for name, given in asked if given] or [""]
+    if others:
+        flags = {"guide": "--guide", "dry_run": "--dry-run", "as_json": "--json"}
         raise ConflictError(
-            "--json has no effect with --dry-run",
+            f"{flags[others[0]]} has no effect with {flags[first]}",
             hint="leave one of them out",
-            option=("as_json", "dry_run"),
+            option=(others[0], first),
         )
+    if guide:
+        from sfs_cli.run.guide import guide as next_runs
+
+        write_stdout(next_runs(config, messages))
+        return
     if dry_run:
         from sfs_cli.run.estimate import estimate
 

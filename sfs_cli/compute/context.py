@@ -111,6 +111,8 @@ class RunContext:
         How many samples each one counts as; positive. 1 by default.
     covariates : int
         Number of independent columns that are taken out of the features, besides the mean.
+    given : tuple of int
+        The features that are already chosen, ascending.
     """
 
     engine: Engine
@@ -123,6 +125,7 @@ class RunContext:
     scratch: Path | None = None
     sample_weights: np.ndarray | None = None
     covariates: int = 0
+    given: tuple[int, ...] = ()
 
     @property
     def matrix(self) -> MatrixView:

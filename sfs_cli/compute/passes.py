@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["sums", "gram", "pairs", "panels", "components", "score", "solve", "prune"]
+Kind = Literal[
+    "sums", "gram", "pairs", "panels", "components", "score", "solve", "prune", "modules"
+]
 """What is computed of each block, which decides how long a pass takes: sums of each sample or
 feature, inner products of the samples, distances of some pairs of samples, distances of a panel of
 samples to all, products with principal components, scores, products of a solver, correlations with
-the features that pruning has kept."""
+the features that pruning has kept, or of the best features."""
 
 Sharing = Literal["divide", "one", "every", "merge"]
 """How shards make a pass: each takes a part of the features; one shard makes it for all; every

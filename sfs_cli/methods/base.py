@@ -29,6 +29,7 @@ class Status(IntEnum):
     FEW_SAMPLES = LeftOut.FEW_SAMPLES
     LOW_TOTAL = LeftOut.LOW_TOTAL
     EXPLAINED = LeftOut.EXPLAINED
+    GIVEN = 10
 
     @property
     def text(self) -> str:
@@ -47,6 +48,7 @@ _TEXTS = {
     Status.FEW_SAMPLES: "in too few samples",
     Status.LOW_TOTAL: "total too low",
     Status.EXPLAINED: "explained by covariates",
+    Status.GIVEN: "given",
 }
 
 

@@ -24,6 +24,10 @@ Scaling = Literal["unit", "zscore", "none"]
 
 HOLD_BYTES = 512 << 20
 """Largest centered matrix that is held in memory."""
+SAME_SPAN = 1e-7
+"""What is left of a unit vector outside a span is rounding of single precision if it is shorter."""
+_TEMPORARY = 32_768
+"""Values whose residuals are found at a time, so that they stay in a cache."""
 
 
 def is_held(n: int, m: int, memory: int) -> bool:
@@ -44,6 +48,7 @@ class CenteredMatrix:
     factor: np.ndarray
     status: np.ndarray  # (m,): values of `Status`
     passes: int = 1  # number of passes over the matrix so far
+    basis: np.ndarray | None = None  # (r, n): orthonormal rows that are taken out of the features
     _held: np.ndarray | None = field(default=None, repr=False)
 
     @property
@@ -117,11 +122,44 @@ class CenteredMatrix:
         if self._held is not None:
             self._held[indices] = 0
 
+    def take_out(self, indices: np.ndarray) -> np.ndarray:
+        """Take what some features (g,) of unit norm explain out of all; return its basis Q (r, n).
+
+        What is left of ``f_i`` is its residual ``f_i - Q' Q f_i`` in the least-squares regression
+        on those features; it is not scaled again, and 0 where it is shorter than `SAME_SPAN`.
+        """
+        _, sigma, rows = np.linalg.svd(self.take(indices), full_matrices=False)
+        self.basis = basis = rows[sigma > SAME_SPAN * sigma[0]]
+        held = self._held
+        if held is not None:
+            spans = self.engine.spans()
+            work = self.engine.executor.nearby.map(
+                lambda span: _take_out(basis, held[span.lo : span.hi]), spans
+            )
+            for _ in work:
+                pass
+        return basis
+
     def _read(self, span: Span) -> np.ndarray:
         block = self.engine.source.read(span, np.dtype(np.float64))
         values = center(block).values
         values *= self.factor[span.lo : span.hi, None]
+        if self.basis is not None:
+            _take_out(self.basis, values)
         return values
+
+
+def _take_out(basis: np.ndarray, values: np.ndarray) -> None:
+    """Replace vectors (b, n) of unit norm, or 0, by what an orthonormal basis (r, n) leaves.
+
+    Each is multiplied on its own, so that nothing depends on the block in which it is read.
+    """
+    step = max(1, _TEMPORARY // values.shape[1])
+    for lo in range(0, len(values), step):
+        x = values[lo : lo + step]
+        explained = np.matmul(basis[None], x[:, :, None])
+        x -= np.matmul(explained.transpose(0, 2, 1), basis[None])[:, 0]
+        x[np.vecdot(x, x) <= SAME_SPAN**2] = 0
 
 
 def centered_matrix(engine: Engine, scaling: Scaling, memory: int) -> CenteredMatrix:

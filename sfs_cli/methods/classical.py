@@ -214,6 +214,28 @@ class TTestScorer(CenteredScorer):
         return Measured(np.abs(means[0] - means[1]) / np.sqrt(squares), square)
 
 
+class MeanDifference(CenteredScorer):
+    """``mu_2 - mu_1`` of two classes, of which only the sign is meant; 0 if it is rounding.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        0 or 1 for each sample.
+    """
+
+    def __init__(self, codes: np.ndarray) -> None:
+        super().__init__()
+        n_2 = int(codes.sum())
+        self.contrast = np.where(codes == 1, 1 / n_2, -1 / (len(codes) - n_2))
+
+    def measure(self, centered: CenteredBlock) -> Measured:
+        """Return the differences of centered features."""
+        square = centered.square
+        difference = centered.values @ self.contrast
+        difference[np.abs(difference) <= 8 * _EPS * np.sqrt(square)] = 0
+        return Measured(difference, square)
+
+
 class VarianceScorer(CenteredScorer):
     """Unbiased variance, in the squared units of the values; larger is better."""
 

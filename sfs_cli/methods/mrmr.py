@@ -13,7 +13,7 @@ from sfs_cli.compute.matrix import Block, Span
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.classical import FTestScorer
-from sfs_cli.methods.shared import warn_of_fewer
+from sfs_cli.methods.shared import set_aside_given, warn_of_fewer
 
 LEAST_REDUNDANCY = 1e-3
 """Divisor for smaller mean correlations, which chance alone decides: the quotient stays finite."""
@@ -24,7 +24,8 @@ def solve(problem: Problem) -> Solution:
 
     The score of a feature is its F statistic over (``variant="quotient"``, FCQ) or minus
     (``"difference"``, FCD) the mean of its absolute correlations with the features chosen before;
-    for the first it is the F statistic. Infinite F statistics come first, in the order of the
+    for the first it is the F statistic. Features that are given count as chosen before the first.
+    Infinite F statistics come first, in the order of the
     input. A quotient's divisor is `LEAST_REDUNDANCY` at least. F statistics of genes that differ
     are in the tens, and a mean of correlations is below 1: a difference of the two is nearly the
     ranking of the F-test, so the quotient is the default.
@@ -55,12 +56,30 @@ def solve(problem: Problem) -> Solution:
 
     relevance = np.concatenate([part for _, part in features.map(f_statistics)])
     relevance[~features.usable] = np.nan
+    given = set_aside_given(problem, features)
     wanted, able = int(problem.options["select"]), int(features.usable.sum())
-    left = ~np.isnan(relevance)
+    left = features.usable & ~np.isnan(relevance)
     score = np.full(features.m, np.nan)
     redundancy = np.zeros(features.m)  # sum of absolute correlations with the chosen features
     chosen: list[int] = []
     current = relevance
+
+    def scores_beside(count: int) -> np.ndarray:
+        """Return the score of every feature, if so many have been chosen."""
+        mean = redundancy / count
+        if problem.options["variant"] == "difference":
+            return relevance - mean
+        return relevance / np.maximum(mean, LEAST_REDUNDANCY)
+
+    if len(given):
+        fixed = features.take(given).T
+
+        def correlations(block: np.ndarray, _span: Span) -> np.ndarray:
+            return np.abs(block @ fixed).sum(axis=1)
+
+        for span, part in features.map(correlations):
+            redundancy[span.lo : span.hi] = part
+        current = scores_beside(len(given))
     for _ in range(min(wanted, able)):
         best = int(np.argmax(np.where(left, current, -np.inf)))
         score[best], left[best] = current[best], False
@@ -68,11 +87,7 @@ def solve(problem: Problem) -> Solution:
         # one column of the m x m correlations for each chosen feature, never all of them
         f = features.take(np.array([best]))[0]
         redundancy += np.abs(features.project(f[:, None])[:, 0])
-        mean = redundancy / len(chosen)
-        if problem.options["variant"] == "difference":
-            current = relevance - mean
-        else:
-            current = relevance / np.maximum(mean, LEAST_REDUNDANCY)
+        current = scores_beside(len(given) + len(chosen))
     rest = np.flatnonzero(left)
     rest = rest[np.argsort(-current[rest], kind="stable")]
     status = features.status.copy()

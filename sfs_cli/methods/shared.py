@@ -6,8 +6,9 @@ import numpy as np
 
 from sfs_cli.errors import InputError, MissingExtraError
 from sfs_cli.graph.others import check_labeled
-from sfs_cli.methods.base import BlockLike, Status
+from sfs_cli.methods.base import BlockLike, Problem, Status
 from sfs_cli.methods.blocks import center
+from sfs_cli.methods.centered_matrix import CenteredMatrix
 
 
 def class_counts(codes: np.ndarray, method: str, each: int = 1) -> np.ndarray:
@@ -106,6 +107,24 @@ def require_variation(status: np.ndarray) -> None:
         where=", ".join(f"{count:,} {each.text}" for each, count in counts.items() if count),
         hint="check that this is the right matrix (and --rows, --transform, --missing)",
     )
+
+
+def set_aside_given(problem: Problem, features: CenteredMatrix) -> np.ndarray:
+    """Return the given features that vary, shape (g,); none of them can be selected any more.
+
+    Raises InputError if no other feature varies.
+    """
+    given = np.array(problem.context.given, np.int64)
+    given = given[features.usable[given]]
+    features.status[given] = Status.GIVEN
+    if len(given) and not features.usable.any():
+        raise InputError(
+            "every feature that varies is given, so none is left to select",
+            where=problem.context.where,
+            hint="give a shorter list",
+            option="given_",
+        )
+    return given
 
 
 def warn_of_fewer(wanted: int, able: int) -> list[str]:

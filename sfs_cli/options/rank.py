@@ -39,6 +39,9 @@ DEFAULT_KEEP = 1000
 TOGETHER = 10_000
 """Up to this many samples features are selected together by default; above, one by one."""
 LABEL_TYPES = ("classes", "ordered", "continuous")
+DEFAULT_MODULE_FEATURES, MOST_MODULE_FEATURES = 200, 5000
+DEFAULT_MODULE_CORRELATION = 0.7
+"""The features that modules are made of, and how similar those of a module are."""
 DEFAULT_BATCH_SIZE = 10
 """Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
 MAX_DIGITS = 17
@@ -60,6 +63,7 @@ _sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE)
 _fusion = partial(_sources, takers=weightings.taking)
 _graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
+_modules = partial(option, section="Output", verbs=("rank", "shard init"))
 _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=True)
 _running = partial(option, section="Running", in_result=False)
@@ -269,6 +273,12 @@ class RankConfig(GraphFields, OutputFields):
         least=1,
         default_text=str(DEFAULT_KEEP),
     )
+    given_: str | None = _method(
+        "List of features that are already chosen: the methods "
+        f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
+        metavar="FILE",
+        path=True,
+    )
     on_no_convergence: str = _method(
         "What to do if a solver does not converge.", default="warn", words=("warn", "error")
     )
@@ -351,6 +361,30 @@ class RankConfig(GraphFields, OutputFields):
         "Rank without each source as well, to show what it changes.", verbs=RANKING, default=True
     )
 
+    signed: bool = _modules(
+        f"With --format rnk, two classes and {', '.join(catalog.SIGNED)}: give the metric the sign "
+        "of the difference between the means of the classes.",
+        default=True,
+    )
+    modules: bool = _modules(
+        "Group the first features by their correlations, and write the modules, their mean "
+        "profiles and an edge list to --out.",
+        default=False,
+    )
+    module_features: int | None = _modules(
+        "Number of features that --modules groups.",
+        metavar="N",
+        least=2,
+        most=MOST_MODULE_FEATURES,
+        default_text=str(DEFAULT_MODULE_FEATURES),
+    )
+    module_correlation: float | None = _modules(
+        "Mean absolute correlation from which --modules joins groups, and that of an edge.",
+        metavar="R",
+        above=0,
+        below=1,
+        default_text=str(DEFAULT_MODULE_CORRELATION),
+    )
     write_h5ad: str | None = _beside("Copy the h5ad input to this file, with the scores in var.")
     weights_out: str | None = _beside(
         "Write the coefficients to this Parquet file.", takers=lambda _: catalog.WITH_COEFFICIENTS
@@ -512,6 +546,17 @@ class RankConfig(GraphFields, OutputFields):
     def kept_features(self) -> int:
         """Number of features that pruning keeps at most."""
         return DEFAULT_KEEP if self.keep is None else self.keep
+
+    @property
+    def modules_of(self) -> int:
+        """Number of features that modules are made of at most."""
+        return DEFAULT_MODULE_FEATURES if self.module_features is None else self.module_features
+
+    @property
+    def least_module_correlation(self) -> float:
+        """Mean absolute correlation from which groups are joined."""
+        given = self.module_correlation
+        return DEFAULT_MODULE_CORRELATION if given is None else given
 
     @property
     def smallest_batch(self) -> int:

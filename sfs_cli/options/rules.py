@@ -49,9 +49,18 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_source_rules(config))
     config.refuse(_weight_rules(config))
     config.refuse(_batch_rules(config))
+    config.refuse(_given_rules(config))
     if config.keep is not None and config.max_correlation is None:
         what = "--keep has no effect without --max-correlation"
         config.refuse([(what, "leave it out, or give --max-correlation R", ("keep",))])
+    if not config.signed and not (config.format == "rnk" and config.method in catalog.SIGNED):
+        what = f"--no-signed has no effect with --method {config.ranker} --format {config.format}"
+        hint = f"leave it out; it is for --format rnk and --method {', '.join(catalog.SIGNED)}"
+        config.refuse([(what, hint, ("signed", "format", "method"))])
+    for name in config.given("module_features", "module_correlation"):
+        if not config.modules:
+            what = f"{flag(name)} has no effect without --modules"
+            config.refuse([(what, "leave it out, or give --modules", (name,))])
     if config.method == "kogs":
         check_list_weights(config.how or "borda", config.list_weights, "--weights")
 
@@ -223,6 +232,19 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
     if needed & {"labels", "some-labels"} and c.labels is None:
         deciding = "".join(f"{flag(name)} {options[name]} " for name in scorer.needs_by)
         yield f"{method} {deciding}needs --labels", _LABELS_HINT, ("labels", "method")
+
+
+def _given_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.given_ is None or c.max_correlation is not None:
+        return
+    unable = [name for name in c.members or (c.scorer,) if name not in catalog.GOING_ON]
+    if unable:
+        about = "members" if c.members else "method" if c.then is None else "then"
+        name = c.method if about == "method" else unable[0]
+        what = f"--given has no effect with {flag(about)} {name}, which does not go on from "
+        hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
+        hint += f"a method that goes on from them: {', '.join(catalog.GOING_ON)}"
+        yield f"{what}features", hint, ("given_", about)
 
 
 def _member_rules(c: RankConfig) -> Iterator[Refusal]:

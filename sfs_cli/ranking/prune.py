@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,8 @@ class Pruned:
     moved : ndarray of int, shape (q,)
         The others, ascending.
     representative : ndarray of int, shape (q,)
-        For each moved one, which of `kept` it repeats: the best of those.
+        For each moved one, which of the given features and, after those, of `kept` it repeats:
+        the first one.
     """
 
     kept: np.ndarray
@@ -65,11 +66,13 @@ def prune(
     values: np.ndarray,
     batch: int,
     in_order: InOrder = map,
+    given: int = 0,
 ) -> Pruned:
     """Go down a ranking and keep the features that do not repeat a better one that was kept.
 
     This is the greedy filter by correlation: a feature is kept if its absolute Pearson correlation
-    with each kept feature before it is at most `max_correlation`. It ends when `values` is full.
+    with each given feature, and with each kept one before it, is at most `max_correlation`. It ends
+    when `values` is full.
 
     Parameters
     ----------
@@ -80,13 +83,16 @@ def prune(
         Features to examine at most, from the best on.
     max_correlation : float
         Between 0 and 1.
-    values : ndarray, shape (l, n), float64
-        Receives the kept features; l is the number of features to keep at most.
+    values : ndarray, shape (g + l, n), float64
+        Receives the kept features behind those that are given; l is the number of features to keep
+        at most.
     batch : int
         Features examined at a time. As matrix products are rounded by their shape, it must not
         depend on memory or threads.
     in_order : callable
         Calls a function on several items, perhaps in threads.
+    given : int
+        Number of features g, `standardized`, that `values` begins with.
 
     Returns
     -------
@@ -94,24 +100,26 @@ def prune(
         Which features were kept, and which repeat one of those.
     """
     kept: list[int] = []
-    found: list[np.ndarray] = []  # for each examined feature the kept one that it repeats, or -1
+    full = given
+    found: list[np.ndarray] = []  # for each examined feature the one of `values` it repeats, or -1
     for lo in range(0, count, batch):
         rows = take(lo, min(lo + batch, count))
-        earlier = _first_repeated(rows, values[: len(kept)], max_correlation, in_order)
+        earlier = _first_repeated(rows, values[:full], max_correlation, in_order)
         repeats = np.abs(rows @ rows.T) > max_correlation
         at = 0
-        while len(kept) < len(values):
+        while full < len(values):
             free = np.flatnonzero(earlier[at:] < 0)
             if not len(free):
                 at = len(rows)
                 break
             at += int(free[0]) + 1
-            values[len(kept)] = rows[at - 1]
+            values[full] = rows[at - 1]
             later = earlier[at:]
-            later[(later < 0) & repeats[at - 1, at:]] = len(kept)
+            later[(later < 0) & repeats[at - 1, at:]] = full
             kept.append(lo + at - 1)
+            full += 1
         found.append(earlier[:at])
-        if len(kept) == len(values):
+        if full == len(values):
             break
     repeated = np.concatenate(found)
     moved = np.flatnonzero(repeated >= 0)
@@ -133,28 +141,17 @@ def _first_repeated(
     return out
 
 
-def pruned_ranking(ranking: Ranking, pruned: Pruned) -> Ranking:
+def pruned_ranking(ranking: Ranking, pruned: Pruned, given: Sequence[str] = ()) -> Ranking:
     """Return a ranking with the kept features first, then those that repeat one of them.
 
     Features that were not examined follow in their order. The column ``representative`` has the
-    id of the kept feature that a moved one repeats; it is empty for all others.
+    id of the given or kept feature that a moved one repeats; it is empty for all others. `given`
+    are the ids of the features that were kept before the ranking.
     """
     k, examined = len(pruned.kept), pruned.examined
     rows = np.concatenate([pruned.kept, pruned.moved, np.arange(examined, len(ranking))])
-    names = ["", *ranking.feature.reordered(pruned.kept)]
+    names = ["", *given, *ranking.feature.reordered(pruned.kept)]
     places = np.zeros(len(ranking), np.int32)
     places[k:examined] = pruned.representative + 1
-    extra = {
-        name: column.reordered(rows) if isinstance(column, Picked) else column[rows]
-        for name, column in ranking.extra.items()
-    }
-    extra["representative"] = Picked(names, places)
-    return replace(
-        ranking,
-        feature=ranking.feature.reordered(rows),
-        score=ranking.score[rows],
-        status=ranking.status.reordered(rows),
-        order=ranking.order[rows],
-        extra=extra,
-        n_kept=k,
-    )
+    made = ranking.reordered(rows)
+    return replace(made, extra=made.extra | {"representative": Picked(names, places)}, n_kept=k)

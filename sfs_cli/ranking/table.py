@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, overload, runtime_checkable
 
 import numpy as np
@@ -95,6 +95,8 @@ class Ranking:
     n_kept : int, optional
         Of a pruned ranking: number of features that were kept. They are first, and after them the
         scores do not follow the ranks.
+    direction : ndarray, shape (m,), optional
+        1 or -1: in which of two classes a feature is higher.
     """
 
     feature: Picked
@@ -104,6 +106,7 @@ class Ranking:
     order: np.ndarray
     extra: dict[str, np.ndarray | Picked] = field(default_factory=dict)
     n_kept: int | None = None
+    direction: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -130,6 +133,21 @@ class Ranking:
             "status": self.status[rows],
             **{name: column[rows] for name, column in self.extra.items()},
         }
+
+    def reordered(self, rows: np.ndarray) -> Ranking:
+        """Return the same features in another order, by their rows here, shape (m,)."""
+        return replace(
+            self,
+            feature=self.feature.reordered(rows),
+            score=self.score[rows],
+            status=self.status.reordered(rows),
+            order=self.order[rows],
+            direction=None if self.direction is None else self.direction[rows],
+            extra={
+                name: column.reordered(rows) if isinstance(column, Picked) else column[rows]
+                for name, column in self.extra.items()
+            },
+        )
 
     def unscored(self) -> dict[str, int]:
         """Count the features without a score by the reason, in the order of the table."""

@@ -44,5 +44,6 @@ class ReportData:
     tables: Sequence[Table] = ()  # what the ranking was made from, as the lists of an aggregate
     facts: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()  # heading, names and values
     warnings: Sequence[str] = ()
+    next_runs: Sequence[tuple[str, str]] = ()  # worth making: the command, and why
     reference: str = ""  # what to cite; a DOI in it becomes a link
     downloads: Sequence[tuple[str, str]] = ()  # files beside the page: name, description

@@ -79,6 +79,8 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
         yield "coordinates", Path(config.coordinates), {}
     if config.id_map is not None:
         yield "id_map", Path(config.id_map), {}
+    if config.given_ is not None:
+        yield "given", Path(config.given_), {}
     for option in ("include", "exclude"):
         for i, text in enumerate(getattr(config, option), 1):
             if names_file(text):

@@ -315,6 +315,7 @@ def _time_run(
         "components": lambda: _multiply(engine, width),
         "solve": lambda: _multiply(engine, PRODUCT_COLUMNS),
         "prune": lambda: _multiply(engine, config.kept_features),
+        "modules": lambda: _multiply(engine, config.modules_of),
     }
     seconds = {kind: _seconds(work[kind]) for kind in work if kind in kinds}
     if "panels" in seconds:

@@ -1,4 +1,4 @@
-"""The features that ``--include`` and ``--exclude`` name, by files of ids or by patterns."""
+"""The features that ``--include``, ``--exclude`` and ``--given`` name, by files or patterns."""
 
 from __future__ import annotations
 
@@ -52,6 +52,37 @@ def feature_filter(
                 option=tuple(given),
             )
     return FeatureFilter(by_id, config.min_samples, config.min_total)
+
+
+def given_features(config: RankConfig, matrix: Matrix, log: Messages) -> tuple[int, ...]:
+    """Return the features that are already chosen, ascending.
+
+    Raises InputError when the file cannot be read or names what is no feature, or every one.
+    """
+    if config.given_ is None:
+        return ()
+    listed_ids, ids = read_gene_list(Path(config.given_)), matrix.ids.features
+    found = np.flatnonzero(_in_list(listed_ids, ids))
+    where = f"{config.matrix}: features are {listed(list(ids[:3]))}, ..."
+    if len(found) < len(listed_ids):
+        known = {ids[i] for i in found.tolist()}
+        unknown = [name for name in listed_ids if name not in known]
+        raise InputError(
+            f"--given {config.given_}: {len(unknown):,} of {counted(len(listed_ids), 'id')} "
+            f"{'is' if len(unknown) == 1 else 'are'} not in the matrix: {listed(unknown)}",
+            where=where,
+            hint="check that both use the same kind of ids; leave out those that were not measured",
+            option="given_",
+        )
+    if len(found) == len(ids):
+        raise InputError(
+            f"--given {config.given_} names all {len(ids):,} features, so none is left to rank",
+            where=where,
+            hint="give a shorter list",
+            option="given_",
+        )
+    log.note(f"--given {config.given_}: {counted(len(found), 'feature')} already chosen")
+    return tuple(found.tolist())
 
 
 def _matched(option: str, config: RankConfig, matrix: Matrix, log: Messages) -> np.ndarray:

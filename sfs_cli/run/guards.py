@@ -7,6 +7,7 @@ in ``sfs_cli.options.guards``. A guard looks at few values, or at what the run h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.store.ids import FeatureIds
+from sfs_cli.store.matrix import Matrix
 
 LOOK_VALUES, LOOK_FEATURES = 4_000_000, 1024
 """At most so many values, and features, are looked at to tell what a matrix holds."""
@@ -47,12 +49,25 @@ _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
 _DATE = rf"^(?:\d{{1,2}}-(?:{_MONTHS})|(?:{_MONTHS})-\d{{2}}(?:\d{{2}})?)$"
 
 
-def guard_values(run: Run) -> None:
-    """Warn of values that were not transformed, and of labels that are ids."""
+class Raw(NamedTuple):
+    """Values that nobody has transformed."""
+
+    what: str  # what they look like
+    transform: str  # that they need
+    hint: str = ""  # about the transformation
+
+
+def guard_values(run: Run) -> Raw | None:
+    """Warn of values that were not transformed, which are returned, and of labels that are ids."""
+    raw = None
     if run.config.transform is None and _wanted(run, "raw-values"):
-        _tell(run, "raw-values", raw_values(_look(run)))
+        values = look(run.opened.matrix)
+        run.passes.look(len(values))
+        raw = raw_kind(values)
+        _tell(run, "raw-values", raw_values(values))
     if run.labels is not None and run.labels.values is None:
         _tell(run, "labels", id_labels(run.labels))
+    return raw
 
 
 def guard_graph(run: Run, similarity: Similarity) -> None:
@@ -61,16 +76,20 @@ def guard_graph(run: Run, similarity: Similarity) -> None:
     _tell(run, "outliers", outliers(similarity.degrees, run.matrix.ids.samples))
 
 
-def guard_ranking(run: Run, ranking: Ranking) -> None:
-    """Warn of names that are dates, and of top features that repeat each other or one sample."""
+def guard_ranking(run: Run, ranking: Ranking) -> float | None:
+    """Warn of names that are dates, and of top features that repeat each other or one sample.
+
+    Returns the mean absolute correlation of the top features, None where it was not looked at.
+    """
     if _wanted(run, "names"):  # not before: large matrices read the ids during the first pass
         _tell(run, "names", dates(ranking.feature.names))
     few = ranking.n_scored < TOP  # of which a part says little
     if few or not (_wanted(run, "spikes") or _wanted(run, "repeats")):
-        return
+        return None
     values = _values_of(run, ranking.order[:TOP])
     _tell(run, "spikes", spikes(values, run.matrix.ids.samples))
     _tell(run, "repeats", repeats(values))
+    return mean_correlation(values)
 
 
 def _wanted(run: Run, name: str) -> bool:
@@ -83,9 +102,8 @@ def _tell(run: Run, name: str, text: str | None) -> None:
         run.log.warn(f"{text} (--accept {name}, if that is intended)")
 
 
-def _look(run: Run) -> np.ndarray:
-    """Read the stored values of a few features from all over the matrix, shape (b, n)."""
-    matrix = run.opened.matrix
+def look(matrix: Matrix) -> np.ndarray:
+    """Read the stored values of a few features from all over a matrix, shape (b, n)."""
     n, m = matrix.n_samples, matrix.n_features
     wanted = min(m, LOOK_FEATURES, max(1, LOOK_VALUES // n))
     starts = np.linspace(0, m - min(RUN, m), -(-wanted // RUN)).astype(int)
@@ -95,7 +113,6 @@ def _look(run: Run) -> np.ndarray:
         block = np.empty((span.size, n), matrix.dtype)
         matrix.read(span, block)
         blocks.append(block)
-        run.passes.look(span.size)
     return np.concatenate(blocks)
 
 
@@ -109,7 +126,16 @@ def _values_of(run: Run, features: np.ndarray) -> np.ndarray:
 
 
 def raw_values(values: np.ndarray) -> str | None:
-    """Tell whether values (b, n) look like raw counts, or like intensities without logarithms."""
+    """Warn of values (b, n) that look like raw counts, or like intensities without logarithms."""
+    raw = raw_kind(values)
+    if raw is None:
+        return None
+    decide = "features with large values, and single samples, decide the ranking"
+    return f"the values look like {raw.what}: {decide}; give --transform {raw.transform}{raw.hint}"
+
+
+def raw_kind(values: np.ndarray) -> Raw | None:
+    """Tell whether values (b, n) are raw counts or intensities, as they seem, or neither."""
     values = values[np.isfinite(values)]
     if not values.size:
         return None
@@ -117,17 +143,13 @@ def raw_values(values: np.ndarray) -> str | None:
     zeros = np.count_nonzero(values == 0) / values.size
     whole = high < LARGEST_EXACT and bool((values == np.rint(values)).all())
     if whole and low >= 0 and high > COUNTS_ABOVE:
-        return (
-            f"the values look like raw counts (whole numbers up to {high:,.0f}, {zeros:.0%} zero): "
-            "features with high counts decide the ranking; give --transform cpm,log1p"
-        )
+        what = f"raw counts (whole numbers up to {high:,.0f}, {zeros:.0%} zero)"
+        return Raw(what, "cpm,log1p")
     if high - low > LOG_SPAN:
-        return (
-            "the values look like intensities without logarithms "
-            f"(from {low:,.6g} to {high:,.6g}): features with large values, and single samples, "
-            "decide the ranking; give --transform "
-            + ("log1p" if low >= 0 else "floor:20,log2, with a floor that suits the noise")
-        )
+        what = f"intensities without logarithms (from {low:,.6g} to {high:,.6g})"
+        if low >= 0:
+            return Raw(what, "log1p")
+        return Raw(what, "floor:20,log2", ", with a floor that suits the noise")
     return None
 
 
@@ -215,11 +237,16 @@ def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
     )
 
 
-def repeats(values: np.ndarray) -> str | None:
-    """Tell whether top features, centered values (b, n), are much the same."""
+def mean_correlation(values: np.ndarray) -> float:
+    """Return the mean absolute correlation of the pairs of centered features (b, n)."""
     unit = values / np.linalg.norm(values, axis=1, keepdims=True)
     correlation = np.abs(unit @ unit.T)
-    mean = float(correlation[np.triu_indices(len(unit), 1)].mean())
+    return float(correlation[np.triu_indices(len(unit), 1)].mean())
+
+
+def repeats(values: np.ndarray) -> str | None:
+    """Tell whether top features, centered values (b, n), are much the same."""
+    mean = mean_correlation(values)
     if not mean > REPEATS:
         return None
     return (

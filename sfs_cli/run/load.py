@@ -28,7 +28,7 @@ from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
 from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
-from sfs_cli.run.features import feature_filter
+from sfs_cli.run.features import feature_filter, given_features
 from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import needed, pass_list
 from sfs_cli.store.adjust import Adjustment
@@ -182,6 +182,7 @@ def loaded(
             adjustment=adjustment,
             where=config.matrix,
         )
+        given = given_features(config, opened.matrix, log)
         coordinates = None if found is None else found.aligned(matrix.ids.samples)
         n, m, stored, graphs = matrix.n_samples, matrix.n_features, matrix.dtype, opened.graphs
         sizes = {} if batches is None else batches.sizes
@@ -196,7 +197,7 @@ def loaded(
             batches=sizes,
             coordinates=width,
         )
-        held = 0 if adjustment is None else adjustment.basis.nbytes
+        held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
         plan = memory_plan(config, n, m, stored, graphs, memory, passes, sizes, held, width)
         engine = Engine(
             matrix,
@@ -206,7 +207,9 @@ def loaded(
             passes=passes,
             checkpoints=checkpoints.passes,
         )
-        context = RunContext(engine, used, memory, config.seed, log, config.matrix, scratch=folder)
+        context = RunContext(
+            engine, used, memory, config.seed, log, config.matrix, scratch=folder, given=given
+        )
         if weights is not None:
             own = weights if chosen is None else weights[chosen]
             context = replace(context, sample_weights=own)

@@ -84,8 +84,8 @@ def memory_plan(
     """Fit a run on a matrix of n samples and m features, `stored` as this type, into memory.
 
     `batches` are the numbers of samples of the batches that are ranked, `held` the bytes of what is
-    taken out of the features, `coordinates` how many each sample has, where the graph is made of
-    some.
+    taken out of the features, and of given ones, `coordinates` how many each sample has, where the
+    graph is made of some.
     """
     # within batches the graphs are smaller, but may be dense where that of all would be sparse
     largest = max((batches or {}).values(), default=n)

@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -139,11 +139,12 @@ def write_folder(
     data: ReportData,
     record: dict[str, Any],
     threads: int = 1,
+    more: Mapping[str, Callable[[Path], None]] | None = None,
 ) -> dict[str, Any]:
     """Write a ranking, its report and its record; all of them, or none.
 
     `record` is the content of ``run.json`` without its outputs; it is returned with them. `threads`
-    make the lines of the table.
+    make the lines of the table. `more` are other files by their names, with what writes each.
     """
     from sfs_cli.io.results.writers import write_ranking
     from sfs_cli.report.multiqc import multiqc
@@ -162,7 +163,10 @@ def write_folder(
             )
             out.file(MULTIQC).write_text(content + "\n", encoding="utf-8")
             outputs = {table: digest.result()}
-        outputs |= {name: describe_output(out.file(name)) for name in (REPORT, MULTIQC)}
+        for name, write in (more or {}).items():
+            write(out.file(name))
+        others = (REPORT, MULTIQC, *(more or {}))
+        outputs |= {name: describe_output(out.file(name)) for name in others}
         run = record | {"outputs": outputs}
         out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
         out.commit(last=provenance.NAME)

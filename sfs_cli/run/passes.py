@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS
+from sfs_cli.catalog import METHODS, SIGNED
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.graph.build import coordinate_passes, graph_passes
 from sfs_cli.methods.centered_matrix import is_held
@@ -78,11 +78,19 @@ def pass_list(
     else:
         for member in config.member_configs() or [config]:
             passes += _ranking_passes(member, n, m, graphs, stored, memory, coordinates)
+    if wants_direction(config):
+        # where there are two classes
+        what = "differences between the classes, for --format rnk"
+        passes.append(Pass(what, "score", 1, exact=False, sharing="merge"))
     if config.max_correlation is not None:
         # every feature at most; how many there are until enough are kept shows as they are read
         typical = min(1.0, EXAMINED_FOR_EACH * config.kept_features / m)
         what = f"correlations, until {config.kept_features:,} features are kept"
         passes.append(Pass(what, "prune", 1, exact=False, sharing="merge", fraction=typical))
+    if config.modules:
+        few = min(config.modules_of, m)
+        what = f"correlations of the first {few:,} features, for --modules"
+        passes.append(Pass(what, "modules", 1, sharing="merge", fraction=few / m))
     return PassList(passes, m)
 
 
@@ -105,6 +113,11 @@ def _ranking_passes(
         else:
             passes += coordinate_passes(options, n, m, coordinates)
     return passes + _method_passes(config, n, m, memory)
+
+
+def wants_direction(config: RankConfig) -> bool:
+    """Tell whether the metric of an rnk file has a sign, where there are two classes."""
+    return config.format == "rnk" and config.signed and config.method in SIGNED
 
 
 def needed(config: RankConfig) -> set[str]:

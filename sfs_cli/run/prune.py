@@ -38,27 +38,23 @@ def without_repeats(
     passes.begin("prune")
 
     def take(lo: int, hi: int) -> np.ndarray:
-        features = ranking.order[lo:hi]
-        ascending = np.argsort(features)  # as they lie in the matrix, so that it is read forwards
-        view = source.selecting(features[ascending])
         out = np.empty((hi - lo, n))
-
-        def read(span: Span) -> None:
-            values = view.read(span, np.dtype(np.float64)).values
-            out[ascending[span.lo : span.hi]] = standardized(values)
-
-        for _ in nearby.map(read, cut(hi - lo, READ_AT_ONCE)):
-            pass
-        passes.read(hi - lo)
+        read_standardized(run, ranking.order[lo:hi], out)
         return out
 
     batch = max(1, min(MAX_BATCH, BATCH_BYTES // (8 * n)))  # never by memory: see `prune`
-    with _room((min(keep, count), n), run) as values:
-        pruned = prune(take, count, max_correlation, values, batch, cast(InOrder, nearby.map))
+    given = np.array(run.context.given, np.int64)
+    g = len(given)
+    with room_for_features((g + min(keep, count), n), run) as values:
+        if g:
+            read_standardized(run, given, values[:g])
+        in_order = cast(InOrder, nearby.map)
+        pruned = prune(take, count, max_correlation, values, batch, in_order, g)
     kept, moved = len(pruned.kept), len(pruned.moved)
+    better = "a better one" if not g else "a given or better one"
     run.log.note(
         f"kept {kept:,} of the best {pruned.examined:,} features; {moved:,} with a correlation "
-        f"above {max_correlation:g} with a better one are behind them"
+        f"above {max_correlation:g} with {better} are behind them"
     )
     facts = PruningFacts(
         max_correlation=max_correlation,
@@ -67,12 +63,29 @@ def without_repeats(
         kept=kept,
         moved=moved,
     )
-    return pruned_ranking(ranking, pruned), facts
+    if g:
+        facts["repeat_given"] = int((pruned.representative < g).sum())
+    ids = source.ids.features
+    return pruned_ranking(ranking, pruned, [ids[i] for i in given.tolist()]), facts
+
+
+def read_standardized(run: Run, features: np.ndarray, out: np.ndarray) -> None:
+    """Read features (b,) as they were scored into `out` (b, n), centered and of unit norm."""
+    ascending = np.argsort(features)  # as they lie in the matrix, so that it is read forwards
+    view = run.matrix.selecting(features[ascending])
+
+    def read(span: Span) -> None:
+        values = view.read(span, np.dtype(np.float64)).values
+        out[ascending[span.lo : span.hi]] = standardized(values)
+
+    for _ in run.context.engine.executor.nearby.map(read, cut(len(features), READ_AT_ONCE)):
+        pass
+    run.passes.read(len(features))
 
 
 @contextmanager
-def _room(shape: tuple[int, int], run: Run) -> Iterator[np.ndarray]:
-    """Give an array of float64 for the kept features: in memory, or in a file if it is large."""
+def room_for_features(shape: tuple[int, int], run: Run) -> Iterator[np.ndarray]:
+    """Give an array of float64 for some features: in memory, or in a file if it is large."""
     if 8 * shape[0] * shape[1] <= run.context.memory // HELD_SHARE:
         yield np.empty(shape)
         return

@@ -20,11 +20,11 @@ from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import OutputExistsError, UsageError
+from sfs_cli.errors import ConflictError, OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.logs import Messages
-from sfs_cli.methods.base import Status
+from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
 from sfs_cli.provenance import (
@@ -33,10 +33,12 @@ from sfs_cli.provenance import (
     InputFile,
     LabelFacts,
     MatrixFacts,
+    ModuleFacts,
     PassFacts,
     PruningFacts,
     RunFacts,
 )
+from sfs_cli.ranking.modules import Modules
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import (
@@ -46,7 +48,10 @@ from sfs_cli.run.checkpoints import (
     remove_checkpoints,
 )
 from sfs_cli.run.covariates import explained_part
+from sfs_cli.run.direction import direction_of
+from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.modules import modules_of
 from sfs_cli.run.outputs import (
     check_json_option,
     claimed,
@@ -61,7 +66,7 @@ from sfs_cli.run.outputs import (
 )
 from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.report_data import report_data
-from sfs_cli.run.scoring import Scored, make_graph, score_on
+from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.store.adjust import Adjustment
 
@@ -148,6 +153,8 @@ class RankResult:
         Wall time.
     peak_memory : int
         Largest resident size of the process, bytes.
+    modules : Modules, optional
+        Groups of the best features, where they are asked for.
     """
 
     config: RankConfig
@@ -159,6 +166,7 @@ class RankResult:
     warnings: list[str] = field(default_factory=list)
     seconds: float = 0.0
     peak_memory: int = 0
+    modules: Modules | None = None
 
 
 def rank(
@@ -190,9 +198,10 @@ def rank(
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
         config = run.config  # with the method that suits the samples
-        guards.guard_values(run)
+        raw = guards.guard_values(run)
         with _progress(run):
             scored = _score(run)
+            scored.solution = without_given(scored.solution, run)
             solution, features = scored.solution, run.matrix.ids.features
             ranking = rank_features(
                 features,
@@ -204,13 +213,25 @@ def rank(
                 extra=solution.extra,
                 threads=run.plan.workers,
             )
+            direction = direction_of(run)
+            if direction is not None:
+                ranking = replace(ranking, direction=direction[0][ranking.order])
+            if run.context.given:
+                ranking = given_last(ranking)
             pruning = PruningFacts()
             if config.max_correlation is not None:
                 ranking, pruning = without_repeats(run, ranking, config.max_correlation)
-        guards.guard_ranking(run, ranking)
+            modules, of_modules = None, ModuleFacts()
+            if config.modules:
+                modules, of_modules = modules_of(run, ranking)
+        repeated = guards.guard_ranking(run, ranking)
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
-        result = RankResult(config, ranking, METHODS[config.ranker], facts)
+        facts["modules"] = of_modules
+        if direction is not None:
+            facts["method"]["direction"] = direction[1]
+        facts["next_runs"] = after_ranking(run, raw, repeated)
+        result = RankResult(config, ranking, METHODS[config.ranker], facts, modules=modules)
         result.eigenvalues = scored.eigenvalues
         if solution.coefficients is not None:
             indices, rows = solution.coefficients
@@ -242,6 +263,33 @@ def _score(run: Run) -> Scored:
 
         return rank_on_sources(run)
     return score_on(run, make_graph(run))
+
+
+def without_given(solution: Solution, run: Run) -> Solution:
+    """Return a solution in which the features that are given have no score, but a status.
+
+    Of those that take no part the status says why. Raises InputError where no score is left.
+    """
+    given = np.array(run.context.given, np.int64)
+    if not len(given):
+        return solution
+    score, status = solution.score.copy(), solution.status.copy()
+    score[given] = np.nan
+    chosen = np.isin(status[given], (Status.OK, Status.NOT_SELECTED, Status.GIVEN))
+    status[given[chosen]] = Status.GIVEN
+    made = replace(solution, score=score, status=status)
+    check_scored(run, made)
+    if not chosen.all():
+        others = [Status(code).text for code in status[given[~chosen]].tolist()]
+        counts = ", ".join(f"{others.count(why):,} {why}" for why in dict.fromkeys(others))
+        run.log.note(f"given features that take no part: {counts}")
+    return made
+
+
+def given_last(ranking: Ranking) -> Ranking:
+    """Return a ranking that ends with the features that are given."""
+    given = ranking.status.positions == Status.GIVEN
+    return ranking.reordered(np.argsort(given, kind="stable"))
 
 
 @contextmanager
@@ -324,6 +372,8 @@ def _facts(
             "sum": float(run.context.sample_weights.sum()),
             "zero": int(np.count_nonzero(run.weights == 0)),
         }
+    if config.given_ is not None:
+        read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]
@@ -339,6 +389,7 @@ def _facts(
         "knowledge": scored.sources,
         "solver": {},
         "pruning": pruning,
+        "modules": {},
         "covariates": _covariate_facts(run, explained),
         "batches": scored.batches,
         "plan": {
@@ -350,6 +401,7 @@ def _facts(
         },
         "passes": cast(list[PassFacts], run.passes.facts()),
         "labels": {},
+        "next_runs": [],
     }
     if "batches" in explained:
         facts["batches"]["explained"] = explained["batches"]
@@ -374,6 +426,12 @@ def _facts(
 def check_outputs(config: RankConfig, as_json: bool) -> None:
     """Refuse outputs that cannot be written for this input."""
     check_json_option(config.out, as_json)
+    if config.modules and config.out is None:
+        raise ConflictError(
+            "--modules needs --out",
+            hint="give --out DIR: the modules are files of that folder",
+            option=("modules", "out"),
+        )
     if config.write_h5ad is None:
         return
     target = Path(config.write_h5ad)
@@ -420,7 +478,12 @@ def _write_result(
         **record_tail(result.warnings, result.seconds, result.peak_memory),
     }
     data = report_data(result.config, ranking, facts, result.eigenvalues, result.warnings)
-    return write_folder(config, ranking, data, record, facts["plan"]["threads"])
+    more: dict[str, Callable[[Path], None]] = {}
+    if result.modules is not None:
+        from sfs_cli.io.results.modules import module_writers
+
+        more = module_writers(result.modules, config.digits)
+    return write_folder(config, ranking, data, record, facts["plan"]["threads"], more)
 
 
 def _write_copies(config: RankConfig, result: RankResult) -> None:

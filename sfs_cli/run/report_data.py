@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
-from sfs_cli.errors import listed
+from sfs_cli.errors import counted, listed
 from sfs_cli.options import RankConfig
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.provenance import (
     BatchFacts,
     CovariateFacts,
     ExplainedFacts,
+    ModuleFacts,
     RunFacts,
     versions,
 )
@@ -31,6 +32,12 @@ from sfs_cli.report.model import ReportData, Table
 
 TOP = 50
 """Number of features in the table of the best."""
+
+_MODULE_FILES = (
+    ("modules.tsv", "the modules of the best features"),
+    ("module_profiles.tsv", "their mean profiles, a column for each sample"),
+    ("module_edges.tsv", "pairs of correlated features, for Cytoscape and other network viewers"),
+)
 
 Pairs = list[tuple[str, str]]
 
@@ -65,14 +72,17 @@ def report_data(
             *_knowledge_tables(knowledge),
             *_covariate_tables(facts["covariates"]),
             *_batch_tables(facts["batches"]),
+            *_module_tables(facts["modules"]),
         ],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=warnings,
+        next_runs=[(each["command"], each["reason"]) for each in facts["next_runs"]],
         command=shlex.join([*config.command(), "--out", "results"]),
         reference=method.reference,
         downloads=[
             (f"ranking.{config.format}", "the ranking of all features"),
             ("run.json", "options, inputs, versions and digests of this run"),
+            *(_MODULE_FILES if facts["modules"] else ()),
         ],
     )
 
@@ -128,6 +138,8 @@ def _input_pairs(run: RunFacts) -> Pairs:
     if facts["left_out"]:
         reasons = ", ".join(f"{count:,} {why}" for why, count in facts["left_out"].items())
         pairs.append(("Features left out", reasons))
+    if "given" in facts:
+        pairs.append(("Given features", f"{facts['given']:,}, already chosen"))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
     if "sample_weights" in facts:
@@ -202,6 +214,31 @@ def _batch_tables(facts: BatchFacts) -> list[Table]:
     )
     compared = [_agreement(names, facts["kendall_tau"])] if "kendall_tau" in facts else []
     return [batches, *compared]
+
+
+def _module_tables(facts: ModuleFacts) -> list[Table]:
+    """Return the table of the largest modules."""
+    if not facts:
+        return []
+    rows = [
+        (m["module"], m["size"], m["representative"], m["mean_correlation"], listed(m["members"]))
+        for m in facts["largest"]
+    ]
+    alone, least = facts["features"] - facts["in_modules"], facts["min_correlation"]
+    rest = facts["modules"] - len(rows)
+    more = f" The largest {len(rows)} are shown." if rest > 0 else ""
+    return [
+        Table(
+            heading="Modules",
+            columns=("module", "size", "representative", "mean |r|", "members"),
+            rows=rows,
+            note=f"Of the first {facts['features']:,} features, {facts['in_modules']:,} are in "
+            f"{counted(facts['modules'], 'module')} of features that vary together (average "
+            f"linkage, absolute correlations of {least:g} on average), and {alone:,} are in "
+            f"none.{more} The representative is the best-ranked member.",
+            digits=3,
+        )
+    ]
 
 
 def _agreement(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Table:

@@ -120,6 +120,18 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
 
 def check_solution(run: Run, solution: Solution) -> None:
     """Refuse a solution without any score, and say where a solver has not converged."""
+    check_scored(run, solution)
+    if not solution.converged:
+        report_unconverged(
+            run,
+            f"--method {run.method.name} has not converged: {solution.stop}",
+            "--on-no-convergence warn keeps the ranking as it is; centering and scaling "
+            "(--transform zscore) often helps",
+        )
+
+
+def check_scored(run: Run, solution: Solution) -> None:
+    """Refuse a solution without any score."""
     if np.isnan(solution.score).all():
         counts = {
             Status(s).text: int((solution.status == s).sum()) for s in np.unique(solution.status)
@@ -129,13 +141,6 @@ def check_solution(run: Run, solution: Solution) -> None:
             where=run.config.matrix,
             hint="check that values differ between samples (and --rows, --transform, --missing); "
             "values that differ beyond their seventh digit alone need --dtype float64",
-        )
-    if not solution.converged:
-        report_unconverged(
-            run,
-            f"--method {run.method.name} has not converged: {solution.stop}",
-            "--on-no-convergence warn keeps the ranking as it is; centering and scaling "
-            "(--transform zscore) often helps",
         )
 
 

@@ -10,6 +10,7 @@ from tests.cli.bad_configs import CONFIGS
 from tests.cli.bad_covariates import COVARIATES
 from tests.cli.bad_files import FILES
 from tests.cli.bad_genes import GENES, HIERARCHIES
+from tests.cli.bad_given import GIVEN
 from tests.cli.bad_knowledge import GRAPHS, LABELS
 from tests.cli.bad_methods import METHODS
 from tests.cli.bad_options import CHOICES, NAMED_FEATURES, NUMBERS, VERBS, WITHOUT_EFFECT
@@ -30,6 +31,7 @@ CASES = [
     *GRAPHS,
     *CHOICES,
     *NAMED_FEATURES,
+    *GIVEN,
     *WITHOUT_EFFECT,
     *NUMBERS,
     *VERBS,

@@ -62,6 +62,14 @@ CASES: dict[str, tuple[str, ...]] = {
         *("--transform", "cpm,log1p", "--batch", "obs:tissue", "--min-batch-size", "8"),
     ),
     "mrsf": ("m.csv", "--method", "mrsf", "--select", "5"),
+    "given": (
+        *("m.csv", "--method", "spec", "--similarity", "knn", "--neighbors", "4"),
+        *("--max-correlation", "0.3", "--given", "panel.txt"),
+    ),
+    "mrsf beside given": (
+        *("m.csv", "--method", "mrsf", "--similarity", "rbf", "--select", "5"),
+        *("--given", "panel.txt"),
+    ),
     "missing": ("gaps.csv", "--missing", "mean", "--transform", "clr"),
 }
 
@@ -87,6 +95,7 @@ def make_study(folder: Path) -> Path:
     write_table(folder / "gaps.csv", np.abs(X), [*genes[:-1], "last"], samples)
     rows = [f"{s}\t{t}" for s, t in zip(samples, tissue)]
     (folder / "labels.tsv").write_text("\n".join(["sample\ttissue", *rows, "stranger\tlung\n"]))
+    (folder / "panel.txt").write_text("gene\ng7\ng5\ng40\ng12\n")
     (folder / "some.tsv").write_text("\n".join(["sample\ttissue", *rows[:-5]]) + "\n")
     counts = sp.csr_matrix(rng.poisson(0.4, (N, M)).astype(np.float32))
 

@@ -120,6 +120,8 @@ def test_it_is_complete_and_readable():
         "allow-unmatched": False,
         "leave-one-out": True,
         "format": "tsv",
+        "modules": False,
+        "signed": True,
         "digits": 10,
         "seed": 0,
         "on-no-convergence": "warn",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, log
 
 import numpy as np
@@ -28,19 +29,22 @@ def f_statistic(f: np.ndarray, y: np.ndarray) -> float:
     return (between / (len(classes) - 1)) / (within / (len(f) - len(classes)))
 
 
-def mrmr(X: np.ndarray, y: np.ndarray, count: int, variant: str) -> tuple[list[int], list[float]]:
-    """The features chosen one after the other, and their scores when they were."""
+def mrmr(
+    X: np.ndarray, y: np.ndarray, count: int, variant: str, given: Sequence[int] = ()
+) -> tuple[list[int], list[float]]:
+    """The features chosen one after the other behind given ones, and their scores then."""
     relevance = [f_statistic(f, y) for f in X.T]
     chosen: list[int] = []
     scores: list[float] = []
     for _ in range(count):
         best, best_score = -1, -np.inf
         for i in range(X.shape[1]):
-            if i in chosen:
+            before = [*given, *chosen]
+            if i in before:
                 continue
             score = relevance[i]
-            if chosen:
-                redundancy = np.mean([abs(np.corrcoef(X[:, i], X[:, j])[0, 1]) for j in chosen])
+            if before:
+                redundancy = np.mean([abs(np.corrcoef(X[:, i], X[:, j])[0, 1]) for j in before])
                 if variant == "difference":
                     score = score - redundancy
                 else:

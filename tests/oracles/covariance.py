@@ -5,7 +5,7 @@ X is samples x features, float64; S is the dense sample similarity.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -39,20 +39,24 @@ def gdcov_3(X: np.ndarray, S: np.ndarray, gamma: Gamma) -> np.ndarray:
     return tilde.T @ spectral_matrix(N, gamma) @ tilde / (len(X) - 1)
 
 
-def greedy_path(C: np.ndarray, select: int) -> tuple[list[int], list[float]]:
-    """The path on a covariance, m x m: features and variances."""
+def greedy_path(
+    C: np.ndarray, select: int, given: Sequence[int] = ()
+) -> tuple[list[int], list[float]]:
+    """The path on a covariance, m x m, from given features on: features and variances."""
     values, U = np.linalg.eigh(C)
-    return greedy_path_of_rows(U * np.sqrt(np.maximum(values, 0)), select)
+    return greedy_path_of_rows(U * np.sqrt(np.maximum(values, 0)), select, given)
 
 
-def greedy_path_of_rows(B: np.ndarray, select: int) -> tuple[list[int], list[float]]:
+def greedy_path_of_rows(
+    B: np.ndarray, select: int, given: Sequence[int] = ()
+) -> tuple[list[int], list[float]]:
     """The path on C = B B'."""
-    chosen, variances = [int(np.argmax((B * B).sum(axis=1)))], []
+    chosen, variances = list(given) or [int(np.argmax((B * B).sum(axis=1)))], []
     while True:
         values, vectors = np.linalg.eigh(B[chosen].T @ B[chosen])
         variances.append(float(values[-1]))
-        if len(chosen) == select:
-            return chosen, variances
+        if len(chosen) == len(given) + select:
+            return chosen[len(given) :], variances[1:] if given else variances
         value = (B @ vectors[:, -1]) ** 2
         value[chosen] = -1
         chosen.append(int(np.argmax(value)))

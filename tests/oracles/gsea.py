@@ -20,3 +20,12 @@ def enrichment_score(ranked: list[tuple[str, float]], genes: Set[str], p: float 
         running += abs(metric) ** p / total if name in genes else -1 / misses
         largest = max(largest, running)
     return largest
+
+
+def signed_enrichment_score(
+    ranked: list[tuple[str, float]], genes: Set[str], p: float = 1.0
+) -> float:
+    """The deviation of the running sum that is farthest from zero, for lists with a sign."""
+    up = enrichment_score(ranked, genes, p)
+    down = enrichment_score([(name, -metric) for name, metric in ranked], genes, p)
+    return up if up > down else -down

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
@@ -15,14 +16,22 @@ def pearson(f: np.ndarray, g: np.ndarray) -> float:
 
 
 def prune(
-    X: np.ndarray, ranking: list[int], max_correlation: float, keep: int
+    X: np.ndarray,
+    ranking: list[int],
+    max_correlation: float,
+    keep: int,
+    given: Sequence[int] = (),
 ) -> tuple[list[int], list[tuple[int, int]], list[int]]:
-    """The kept features of a ranking, the moved ones with what they repeat, and the rest."""
+    """The kept features of a ranking, the moved ones with what they repeat, and the rest.
+
+    Given features count as kept before the first.
+    """
     kept: list[int] = []
     moved: list[tuple[int, int]] = []
     since: list[tuple[int, int]] = []  # moved since the last feature that was kept
     for place, i in enumerate(ranking):
-        repeated = [k for k in kept if abs(pearson(X[:, i], X[:, k])) > max_correlation]
+        before = [*given, *kept]
+        repeated = [k for k in before if abs(pearson(X[:, i], X[:, k])) > max_correlation]
         if repeated:
             since.append((i, repeated[0]))
             continue

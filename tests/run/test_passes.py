@@ -60,6 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_table(folder / "sparse.csv", sparse)
     write_labels(folder / "labels.tsv", ["ab"[code] for code in classes])
     (folder / "genes.txt").write_text("\n".join(f"g{i}" for i in range(0, M, 2)) + "\n")
+    (folder / "few.txt").write_text("g2\ng5\n")
     edges = [f"g{i}\tg{i + 1}\t0.5" for i in range(0, M - 1, 3)]
     (folder / "edges.tsv").write_text("\n".join(edges) + "\n")
     sets = [f"t{k}\tt\t" + "\t".join(f"g{i}" for i in range(k, M, 4)) for k in range(4)]
@@ -124,6 +125,8 @@ def case(folder: Path, matrix: str = "x.csv", **options: Any) -> RankConfig:
     sources = [parse_source(text.format(folder=folder)) for text in options.pop("source", ())]
     if options.pop("labelled", False):
         options["labels"] = str(folder / "labels.tsv")
+    if options.get("given_"):
+        options["given_"] = str(folder / options["given_"])
     if options.get("similarity_file"):
         options["similarity_file"] = str(folder / options["similarity_file"])
     return RankConfig(matrix=str(folder / matrix), source=tuple(sources), threads=2, **options)
@@ -306,6 +309,7 @@ def test_the_list_is_what_a_counting_matrix_sees(
         {"method": "spec", "max_correlation": 0.2, "transform": "cpm,log1p"},
         {"method": "mrsf", "select": 5, "max_correlation": 0.2},
         {"method": "kogs", "source": [SOURCES["target"], SOURCES["knn"]], "max_correlation": 0.4},
+        {"method": "spec", "similarity": "rbf", "max_correlation": 0.2, "given_": "few.txt"},
     ],
     ids=name_of,
 )
@@ -318,6 +322,19 @@ def test_pruning_is_in_the_list(
     row = result.facts["passes"][-1]
     assert (row["kind"], row["executed"], row["exact"]) == ("prune", 1, False)
     assert row["features"] >= result.facts["pruning"]["examined"]
+    assert planned(config, monkeypatch)[-1]["purpose"] == row["purpose"]
+
+
+@pytest.mark.parametrize("features", [7, 5000])
+def test_modules_are_in_the_list(
+    features: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = case(folder, method="variance", modules=True, module_features=features)
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    row = result.facts["passes"][-1]
+    assert (row["kind"], row["executed"], row["exact"]) == ("modules", 1, True)
+    assert row["features"] == min(features, M)
     assert planned(config, monkeypatch)[-1]["purpose"] == row["purpose"]
 
 

@@ -22,6 +22,7 @@ CASES: list[dict[str, Any]] = [
     {"method": "variance", "adjust": ("labels.tsv:status",)},
     {"method": "spec", "similarity": "rbf", "batch": "labels.tsv:status", "min_batch_size": 4},
     {"method": "mrsf", "select": 5, "transform": "cpm,log1p"},
+    {"method": "variance", "modules": True, "module_correlation": 0.2},
     {"method": "msfs", "source": ["m=profile:mirna.csv", "t=target:,similarity=knn"]},
     {"method": "kogs", "members": ("spec", "variance"), "similarity": "knn", "components": "5"},
 ]

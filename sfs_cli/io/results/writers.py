@@ -54,7 +54,7 @@ def delimited(
     import pyarrow.compute as pc
 
     header = list(ranking.columns(0, 0))
-    yield (delimiter.join(_quoted(name, delimiter) for name in header) + "\n").encode()
+    yield (delimiter.join(quoted(name, delimiter) for name in header) + "\n").encode()
     between, newline, nothing = string_array([delimiter, "\n", ""])
     columns = [ranking.feature, ranking.status, *ranking.extra.values()]
     names = {id(column): _names(column) for column in columns if isinstance(column, Picked)}
@@ -133,10 +133,11 @@ def _quote_where_needed(texts: pa.Array, delimiter: str) -> pa.Array:
     letters = b"" if buffer is None else buffer.to_pybytes()
     if not any(mark in letters for mark in (delimiter.encode(), b'"', b"\n", b"\r")):
         return texts  # nearly always
-    return string_array(_quoted(text, delimiter) for text in texts.to_pylist())
+    return string_array(quoted(text, delimiter) for text in texts.to_pylist())
 
 
-def _quoted(text: str, delimiter: str) -> str:
+def quoted(text: str, delimiter: str) -> str:
+    """Return a cell, in quotation marks where the delimiter or a line break is in it."""
     if delimiter in text or '"' in text or "\n" in text or "\r" in text:
         return '"' + text.replace('"', '""') + '"'
     return text
@@ -196,7 +197,8 @@ def write_parquet(ranking: Ranking, file: IO[bytes], digits: int) -> None:
 def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
     """Write GSEA's two columns, id and a metric: positive, and largest for the best feature.
 
-    The metric is that of `exponential_scores`; features without a score are left out. An id with a
+    The metric is that of `exponential_scores`, with the sign of the direction where the ranking has
+    one, from the largest down; features without a score are left out. An id with a
     tab or a line break, which the format cannot quote, is an `InputError`.
     """
     scored = ranking.n_scored
@@ -209,10 +211,14 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
             where=listed(unfit),
             hint="rename these features, or use --format tsv",
         )
-    metric = exponential_scores(ranking)
+    metric, features = exponential_scores(ranking), ranking.feature
+    if ranking.direction is not None:
+        metric = metric * ranking.direction[:scored]
+        rows = np.argsort(-metric, kind="stable")
+        metric, features = metric[rows], features.reordered(rows)
     for lo in range(0, scored, CHUNK):
         hi = min(lo + CHUNK, scored)
-        for name, value in zip(ranking.feature[lo:hi], metric[lo:hi].tolist()):
+        for name, value in zip(features[lo:hi], metric[lo:hi].tolist()):
             file.write(f"{name}\t{number_text(value, digits)}\n".encode())
 
 

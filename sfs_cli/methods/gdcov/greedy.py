@@ -18,7 +18,7 @@ held and valued exactly; when no other feature can reach the best of them, it is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,7 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.centered_matrix import CenteredMatrix
-from sfs_cli.methods.shared import warn_of_fewer
+from sfs_cli.methods.shared import set_aside_given, warn_of_fewer
 
 WORKING = 256
 """At most so many candidates are held between passes."""
@@ -53,10 +53,11 @@ class Covariance:
 
 @dataclass
 class Path:
-    """Features in the order in which they entered."""
+    """Features in the order in which they entered, after those that were given."""
 
     order: list[int] = field(default_factory=list)  # selected features
     variance: list[float] = field(default_factory=list)  # largest eigenvalue of ``C_II`` after each
+    of_given: float = 0.0  # the same of the given features alone
     # the features that can enter but did not, the next to enter first
     runners_up: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -87,9 +88,15 @@ class _Selected:
 
 
 def greedy_path(
-    covariance: Covariance, select: int, memory: int, tell: Callable[[str], None]
+    covariance: Covariance,
+    select: int,
+    memory: int,
+    tell: Callable[[str], None],
+    given: Sequence[int] = (),
 ) -> Path:
     """Run the path until `select` features have entered, or all that vary.
+
+    The given features are in the set I from the start, and are none of those that enter.
 
     Parameters
     ----------
@@ -101,28 +108,44 @@ def greedy_path(
         Bytes that may be used.
     tell : callable
         Receives lines about the progress.
+    given : sequence of int
+        Features that vary, but are not usable any more.
     """
     features = covariance.features
     select = min(select, int(features.usable.sum()))
     n, m = features.n, features.m
     working = min(WORKING, max(16, memory // (64 * n)))
-    selected = _Selected(np.empty((select, n)), np.empty((select, select)))
+    size = len(given) + select
+    selected = _Selected(np.empty((size, n)), np.empty((size, size)))
     bounds = Bounds(covariance, working, memory // 8)
     path = Path()
-    entering = first_of(np.arange(m), covariance.diagonal)
-    while True:
-        row = covariance.weights[entering] * features.take(np.array([entering]))[0]
+
+    def enter(feature: int) -> None:
+        row = covariance.weights[feature] * features.take(np.array([feature]))[0]
         selected.add(row, covariance.metric(row[None])[0])
-        values, vectors = selected.leading(bounds.references)
-        path.order.append(entering)
-        path.variance.append(float(values[0]))
-        bounds.open[entering] = False
-        tell(f"{len(path.order)} of {select} features, {features.passes} passes over the matrix")
+
+    def references() -> tuple[float, np.ndarray, np.ndarray]:
         # the leading eigenvectors change slowly, so those of now span most of the next ones: they
         # are the references of the next pass
+        values, vectors = selected.leading(bounds.references)
         keep = values > 1e-10 * values[0]
         coordinates = vectors[:, keep] / np.sqrt(values[keep])
-        directions = coordinates.T @ selected.images[: selected.size]
+        return float(values[0]), coordinates.T @ selected.images[: selected.size], coordinates
+
+    for feature in given:
+        enter(feature)
+    if len(given):
+        path.of_given, directions, coordinates = references()
+        entering = bounds.renew(directions, coordinates)
+    else:
+        entering = first_of(np.arange(m), covariance.diagonal)
+    while True:
+        enter(entering)
+        variance, directions, coordinates = references()
+        path.order.append(entering)
+        path.variance.append(variance)
+        bounds.open[entering] = False
+        tell(f"{len(path.order)} of {select} features, {features.passes} passes over the matrix")
         if len(path.order) == select:
             value = (features.project(directions[0][:, None])[:, 0] * covariance.weights) ** 2
             rest = np.flatnonzero(bounds.open)
@@ -156,10 +179,14 @@ def solution(covariance: Covariance, problem: Problem, facts: dict[str, Any]) ->
             f"the variances of the features add up to {total:g}",
             hint="bring the features to one scale, for example with --transform zscore",
         )
-    path = greedy_path(covariance, select, problem.memory, problem.tell)
+    given = set_aside_given(problem, features)
+    given = given[covariance.diagonal[given] > 0]
+    path = greedy_path(covariance, select, problem.memory, problem.tell, given.tolist())
     score, status = np.full(features.m, np.nan), features.status.copy()
     score[path.order] = path.variance
     status[path.runners_up] = Status.NOT_SELECTED
+    if len(given):
+        facts = facts | {"variance_kept_by_given": path.of_given / total}
     facts = facts | {
         "selected": len(path.order),
         "variance_kept": path.variance[-1] / total,

@@ -23,12 +23,14 @@ from sfs_cli.methods.base import Problem
 from sfs_cli.methods.centered_matrix import CenteredMatrix, centered_matrix
 from sfs_cli.methods.l21.active_set import Optimality, Point, optimality
 from sfs_cli.methods.l21.screen import Screen
-from sfs_cli.methods.shared import require_variation, unit_outcome
+from sfs_cli.methods.shared import require_variation, set_aside_given, unit_outcome
 
 FLOOR = 1e-6
 """The smallest penalty, as a share of lambda_max: there the response is reproduced."""
 GAP = 1e-6
 """A solution is optimal if its relative duality gap is at most this."""
+EXPLAINED = 1e-12
+"""A response is explained if what is left of it is below this part of its norm."""
 DROPPED_BELOW = 1e-10
 """Eigenvalues below this share of the largest give no column of Y."""
 LEADING = 100
@@ -40,7 +42,7 @@ _FEWEST, _MOST = 500, 4096
 class Regression:
     """The regression of the response on all features."""
 
-    features: CenteredMatrix  # features of unit norm
+    features: CenteredMatrix  # features of unit norm, less what given ones explain
     screen: Screen  # all features, with no active one at first
     lam_max: float  # the smallest penalty for which W is zero, ``max_i |f_i' Y|``
     first: np.ndarray  # (m,): ``|f_i' Y|``
@@ -81,23 +83,45 @@ class Regression:
 def make_regression(problem: Problem, select: int) -> Regression:
     """Read the features, make the response and find lambda_max.
 
-    The expected number of active features, `select`, decides on the number of candidates. Raises
-    InputError if no feature can be scored, or none is correlated with the response.
+    The expected number of active features, `select`, decides on the number of candidates. Features
+    that are given have coefficients B without a penalty, ``1/2 |Y - Z B - X W|_F^2 + lambda sum_i
+    |w^i|``. With M the projection on what is orthogonal to Z, ``B = Z^+ (Y - X W)`` leaves
+    ``1/2 |M Y - M X W|_F^2 + lambda sum_i |w^i|``: the same problem, with the residuals of the
+    response and of the features in the regression on the given ones. (For one response without a
+    penalty this is the theorem of Frisch and Waugh, Econometrica 1, 1933.) The residuals keep their
+    length: scaled to unit norm, those of features that repeat given ones would be noise that counts
+    as much as anything else.
+
+    Raises InputError if no feature can be scored, or none is correlated with the response.
     """
     features = centered_matrix(problem.engine, "unit", problem.memory)
     require_variation(features.status)
     Y = make_response(problem, features)
+    facts = {"response": problem.options["response"], "response_columns": Y.shape[1]}
+    given = set_aside_given(problem, features)
+    if len(given):
+        whole, basis = float(np.linalg.norm(Y)), features.take_out(given)
+        Y = Y - basis.T @ (basis @ Y)
+        left = float(np.linalg.norm(Y)) / whole
+        if left <= EXPLAINED or len(basis) >= features.n - 1:
+            raise InputError(
+                f"the {len(given):,} given features explain the whole response of "
+                f"{features.n:,} samples, so no other feature can add to it",
+                where=problem.context.where,
+                hint="give a shorter list",
+                option="given_",
+            )
+        facts["response_explained_by_given"] = 1 - left**2
     # so many candidates that passes are rare, so few that they fit in memory
     each = 8 * (features.n + Y.shape[1] + 4 * select)
     wanted = min(max(_FEWEST, features.m // 16), _MOST)
     screen = Screen(features, Y, max(64, min(wanted, problem.memory // 8 // each)))
     lam_max = float(screen.correlation.max())
-    if lam_max <= 1e-12 * np.linalg.norm(Y):
+    if lam_max <= EXPLAINED * np.linalg.norm(Y):
         raise InputError(
             "no feature is correlated with the response",
             hint="check that the labels or the similarity belong to these samples",
         )
-    facts = {"response": problem.options["response"], "response_columns": Y.shape[1]}
     return Regression(features, screen, lam_max, screen.correlation.copy(), facts)
 
 

@@ -1,7 +1,7 @@
 """All features of the matrix, seen in few passes.
 
 A pass at the residual ``R_0``, with the direction T in which the path leaves it, gives three inner
-products of ``f_j' R_0`` and ``f_j' T`` for every feature. Since ``|f_j| = 1``, for any other
+products of ``f_j' R_0`` and ``f_j' T`` for every feature. Since ``|f_j| <= 1``, for any other
 residual R and any s and u
 
     |f_j' R| <= |f_j' (s R_0 + u T)| + |R - s R_0 - u T|    (spectral norm).
@@ -52,6 +52,7 @@ class Candidates:
 
     def __init__(self, index: np.ndarray, F: np.ndarray, active: ActiveSet) -> None:
         self.index, self.F, self.active = index, F, active
+        self.size = np.sqrt(np.vecdot(F, F))  # below 1 beside given features
         self.position = {int(j): i for i, j in enumerate(index)}
         Z = F @ active.Y
         projections = Z @ active.V
@@ -122,11 +123,11 @@ class Candidates:
     def _note_twins(self, feature: int, cross: np.ndarray) -> None:
         own = self.position[feature]
         # the cosine has half of the digits of the distance: it selects, the distance decides
-        near = np.flatnonzero(np.abs(cross) > 1 - TWIN_DISTANCE**2)
+        near = np.flatnonzero(np.abs(cross) > (1 - TWIN_DISTANCE) ** 2 * self.size[own] ** 2)
         near = near[near != own]
         if len(near):
             gaps = self.F[near] - np.sign(cross[near])[:, None] * self.F[own]
-            self._twins[feature] = near, np.linalg.norm(gaps, axis=1)
+            self._twins[feature] = near, np.linalg.norm(gaps, axis=1) / self.size[own]
 
     def _twin_distance(self) -> np.ndarray:
         """Return the distance to the nearest active twin, shape (q,); infinity without one."""
@@ -166,7 +167,7 @@ class Screen:
     Parameters
     ----------
     features : CenteredMatrix
-        Features of unit norm.
+        Features of unit norm, or shorter.
     Y : ndarray, shape (n, r)
         Responses with centered columns.
     width : int
@@ -257,7 +258,8 @@ class Screen:
             if len(chosen) == limit:
                 break
             cosines = candidates.F[[candidates.position[j] for j in chosen]] @ candidates.F[i]
-            if not (np.abs(cosines) > 0.999).any():  # similar ones wait for the next solution
+            lengths = candidates.size[[candidates.position[j] for j in chosen]] * candidates.size[i]
+            if not (np.abs(cosines) > 0.999 * lengths).any():  # similar ones wait for the next one
                 chosen.append(int(candidates.index[i]))
         return chosen
 

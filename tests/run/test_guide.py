@@ -1,0 +1,241 @@
+"""The runs that are suggested: fitting what was read, and commands that the command line takes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import anndata as ad
+import click
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from sfs_cli.cli.app import app
+from sfs_cli.options import RankConfig, parse_source
+from sfs_cli.run.guards import Raw
+from sfs_cli.run.guide import MOST, Seen, next_runs
+from tests.cli.running import run_here
+from tests.making import write_table
+
+N, M = 24, 60
+SAMPLES, GENES = [f"s{i}" for i in range(N)], [f"g{i}" for i in range(M)]
+KIND = ["a", "b"] * (N // 2)
+PLATE = ["p1", "p2", "p3"] * (N // 3)
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(8, 1, (M, N)).round(3)
+    write_table(tmp_path / "x.csv", X, GENES, SAMPLES)
+    X[3, 4] = np.nan
+    write_table(tmp_path / "gaps.csv", X, GENES, SAMPLES)
+    write_table(tmp_path / "counts.csv", rng.poisson(90, (M, N)), GENES, SAMPLES)
+    write_table(tmp_path / "wide.csv", rng.normal(0, 400, (M, N)), GENES, SAMPLES)
+    factor = rng.normal(size=N)
+    one = factor + 0.2 * rng.normal(size=(M, N))
+    write_table(tmp_path / "one module.csv", one, GENES, SAMPLES)
+    write_table(tmp_path / "mirna.csv", rng.normal(size=(9, N)), None, SAMPLES)
+    rows = [f"{s}\t{k}\n" for s, k in zip(SAMPLES, KIND)]
+    (tmp_path / "labels.tsv").write_text("sample\tkind\n" + "".join(rows))
+    (tmp_path / "some.tsv").write_text("sample\tkind\n" + "".join(rows[:-4]))
+    (tmp_path / "panel.txt").write_text("g1\ng2\n")
+    obs = {
+        "barcode": [f"x{i}" for i in range(N)],
+        "depth": rng.normal(size=N),
+        "plate_id": pd.Categorical(PLATE),
+        "shape": pd.Categorical(["o"] * 12 + ["x"] * 12),
+        "cell_type": pd.Categorical(KIND),
+    }
+    data = ad.AnnData(X=rng.normal(size=(N, M)), obs=pd.DataFrame(obs, index=SAMPLES))
+    data.var_names = GENES
+    ring = np.abs(np.subtract.outer(np.arange(N), np.arange(N))) % (N - 1) == 1
+    data.obsp["connectivities"] = csr_array(ring.astype(float))
+    data.write_h5ad(tmp_path / "x.h5ad")
+    return tmp_path
+
+
+def parsed(text: str) -> RankConfig:
+    """Parse a command by the command line's own parser; return its configuration."""
+    program, verb, *words = shlex.split(text)
+    assert program == "sfs"
+    command = app.get_command(click.Context(app), verb)
+    assert command is not None
+    context = command.make_context(verb, words)
+    made: list[RankConfig] = []
+    with patch.object(click.Command, "invoke", lambda _, ctx: made.append(ctx.params["config"])):
+        command.invoke(context)
+    return made[0]
+
+
+def suggested(text: str) -> list[tuple[str, str]]:
+    """Return reasons and commands of what `--guide` prints."""
+    lines = [line for line in text.split("\n") if line]
+    pairs = list(zip(lines[::2], lines[1::2], strict=True))
+    for reason, command in pairs:
+        assert reason.startswith("# ")
+        assert reason.endswith(".")
+        assert command.startswith("sfs rank ")
+    return pairs
+
+
+SPEC = ("--method", "spec", "--similarity", "rbf")
+KINDS = ("--labels", "labels.tsv:kind")
+CASES: dict[str, tuple[str, ...]] = {
+    "plain": ("x.csv", *SPEC),
+    "a name to quote": ("one module.csv", *SPEC),
+    "variance": ("x.csv", "--method", "variance"),
+    "counts": ("counts.csv", *SPEC),
+    "counts of two kinds": ("counts.csv", "--method", "fisher", *KINDS),
+    "intensities": ("wide.csv", "--method", "variance"),
+    "gaps": ("gaps.csv", *SPEC),
+    "labels": ("x.csv", "--method", "fisher", *KINDS),
+    "labels that are not used": ("x.csv", *SPEC, *KINDS),
+    "some labels": ("x.csv", "--method", "f-test", "--labels", "some.tsv:kind"),
+    "some labels that are not used": ("x.csv", *SPEC, "--labels", "some.tsv:kind"),
+    "h5ad": ("x.h5ad", "--method", "spec"),
+    "h5ad with labels": ("x.h5ad", "--method", "t-test", "--labels", "obs:cell_type"),
+    "sources": (
+        *("x.csv", "--method", "msfs"),
+        *("--source", "m=profile:mirna.csv", "--source", "t=target:"),
+    ),
+    "sources and labels": (
+        *("x.csv", "--method", "msfs", *KINDS, "--source", "l=labels:"),
+        *("--source", "m=profile:mirna.csv,similarity=knn,neighbors=5", "--source", "t=target:"),
+    ),
+    "members": ("x.csv", "--method", "kogs", "--members", "spec,variance", "--similarity", "rbf"),
+    "mrsf": ("x.csv", "--method", "mrsf", "--similarity", "knn", "--given", "panel.txt"),
+    "options of the method": ("x.csv", *SPEC, "--ranking", "phi3", "--clusters", "3"),
+    "a panel": ("x.csv", *SPEC, "--max-correlation", "0.6", "--given", "panel.txt"),
+    "batches": ("x.h5ad", *SPEC, "--batch", "obs:plate_id", "--min-batch-size", "6"),
+    "adjusted": ("x.h5ad", *SPEC, "--adjust", "obs:plate_id"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_command_parses_and_runs(case, study, capfd):
+    before = sorted(study.iterdir())
+    done = run_here(["rank", *CASES[case], "--guide"], capfd)
+    assert done.code == 0, done.err
+    assert sorted(study.iterdir()) == before, "nothing is ranked or written"
+    pairs = suggested(done.out)
+    assert 2 <= len(pairs) <= MOST
+    commands = [command for _, command in pairs]
+    assert len(set(commands)) == len(commands)
+    configs = [parsed(command) for command in commands]
+    assert len({config.out for config in configs}) == len(configs)
+    for command, config in zip(commands, configs):
+        assert config.matrix == CASES[case][0]
+        made = run_here(shlex.split(command)[1:], capfd)
+        assert made.code == 0, f"{command}\n{made.err}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_report_and_the_record_say_the_same(case, study, capfd):
+    if case in ("gaps", "some labels"):
+        return  # these are refused as they are
+    done = run_here(["rank", *CASES[case], "--out", "out"], capfd)
+    assert done.code == 0, done.err
+    runs = json.loads((study / "out" / "run.json").read_text())["next_runs"]
+    page = (study / "out" / "report.html").read_text()
+    assert ("What to do next" in page) == bool(runs)
+    for each in runs:
+        parsed(each["command"])
+        assert each["command"].replace("'", "&#39;") in page
+        assert each["reason"].replace("'", "&#39;") in page
+    asked = run_here(["rank", *CASES[case], "--guide"], capfd).out
+    first = suggested(asked)[0][1]
+    if case.startswith(("counts", "intens")):
+        assert runs[0]["command"] == first
+    else:
+        assert first not in [each["command"] for each in runs]
+
+
+def commands(base: RankConfig, facts: Seen, *, ranked: bool = True) -> list[RankConfig]:
+    return [parsed(each["command"]) for each in next_runs(base, facts, ranked=ranked)]
+
+
+SPEC_RUN = RankConfig("x.csv", "spec", similarity="rbf")
+FACTS = Seen(N, M)
+
+
+@pytest.mark.parametrize(
+    ("base", "facts", "expected"),
+    [
+        (SPEC_RUN, replace(FACTS, raw=Raw("counts", "cpm,log1p")), {"transform": "cpm,log1p"}),
+        (SPEC_RUN, replace(FACTS, batches={"lab": 3}), {"adjust": ("obs:lab",)}),
+        (SPEC_RUN, replace(FACTS, repeats=0.8), {"max_correlation": 0.7}),
+        (
+            SPEC_RUN,
+            replace(FACTS, classes={"kind": 2}),
+            {"labels": "obs:kind", "method": "mrsf", "response": "lda", "similarity": None},
+        ),
+        (
+            replace(SPEC_RUN, labels="labels.tsv:kind"),
+            replace(FACTS, labeled=True, unlabeled=3),
+            {"method": "mrsf", "response": "lda", "samples": "intersect"},
+        ),
+        (
+            replace(SPEC_RUN, similarity=None),
+            replace(FACTS, graphs=("connectivities",)),
+            {"similarity": "obsp:connectivities"},
+        ),
+        (SPEC_RUN, FACTS, {"method": "mrsf", "similarity": "rbf"}),
+        (
+            RankConfig(
+                "x.csv",
+                "msfs",
+                source=(parse_source("a=target:"), parse_source("m=profile:mirna.csv")),
+            ),
+            FACTS,
+            {"weights": "statis"},
+        ),
+    ],
+)
+def test_what_fits_comes_first(base: RankConfig, facts: Seen, expected: dict[str, Any]) -> None:
+    first = commands(base, facts)[0]
+    assert {name: getattr(first, name) for name in expected} == expected
+
+
+def test_what_is_there_already_is_not_suggested() -> None:
+    base = replace(
+        SPEC_RUN, transform="log1p", adjust=("obs:lab",), max_correlation=0.5, modules=True
+    )
+    facts = replace(FACTS, raw=Raw("counts", "cpm,log1p"), batches={"lab": 3}, repeats=0.9)
+    for made in commands(base, facts):
+        assert made.transform == "log1p"
+        assert made.adjust == ("obs:lab",)
+        assert made.max_correlation == 0.5
+
+
+def test_corrections_hold_for_all_runs() -> None:
+    facts = replace(FACTS, raw=Raw("counts", "cpm,log1p"), missing=3, repeats=0.9)
+    made = commands(SPEC_RUN, facts, ranked=False)
+    assert len(made) == MOST
+    assert {(c.transform, c.missing) for c in made} == {("cpm,log1p", "mean")}
+
+
+def test_annotations_are_told_apart(study, capfd):
+    done = run_here(["rank", "x.h5ad", "--method", "spec", "--guide"], capfd)
+    first, batch, classes = suggested(done.out)
+    assert "obs:plate_id" in batch[1]
+    assert "obs:cell_type" in classes[1]
+    assert "obs:" not in first[1]
+    words = ["--method", "fisher", "--labels", "obs:plate_id"]
+    done = run_here(["rank", "x.h5ad", *words, "--guide"], capfd)
+    assert "--adjust" not in done.out, "the labels cannot be taken out of themselves"
+
+
+@pytest.mark.parametrize("other", ["--json", "--dry-run"])
+def test_it_goes_with_no_other_result(other, study, capfd):
+    done = run_here(["rank", "x.csv", *SPEC, "--guide", other], capfd)
+    assert done.code == 2
+    assert "--guide" in done.err
+    assert other in done.err
