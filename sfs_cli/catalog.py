@@ -246,9 +246,9 @@ _METHODS = (
         name="mrsf-rounds",
         title="MRSF in rounds",
         module="sfs_cli.methods.l21.rounds",
-        meaning="Features are ranked in the order in which they are selected, round by round; the "
-        "score is the penalty lambda at which each enters its round. A round ends where shuffled "
-        "features would enter, and the next one starts without the features of those before.",
+        meaning="The score says how far the feature follows the response; 1 is what shuffled "
+        "features reach. Features are ranked in the order in which they are selected, in rounds "
+        "that end where shuffled features would enter, and the others by their score.",
         needs_by=_RESPONSE_NEEDS,
         options={"response": "similarity", "response_rank": None, "select": None, "chance": 10},
         choices={"response": _RESPONSES},

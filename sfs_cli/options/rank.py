@@ -118,8 +118,8 @@ class RankConfig(GraphFields, OutputFields):
         f"Ranking method: {', '.join(METHODS)}. `sfs methods` describes them.",
         metavar="NAME",
         words=tuple(METHODS),
-        default_text=f"mrsf-rounds; spec with --source, or above {TOGETHER:,} samples (f-test with "
-        "--labels)",
+        default_text="mrsf-rounds; spec on a graph that is asked for, and above "
+        f"{TOGETHER:,} samples (f-test with --labels)",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
@@ -447,10 +447,11 @@ class RankConfig(GraphFields, OutputFields):
 
         MRSF in rounds gives the lists that hold up best on labels that it has not seen, and those
         in which planted features are found (``tests/benchmarks/lists.py``). Its cost grows with the
-        square of the samples, so that features of more samples are ranked one by one.
+        square of the samples, so that features of more samples are ranked one by one. On a graph
+        that is asked for, SPEC stays the default, as before there was another one.
         """
-        names = ["spec"] if self.source else ["mrsf-rounds", "spec"]
-        if not self.source and self._from_labels:
+        names = ["mrsf-rounds", "spec"] if self.graph is None else ["spec"]
+        if self._from_labels:
             names.insert(1, "f-test")
         given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
         for name in names:

@@ -43,6 +43,7 @@ from sfs_cli.options.fields import parse_duration
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     SIMILARITIES,
+    default_similarity,
     parse_count,
 )
 from sfs_cli.ranking.table import rank_features
@@ -391,7 +392,7 @@ def _time_graph_and_scores(
     context = RunContext(engine, labels, 1 << 62, 0, quiet)
     similarity, fixed, scores = None, 0.0, 0.0
     if graph is not None:
-        name = graph if graph in SIMILARITIES else "knn"
+        name = graph if graph in SIMILARITIES else default_similarity(n)
         options = replace(config.graph_options(name), components=None, variable_genes=None)
         points = context
         if coordinates is not None:

@@ -287,9 +287,9 @@ def _propose_graph(base: RankConfig, seen: Seen, propose: Any) -> None:
             cleared: dict[str, Any] = dict.fromkeys(GRAPH_FIELDS)
             reason += "instead: this ranks on that of the file."
             propose(base, "neighbors", reason, similarity=CONNECTIVITIES, **cleared)
-    if base.method not in (*catalog.GOING_ON, *ON_SOURCES) and seen.n <= FEW_SAMPLES:
+    if base.ranker not in (*catalog.GOING_ON, *ON_SOURCES) and seen.n <= FEW_SAMPLES:
         cleared = dict.fromkeys(catalog.OPTIONS)
         kept = {k: getattr(base, k) for k in GRAPH_FIELDS}
-        reason = f"{METHODS[base.method].title} scores each feature by itself: this selects "
+        reason = f"{METHODS[base.ranker].title} scores each feature by itself: this selects "
         reason += "features together, so that none repeats another."
         propose(base, "mrsf", reason, **cleared | kept | {"method": "mrsf", "members": ()})

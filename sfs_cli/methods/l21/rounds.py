@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.methods.base import Problem, Solution, Status
+from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 from sfs_cli.methods.l21.mrsf import SELECT, Path
 from sfs_cli.methods.l21.regression import GAP, make_regression
@@ -35,10 +35,10 @@ def solve(problem: Problem) -> Solution:
     Returns
     -------
     Solution
-        The score is lambda at the entry, within its round; the order is by round and entry. The
-        others follow by ``|f_j' Y|``: with a similarity as the response its square is
-        ``f_j' S f_j``, how smooth the feature is over the graph. ``chance_ratio`` is
-        ``|f_j' Y|`` over what chance reaches.
+        The score is ``|f_j' Y|`` over what chance reaches: with a similarity as the response the
+        square of ``|f_j' Y|`` is ``f_j' S f_j``, how smooth the feature is over the graph. The
+        order is by round, and within it by entry (column ``lambda``); the features of no round
+        follow by their score.
 
     Raises
     ------
@@ -53,8 +53,7 @@ def solve(problem: Problem) -> Solution:
     level = chance_level(features, Y, problem.options["chance"], problem.context.seed)
     floor = max(level, regression.floor)
     left = np.where(usable, first, 0.0)
-    score, number = np.full(features.m, np.nan), np.full(features.m, np.nan)
-    row_norm = np.where(usable, 0.0, np.nan)
+    entry, number = np.full(features.m, np.nan), np.full(features.m, np.nan)
     order: list[int] = []
     sizes: list[int] = []
     objective: list[float] = []
@@ -76,14 +75,11 @@ def solve(problem: Problem) -> Solution:
         chosen = np.array(list(entries), int)
         sizes.append(len(chosen))
         order += entries
-        score[chosen], number[chosen] = list(entries.values()), len(sizes)
-        row_norm = np.fmax(row_norm, regression.row_norms(path.point))
+        entry[chosen], number[chosen] = list(entries.values()), len(sizes)
         objective += [e.optimality.objective / regression.half_square for e in path.events]
         coefficients.append(regression.coefficients(path.point))
         features.leave_out(chosen)
         left[chosen] = 0.0
-    status = features.status.copy()
-    status[np.isnan(score) & usable] = Status.NOT_SELECTED
     key = np.where(usable, -first, np.inf)
     key[order] = -np.inf
     rest = np.argsort(key, kind="stable")[len(order) :]
@@ -92,13 +88,12 @@ def solve(problem: Problem) -> Solution:
     if largest_gap > GAP:
         warnings.append(f"the relative duality gap is {largest_gap:.1e} at one of the breakpoints")
     return Solution(
-        score=score,
-        status=status,
+        score=np.where(usable, first / level, np.nan),
+        status=features.status,
         order=np.concatenate([np.array(order, int), rest]),
         extra={
             "round": number,
-            "chance_ratio": np.where(usable, first / level, np.nan),
-            "row_norm": row_norm,
+            "lambda": entry,
         },
         objective=objective,
         converged=largest_gap <= GAP,
