@@ -230,7 +230,7 @@ _METHODS = (
         "score is the penalty lambda at which each enters. Features that repeat selected ones "
         "enter late.",
         needs_by=_RESPONSE_NEEDS,
-        options={"response": "similarity", "response_rank": None, "select": None},
+        options={"response": "similarity", "response_rank": None, "select": 50},
         choices={"response": _RESPONSES},
         kernel=True,
         iterative=True,

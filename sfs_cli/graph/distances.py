@@ -181,9 +181,13 @@ def profile_distances(engine: Engine) -> np.ndarray:
     """
 
     def products(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        dropped = 0 if block.left_out is None else int(np.count_nonzero(block.left_out))
+        rounding = block.values.shape[1] * EPS * np.abs(block.values[:, 0])
         center(block.values)
-        used = np.array(len(block.values) - dropped)
+        # features that do not vary, but for rounding, are no part of a profile
+        spread = np.maximum(block.values.max(axis=1), -block.values.min(axis=1))
+        same = spread <= rounding
+        block.values[same] = 0
+        used = np.array(len(same) - np.count_nonzero(same))
         with np.errstate(over="ignore", invalid="ignore"):
             return block.values.T @ block.values, block.values.sum(axis=0), used
 

@@ -240,8 +240,8 @@ def _rehearse(plan: ShardPlan, folder: Path, lock: Lock, messages: Messages) -> 
         pass
     raise UsageError(
         f"--method {plan.config.ranker} cannot be split into shards",
-        hint="use sfs rank, or --executor dask, which shares the work of solvers; a method that scores "
-        "each feature by itself can be split, such as f-test or spec",
+        hint="use sfs rank, or --executor dask, which shares the work of solvers; what scores "
+        "each feature by itself can be split: --method f-test or spec",
         option="method",
     )
 

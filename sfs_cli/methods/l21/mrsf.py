@@ -18,8 +18,6 @@ from sfs_cli.methods.l21.newton import Meeting, meet, solve_at
 from sfs_cli.methods.l21.regression import GAP, Regression, make_regression
 from sfs_cli.methods.l21.screen import Candidates, Screen
 
-SELECT = 200
-"""Features that are selected by default, at most; of few features half of them."""
 TIED = 1e-9
 """Events within this relative difference of lambda are one."""
 _LONGEST = 0.5
@@ -37,15 +35,14 @@ def solve(problem: Problem) -> Solution:
     Parameters
     ----------
     problem : Problem
-        With the options ``select``, ``response`` and ``response_rank``, and the similarity, the
-        classes or the outcome that the response needs.
+        With the options ``select``, ``response`` and ``rank``, and the similarity or the classes
+        that the response needs.
 
     Returns
     -------
     Solution
-        The score is lambda at the first entry, and the order is that of entry. The others
-        follow by ``|f_j' Y|``: with a similarity as the response its square is ``f_j' S f_j``, how
-        smooth the feature is over the graph. A copy of a selected feature never enters.
+        The score is lambda at the first entry, and the order is that of entry. The other features
+        follow by ``|f_j' R|`` at the last breakpoint. A copy of a selected feature never enters.
 
     Raises
     ------
@@ -53,10 +50,9 @@ def solve(problem: Problem) -> Solution:
         If nothing can be selected.
     """
     select = problem.options["select"]
-    regression = make_regression(problem, select or SELECT)
+    regression = make_regression(problem, select)
     path = Path(regression.screen, regression.floor)
-    usable = int(regression.features.usable.sum())
-    wanted = min(select or min(SELECT, -(-usable // 2)), usable)
+    wanted = min(select, int(regression.features.usable.sum()))
     while len(path.entries) < wanted and path.advance():
         problem.tell(f"{len(path.entries)} features at lambda {path.lam:.4g}")
     last = regression.certify(path.point, path.lam)
@@ -348,21 +344,21 @@ def first_crossing(c: np.ndarray, b: np.ndarray, a: np.ndarray, lam: float) -> n
     return s
 
 
-def _solution(regression: Regression, path: Path, select: int | None, last: Optimality) -> Solution:
+def _solution(regression: Regression, path: Path, select: int, last: Optimality) -> Solution:
     features, entries = regression.features, path.entries
     gap = max([last.gap, *(event.optimality.gap for event in path.events)])
     score = np.full(features.m, np.nan)
     score[list(entries)] = list(entries.values())
     status = features.status.copy()
     status[np.isnan(score) & features.usable] = Status.NOT_SELECTED
-    # selected features by entry, then by the correlation with all of the response (what is left of
-    # it is noise at the end of a path), those that cannot be scored last
-    key = np.where(features.usable, -regression.first, np.inf)
+    # selected features by entry, then by the correlation that is left (not by the row norms, which
+    # are 0 for all others), those without a score last
+    key = np.where(features.usable, -regression.screen.correlation, np.inf)
     key[list(entries)] = -np.inf
     rest = np.argsort(key, kind="stable")[len(entries) :]
     warnings = []
     stop = f"{len(entries)} features have entered"
-    if select is not None and len(entries) < select:
+    if len(entries) < select:
         stop = f"only {len(entries)} features can enter, and --select asks for {select}"
         if path.lost:
             stop += ": rounding hides which feature enters next"

@@ -33,8 +33,6 @@ EXPLAINED = 1e-12
 """A response is explained if what is left of it is below this part of its norm."""
 DROPPED_BELOW = 1e-10
 """Eigenvalues below this share of the largest give no column of Y."""
-LEADING = 100
-"""Leading columns of the response that are kept by default, where they are found by Lanczos."""
 _FEWEST, _MOST = 500, 4096
 
 
@@ -178,7 +176,7 @@ def similarity_response(S: Similarity, rank: int | None, memory: int) -> np.ndar
     S : Similarity
         n x n.
     rank : int, optional
-        Number of leading columns to keep; by default all, or `LEADING` of many samples.
+        Number of leading columns to keep.
     memory : int
         Bytes that a full decomposition may take.
 
@@ -196,8 +194,6 @@ def similarity_response(S: Similarity, rank: int | None, memory: int) -> np.ndar
         Z = S.factor if isinstance(S.factor, np.ndarray) else S.factor.toarray()
         return _leading_columns(Z, rank)
     # Lanczos pays only for few columns of a large S
-    if S.n > DIRECT_LIMIT:
-        rank = rank or LEADING
     if rank is not None and S.n > DIRECT_LIMIT and rank < S.n // 4:
         start = np.random.default_rng(0).standard_normal(S.n)
         hint = "give another --response-rank"

@@ -9,13 +9,20 @@ once, and a module of 60 genes is not lost behind noise.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
-from sfs_cli.methods.l21.mrsf import SELECT, Path
+from sfs_cli.methods.l21.mrsf import Path
 from sfs_cli.methods.l21.regression import GAP, make_regression
 
+SELECT = 200
+"""Features that are selected by default, at most; of few features half of them."""
+LEADING = 100
+"""Leading columns of the response of more samples than `DIRECT_LIMIT`, by default."""
 SHUFFLED = 10_000
 """At most so many features are shuffled to find what chance reaches."""
 LARGEST_SHARE = 0.05
@@ -45,6 +52,8 @@ def solve(problem: Problem) -> Solution:
     InputError
         If nothing can be selected.
     """
+    if problem.options["response_rank"] is None and problem.n_samples > DIRECT_LIMIT:
+        problem = replace(problem, options=problem.options | {"response_rank": LEADING})
     regression = make_regression(problem, problem.options["select"] or SELECT)
     features, screen, first = regression.features, regression.screen, regression.first
     usable = features.usable
