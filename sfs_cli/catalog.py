@@ -70,7 +70,7 @@ class Method(NamedTuple):
 
 
 _GDCOV_GAMMAS = ("one-minus", "inverse", "heat:T")
-_SCORERS_ON_SOURCES = ("spec", "gdcov", "mrsf")
+_SCORERS_ON_SOURCES = ("spec", "gdcov", "mrsf", "mrsf-rounds")
 _RESPONSES = ("similarity", "lda", "svm", "outcome", "pca")
 _RESPONSE_NEEDS: dict[str, dict[str, tuple[Need, ...]]] = {
     "response": {
@@ -241,6 +241,25 @@ _METHODS = (
         when="redundant features: a short list without repetition; --response outcome predicts "
         "numeric labels (the path of the lasso), and the score is on the scale of a correlation",
         reference=f"{_THESIS}, ch. 4",
+    ),
+    Method(
+        name="mrsf-rounds",
+        title="MRSF in rounds",
+        module="sfs_cli.methods.l21.rounds",
+        meaning="The score says how far the feature follows the response; 1 is what shuffled "
+        "features reach. Features are ranked in the order in which they are selected, in rounds "
+        "that end where shuffled features would enter, and the others by their score.",
+        needs_by=_RESPONSE_NEEDS,
+        options={"response": "similarity", "response_rank": None, "select": None, "chance": 10},
+        choices={"response": _RESPONSES},
+        kernel=True,
+        iterative=True,
+        numeric=True,
+        cost="as mrsf",
+        passes="few for each round",
+        typical_passes=12,
+        when="the default: a list with every module, and the strong ones more than once",
+        reference=f"{_THESIS}, ch. 4, and what chance reaches",
     ),
     Method(
         name="l21",
@@ -432,7 +451,7 @@ METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 ON_SOURCES = ("msfs", "kogs")
 """Methods for which another one scores the features."""
 
-WITH_COEFFICIENTS = ("mrsf", "l21")
+WITH_COEFFICIENTS = ("mrsf", "mrsf-rounds", "l21")
 """Methods with coefficients to write."""
 
 WITH_WEIGHTS = tuple(method.name for method in _METHODS if method.weighted)
@@ -441,7 +460,7 @@ WITH_WEIGHTS = tuple(method.name for method in _METHODS if method.weighted)
 SIGNED = ("fisher", "f-test", "t-test")
 """Methods that compare the means of classes: of two classes, one mean is the larger."""
 
-GOING_ON = ("gdcov-spca", "mrsf", "l21", "mrmr", "spca")
+GOING_ON = ("gdcov-spca", "mrsf", "mrsf-rounds", "l21", "mrmr", "spca")
 """Methods that select features together, and go on from those that are given."""
 
 OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.options))

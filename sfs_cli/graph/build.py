@@ -18,8 +18,18 @@ from sfs_cli.compute.limits import LIMITS, Limits
 from sfs_cli.compute.matrix import ArrayMatrix, Ids, arithmetic_dtype, cut
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Pass
-from sfs_cli.graph.distances import DOUBLE, Samples, correlation, gram, linear, raw_gram, rbf
+from sfs_cli.graph.distances import (
+    DOUBLE,
+    Samples,
+    correlation,
+    gram,
+    linear,
+    profile_distances,
+    raw_gram,
+    rbf,
+)
 from sfs_cli.graph.neighbors import (
+    Neighbors,
     find_neighbors,
     knn_lengths,
     knn_similarity,
@@ -49,6 +59,7 @@ from sfs_cli.options.graph import (
     DEFAULT_RHO,
     GRAPHS,
     LABELS_ALONE,
+    NEAREST_PROFILES,
     NEIGHBOR_GRAPHS,
     SIMILARITIES,
     GraphOptions,
@@ -132,6 +143,18 @@ def _bandwidth_facts(options: GraphOptions, bandwidth: float | np.ndarray | None
 def _knn(options: GraphOptions, samples: Samples) -> Graph:
     samples, space = reduced(options, samples)
     found = find_neighbors(options, samples, weighted=options.edge_weights != "binary")
+    return _neighbor_graph(options, found, space)
+
+
+def _knn_correlation(options: GraphOptions, samples: Samples) -> Graph:
+    samples.check_memory()
+    samples = replace(samples, squared=profile_distances(samples.run.engine))
+    options = replace(options, neighbors=options.neighbors or min(NEAREST_PROFILES, samples.n - 1))
+    found = find_neighbors(options, samples, weighted=options.edge_weights != "binary")
+    return _neighbor_graph(options, found, {})
+
+
+def _neighbor_graph(options: GraphOptions, found: Neighbors, space: dict[str, Any]) -> Graph:
     similarity = knn_similarity(found.indices, found.d2, found.bandwidth)
     facts = space | found.facts | _bandwidth_facts(options, found.bandwidth)
     return Graph(similarity, facts | {"edges": similarity.matrix.nnz // 2})
@@ -203,6 +226,7 @@ def _correlation(_options: GraphOptions, samples: Samples) -> Graph:
 MAKERS: dict[str, Callable[[GraphOptions, Samples], Graph]] = {
     "rbf": _rbf,
     "knn": _knn,
+    "knn-correlation": _knn_correlation,
     "geodesic": _geodesic,
     "diffusion": _diffusion,
     "car": _car,

@@ -66,9 +66,7 @@ class Samples:
         if self.squared is not None:
             return self.squared.copy()
         n = self.n
-        what = f"the distances between {n:,} samples need"
-        hint = "raise --memory, or use --similarity knn, which stays sparse"
-        check_memory(what, 3 * 8 * n * n, self.run.memory, hint)
+        self.check_memory()
         engine = replace(self.run.engine, dtype=DOUBLE) if float64 else self.run.engine
         products = gram(engine)
         if not np.isfinite(products).all():
@@ -83,6 +81,13 @@ class Samples:
             # single precision does not distinguish near duplicates from duplicates
             return self.squared_distances(float64=True)
         return d2
+
+    def check_memory(self) -> None:
+        """Raise OutOfMemoryError when all distances do not fit the memory allowed."""
+        n = self.n
+        what = f"the distances between {n:,} samples need"
+        hint = "raise --memory, or use --similarity knn, which stays sparse"
+        check_memory(what, 3 * 8 * n * n, self.run.memory, hint)
 
     def bandwidth(self, options: GraphOptions, d2: np.ndarray) -> float | np.ndarray:
         """Return the bandwidth that the options name: a number, or one for each sample, (n,).
@@ -154,6 +159,53 @@ def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
 
     total, sums, count = engine.total(products, DOUBLE, kind="gram")
     return total, sums, int(count)
+
+
+def profile_distances(engine: Engine) -> np.ndarray:
+    """Return ``2 (1 - r)``, r the Pearson correlation of samples whose features are centered.
+
+    It is the squared Euclidean distance between the samples, less the mean of each feature over the
+    samples and then that of each sample over its features, at unit length. So neither the level nor
+    the spread of a sample, which differ for technical reasons, decides which samples are near. A
+    sample that does not differ from the mean of all has distance 1 to the others. One pass.
+
+    Returns
+    -------
+    ndarray, shape (n, n)
+        In [0, 4], float64, as `squared_distances` returns it.
+
+    Raises
+    ------
+    InputError
+        When the products overflow.
+    """
+
+    def products(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        rounding = block.values.shape[1] * EPS * np.abs(block.values[:, 0])
+        center(block.values)
+        # features that do not vary, but for rounding, are no part of a profile
+        spread = np.maximum(block.values.max(axis=1), -block.values.min(axis=1))
+        same = spread <= rounding
+        block.values[same] = 0
+        used = np.array(len(same) - np.count_nonzero(same))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return block.values.T @ block.values, block.values.sum(axis=0), used
+
+    total, sums, count = engine.total(products, DOUBLE, kind="gram")
+    if not np.isfinite(total).all():
+        raise InputError(
+            "the correlations between samples overflow float64",
+            hint="bring the values to a common scale (--transform)",
+        )
+    products_ = linear(total)  # `center` leaves a part of the mean of each feature
+    means = (sums - sums.mean()) / max(int(count), 1)
+    squares = products_.diagonal().copy()
+    products_ -= int(count) * np.outer(means, means)
+    variances = products_.diagonal().copy()
+    known = variances > NOISE_UNITS * EPS * np.maximum(squares, total.diagonal())
+    length = np.sqrt(np.where(known, variances, np.inf))
+    products_ /= np.outer(length, length)
+    return squared_distances(products_)
 
 
 def pair_distances(

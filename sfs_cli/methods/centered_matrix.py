@@ -116,6 +116,12 @@ class CenteredMatrix:
         self.engine.count(len(indices))
         return out
 
+    def leave_out(self, indices: np.ndarray) -> None:
+        """Make a few features zero from now on, so that they are correlated with nothing."""
+        self.factor[indices] = 0
+        if self._held is not None:
+            self._held[indices] = 0
+
     def take_out(self, indices: np.ndarray) -> np.ndarray:
         """Take what some features (g,) of unit norm explain out of all; return its basis Q (r, n).
 

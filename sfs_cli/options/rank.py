@@ -12,9 +12,9 @@ from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import Config, numbers_of, option, split_words
 from sfs_cli.options.graph import (
-    DENSE_SAMPLES,
     GRAPH_FIELDS,
     LABEL_GRAPHS,
+    MOST_PROFILES,
     SIMILARITIES,
     GraphFields,
     GraphOptions,
@@ -36,6 +36,8 @@ MAX_GAMMA_POWER = 64
 """Eigenvalues go up to 2: larger powers leave the range of float32."""
 DEFAULT_KEEP = 1000
 """Features that pruning keeps before it ends: more than most lists are read to."""
+TOGETHER = 10_000
+"""Up to this many samples features are selected together by default; above, one by one."""
 LABEL_TYPES = ("classes", "ordered", "continuous")
 DEFAULT_MODULE_FEATURES, MOST_MODULE_FEATURES = 200, 5000
 DEFAULT_MODULE_CORRELATION = 0.7
@@ -112,11 +114,12 @@ class RankConfig(GraphFields, OutputFields):
         argument=True,
         path=True,
     )
-    method: str = _method(
+    method: str | None = _method(
         f"Ranking method: {', '.join(METHODS)}. `sfs methods` describes them.",
-        default="spec",
         metavar="NAME",
         words=tuple(METHODS),
+        default_text="mrsf-rounds; spec on a graph that is asked for, and above "
+        f"{TOGETHER:,} samples (f-test with --labels)",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
@@ -228,6 +231,11 @@ class RankConfig(GraphFields, OutputFields):
         metavar="P",
         least=1,
     )
+    chance: int | None = _own(
+        "A round ends where so many features would enter if their samples were shuffled.",
+        metavar="N",
+        least=1,
+    )
     response: str | None = _own("Response matrix that the features predict.")
     response_rank: int | None = _own(
         "Keep this many leading eigenvectors of the response.",
@@ -280,8 +288,8 @@ class RankConfig(GraphFields, OutputFields):
         "is knn on its --coordinates.",
         metavar="NAME, obsp:KEY or obsm:KEY",
         words=(*SIMILARITIES, "obsp:KEY", "obsm:KEY"),
-        default_text=f"rbf up to {DENSE_SAMPLES:,} samples; above that the connectivities of an "
-        "h5ad, else knn",
+        default_text=f"the connectivities of an h5ad, else knn-correlation; knn above "
+        f"{MOST_PROFILES:,} samples",
     )
     similarity_file: str | None = _graph(
         "Read the similarity from this matrix file.", metavar="FILE", path=True
@@ -430,9 +438,49 @@ class RankConfig(GraphFields, OutputFields):
         self.member_configs()  # the members check the options that they take
 
     @property
+    def ranker(self) -> str:
+        """The method asked for, else the default of few samples."""
+        return self.method or self.default_method(0)
+
+    def default_method(self, n: int) -> str:
+        """Return the method for n samples where none is asked for: one that takes the options.
+
+        MRSF in rounds gives the lists that hold up best on labels that it has not seen, and those
+        in which planted features are found (``tests/benchmarks/lists.py``). Its cost grows with the
+        square of the samples, so that features of more samples are ranked one by one. On a graph
+        that is asked for, SPEC stays the default, as before there was another one.
+        """
+        names = ["mrsf-rounds", "spec"] if self.graph is None else ["spec"]
+        if self._from_labels:
+            names.insert(1, "f-test")
+        given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
+        for name in names:
+            takes_all = all(option in METHODS[name].options for option in given)
+            weighted = self.sample_weights is None or METHODS[name].weighted
+            together = name == "mrsf-rounds" and n > TOGETHER
+            if takes_all and weighted and not together:
+                return name
+        return names[-1]
+
+    @property
+    def _from_labels(self) -> bool:
+        """Whether labels are given, and nothing asks for a sample graph."""
+        graph = (self.graph, self.response, *self.given(*GRAPH_FIELDS))
+        return self.labels is not None and not any(graph)
+
+    def for_samples(self, n: int) -> RankConfig:
+        """Return the configuration for n samples, the default method filled in."""
+        if self.method is not None:
+            return self
+        method, response = self.default_method(n), self.response
+        if method == "mrsf-rounds" and self._from_labels:
+            response = "outcome" if self.numeric else "lda"
+        return replace(self, method=method, response=response)
+
+    @property
     def scorer(self) -> str:
         """The method that scores the features: the one asked for, or the one after the fusion."""
-        return (self.then or "spec") if self.method in ON_SOURCES else self.method
+        return (self.then or "spec") if self.ranker in ON_SOURCES else self.ranker
 
     @property
     def uses_classes(self) -> bool:

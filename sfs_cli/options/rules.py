@@ -54,7 +54,7 @@ def check_rank(config: RankConfig) -> None:
         what = "--keep has no effect without --max-correlation"
         config.refuse([(what, "leave it out, or give --max-correlation R", ("keep",))])
     if not config.signed and not (config.format == "rnk" and config.method in catalog.SIGNED):
-        what = f"--no-signed has no effect with --method {config.method} --format {config.format}"
+        what = f"--no-signed has no effect with --method {config.ranker} --format {config.format}"
         hint = f"leave it out; it is for --format rnk and --method {', '.join(catalog.SIGNED)}"
         config.refuse([(what, hint, ("signed", "format", "method"))])
     for name in config.given("module_features", "module_correlation"):
@@ -168,18 +168,18 @@ def _coordinate_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
-    method = f"--method {c.method}"
+    method = f"--method {c.ranker}"
     scorer = METHODS[c.scorer]
     for name in c.given(*_METHOD_OPTIONS):
         if name == "how" and c.batch is not None:
             continue
         # an option is about the method that is asked for, else about the one that scores after it
-        entry = METHODS[c.method] if name in METHODS[c.method].options else scorer
+        entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
         if name not in entry.options:
             hint = _leave_out("method", catalog.takers(name))
             yield f"{flag(name)} has no effect with {method}", hint, (name, "method")
     for name in c.given(*_METHOD_OPTIONS):
-        entry = METHODS[c.method] if name in METHODS[c.method].options else scorer
+        entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
         value, known = str(getattr(c, name)), entry.choices.get(name)
         if known and not matches(value, known):
             what = f"unknown value {value!r} of {flag(name)} for {method}"
@@ -251,7 +251,7 @@ def _member_rules(c: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the members of `kogs`, which check the options that they take."""
     if c.method != "kogs":
         hint = _leave_out("method", catalog.takers("members"))
-        yield f"--members has no effect with --method {c.method}", hint, ("members", "method")
+        yield f"--members has no effect with --method {c.ranker}", hint, ("members", "method")
     taken = {"members", "how", "then"}.union(*(METHODS[member].options for member in c.members))
     for name in c.given(*_METHOD_OPTIONS):
         if name not in taken:
@@ -260,7 +260,7 @@ def _member_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _source_rules(c: RankConfig) -> Iterator[Refusal]:
-    method = f"--method {c.method}"
+    method = f"--method {c.ranker}"
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
         hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity-file"
         yield "no knowledge source is given", hint, ("source", "method")

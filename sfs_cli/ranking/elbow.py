@@ -27,10 +27,12 @@ def elbow(scores: np.ndarray) -> int | None:
     Returns
     -------
     int or None
-        A number from 1 to m - 1; None with fewer than 3 distinct scores, an infinite score, or a
-        curve that is straight.
+        A number from 1 to m - 1; None with fewer than 3 distinct scores, an infinite score, a
+        curve that is straight, or scores that are not those of the order.
     """
     scores = np.asarray(scores, dtype=np.float64)
+    if (scores[1:] > scores[:-1]).any() and (scores[1:] < scores[:-1]).any():
+        return None
     if np.count_nonzero(scores[1:] != scores[:-1]) < 2:
         return None
     if not np.isfinite(scores[[0, -1]]).all() or scores[0] == scores[-1]:

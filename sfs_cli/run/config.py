@@ -38,7 +38,7 @@ def describe(file: ConfigFile) -> str:
                 option=name.replace("-", "_"),
             )
     matrix = config.matrix if "matrix" in file.options else "to be given"
-    lines = [("matrix", matrix), ("method", config.method)]
+    lines = [("matrix", matrix), ("method", config.ranker)]
     for o in options:
         value = getattr(config, o.name)
         if o.name in ("matrix", "method") or value == o.default:

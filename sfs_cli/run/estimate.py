@@ -112,6 +112,7 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     memory = memory_budget(config)
     shape = _shape(config, memory, messages)
     n, m, stored, graphs = shape.n, shape.m, shape.stored, shape.graphs
+    asked, config = config, config.for_samples(n)
     groups = _groups(config, shape, messages)
     width = None
     if config.coordinates_from is not None:
@@ -170,7 +171,7 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
         "seconds": seconds | {"total": sum(seconds.values())},
     }
     if limit is not None:
-        facts["shards"] = _shards(config, facts, limit)
+        facts["shards"] = _shards(asked, facts, limit)
     return provenance.dumps(facts) if as_json else _text(facts)
 
 

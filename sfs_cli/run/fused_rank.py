@@ -245,4 +245,4 @@ def _rankings(run: Run) -> Iterator[tuple[str, Run, Solution, dict[str, Any]]]:
         member = replace(run, config=config)
         graph = make_graph(member)
         solution = solve(member, graph.similarity if graph else None)
-        yield config.method, member, solution, {} if graph is None else graph.facts
+        yield config.ranker, member, solution, {} if graph is None else graph.facts

@@ -27,7 +27,7 @@ from sfs_cli.provenance import NextRun
 from sfs_cli.run import inputs
 from sfs_cli.run.guards import REPEATS, Raw, id_labels, look, raw_kind
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.run.passes import default_graph, needed
+from sfs_cli.run.passes import needed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 MOST = 3
 """Runs that are suggested at most."""
-CONNECTIVITIES = "obsp:connectivities"
 FEW_SAMPLES = 5000
 """MRSF on a sample graph takes minutes for more."""
 PRUNED_AT = 0.7
@@ -199,7 +198,7 @@ def next_runs(config: RankConfig, seen: Seen, *, ranked: bool) -> list[NextRun]:
     if changes:
         base = propose(config, name, _sentence(reasons), **changes) or config
     elif not ranked:
-        propose(config, "", f"What was asked for: {METHODS[config.method].title}.")
+        propose(config, "", f"What was asked for: {METHODS[config.ranker].title}.")
     if base.adjust == () and base.batch is None:
         for name, levels in list(seen.batches.items())[:1]:
             reason = f"{name} ({levels} values) looks like batches, whose differences may be larger"
@@ -280,16 +279,9 @@ def _propose_graph(base: RankConfig, seen: Seen, propose: Any) -> None:
     of_matrix = base.graph not in ("sources", "file") and not base.members
     if not of_matrix or "graph" not in needed(base) or base.uses_classes:
         return
-    if "connectivities" in seen.graphs and base.similarity is None:
-        name = default_graph(base, seen.n, seen.graphs)
-        if name != CONNECTIVITIES:
-            reason = f"The file has a graph of neighbors, and {name} is made of the features "
-            cleared: dict[str, Any] = dict.fromkeys(GRAPH_FIELDS)
-            reason += "instead: this ranks on that of the file."
-            propose(base, "neighbors", reason, similarity=CONNECTIVITIES, **cleared)
-    if base.method not in (*catalog.GOING_ON, *ON_SOURCES) and seen.n <= FEW_SAMPLES:
+    if base.ranker not in (*catalog.GOING_ON, *ON_SOURCES) and seen.n <= FEW_SAMPLES:
         cleared = dict.fromkeys(catalog.OPTIONS)
         kept = {k: getattr(base, k) for k in GRAPH_FIELDS}
-        reason = f"{METHODS[base.method].title} scores each feature by itself: this selects "
+        reason = f"{METHODS[base.ranker].title} scores each feature by itself: this selects "
         reason += "features together, so that none repeats another."
         propose(base, "mrsf", reason, **cleared | kept | {"method": "mrsf", "members": ()})

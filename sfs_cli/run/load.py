@@ -140,6 +140,7 @@ def loaded(
         else:
             opened = inputs.load(config, known, memory, folder, log)
         stack.enter_context(located(config.matrix))
+        config = config.for_samples(opened.matrix.n_samples)
         labels = inputs.align_labels(config, opened.matrix, table, log)
         weights = inputs.align_weights(config, opened.matrix, weight_table)
         sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)

@@ -43,7 +43,7 @@ from sfs_cli.store.transforms import parse as parse_transform
 
 MEASURED = ("profile", "target", "genes", "interactions")
 """Kinds of sources that are made of measurements of the samples."""
-SPARSE_GRAPHS = ("knn", "relieff", "label")
+SPARSE_GRAPHS = ("knn", "knn-correlation", "relieff", "label")
 """Similarities that are not n x n arrays."""
 
 

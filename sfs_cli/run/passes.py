@@ -13,7 +13,7 @@ from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.graph.build import coordinate_passes, graph_passes
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import default_similarity
+from sfs_cli.options.graph import default_sample_graph, default_similarity
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE, SAMPLE_STEPS, parse
@@ -145,8 +145,7 @@ def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
         return config.similarity
     if config.graph is not None:
         return config.graph
-    default = "knn" if config.scorer == "sselect" else default_similarity(n)
-    return "obsp:connectivities" if default == "knn" and "connectivities" in graphs else default
+    return "obsp:connectivities" if "connectivities" in graphs else default_sample_graph(n)
 
 
 def _fitting(transform: str | None, of: str, n: int, m: int, memory: int) -> list[Pass]:

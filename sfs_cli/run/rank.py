@@ -135,6 +135,8 @@ class RankResult:
 
     Attributes
     ----------
+    config : RankConfig
+        What was done: as asked for, with the default method filled in.
     ranking : Ranking
         The table.
     method : Method
@@ -155,6 +157,7 @@ class RankResult:
         Groups of the best features, where they are asked for.
     """
 
+    config: RankConfig
     ranking: Ranking
     method: Method
     facts: RunFacts
@@ -194,6 +197,7 @@ def rank(
     started = time.perf_counter()
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
+        config = run.config  # with the method that suits the samples
         raw = guards.guard_values(run)
         with _progress(run):
             scored = _score(run)
@@ -227,7 +231,7 @@ def rank(
         if direction is not None:
             facts["method"]["direction"] = direction[1]
         facts["next_runs"] = after_ranking(run, raw, repeated)
-        result = RankResult(ranking, METHODS[config.method], facts, modules=modules)
+        result = RankResult(config, ranking, METHODS[config.ranker], facts, modules=modules)
         result.eigenvalues = scored.eigenvalues
         if solution.coefficients is not None:
             indices, rows = solution.coefficients
@@ -473,7 +477,7 @@ def _write_result(
         "result": ranking_facts(ranking) | {"eigenvalues": result.eigenvalues},
         **record_tail(result.warnings, result.seconds, result.peak_memory),
     }
-    data = report_data(config, ranking, facts, result.eigenvalues, result.warnings)
+    data = report_data(result.config, ranking, facts, result.eigenvalues, result.warnings)
     more: dict[str, Callable[[Path], None]] = {}
     if result.modules is not None:
         from sfs_cli.io.results.modules import module_writers

@@ -50,7 +50,7 @@ def report_data(
     warnings: list[str],
 ) -> ReportData:
     """Return the contents of the report of a run."""
-    method, knowledge = METHODS[config.method], facts["knowledge"]
+    method, knowledge = METHODS[config.ranker], facts["knowledge"]
     sections = [
         ("Input", _input_pairs(facts)),
         ("Sample graph", _pairs(facts["graph"])),

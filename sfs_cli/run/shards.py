@@ -239,8 +239,9 @@ def _rehearse(plan: ShardPlan, folder: Path, lock: Lock, messages: Messages) -> 
     except ShardDoneError:
         pass
     raise UsageError(
-        f"--method {plan.config.method} cannot be split into shards",
-        hint="use sfs rank, or --executor dask, which shares the work of solvers",
+        f"--method {plan.config.ranker} cannot be split into shards",
+        hint="use sfs rank, or --executor dask, which shares the work of solvers; what scores "
+        "each feature by itself can be split: --method f-test or spec",
         option="method",
     )
 

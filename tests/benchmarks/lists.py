@@ -1,16 +1,17 @@
 """What the gene lists are worth: methods x labelled data sets, judged by labels they did not see.
 
 usage: python -m tests.benchmarks.lists DATA [--sets NAME ...] [--rankings NAME ...]
-           [--add "NAME=OPTIONS OF sfs rank" ...] [--peers FOLDER | --no-peers] [--out FILE.md]
+           [--add "NAME=OPTIONS OF sfs rank" ...] [--with-labels]
+           [--peers FOLDER | --no-peers] [--out FILE.md]
 
-Every set is prepared here (logs of intensities and counts), written as Parquet, and ranked by
-`sfs rank` as a process, without its labels unless the ranking's name says so; supervised lists are
-chosen inside each fold. The first 50, 100 and 200 genes are judged by the balanced accuracy of a
-nearest neighbor and of a linear SVM (3 x 5 folds, standardized genes), the first 100 by the
-normalized mutual information of k-means with the classes, the first 50 by the mean absolute
-correlation of pairs and by the share of genes that one sample makes. Sizes of more than half of the
-genes are left out. Beside the lists of sfs stand random genes (mean of five draws), all genes, and
-the highly variable genes of scanpy.
+Every set is prepared here (logs of intensities and counts), written as Parquet, and ranked by `sfs
+rank` as a process, without its labels. With --with-labels the rankings that use labels are compared
+in place of these, and chosen inside each fold (3 folds). The first 50, 100 and 200 genes are judged
+by the balanced accuracy of a nearest neighbor and of a linear SVM (3 x 5 folds, standardized
+genes), the first 100 by the normalized mutual information of k-means with the classes, the first 50
+by the mean absolute correlation of pairs and by the share of genes that one sample makes. Sizes of
+more than half of the genes are left out. Beside the lists of sfs stand random genes (mean of five
+draws), all genes, and the highly variable genes of scanpy.
 """
 
 from __future__ import annotations
@@ -135,6 +136,17 @@ RANKINGS = {
     "knn 5, MRSF": "--similarity knn --neighbors 5 --method mrsf --select 200",
 }
 """Unsupervised rankings, as options of ``sfs rank``."""
+WITH_LABELS = {
+    "default": "",
+    "F-test": "--method f-test",
+    "F-test, pruned": "--method f-test --max-correlation 0.7",
+    "ReliefF": "--method relieff",
+    "HSIC": "--method hsic",
+    "MRSF, lda": "--method mrsf --response lda --select 200",
+    "mRMR": "--method mrmr --select 200",
+}
+"""Rankings that use labels; ``--labels`` is added."""
+INNER = 3
 FLAVORS = ("seurat", "cell_ranger", "seurat_v3")
 
 
@@ -178,15 +190,18 @@ class Judge:
 
     def accuracy(self, genes: np.ndarray) -> float:
         """Return the balanced accuracy, mean of both classifiers over the folds."""
+        return float(np.mean([self.in_fold(genes, *fold) for fold in self.folds]))
+
+    def in_fold(self, genes: np.ndarray, train: np.ndarray, test: np.ndarray) -> float:
+        """Return the balanced accuracy, mean of both classifiers, trained and tested on samples."""
         found = []
-        for train, test in self.folds:
-            scaler = StandardScaler().fit(self.X[np.ix_(genes, train)].T)
-            a, b = (scaler.transform(self.X[np.ix_(genes, part)].T) for part in (train, test))
-            for model in (KNeighborsClassifier(1), LinearSVC(C=0.1, random_state=0)):
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # an SVM that has not converged is judged too
-                    guess = model.fit(a, self.y[train]).predict(b)
-                found.append(balanced_accuracy_score(self.y[test], guess))
+        scaler = StandardScaler().fit(self.X[np.ix_(genes, train)].T)
+        a, b = (scaler.transform(self.X[np.ix_(genes, part)].T) for part in (train, test))
+        for model in (KNeighborsClassifier(1), LinearSVC(C=0.1, random_state=0)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # an SVM that has not converged is judged too
+                guess = model.fit(a, self.y[train]).predict(b)
+            found.append(balanced_accuracy_score(self.y[test], guess))
         return float(np.mean(found))
 
     def nmi(self, genes: np.ndarray) -> float:
@@ -268,6 +283,48 @@ def measure(
     return pd.DataFrame(rows)
 
 
+def measure_with_labels(
+    sets: tuple[DataSet, ...], rankings: dict[str, str], data: Path, bench: Bench
+) -> pd.DataFrame:
+    """Judge rankings that see the labels of the training samples; one row for each pair."""
+    rows = []
+    for known in sets:
+        X, y = known.read(data)
+        judge, worth = Judge(X.to_numpy(), y), dict.fromkeys(rankings, 0.0)
+        file, labels = bench.scratch / "train.parquet", bench.scratch / "train.tsv"
+        for train, test in StratifiedKFold(INNER, shuffle=True, random_state=0).split(X.T, y):
+            X.iloc[:, train].to_parquet(file)
+            classes = pd.DataFrame({"class": [f"c{code}" for code in y[train]]})
+            classes.index = pd.Index(X.columns[train], name="sample")
+            classes.to_csv(labels, sep="\t")
+            for name, options in rankings.items():
+                genes = X.index.get_indexer(ranked(file, f"{options} --labels {labels}:class"))
+                found = [judge.in_fold(genes[:size], train, test) for size in judge.sizes]
+                worth[name] += float(np.mean(found)) / INNER
+        rows += [{"set": known.name, "ranking": k, "accuracy": v} for k, v in worth.items()]
+        print(f"{known.name}: done", file=sys.stderr)
+    return pd.DataFrame(rows)
+
+
+def report_with_labels(found: pd.DataFrame) -> str:
+    """Return the tables: means over sets with paired differences, and accuracy by set."""
+    by_set = found.pivot(index="set", columns="ranking", values="accuracy")
+    lines = ["| ranking | sets | accuracy | - F-test |", "|---|---|---|---|"]
+    names = list(dict.fromkeys(found["ranking"]))
+    for name in names:
+        difference = with_error((by_set[name] - by_set["F-test"]).dropna())
+        lines.append(f"| {name} | {len(by_set)} | {by_set[name].mean():.3f} | {difference} |")
+    return "\n".join(lines + accuracy_by_set(by_set, names)) + "\n"
+
+
+def accuracy_by_set(by_set: pd.DataFrame, names: list[str]) -> list[str]:
+    """Return the lines of a table, one row for each set."""
+    lines = ["", f"| set | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for name, row in by_set.iterrows():
+        lines.append(f"| {name} | {' | '.join(f'{row[n]:.3f}' for n in names)} |")
+    return lines
+
+
 def report(found: pd.DataFrame) -> str:
     """Return the tables: means over sets with paired differences, and accuracy by set."""
     lines = [
@@ -287,9 +344,7 @@ def report(found: pd.DataFrame) -> str:
             f"{part['spikes'].mean():.0%} |"
         )
     names = list(dict.fromkeys(found["ranking"]))
-    lines += ["", f"| set | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    for name, row in by_set.loc[list(dict.fromkeys(found["set"]))].iterrows():
-        lines.append(f"| {name} | {' | '.join(f'{row[n]:.3f}' for n in names)} |")
+    lines += accuracy_by_set(by_set.loc[list(dict.fromkeys(found["set"]))], names)
     return "\n".join(lines) + "\n"
 
 
@@ -304,6 +359,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=[s.name for s in SETS], metavar="NAME")
     parser.add_argument("--rankings", nargs="+", choices=list(RANKINGS), metavar="NAME")
     parser.add_argument("--add", action="append", default=[], metavar="NAME=OPTIONS")
+    parser.add_argument("--with-labels", action="store_true", help="compare supervised rankings")
     parser.add_argument("--peers", type=Path, default=default_folder(), help="environments")
     parser.add_argument("--no-peers", action="store_true", help="leave scanpy out")
     parser.add_argument("--out", type=Path, help="Markdown file, not stdout")
@@ -314,7 +370,11 @@ def main() -> None:
     rankings |= dict(text.split("=", 1) for text in given.add)
     with tempfile.TemporaryDirectory(prefix="sfs-lists-") as folder:
         bench = Bench(Path(folder), None if given.no_peers else given.peers.absolute())
-        text = report(measure(chosen, rankings, given.data, bench))
+        if given.with_labels:
+            supervised = WITH_LABELS | dict(text.split("=", 1) for text in given.add)
+            text = report_with_labels(measure_with_labels(chosen, supervised, given.data, bench))
+        else:
+            text = report(measure(chosen, rankings, given.data, bench))
     if given.out is None:
         print(text, end="")
     else:

@@ -29,7 +29,7 @@ REQUIREMENTS = {
     "skfeature": ("skfeature-chappers==1.2.1", "pandas", "scikit-learn"),
     "sklearn": ("scikit-learn>=1.5",),
     "skrebate": ("skrebate==0.8.4",),
-    "scanpy": ("scanpy>=1.11", "scikit-misc>=0.5"),
+    "scanpy": ("scanpy>=1.11", "scikit-misc>=0.5", "igraph", "leidenalg"),
 }
 """What pip is asked for; these work with the NumPy and SciPy that it chooses today."""
 READY = "ready"

@@ -80,7 +80,12 @@ METHODS = [
     ),
     option("select: none", "--select; 1 or more", "--method", "mrsf", "--select", "0"),
     option("select without effect", "--select; mrsf", "--method", "variance", "--select", "3"),
-    option("weights without effect", "--weights-out; mrsf, l21", "--weights-out", "w.parquet"),
+    option(
+        "weights without effect",
+        "--weights-out; mrsf, mrsf-rounds, l21",
+        *("--method", "spec", "--weights-out", "w.parquet"),
+        name="--weights-out",
+    ),
     option(
         "sselect: lambda that is chosen",
         "no effect; cut-value",

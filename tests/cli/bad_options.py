@@ -61,7 +61,7 @@ WITHOUT_EFFECT = [
         "--neighbors; no effect; knn",
         *("--similarity", "rbf", "--neighbors", "3"),
     ),
-    option("--neighbors without a similarity", "no effect|needs; knn", "--neighbors", "3"),
+    option("--beta without a similarity", "no effect|needs; diffusion", "--beta", "3"),
     option("--beta with knn", "diffusion", "--similarity", "knn", "--beta", "2"),
     option(
         "--components with rbf",

@@ -8,11 +8,13 @@ from pathlib import Path
 from sfs_cli.cli.app import run
 from tests.cli.making import AB, EXISTS, USAGE, bad, folder_of_things, good, labels, text
 
+SPEC = ("--method", "spec", "--similarity", "rbf")
+
 
 def planned(folder: Path, *words: str) -> list[str]:
     """Make a good plan of two shards, and return a command on it."""
     plan = str(folder / "plan")
-    assert run(["shard", "init", plan, good(folder), "--shards", "2", "-q"]) == 0
+    assert run(["shard", "init", plan, good(folder), *SPEC, "--shards", "2", "-q"]) == 0
     return ["shard", *(plan if word == "PLAN" else word for word in words)]
 
 

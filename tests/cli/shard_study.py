@@ -16,7 +16,8 @@ N, M = 24, 150
 RESULT = ("ranking.tsv", "report.html", "sfs_mqc.json")
 
 CASES: dict[str, tuple[str, ...]] = {
-    "spec rbf": ("m.csv",),
+    "spec rbf": ("m.csv", "--method", "spec", "--similarity", "rbf"),
+    "default": ("m.csv",),
     "phi3": ("m.csv", "--ranking", "phi3", "--clusters", "3"),
     "knn": ("m.csv", "--similarity", "knn", "--neighbors", "4"),
     "components": (

@@ -54,6 +54,14 @@ def make_graphs(
             {"similarity": "knn", "edge_weights": "binary"} | k,
             similarities.knn(X, K, "binary"),
         ),
+        "knn-correlation": (
+            {"similarity": "knn-correlation"},
+            similarities.knn_correlation(X, 5),
+        ),
+        "knn-correlation binary": (
+            {"similarity": "knn-correlation", "edge_weights": "binary"} | k,
+            similarities.knn_correlation(X, K, "binary"),
+        ),
         "knn self-tuning": (
             {"similarity": "knn", "bandwidth": "self-tuning"} | k,
             similarities.knn(X, K, bandwidth="self-tuning"),

@@ -14,7 +14,7 @@ from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph.build import MAKERS, sample_graph
 from sfs_cli.methods import classical, mrmr, mutual_info, relieff, rfs
 from sfs_cli.methods.base import Problem, Solution, Status
-from sfs_cli.methods.l21 import fixed, mrsf
+from sfs_cli.methods.l21 import fixed, mrsf, rounds
 from sfs_cli.options.graph import GraphOptions
 from tests.making import make_problem, make_run
 from tests.methods.helpers import check_solution, score_all
@@ -239,10 +239,17 @@ FEATURE_BY_FEATURE = {
     "mutual-info": mutual_info.MutualInfoScorer,
     "relieff": relieff.solve,
 }
-WHOLE = {"mrmr": mrmr.solve, "rfs": rfs.solve, "mrsf": mrsf.solve, "l21": fixed.solve}
+WHOLE = {
+    "mrmr": mrmr.solve,
+    "rfs": rfs.solve,
+    "mrsf": mrsf.solve,
+    "mrsf-rounds": rounds.solve,
+    "l21": fixed.solve,
+}
 ALL = (*FEATURE_BY_FEATURE, *WHOLE)
 OPTIONS: dict[str, dict[str, Any]] = {
     "mrsf": {"response": "outcome"},
+    "mrsf-rounds": {"response": "outcome"},
     "l21": {"response": "outcome", "lambda_": 0.2},
 }
 
@@ -251,7 +258,8 @@ def test_all_methods_of_the_catalog_that_take_an_outcome_are_here() -> None:
     assert {m.name for m in METHODS.values() if m.numeric} == set(ALL)
 
 
-@pytest.mark.parametrize("method", ALL)
+# what chance reaches is found by shuffling samples, which depends on their order
+@pytest.mark.parametrize("method", sorted({*ALL} - {"mrsf-rounds"}))
 def test_units_samples_blocks_and_threads_do_not_matter(method: str) -> None:
     given = OPTIONS.get(method, {})
     if method == "mutual-info":

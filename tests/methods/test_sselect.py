@@ -211,9 +211,9 @@ def test_the_default_is_the_graph_of_neighbors_and_a_fixed_mix(tmp_path: Path) -
     asked = ("--method", "sselect", "--labels", labels)
     found = ranking_bytes(tmp_path / "a", matrix, *asked)
     made = facts(tmp_path / "a")
-    assert made["graph"]["similarity"] == "knn"
+    assert made["graph"]["similarity"] == "knn-correlation"
     assert (made["method"]["lambda_"], made["method"]["variant"]) == (0.3, "fixed")
-    given = ("--similarity", "knn", "--lambda", "0.3")
+    given = ("--similarity", "knn-correlation", "--lambda", "0.3")
     assert ranking_bytes(tmp_path / "b", matrix, *asked, *given) == found
     ranking_bytes(tmp_path / "c", matrix, *asked, "--variant", "cut-value", "--select", "8")
     chosen = facts(tmp_path / "c")["method"]

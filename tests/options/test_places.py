@@ -111,7 +111,6 @@ def test_it_is_complete_and_readable():
     found = resolved(RankConfig("x.csv", out="results", threads=3, force=True), "results")
     assert found == {
         "matrix": "../x.csv",
-        "method": "spec",
         "rows": "auto",
         "use-raw": False,
         "missing": "error",

@@ -70,7 +70,7 @@ def test_old_flags_are_accepted_and_shown_nowhere(word, capfd):
 
     words = [word] if "=" in word else [word, "0"]
     expected = "too small" if len(words) == 2 else "no effect"
-    assert run(["rank", "x.csv", *words]) == 2
+    assert run(["rank", "x.csv", "--method", "spec", *words]) == 2
     said = capfd.readouterr().err
     assert "--response-rank" in said
     assert expected in said

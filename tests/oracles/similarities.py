@@ -53,15 +53,39 @@ def rbf(X: np.ndarray, bandwidth: float | str = "median") -> np.ndarray:
 
 
 def knn(
-    X: np.ndarray, k: int, weight: str = "rbf", bandwidth: float | str = "median"
+    X: np.ndarray,
+    k: int,
+    weight: str = "rbf",
+    bandwidth: float | str = "median",
+    d: np.ndarray | None = None,
 ) -> np.ndarray:
-    d = distances(X)
+    d = distances(X) if d is None else d
     weights = gaussian(d, bandwidth) if weight == "rbf" else np.ones_like(d)
     S = np.zeros_like(d)
     for i in range(len(d)):
         for j in neighbors(d, i, k):
             S[i, j] = S[j, i] = weights[i, j]
     return S
+
+
+def profile_distances(X: np.ndarray) -> np.ndarray:
+    """Roots of 2 (1 - r), r by hand between the samples, of features less their means."""
+    centered = X - X.mean(axis=0)
+    n = len(X)
+    d = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            a, b = centered[i] - centered[i].mean(), centered[j] - centered[j].mean()
+            if i != j:
+                r = np.sum(a * b) / math.sqrt(np.sum(a * a) * np.sum(b * b))
+                d[i, j] = math.sqrt(2 * (1 - r))
+    return d
+
+
+def knn_correlation(
+    X: np.ndarray, k: int, weight: str = "rbf", bandwidth: float | str = "median"
+) -> np.ndarray:
+    return knn(X, k, weight, bandwidth, d=profile_distances(X))
 
 
 def path_lengths(X: np.ndarray, k: int) -> np.ndarray:

@@ -39,8 +39,9 @@ def planned(path, wall_time=None, **options):
 @pytest.mark.parametrize(
     ("options", "kinds"),
     [
-        ({}, ["gram", "score"]),
-        ({"transform": "cpm,log1p"}, ["sums", "gram", "score"]),
+        ({}, ["gram", "solve"]),
+        ({"similarity": "rbf"}, ["gram", "score"]),
+        ({"transform": "cpm,log1p"}, ["sums", "gram", "solve"]),
         ({"method": "variance"}, ["score"]),
         ({"similarity": "knn", "neighbors": 3}, ["gram", "score"]),
         (

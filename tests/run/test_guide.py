@@ -182,11 +182,6 @@ FACTS = Seen(N, M)
             replace(FACTS, labeled=True, unlabeled=3),
             {"method": "mrsf", "response": "lda", "samples": "intersect"},
         ),
-        (
-            replace(SPEC_RUN, similarity=None),
-            replace(FACTS, graphs=("connectivities",)),
-            {"similarity": "obsp:connectivities"},
-        ),
         (SPEC_RUN, FACTS, {"method": "mrsf", "similarity": "rbf"}),
         (
             RankConfig(

@@ -10,5 +10,6 @@ Read the files in this order:
 - `newton`: its solution at a given lambda, and at an event of the path.
 - `screen`: all other features, seen in few passes by a bound that is valid between the passes.
 - `mrsf`: the path from lambda_max down (method ``mrsf``).
+- `rounds`: paths one after the other, each without the features before (``mrsf-rounds``).
 - `fixed`: the solution at one lambda or one budget (method ``l21``).
 """

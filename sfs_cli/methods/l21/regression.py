@@ -43,6 +43,7 @@ class Regression:
     features: CenteredMatrix  # features of unit norm, less what given ones explain
     screen: Screen  # all features, with no active one at first
     lam_max: float  # the smallest penalty for which W is zero, ``max_i |f_i' Y|``
+    first: np.ndarray  # (m,): ``|f_i' Y|``
     facts: dict[str, Any]  # facts about the response, for ``run.json``
 
     @property
@@ -119,7 +120,7 @@ def make_regression(problem: Problem, select: int) -> Regression:
             "no feature is correlated with the response",
             hint="check that the labels or the similarity belong to these samples",
         )
-    return Regression(features, screen, lam_max, facts)
+    return Regression(features, screen, lam_max, screen.correlation.copy(), facts)
 
 
 def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:

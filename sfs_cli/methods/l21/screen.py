@@ -14,6 +14,7 @@ active set are kept up to date. A pass is needed when the bound no longer exclud
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 
 import numpy as np
 
@@ -187,6 +188,18 @@ class Screen:
         self.active = ActiveSet(Y)
         self._pass(Y, np.zeros((len(Y), 0)), np.zeros((Y.shape[1], 0)), 1.0)
 
+    def restarted(self, correlation: np.ndarray) -> Screen:
+        """Return the screen as it was at first, among the features that are left.
+
+        Their ``|f_j' Y|`` (m,) are known, and 0 for features left out, so there is no pass.
+        """
+        screen = copy(self)
+        Y = self.active.Y
+        screen.active = ActiveSet(Y)
+        products = np.vstack([correlation**2, np.zeros((2, len(correlation)))])
+        screen._choose(products, Y, np.zeros_like(Y), 1.0)
+        return screen
+
     def check(self, R: np.ndarray, point: Point, lam: float) -> None:
         """Make sure, by a pass if needed, that no feature outside the candidates exceeds lam.
 
@@ -252,8 +265,14 @@ class Screen:
 
     def _pass(self, R: np.ndarray, T: np.ndarray, V: np.ndarray, lam: float) -> None:
         """Make a pass at R and the direction ``T V'``, and choose the candidates."""
-        self._references = [R, T @ V.T]
-        self._products = inner_products(self.features, R, T, V)
+        self._choose(inner_products(self.features, R, T, V), R, T @ V.T, lam)
+
+    def _choose(
+        self, products: np.ndarray, R: np.ndarray, direction: np.ndarray, lam: float
+    ) -> None:
+        """Choose the candidates by the products of a pass at R and a direction, both (n, r)."""
+        self._references = [R, direction]
+        self._products = products
         self.correlation = np.sqrt(self._products[0])
         # a feature is a candidate by its size here, or by that expected further down the path
         ahead = np.maximum(self.correlation, self._norms(1.0, (AHEAD - 1) * lam) / AHEAD)
