@@ -504,4 +504,19 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
         f"{result.method.title} in {result.seconds:.2f} s "
         f"(peak memory {format_size(result.peak_memory)})"
     )
+    if chosen := _chosen(config, result):
+        messages.note(f"chosen by default: {' '.join(chosen)}")
     log_result(config, ranking, messages)
+
+
+def _chosen(config: RankConfig, result: RankResult) -> list[str]:
+    """Return the options that the run has chosen for itself, as they would be asked for."""
+    used, chosen = result.config, []
+    if config.method is None:
+        chosen.append(f"--method {used.method}")
+    if used.response != config.response:
+        chosen.append(f"--response {used.response}")
+    graph = result.facts["graph"].get("similarity")
+    if graph is not None and used.graph is None:
+        chosen.append(f"--similarity {graph}")
+    return chosen
