@@ -163,3 +163,23 @@ def test_the_same_whatever_the_threads_and_the_memory(threads: int, block_size: 
     np.testing.assert_array_equal(one.order, other.order)
     np.testing.assert_array_equal(one.score, other.score)
     np.testing.assert_allclose(one.extra["lambda"], other.extra["lambda"], rtol=1e-11)
+
+
+def test_a_selection_that_is_asked_for_is_not_cut() -> None:
+    X = simulated(m=24)
+    found = solved(X, similarities.knn_correlation(X, 5), select=20)
+    assert found.facts["selected"] == 20
+    assert solved(X, similarities.knn_correlation(X, 5), select=None).facts["selected"] <= 12
+
+
+def test_it_goes_on_from_given_features() -> None:
+    X = simulated()
+    S = similarities.knn_correlation(X, 5)
+    plain, going_on = solved(X, S, select=20), solved(X, S, select=20, given=range(12))
+    assert plain.order is not None
+    assert going_on.order is not None
+    # the first module is explained: its features are given, and the second one leads
+    assert not set(going_on.order[:20].tolist()) & set(range(12))
+    second = set(range(12, 24))
+    assert len(second & set(going_on.order[:12].tolist())) >= 5  # of 138 by chance: 1
+    assert set(plain.order[:20].tolist()) & set(range(12))

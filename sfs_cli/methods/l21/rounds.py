@@ -9,6 +9,7 @@ once, and a module of 60 genes is not lost behind noise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 from sfs_cli.methods.l21.mrsf import Path
-from sfs_cli.methods.l21.regression import GAP, make_regression
+from sfs_cli.methods.l21.regression import GAP, Regression, make_regression
 
 SELECT = 200
 """Features that are selected by default, at most; of few features half of them."""
@@ -52,74 +53,83 @@ def solve(problem: Problem) -> Solution:
     InputError
         If nothing can be selected.
     """
-    if problem.options["response_rank"] is None and problem.n_samples > DIRECT_LIMIT:
-        problem = replace(problem, options=problem.options | {"response_rank": LEADING})
-    regression = make_regression(problem, problem.options["select"] or SELECT)
-    features, screen, first = regression.features, regression.screen, regression.first
-    usable = features.usable
-    wanted = min(problem.options["select"] or SELECT, -(-int(usable.sum()) // 2))
-    Y = screen.active.Y
-    level = chance_level(features, Y, problem.options["chance"], problem.context.seed)
-    floor = max(level, regression.floor)
-    left = np.where(usable, first, 0.0)
-    entry, number = np.full(features.m, np.nan), np.full(features.m, np.nan)
-    order: list[int] = []
-    sizes: list[int] = []
-    objective: list[float] = []
-    coefficients: list[tuple[np.ndarray, np.ndarray]] = []
-    largest_gap = 0.0
-    while len(order) < wanted and left.max() > floor:
-        if sizes:
-            screen = screen.restarted(left)
-        path = Path(screen, floor)
-        while len(path.entries) < wanted - len(order) and path.advance():
-            problem.tell(
-                f"round {len(sizes) + 1}: {len(path.entries)} features at lambda {path.lam:.4g}"
-            )
-        regression.screen = screen
+    options = problem.options
+    if options["response_rank"] is None and problem.n_samples > DIRECT_LIMIT:
+        problem = replace(problem, options=options | {"response_rank": LEADING})
+    regression = make_regression(problem, options["select"] or SELECT)
+    usable, first = regression.features.usable, regression.first
+    count = int(usable.sum())
+    wanted = min(options["select"] or min(SELECT, -(-count // 2)), count)
+    Y = regression.screen.active.Y
+    level = chance_level(regression.features, Y, options["chance"], problem.context.seed)
+    level = max(level, regression.floor)
+    found = Rounds(regression, level, wanted)
+    while found.go_on(problem.tell):
+        pass
+    return _solution(found, np.where(usable, first / level, np.nan))
+
+
+class Rounds:
+    """The rounds so far.
+
+    Parameters
+    ----------
+    regression : Regression
+        The response and all features; those of a round are left out of it afterwards.
+    level : float
+        The lambda at which a round ends.
+    wanted : int
+        Number of features at which the last round ends.
+
+    Attributes
+    ----------
+    entries : list of dict of int to float
+        For each round its features in the order of their entry, with lambda there.
+    coefficients : list of tuple
+        For each round, what `Regression.coefficients` returns at its end.
+    objective : list of float
+        At every event, as a part of that without any feature.
+    largest_gap : float
+        The largest relative duality gap.
+    """
+
+    def __init__(self, regression: Regression, level: float, wanted: int) -> None:
+        self.regression, self.level, self.wanted = regression, level, wanted
+        self.entries: list[dict[int, float]] = []
+        self.coefficients: list[tuple[np.ndarray, np.ndarray]] = []
+        self.objective: list[float] = []
+        self.largest_gap = 0.0
+        # (m,): ``|f_j' Y|`` of the features that are left
+        self._left = np.where(regression.features.usable, regression.first, 0.0)
+
+    @property
+    def selected(self) -> int:
+        """Number of features that are selected."""
+        return sum(map(len, self.entries))
+
+    def go_on(self, tell: Callable[[str], None]) -> bool:
+        """Make one more round; return whether there was one."""
+        regression, missing = self.regression, self.wanted - self.selected
+        if missing == 0 or self._left.max() <= self.level:
+            return False
+        if self.entries:
+            regression.screen = regression.screen.restarted(self._left)
+        path, number = Path(regression.screen, self.level), len(self.entries) + 1
+        while len(path.entries) < missing and path.advance():
+            tell(f"round {number}: {len(path.entries)} features at lambda {path.lam:.4g}")
+        # the last event may lie below the level
+        entries = {j: lam for j, lam in path.entries.items() if lam > self.level}
+        if not entries:
+            return False
         last = regression.certify(path.point, path.lam)
-        largest_gap = max([largest_gap, last.gap, *(e.optimality.gap for e in path.events)])
-        # the last event may lie below the floor
-        entries = {j: lam for j, lam in path.entries.items() if lam > floor}
-        chosen = np.array(list(entries), int)
-        sizes.append(len(chosen))
-        order += entries
-        entry[chosen], number[chosen] = list(entries.values()), len(sizes)
-        objective += [e.optimality.objective / regression.half_square for e in path.events]
-        coefficients.append(regression.coefficients(path.point))
-        features.leave_out(chosen)
-        left[chosen] = 0.0
-    key = np.where(usable, -first, np.inf)
-    key[order] = -np.inf
-    rest = np.argsort(key, kind="stable")[len(order) :]
-    above = int((first[usable] > level).sum())
-    warnings, stop = _end(len(order), wanted, above)
-    if largest_gap > GAP:
-        warnings.append(f"the relative duality gap is {largest_gap:.1e} at one of the breakpoints")
-    return Solution(
-        score=np.where(usable, first / level, np.nan),
-        status=features.status,
-        order=np.concatenate([np.array(order, int), rest]),
-        extra={
-            "round": number,
-            "lambda": entry,
-        },
-        objective=objective,
-        converged=largest_gap <= GAP,
-        stop=stop,
-        coefficients=_joined(coefficients, Y.shape[1]),
-        facts=regression.facts
-        | {
-            "selected": len(order),
-            "rounds": sizes,
-            "chance_level": level,
-            "above_chance": above,
-            "lambda_max": regression.lam_max,
-            "largest_relative_gap": largest_gap,
-            "passes": features.passes,
-        },
-        warnings=warnings,
-    )
+        steps = [event.optimality for event in path.events]
+        self.largest_gap = max([self.largest_gap, last.gap, *(step.gap for step in steps)])
+        self.objective += [step.objective / regression.half_square for step in steps]
+        self.coefficients.append(regression.coefficients(path.point))
+        self.entries.append(entries)
+        regression.features.leave_out(np.array(list(entries)))
+        self._left[list(entries)] = 0.0
+        return True
 
 
 def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int, seed: int) -> float:
@@ -150,6 +160,43 @@ def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int, seed: int
     share = min(chance / len(usable), LARGEST_SHARE)
     place = len(taken) - 1 - int(share * len(taken))
     return float(np.partition(reached, place)[place])
+
+
+def _solution(found: Rounds, score: np.ndarray) -> Solution:
+    features, facts = found.regression.features, found.regression.facts
+    entry, number = np.full(features.m, np.nan), np.full(features.m, np.nan)
+    for at, entries in enumerate(found.entries, 1):
+        entry[list(entries)], number[list(entries)] = list(entries.values()), at
+    order = [j for entries in found.entries for j in entries]
+    key = np.where(np.isnan(score), np.inf, -score)
+    key[order] = -np.inf
+    rest = np.argsort(key, kind="stable")[len(order) :]
+    above = int((score > 1).sum())
+    warnings, stop = _end(len(order), found.wanted, above)
+    if found.largest_gap > GAP:
+        gap = f"{found.largest_gap:.1e}"
+        warnings.append(f"the relative duality gap is {gap} at one of the breakpoints")
+    return Solution(
+        score=score,
+        status=features.status,
+        order=np.concatenate([np.array(order, int), rest]),
+        extra={"round": number, "lambda": entry},
+        objective=found.objective,
+        converged=found.largest_gap <= GAP,
+        stop=stop,
+        coefficients=_joined(found.coefficients, found.regression.screen.active.Y.shape[1]),
+        facts=facts
+        | {
+            "selected": len(order),
+            "rounds": [len(entries) for entries in found.entries],
+            "chance_level": found.level,
+            "above_chance": above,
+            "lambda_max": found.regression.lam_max,
+            "largest_relative_gap": found.largest_gap,
+            "passes": features.passes,
+        },
+        warnings=warnings,
+    )
 
 
 def _end(selected: int, wanted: int, above: int) -> tuple[list[str], str]:
