@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -239,6 +240,11 @@ class AggregateRecord(Record):
 
 def versions() -> dict[str, str]:
     """Return the versions of this package and of what its numbers depend on."""
+    return dict(_installed())
+
+
+@cache  # reading them takes 10 ms or more, and a run asks for them several times
+def _installed() -> dict[str, str]:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
