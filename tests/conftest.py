@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sfs_cli.compute.limits import LIMITS
+from sfs_cli.cli.app import BLAS_VARIABLES
+
+for variable in BLAS_VARIABLES:  # as the command line does, before NumPy is loaded
+    os.environ[variable] = "1"
+
+from sfs_cli.compute.limits import LIMITS  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -34,14 +34,6 @@ pytestmark = pytest.mark.xdist_group("dask")  # one cluster for all
 N, M = 40, 3000
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """The command line sets this before NumPy is loaded, which is too late here."""
-    threadpoolctl = pytest.importorskip("threadpoolctl")
-    with threadpoolctl.threadpool_limits(1):
-        yield
-
-
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A client of two worker processes of this machine."""
