@@ -127,15 +127,22 @@ def targets_of(node: ast.AST) -> list[str]:
 def imports() -> Iterator[Import]:
     for module, path in MODULES.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-        late = {id(n) for f in ast.walk(tree) if isinstance(f, functions) for n in ast.walk(f)}
-        branches = [n for n in ast.walk(tree) if isinstance(n, ast.If)]
-        types = [n for n in branches if ast.unparse(n.test) == "TYPE_CHECKING"]
-        never = {id(n) for branch in types for n in ast.walk(branch)}
-        for node in ast.walk(tree):
+        for node, late, never in statements(tree.body):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 for target in targets_of(node):
-                    yield Import(module, target, node.lineno, id(node) in late, id(node) in never)
+                    yield Import(module, target, node.lineno, late, never)
+
+
+def statements(
+    body: list[ast.stmt], late: bool = False, never: bool = False
+) -> Iterator[tuple[ast.stmt, bool, bool]]:
+    """Yield every statement: whether it is in a function, and in a branch for type checkers."""
+    for node in body:
+        yield node, late, never
+        within = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, name, []), within, never or for_types)
 
 
 IMPORTS = list(imports())
