@@ -9,6 +9,9 @@ python=${PYTHON:-python3.11}
 venv=${VENV:-$root/.venv}
 cd "$root"
 
+# hundreds of tests start a process, which is a quarter faster with its modules kept as bytecode
+unset PYTHONDONTWRITEBYTECODE
+
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --upgrade "pip>=25.1"
 "$venv/bin/python" -m pip install --quiet --editable . --group dev

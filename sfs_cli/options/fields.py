@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, field, fields
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 from sfs_cli import catalog
@@ -218,8 +219,7 @@ class Option(NamedTuple):
     @property
     def known(self) -> tuple[str, ...]:
         """The values that it takes; of an option of methods those that some method takes."""
-        methods = (m.choices.get(self.name, ()) for m in catalog.METHODS.values())
-        return self.words or tuple(dict.fromkeys(word for known in methods for word in known))
+        return self.words or _choices(self.name)
 
     def problem(self, value: Any, label: str) -> tuple[str, str] | None:
         """Return what is wrong with a value and what to do about it; None if nothing is.
@@ -228,10 +228,11 @@ class Option(NamedTuple):
         """
         if value is None:
             return None
-        if self.known:
-            wrong = [v for v in _listed(value) if not matches(str(v), self.known)]
+        known = self.known
+        if known:
+            wrong = [v for v in _listed(value) if not matches(str(v), known)]
             if wrong:
-                hint = nearest(str(wrong[0]), spelled(self.known))
+                hint = nearest(str(wrong[0]), spelled(known))
                 return f"unknown value {str(wrong[0])!r} of {label}", hint
         if self.type not in (int, float):
             return None
@@ -291,6 +292,13 @@ def options_of(config: type) -> tuple[Option, ...]:
         declared.sort(key=lambda o: (SECTIONS.index(o.section), not o.lead))
         _DECLARED[config] = tuple(declared)
     return _DECLARED[config]
+
+
+@cache
+def _choices(name: str) -> tuple[str, ...]:
+    """Return the values of an option that some method takes."""
+    methods = (m.choices.get(name, ()) for m in catalog.METHODS.values())
+    return tuple(dict.fromkeys(word for known in methods for word in known))
 
 
 def keys_of(options: Iterable[Option]) -> dict[str, Option]:

@@ -12,7 +12,10 @@ from tests.cli.making import Bad
 from tests.cli.running import Finished, run_apart, run_here, snapshot
 
 MAX_LINES = 15
-APART = CASES[::12]
+APART = [
+    pytest.param(case, marks=pytest.mark.slow if i % 5 else [])
+    for i, case in enumerate(CASES[::12])
+]
 """A sample of the cases, run in a process of their own."""
 
 

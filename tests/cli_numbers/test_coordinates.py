@@ -189,6 +189,8 @@ def test_a_fingerprint_is_of_the_coordinates(cells: Path, table: Path, tmp_path:
     assert code_of(*given) == 4
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 def test_many_cells_are_searched_approximately(
     cells: Path, tmp_path: Path, set_limits: Callable[..., None]
 ) -> None:

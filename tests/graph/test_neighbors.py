@@ -148,6 +148,7 @@ def test_lengths_are_the_distances_of_knn_edges(real: Data) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 def test_approximate_neighbors_are_nearly_the_exact_ones() -> None:
     pytest.importorskip("pynndescent")
     rng = np.random.default_rng(0)
@@ -164,6 +165,7 @@ def test_approximate_neighbors_are_nearly_the_exact_ones() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 def test_approximate_neighbors_of_identical_samples_leave_out_the_sample() -> None:
     pytest.importorskip("pynndescent")
     rng = np.random.default_rng(0)

@@ -296,6 +296,7 @@ def test_components_that_do_not_fit_are_refused():
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 def test_an_approximate_search_is_among_the_components():
     pytest.importorskip("pynndescent", reason="the extra singlecell is not installed")
     X = counts(n=700)

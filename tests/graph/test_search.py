@@ -198,6 +198,7 @@ def test_without_the_extra_the_search_is_exact_and_says_how_to_be_faster(monkeyp
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 @pytest.mark.parametrize("rule", RULES)
 def test_an_approximate_search_finds_nearly_all(rule):
     pytest.importorskip("pynndescent", reason="the extra singlecell is not installed")
