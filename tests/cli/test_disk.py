@@ -19,6 +19,9 @@ from tests.cli.running import MODULE, Finished, run_apart, snapshot
 from tests.making import write_parquet
 
 NOBODY = "65534"
+BUFFERED_OR_NOT = pytest.mark.parametrize(
+    "unbuffered", ["", pytest.param("1", marks=pytest.mark.slow)]
+)
 
 
 @pytest.fixture
@@ -85,7 +88,7 @@ def test_full_device_behind_stdout_is_told(tmp_path, more, unbuffered):
     assert "Exception ignored" not in done.stderr
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@BUFFERED_OR_NOT
 def test_table_that_fits_a_disk_in_part_is_an_error(tmp_path, small_disk, unbuffered):
     matrix = large(tmp_path, 4, 20_000)  # of which the table takes more than the disk holds
     with (small_disk / "table.tsv").open("wb") as table:
@@ -107,7 +110,7 @@ def into(file: BinaryIO, arguments: list[str], unbuffered: str) -> subprocess.Co
     )
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@BUFFERED_OR_NOT
 def test_pipe_that_does_not_wait_gets_all_or_an_error(tmp_path, unbuffered):
     read, write = os.pipe()
     os.set_blocking(write, False)
@@ -132,7 +135,7 @@ def test_closed_stdout_is_an_error_only_for_what_belongs_there(tmp_path):
     assert (out / "run.json").exists()
 
 
-@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", [pytest.param("2>&-", marks=pytest.mark.slow), "<&- >&- 2>&-"])
 def test_closed_streams_change_neither_code_nor_files(tmp_path, closed):
     launcher = ("sh", "-c", f'"$0" "$@" {closed}', *MODULE)
     out, other = tmp_path / "out", tmp_path / "other"
@@ -231,13 +234,13 @@ def unwritable_log(folder: Path) -> tuple[list[str], str]:
     "make",
     [
         unreadable_matrix,
-        unreadable_labels,
+        pytest.param(unreadable_labels, marks=pytest.mark.slow),
         unreadable_folder,
         unwritable_out,
-        unwritable_scratch,
+        pytest.param(unwritable_scratch, marks=pytest.mark.slow),
         unwritable_store,
-        unwritable_copy,
-        unwritable_log,
+        pytest.param(unwritable_copy, marks=pytest.mark.slow),
+        pytest.param(unwritable_log, marks=pytest.mark.slow),
     ],
 )
 def test_lacking_permission_is_told(make, open_folder, as_nobody):

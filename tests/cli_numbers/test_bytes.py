@@ -90,8 +90,22 @@ def test_a_second_run_gives_the_same_bytes(
         assert ranking_bytes(tmp_path / name, path, "--force", *options) == expected[name]
 
 
-@pytest.mark.parametrize("size", ["1", "7", "64"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("size", "dtype"),
+    [
+        ("7", "float32"),
+        ("1", "float64"),
+        *(
+            pytest.param(size, dtype, marks=pytest.mark.slow)
+            for size, dtype in [
+                ("1", "float32"),
+                ("64", "float32"),
+                ("7", "float64"),
+                ("64", "float64"),
+            ]
+        ),
+    ],
+)
 def test_block_sizes_change_rounding_alone(
     size: str, dtype: str, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path
 ) -> None:
@@ -106,7 +120,7 @@ def test_block_sizes_change_rounding_alone(
         assert ranking_bytes(tmp_path / f"{name}-t", path, "--block-size", size, *given) == text
 
 
-@pytest.mark.parametrize("threads", ["1", "2", "3"])
+@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.slow), "3"])
 def test_processes_of_their_own_give_the_same_bytes(
     threads: str, from_csv: tuple[Path, dict[str, bytes]]
 ) -> None:

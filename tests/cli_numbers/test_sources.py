@@ -93,7 +93,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("options", ON_MANY.values(), ids=ON_MANY)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(options, id=name, marks=[] if name in ("phi1", "mrsf") else pytest.mark.slow)
+        for name, options in ON_MANY.items()
+    ],
+)
 def test_sparse_sources_stay_sparse_and_give_the_bytes_of_their_file(many, tmp_path, options):
     matrix, out = many / "x.parquet", tmp_path / "fused.npz"
     profile = f"p=profile:{many / 'p.parquet'},similarity=knn,neighbors=5"

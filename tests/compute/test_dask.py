@@ -90,10 +90,20 @@ CASES = {
         *("--transform", "unit-samples"),
     ],
 }
+QUICK = ("spec", "components", "mrsf", "batches")
+"""Those of the fast run."""
 
 
-@pytest.mark.parametrize("form", ["store", pytest.param("csv", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        pytest.param(
+            name, form, marks=[] if name in QUICK and form == "store" else pytest.mark.slow
+        )
+        for name in CASES
+        for form in ("store", "csv")
+    ],
+)
 def test_same_bytes_as_threads(
     name: str,
     form: str,
@@ -117,7 +127,10 @@ def test_same_bytes_as_threads(
     assert ours[0] == ours[1]
 
 
-@pytest.mark.parametrize("method", ["mrsf", "rfs", "spca", "gdcov-spca", "qalpha", "mrmr"])
+@pytest.mark.parametrize(
+    "method",
+    ["mrsf", "rfs", "spca", "gdcov-spca", pytest.param("qalpha", marks=pytest.mark.slow), "mrmr"],
+)
 def test_same_bytes_when_the_workers_make_every_pass(
     method: str, store: Path, labels: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +173,7 @@ class AtFirstProgress(Messages):
         yield advance
 
 
-@pytest.mark.parametrize("killed", [1, 2])
+@pytest.mark.parametrize("killed", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("form", ["store", pytest.param("csv", marks=pytest.mark.slow)])
 def test_same_bytes_when_workers_are_killed(
     killed: int, form: str, store: Path, csv: Path, client: Any
