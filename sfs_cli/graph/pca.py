@@ -77,7 +77,8 @@ def reduction_of(
     """Return the principal components that neighbors are searched in; None for all features.
 
     Without ``components`` that is 50 of them for more than 50,000 samples of more than 50
-    features, made of the 2,000 features that vary most. `samples` name the options and the input in
+    features, made of the 2,000 features that vary most; of the default graph for more than 300
+    samples, made of all features up to 50,000 samples. `samples` name the options and the input in
     messages. Raises InputError when more components are asked for than n samples and m features
     have, UsageError for ``variable_genes`` without components.
     """
@@ -90,8 +91,12 @@ def reduction_of(
         genes = None if genes is None or genes >= m else genes
     most = m if genes is None else genes
     if options.components is None:
-        many = n > limits.approximate_above and m > DEFAULT_COMPONENTS
-        if many:
+        above = limits.approximate_above
+        if options.reduced_above is not None:
+            above = min(options.reduced_above, above)
+            if options.variable_genes is None and n <= limits.approximate_above:
+                genes, most = None, m
+        if n > above and m > DEFAULT_COMPONENTS:
             return Reduction(min(DEFAULT_COMPONENTS, most), genes, True)
         if options.variable_genes is not None:
             flag = _flag(samples)

@@ -7,15 +7,16 @@ more field of `GraphFields`, which rankings and knowledge sources share.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import NamedTuple
 
 from sfs_cli.options.fields import Config, Refusal, option
 
 DEFAULT_NEIGHBORS = 10
-MOST_PROFILES = 4096
-"""Up to this many samples the default graph is `knn-correlation`, which takes all pairs at once."""
+MOST_PROFILES = 300
+"""Up to this many samples the default graph is `knn-correlation`, above it is `knn` among principal
+components: with more samples than components the noise of single genes is what these leave out."""
 NEAREST_PROFILES = 5
 """Neighbors of the correlation graph by default: 5 gave better lists than 10, on most data sets."""
 DEFAULT_BETA = 1.0
@@ -102,11 +103,6 @@ def default_similarity(n: int) -> str:
     return "rbf" if n <= DENSE_SAMPLES else "knn"
 
 
-def default_sample_graph(n: int) -> str:
-    """Return the default sample graph of a ranking for so many samples."""
-    return "knn-correlation" if n <= MOST_PROFILES else "knn"
-
-
 _graph = partial(
     option, section="Sample graph", verbs=("rank", "plan", "shard init"), takers=taking
 )
@@ -149,7 +145,7 @@ class GraphFields(Config):
         "Search neighbors in the first K principal components, or in all features (none).",
         metavar="K or none",
         words=("none", "COUNT"),
-        default_text=f"none; {DEFAULT_COMPONENTS} above 50,000 samples",
+        default_text=f"none; {DEFAULT_COMPONENTS} above 50,000 samples, and in the default graph",
     )
     variable_genes: str | int | None = _graph(
         "Number of highly variable genes used for the PCA, or all.",
@@ -180,6 +176,12 @@ class GraphFields(Config):
         """Return how a similarity of this name is made with these options."""
         return GraphOptions(name, **{option: getattr(self, option) for option in GRAPH_FIELDS})
 
+    def default_sample_graph(self, n: int) -> GraphOptions:
+        """Return the default sample graph of a ranking for n samples, with these options."""
+        if n <= MOST_PROFILES and not self.given(*_SPACE):
+            return self.graph_options("knn-correlation")
+        return replace(self.graph_options("knn"), reduced_above=MOST_PROFILES)
+
 
 GRAPH_FIELDS = tuple(f.name for f in fields(GraphFields))
 """The options of sample graphs."""
@@ -187,9 +189,15 @@ GRAPH_FIELDS = tuple(f.name for f in fields(GraphFields))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphOptions(GraphFields):
-    """A similarity by its name, and how it is made."""
+    """A similarity by its name, and how it is made.
+
+    Above `reduced_above` samples neighbors are searched among the principal components of all
+    features, if nothing else is asked for; None: above the limit of an exact search, among those of
+    the variable genes.
+    """
 
     name: str
+    reduced_above: int | None = None
 
 
 def parse_bandwidth(text: str) -> str | float:

@@ -12,6 +12,7 @@ from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import Config, numbers_of, option, split_words
 from sfs_cli.options.graph import (
+    DEFAULT_COMPONENTS,
     GRAPH_FIELDS,
     LABEL_GRAPHS,
     MOST_PROFILES,
@@ -288,8 +289,8 @@ class RankConfig(GraphFields, OutputFields):
         "is knn on its --coordinates.",
         metavar="NAME, obsp:KEY or obsm:KEY",
         words=(*SIMILARITIES, "obsp:KEY", "obsm:KEY"),
-        default_text=f"the connectivities of an h5ad, else knn-correlation; knn above "
-        f"{MOST_PROFILES:,} samples",
+        default_text="obsp:connectivities or obsm:X_pca of an h5ad, else knn-correlation; above "
+        f"{MOST_PROFILES:,} samples knn in {DEFAULT_COMPONENTS} components",
     )
     similarity_file: str | None = _graph(
         "Read the similarity from this matrix file.", metavar="FILE", path=True

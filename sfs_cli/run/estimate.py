@@ -49,7 +49,7 @@ from sfs_cli.options.graph import (
 from sfs_cli.ranking.table import rank_features
 from sfs_cli.run import covariates, inputs
 from sfs_cli.run.memory import memory_budget, memory_plan
-from sfs_cli.run.passes import default_graph, needed, pass_list
+from sfs_cli.run.passes import graph_asked, needed, pass_list, with_defaults
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.disk import is_store, open_store
 from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
@@ -83,7 +83,7 @@ class Shape:
     exact: bool  # whether both are known, or one is counted from lines
     stored: np.dtype[Any]
     where: str  # where the values will be
-    graphs: tuple[str, ...] = ()  # sample graphs that the file holds
+    graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
     samples: Sequence[str] | None = None  # their ids, where they are known
     obs: Any = None  # annotations of the samples
     matrix: Matrix | None = None  # the store
@@ -111,8 +111,8 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     limit = None if wall_time is None else parse_duration(wall_time, "wall_time")
     memory = memory_budget(config)
     shape = _shape(config, memory, messages)
-    n, m, stored, graphs = shape.n, shape.m, shape.stored, shape.graphs
-    asked, config = config, config.for_samples(n)
+    n, m, stored = shape.n, shape.m, shape.stored
+    asked, config = config, with_defaults(config, n, shape.graphs)
     groups = _groups(config, shape, messages)
     width = None
     if config.coordinates_from is not None:
@@ -122,14 +122,13 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
         config,
         n,
         m,
-        graphs=graphs,
         stored=stored,
         memory=memory,
         batches=groups.batches,
         coordinates=width,
     )
     held = 8 * n * groups.columns
-    room = memory_plan(config, n, m, stored, graphs, memory, passes, groups.batches, held, width)
+    room = memory_plan(config, n, m, stored, memory, passes, groups.batches, held, width)
     timing = _time_run(config, passes, shape, room, groups.columns)
     size = n * m * stored.itemsize
     rows = [
@@ -297,7 +296,7 @@ def _time_run(
 
     first, again = (_seconds(lambda: list(workers.map(read, engine.spans()))) for _ in range(2))
     source.fit(engine.total_over)
-    graph = default_graph(config, shape.n, shape.graphs) if "graph" in needed(config) else None
+    graph = graph_asked(config, shape.n).name if "graph" in needed(config) else None
     kinds = {each.kind for each in passes}
     rng = np.random.default_rng(0)
     double = engine if graph == "rbf" else replace(engine, dtype=np.dtype(np.float64))

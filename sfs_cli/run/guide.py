@@ -65,8 +65,6 @@ class Seen:
         Samples and features.
     raw : Raw, optional
         What the values are, if they need a transformation and none was asked for.
-    graphs : tuple of str
-        Names of the sample graphs in the file.
     classes, batches : dict
         Annotations of the samples that look like classes or like batches, with the number of
         different values; what comes first is most likely one.
@@ -83,7 +81,6 @@ class Seen:
     n: int
     m: int
     raw: Raw | None = None
-    graphs: tuple[str, ...] = ()
     classes: Mapping[str, int] = field(default_factory=dict)
     batches: Mapping[str, int] = field(default_factory=dict)
     labeled: bool = False
@@ -119,7 +116,6 @@ def seen(opened: inputs.Opened, labels: Labels | None, raw: Raw | None) -> Seen:
         matrix.n_samples,
         matrix.n_features,
         raw,
-        opened.graphs,
         classes,
         batches,
         labeled,
@@ -275,7 +271,7 @@ def _propose_labels(base: RankConfig, seen: Seen, propose: Any) -> None:
 
 
 def _propose_graph(base: RankConfig, seen: Seen, propose: Any) -> None:
-    """Propose a sample graph of the file, or MRSF in place of one score for each feature."""
+    """Propose MRSF in place of one score for each feature."""
     of_matrix = base.graph not in ("sources", "file") and not base.members
     if not of_matrix or "graph" not in needed(base) or base.uses_classes:
         return

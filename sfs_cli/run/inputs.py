@@ -51,7 +51,7 @@ class Opened:
 
     matrix: Matrix
     facts: dict[str, Any] = field(default_factory=dict)  # format, orientation, what was changed
-    graphs: tuple[str, ...] = ()  # names of the sample graphs that the file holds
+    graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
 
 
 def read_label_table(config: RankConfig) -> dict[str, Label] | None:

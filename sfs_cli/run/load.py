@@ -30,7 +30,7 @@ from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.features import feature_filter, given_features
 from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
-from sfs_cli.run.passes import needed, pass_list
+from sfs_cli.run.passes import needed, pass_list, with_defaults
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
@@ -129,9 +129,8 @@ def loaded(
         # before the matrix is read: worker processes start meanwhile
         start = stack.enter_context(_starting_executor(config, client, folder, log))
 
-        found = None  # coordinates are read first: they are small, and may be refused
-        if config.coordinates_from is not None:
-            found = open_coordinates(config.coordinates_from, config.matrix)
+        of = config.coordinates_from  # they are read first: they are small, and may be refused
+        found = None if of is None else open_coordinates(of, config.matrix)
         files = sources_of.SampleFiles()
         known = sources_of.known_samples(config, table, files) + list(weight_table or ())
         known += covariates_of.known_samples(of_files)
@@ -140,7 +139,9 @@ def loaded(
         else:
             opened = inputs.load(config, known, memory, folder, log)
         stack.enter_context(located(config.matrix))
-        config = config.for_samples(opened.matrix.n_samples)
+        config = with_defaults(config, opened.matrix.n_samples, opened.graphs)
+        if of != config.coordinates_from:
+            found = open_coordinates(str(config.coordinates_from), config.matrix)
         labels = inputs.align_labels(config, opened.matrix, table, log)
         weights = inputs.align_weights(config, opened.matrix, weight_table)
         sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
@@ -184,21 +185,20 @@ def loaded(
         )
         given = given_features(config, opened.matrix, log)
         coordinates = None if found is None else found.aligned(matrix.ids.samples)
-        n, m, stored, graphs = matrix.n_samples, matrix.n_features, matrix.dtype, opened.graphs
+        n, m, stored = matrix.n_samples, matrix.n_features, matrix.dtype
         sizes = {} if batches is None else batches.sizes
         width = None if found is None else found.width
         passes = pass_list(
             config,
             n,
             m,
-            graphs=graphs,
             stored=stored,
             memory=memory,
             batches=sizes,
             coordinates=width,
         )
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
-        plan = memory_plan(config, n, m, stored, graphs, memory, passes, sizes, held, width)
+        plan = memory_plan(config, n, m, stored, memory, passes, sizes, held, width)
         engine = Engine(
             matrix,
             start(plan.workers),

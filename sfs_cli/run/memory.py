@@ -36,7 +36,7 @@ from sfs_cli.options.graph import (
     GraphOptions,
     default_similarity,
 )
-from sfs_cli.run.passes import default_graph, needed
+from sfs_cli.run.passes import graph_asked, needed
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE
 from sfs_cli.store.transforms import parse as parse_transform
@@ -74,7 +74,6 @@ def memory_plan(
     n: int,
     m: int,
     stored: np.dtype[Any],
-    graphs: tuple[str, ...],
     memory: int,
     passes: PassList,
     batches: Mapping[str, int] | None = None,
@@ -89,7 +88,7 @@ def memory_plan(
     """
     # within batches the graphs are smaller, but may be dense where that of all would be sparse
     largest = max((batches or {}).values(), default=n)
-    model = memory_model(config, largest, m, graphs, passes, coordinates)
+    model = memory_model(config, largest, m, passes, coordinates)
     if largest < n:
         room = model.graph_bytes(largest, arithmetic_dtype(largest, m, stored))
         sums = model.worker_bytes(largest, 0)
@@ -111,17 +110,17 @@ def memory_model(
     config: RankConfig,
     n: int,
     m: int,
-    graphs: tuple[str, ...],
     passes: PassList,
     coordinates: int | None = None,
 ) -> MemoryModel:
     """Return what a run holds in memory beside the matrix."""
     kinds = {each.kind for each in passes}
-    name = default_graph(config, n, graphs) if "graph" in needed(config) else None
+    asked = graph_asked(config, n) if "graph" in needed(config) else None
+    name = None if asked is None else asked.name
     given = name is not None and (name == "file" or name.startswith("obsp:"))
     sparse = name in SPARSE_GRAPHS or (name == "sources" and _sparse_sources(config, n))
     dense = name is not None and not sparse and not given
-    sums, held = _components(config, name, n, m if coordinates is None else coordinates)
+    sums, held = _components(config, asked, n, m if coordinates is None else coordinates)
     held += 8 * n * (coordinates or 0)
     # a function of a sparse graph is applied term by term
     gamma = str(config.method_options().get("gamma", ""))
@@ -147,19 +146,20 @@ def memory_model(
     )
 
 
-def _components(config: RankConfig, name: str | None, n: int, m: int) -> tuple[int, int]:
+def _components(config: RankConfig, graph: GraphOptions | None, n: int, m: int) -> tuple[int, int]:
     """Return the bytes of a worker, and of all, that principal components and a search take.
 
-    `name` is the graph, as `default_graph` names it. Of sources other than the matrix itself,
-    components are known only when the source has been read.
+    `graph` is that of `graph_asked`. Of sources other than the matrix itself, components are known
+    only when the source has been read.
     """
     asked: list[GraphOptions] = []
+    name = None if graph is None else graph.name
     if name == "sources":
         targets = [source for source in config.source if source.kind == "target"]
         default = default_similarity(n)
         asked = [source.graph_options(source.similarity or default) for source in targets]
-    elif name in SIMILARITIES:
-        asked = [config.graph_options(name)]
+    elif graph is not None and name in SIMILARITIES:
+        asked = [graph]
     found = [reduction_of(options, n, m) for options in asked]
     counts = [reduction.components for reduction in found if reduction is not None]
     width = max(counts, default=m)

@@ -13,13 +13,15 @@ from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.graph.build import coordinate_passes, graph_passes
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import default_sample_graph, default_similarity
+from sfs_cli.options.graph import GRAPH_FIELDS, GraphOptions, default_similarity
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE, SAMPLE_STEPS, parse
 
 EXAMINED_FOR_EACH = 2
 """Features that pruning examines for each that it keeps: what is planned, as it depends on them."""
+GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
+"""What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
 PRODUCTS = ("feature-similarity", "terms")
 """Kinds of sources whose distances come from products with what is known of the features."""
 
@@ -29,7 +31,6 @@ def pass_list(
     n: int,
     m: int,
     *,
-    graphs: tuple[str, ...],
     stored: np.dtype[Any],
     memory: int,
     batches: Mapping[str, int] | None = None,
@@ -43,8 +44,6 @@ def pass_list(
         What is asked for.
     n, m : int
         Samples in use and features.
-    graphs : tuple of str
-        Names of the sample graphs that the input holds.
     stored : dtype
         Type of the stored values.
     memory : int
@@ -73,11 +72,11 @@ def pass_list(
         for name, size in batches.items():
             of = f" within batch {name}"
             passes += _fitting(config.transform, of, size, m, memory)
-            own = _ranking_passes(config, size, m, graphs, stored, memory, coordinates)
+            own = _ranking_passes(config, size, m, stored, memory, coordinates)
             passes += [replace(each, purpose=each.purpose + of) for each in own]
     else:
         for member in config.member_configs() or [config]:
-            passes += _ranking_passes(member, n, m, graphs, stored, memory, coordinates)
+            passes += _ranking_passes(member, n, m, stored, memory, coordinates)
     if wants_direction(config):
         # where there are two classes
         what = "differences between the classes, for --format rnk"
@@ -98,7 +97,6 @@ def _ranking_passes(
     config: RankConfig,
     n: int,
     m: int,
-    graphs: tuple[str, ...],
     stored: np.dtype[Any],
     memory: int,
     coordinates: int | None,
@@ -106,8 +104,7 @@ def _ranking_passes(
     """Return the passes of a sample graph, where one is needed, and of the method."""
     passes: list[Pass] = []
     if "graph" in needed(config):
-        name = default_graph(config, n, graphs)
-        options = config.graph_options(name)
+        options = graph_asked(config, n)
         if coordinates is None:
             passes += graph_passes(options, n, m, stored)
         else:
@@ -131,21 +128,27 @@ def needed(config: RankConfig) -> set[str]:
     return needs
 
 
-def default_graph(config: RankConfig, n: int, graphs: tuple[str, ...]) -> str:
-    """Return the sample graph to use: as given, or what suits the number of samples.
+def with_defaults(config: RankConfig, n: int, graphs: tuple[str, ...]) -> RankConfig:
+    """Return the configuration for n samples: the method filled in, and a graph of the file used.
 
-    `graphs` are the graphs that the input holds. The name is one of `SIMILARITIES`, ``obsp:KEY``,
-    ``file`` or ``sources``.
+    `graphs` are what the file holds to compare samples by. They are used where nothing is said of
+    the graph, and where it would be made of the values as they are in the file.
     """
-    if config.source:
-        return "sources"
-    if config.similarity_file is not None:
-        return "file"
-    if config.similarity is not None and config.coordinates_from is None:
-        return config.similarity
-    if config.graph is not None:
-        return config.graph
-    return "obsp:connectivities" if "connectivities" in graphs else default_sample_graph(n)
+    config = config.for_samples(n)
+    own = config.graph is None and not config.given("adjust", *GRAPH_FIELDS)
+    found = [name for name in GRAPHS_OF_FILES if name in graphs]
+    if own and found and "graph" in needed(config):
+        return replace(config, similarity=found[0])
+    return config
+
+
+def graph_asked(config: RankConfig, n: int) -> GraphOptions:
+    """Return the sample graph to make: as asked for, or what suits the number of samples.
+
+    The name is one of `SIMILARITIES`, ``obsp:KEY``, ``file`` or ``sources``.
+    """
+    name = config.similarity if config.graph == "obsp" else config.graph
+    return config.default_sample_graph(n) if name is None else config.graph_options(name)
 
 
 def _fitting(transform: str | None, of: str, n: int, m: int, memory: int) -> list[Pass]:

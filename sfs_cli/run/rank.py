@@ -516,7 +516,13 @@ def _chosen(config: RankConfig, result: RankResult) -> list[str]:
         chosen.append(f"--method {used.method}")
     if used.response != config.response:
         chosen.append(f"--response {used.response}")
-    graph = result.facts["graph"].get("similarity")
-    if graph is not None and used.graph is None:
-        chosen.append(f"--similarity {graph}")
+    graph = result.facts["graph"]
+    if used.similarity != config.similarity:
+        chosen.append(f"--similarity {used.similarity}")
+    elif used.graph is None and "similarity" in graph:
+        chosen.append(f"--similarity {graph['similarity']}")
+    if config.components is None and "components" in graph:
+        chosen.append(f"--components {graph['components']}")
+        if config.variable_genes is None:
+            chosen.append(f"--variable-genes {graph['variable_genes']}")
     return chosen

@@ -15,7 +15,7 @@ from sfs_cli.methods.sparse import best_read
 from sfs_cli.provenance import BatchFacts
 from sfs_cli.run.guards import guard_graph
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import default_graph, needed
+from sfs_cli.run.passes import graph_asked, needed
 
 SPECTRUM_SAMPLES = 5000
 """The spectrum is shown in the report up to this many samples."""
@@ -42,7 +42,8 @@ def make_graph(run: Run) -> Graph | None:
     if "graph" not in needed(config):
         return None
     run.log.phase("sample graph")
-    name, where = default_graph(config, matrix.n_samples, run.opened.graphs), ""
+    asked, where = graph_asked(config, matrix.n_samples), ""
+    name = asked.name
     if name == "file" or name.startswith("obsp:"):
         from sfs_cli.knowledge.samples import open_given
 
@@ -64,7 +65,7 @@ def make_graph(run: Run) -> Graph | None:
             where = str(config.coordinates_from)
             context = on_coordinates(context, run.coordinates, f"{config.matrix}: {where}")
             facts = {"coordinates": where, "dimensions": run.coordinates.shape[1]}
-        graph = sample_graph(config.graph_options(name), context)
+        graph = sample_graph(asked, context)
         graph.facts |= facts
     if not run.method.kernel:  # the degrees of a kernel may be zero or negative
         # the ids of a store are read during the pass above

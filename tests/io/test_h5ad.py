@@ -117,7 +117,7 @@ def test_annotations_keep_categories_as_strings_and_list_graphs(path):
     assert obs["plate"][:2] == ["1", "2"]
     assert obs["age"] == list(range(40))
     assert obs["note"][:2] == ["x", None]
-    assert sorted(reader.annotations.graphs) == ["connectivities", "dense"]
+    assert sorted(reader.annotations.graphs) == ["obsp:connectivities", "obsp:dense"]
 
 
 def test_obsp_is_read_with_its_samples(path, adata):
@@ -268,7 +268,7 @@ def test_real_file_of_an_old_version_agrees_with_anndata(shared_data):
     _, raw, reader = read(path, use_raw=True, block_bytes=100_000)
     np.testing.assert_array_equal(raw, expected.raw.X.toarray())
     assert reader.sparse
-    assert sorted(reader.annotations.graphs) == ["connectivities", "distances"]
+    assert sorted(reader.annotations.graphs) == ["obsp:connectivities", "obsp:distances"]
     graph, samples = read_obsp(path, "connectivities")
     assert samples == ids
     assert (graph != sparse.csr_array(expected.obsp["connectivities"])).nnz == 0

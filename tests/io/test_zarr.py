@@ -56,7 +56,7 @@ def test_every_layout_gives_the_same_matrix(path, adata, layer):
 def test_annotations_and_graphs(path, adata):
     _, reader = read(path)
     assert reader.annotations.obs["type"].to_pylist() == list(adata.obs["type"])
-    assert reader.annotations.graphs == ("connectivities",)
+    assert reader.annotations.graphs == ("obsp:connectivities",)
     graph, samples = read_obsp(path, "connectivities")
     assert samples == list(adata.obs_names)
     np.testing.assert_array_equal(graph.toarray(), adata.obsp["connectivities"].toarray())

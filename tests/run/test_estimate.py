@@ -28,7 +28,7 @@ def table(tmp_path):
 
 def passes_of(config, n, m):
     float32 = np.dtype(np.float32)
-    return list(pass_list(config, n, m, graphs=(), stored=float32, memory=1 << 30))
+    return list(pass_list(config, n, m, stored=float32, memory=1 << 30))
 
 
 def planned(path, wall_time=None, **options):
@@ -132,8 +132,8 @@ def test_components_take_memory_for_every_worker(monkeypatch):
     def shape(memory, **options):
         asked = replace(config, **options)
         size = (1_000_000, 3000)
-        passes = pass_list(asked, *size, graphs=(), stored=stored, memory=memory)
-        return memory_plan(asked, *size, stored, (), memory, passes)
+        passes = pass_list(asked, *size, stored=stored, memory=memory)
+        return memory_plan(asked, *size, stored, memory, passes)
 
     sums = 8 * 1_000_000 * 60
     much = shape(1 << 40)

@@ -297,9 +297,9 @@ def test_the_list_is_what_a_counting_matrix_sees(
     check(result, read, log)
     plan = [(row["purpose"], row["times"]) for row in planned(config, monkeypatch) if row["exact"]]
     assert plan == [(r["purpose"], r["planned"]) for r in result.facts["passes"] if r["exact"]]
-    passes = run_passes.pass_list(config, N, M, graphs=(), stored=STORED, memory=1 << 30)
+    passes = run_passes.pass_list(config, N, M, stored=STORED, memory=1 << 30)
     executed = {row["kind"] for row in result.facts["passes"] if row["executed"]}
-    assert memory_model(config, N, M, (), passes).distances == ("gram" in executed)
+    assert memory_model(config, N, M, passes).distances == ("gram" in executed)
 
 
 @pytest.mark.parametrize(

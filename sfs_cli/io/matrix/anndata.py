@@ -99,7 +99,7 @@ def _open(
             matrix=matrix,
             options=options,
             release=release,
-            annotations=Annotations(pa.table(known) if known else None, tuple(_graph_keys(group))),
+            annotations=Annotations(pa.table(known) if known else None, _comparisons(group)),
         )
     except BaseException:
         release()
@@ -280,6 +280,13 @@ def _anndata_group(path: Path) -> Iterator[Any]:
     file_path, _ = split_modality(path)
     with open_hdf5(file_path) as file:
         yield _find_modality(file, path) if file_path.suffix.lower() == H5MU else file
+
+
+def _comparisons(group: Any) -> tuple[str, ...]:
+    """Return what compares the samples: graphs and coordinates, as ``--similarity`` names them."""
+    graphs = [f"obsp:{name}" for name in _graph_keys(group)]
+    obsm = group.get("obsm", {})
+    return (*graphs, *(f"obsm:{name}" for name in (obsm if hasattr(obsm, "keys") else ())))
 
 
 def _graph_keys(group: Any) -> dict[str, str]:

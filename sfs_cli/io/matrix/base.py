@@ -61,7 +61,7 @@ class Annotations:
     """What a file knows of its samples besides their ids."""
 
     obs: pa.Table | None = None  # a row for each sample, in order; a column for each annotation
-    graphs: tuple[str, ...] = ()  # names of the sample graphs (``obsp``) in the file
+    graphs: tuple[str, ...] = ()  # what compares samples, as ``obsp:KEY`` and ``obsm:KEY``
 
 
 class MatrixReader(Protocol):
