@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sfs_cli.compute.context import Labels
@@ -131,6 +133,35 @@ def test_real_files_that_trip_a_guard_and_that_do_not(
     assert f"--accept {name}," in warnings(trips)
     assert f"--accept {name}," not in warnings(trips, "--accept", name)
     assert f"--accept {name}," not in warnings(does_not)
+
+
+def test_a_real_matrix_that_a_spreadsheet_has_saved(
+    shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The thyroid matrix has genes such as SEPT2 and MARCH1, and its samples are pairs."""
+    whole = pd.read_parquet(shared_data / "thyroid_paired" / "mrna.parquet").set_index("feature_id")
+    dates = {"SEPT": "Sep", "MARCH": "Mar", "DEC": "Dec"}
+    found = [re.fullmatch(r"(SEPT|MARCH|DEC)(\d+)", gene) for gene in whole.index]
+    saved = [f"{m[2]}-{dates[m[1]]}" if m else gene for m, gene in zip(found, whole.index)]
+    assert sum(map(bool, found)) > 20
+    part = whole.iloc[[i for i, m in enumerate(found) if m or i % 20 == 0]]
+    names = [saved[i] for i, m in enumerate(found) if m or i % 20 == 0]
+    part.to_csv(tmp_path / "as_is.csv")
+    part.set_axis(names).to_csv(tmp_path / "saved.csv", index_label="gene")
+    tissue = str(shared_data / "thyroid_paired" / "labels.tsv")
+    pairs = tmp_path / "pairs.tsv"
+    lines = [f"{sample}\tpatient{sample.split('_')[1]}" for sample in whole.columns]
+    pairs.write_text("\n".join(["sample\tpatient", *lines]))
+
+    def told(file: str, labels: str) -> set[str]:
+        words = ("--transform", "cpm,log1p", "--labels", labels, "--method", "fisher")
+        run = run_here(["rank", str(tmp_path / file), *words], capfd)
+        assert run.code == 0, run.err
+        return {name for name in GUARDS if f"--accept {name}," in run.err}
+
+    assert told("as_is.csv", tissue).isdisjoint(("names", "labels"))
+    assert "names" in told("saved.csv", tissue)
+    assert "labels" in told("as_is.csv", str(pairs))
 
 
 def test_names_and_labels_of_a_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
