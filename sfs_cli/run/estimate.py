@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from sfs_cli.io.files.text import count_lines
 from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.logs import QUIET, Messages
-from sfs_cli.methods.base import Problem
+from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import parse_duration
 from sfs_cli.options.graph import (
@@ -389,7 +390,7 @@ def _time_graph_and_scores(
     values = np.arange(few, dtype=np.float64) if config.numeric else None
     labels, quiet = Labels(np.arange(few) % 2, ["a", "b"], values), Messages(QUIET)
     context = RunContext(engine, labels, 1 << 62, 0, quiet)
-    similarity, fixed, scores = None, 0.0, 0.0
+    similarity, fixed = None, 0.0
     if graph is not None:
         name = graph if graph in SIMILARITIES else default_similarity(n)
         options = replace(config.graph_options(name), components=None, variable_genes=None)
@@ -401,17 +402,24 @@ def _time_graph_and_scores(
         similarity = sample_graph(options, points).similarity
         fixed = time.perf_counter() - start
         fixed = max(0.0, fixed - _seconds(lambda: distances.gram(points.engine)))
-    if scored:
-        prepare = METHODS[config.scorer].load("prepare")
-        assert prepare is not None
-        start = time.perf_counter()
-        scorer = prepare(Problem(context, similarity, config.method_options()))
-        fixed += time.perf_counter() - start
-        engine.columns(lambda block: scorer.score_block(block)[:2], scorer.dtype)  # warms up
-        scores = _seconds(lambda: engine.columns(scorer.score_block, scorer.dtype))
+    scores = []
+    for member in config.member_configs() or [config]:
+        method = METHODS[member.scorer]
+        if scored and not method.iterative:
+            own = similarity if "graph" in needed(member) else None
+            problem = Problem(context, own, member.method_options())
+            prepare = method.load("prepare")
+            assert prepare is not None
+            start = time.perf_counter()
+            scorer: Scorer = prepare(problem)
+            fixed += time.perf_counter() - start
+            score = partial(engine.columns, scorer.score_block, scorer.dtype)
+            score()  # warms up
+            scores.append(_seconds(score))
+    each = sum(scores) / max(1, len(scores))  # a pass of each member
     dense = isinstance(similarity, DenseSimilarity)
     growth = n / few
-    return fixed * growth ** (3 if dense else 1), scores * growth ** (2 if dense else 1)
+    return fixed * growth ** (3 if dense else 1), each * growth ** (2 if dense else 1)
 
 
 def _some_adjustment(columns: int, n: int) -> Adjustment | None:

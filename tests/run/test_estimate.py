@@ -53,6 +53,7 @@ def planned(path, wall_time=None, **options):
             ["sums", "components", "components", "gram", "score"],
         ),
         ({"method": "mrsf", "select": 3}, ["gram", "solve"]),
+        ({"method": "kogs", "members": ("variance", "spec")}, ["score", "gram", "score"]),
     ],
 )
 def test_the_passes_are_told_with_their_bytes_and_time(table, options, kinds):
