@@ -322,18 +322,29 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 def is_up_to_date(folder: Path, wanted: str) -> bool:
     """Tell whether a folder holds the whole and unchanged result of the same run."""
-    from sfs_cli.io.files.atomic import sha256_file
-
     run = read_run(folder)
     if run is None or run.get("fingerprint") != wanted:
         return False
+    names = _outputs(run)
+    return bool(names) and unchanged_outputs(folder) == set(names)
+
+
+def unchanged_outputs(folder: Path) -> set[str]:
+    """Return the names of the files in a folder that are as the run there has written them."""
+    from sfs_cli.io.files.atomic import sha256_file
+
+    digests = _outputs(read_run(folder) or {})
+    there = ((folder / name, name, digest) for name, digest in digests.items())
+    return {n for path, n, digest in there if path.is_file() and sha256_file(path) == digest}
+
+
+def _outputs(run: dict[str, Any]) -> dict[str, str]:
+    """Return the digests of the outputs of a run; none of a record that is damaged, or not ours."""
     try:
-        digests = {folder / name: facts["sha256"] for name, facts in run["outputs"].items()}
+        found = {name: facts["sha256"] for name, facts in run["outputs"].items()}
     except (KeyError, TypeError, AttributeError):
-        return False  # damaged, or not ours
-    return bool(digests) and all(
-        path.is_file() and sha256_file(path) == digest for path, digest in digests.items()
-    )
+        return {}
+    return found if all(Path(name).name == name for name in found) else {}
 
 
 def dumps(content: dict[str, Any]) -> str:

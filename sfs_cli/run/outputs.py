@@ -144,13 +144,16 @@ def write_folder(
     """Write a ranking, its report and its record; all of them, or none.
 
     `record` is the content of ``run.json`` without its outputs; it is returned with them. `threads`
-    make the lines of the table. `more` are other files by their names, with what writes each.
+    make the lines of the table. `more` are other files by their names, with what writes each. Files
+    of the result that is replaced, which the new one does not have, are removed.
     """
     from sfs_cli.io.results.writers import write_ranking
     from sfs_cli.report.multiqc import multiqc
     from sfs_cli.report.page import render
 
-    with OutputFolder(Path(str(config.out))) as out:
+    folder = Path(str(config.out))
+    before = provenance.unchanged_outputs(folder)
+    with OutputFolder(folder) as out:
         table = f"ranking.{config.format}"
         in_order = ThreadExecutor(threads).map
         write_ranking(ranking, out.file(table), config.format, config.digits, in_order)
@@ -170,6 +173,8 @@ def write_folder(
         run = record | {"outputs": outputs}
         out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
         out.commit(last=provenance.NAME)
+    for name in before - set(outputs):
+        (folder / name).unlink(missing_ok=True)
     return run
 
 

@@ -134,6 +134,17 @@ def test_shards_write_them_too(tmp_path):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+def test_what_a_new_result_lacks_goes_with_the_old_one(tmp_path):
+    """Nothing of another run stays beside a result, but for what the user has changed or added."""
+    out = tmp_path / "out"
+    sfs("rank", "x.csv", *VARIANCE, "--modules", "--out", out)
+    (out / "modules.tsv").write_text("mine now\n")
+    (out / "notes.txt").write_text("mine\n")
+    sfs("rank", "x.csv", *VARIANCE, "--format", "parquet", "--out", out, "--force")
+    written = {"ranking.parquet", "report.html", "run.json", "sfs_mqc.json"}
+    assert {path.name for path in out.iterdir()} == written | {"modules.tsv", "notes.txt"}
+
+
 def test_modules_are_of_what_was_scored(tmp_path):
     """After adjusting for what makes a module, there is none."""
     X = values()
