@@ -108,7 +108,8 @@ def center(
     if work is not None and values.dtype == np.float32:
         values = work.array("centered", len(values), n, values.dtype)
     np.subtract(block.values, first, out=values)
-    mean = values @ (weights / volume).astype(values.dtype)
+    # each row on its own (a matrix product depends on the rows beside it): the same in any block
+    mean = np.vecdot(values, (weights / volume).astype(values.dtype))
     values -= mean[:, None]
     if rooted:
         values *= np.sqrt(weights).astype(values.dtype)
