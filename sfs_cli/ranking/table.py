@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Protocol, overload, runtime_checkable
@@ -143,10 +143,7 @@ class Ranking:
             status=self.status.reordered(rows),
             order=self.order[rows],
             direction=None if self.direction is None else self.direction[rows],
-            extra={
-                name: column.reordered(rows) if isinstance(column, Picked) else column[rows]
-                for name, column in self.extra.items()
-            },
+            extra={name: _ordered(column, rows) for name, column in self.extra.items()},
         )
 
     def unscored(self) -> dict[str, int]:
@@ -165,12 +162,14 @@ def rank_features(
     *,
     larger_is_better: bool,
     order: np.ndarray | None = None,
-    extra: dict[str, np.ndarray] | None = None,
+    extra: Mapping[str, np.ndarray | Picked] | None = None,
     threads: int = 1,
 ) -> Ranking:
     """Order features by score, or by the order in which a method selected them.
 
-    Equal scores keep the order of the input. Features without a score are last.
+    Equal scores keep the order of the input, and are marked where there are some: the column
+    ``tied`` is the number of features that have exactly this score, 1 for a feature that has a
+    score of its own and 0 for one without. Features without a score are last.
 
     Parameters
     ----------
@@ -187,11 +186,12 @@ def rank_features(
     order : ndarray of int, optional
         Features from best to worst, for methods that select features together. Features that it
         omits follow in the order of the input.
-    extra : dict of ndarray, shape (m,), optional
+    extra : mapping of ndarray or Picked, length m, optional
         More columns.
     threads : int
         Threads that sort.
     """
+    by_score = order is None
     if order is None:
         # NaN is last in both directions, and a stable sort keeps equal scores in input order
         order = _stable_order(-score if larger_is_better else score, threads)
@@ -202,14 +202,36 @@ def rank_features(
         order = order[np.argsort(np.isnan(score[order]), kind="stable")]
     if len(order) <= np.iinfo(np.int32).max:
         order = order.astype(np.int32)  # half of the memory
+    score = score[order]
+    ties = tied(score) if by_score else None
+    marked: dict[str, np.ndarray | Picked] = {} if ties is None else {"tied": ties}
     return Ranking(
         feature=Picked(features, order),
-        score=score[order],
+        score=score,
         status=Picked(status_names, status[order]),
         larger_is_better=larger_is_better,
         order=order,
-        extra={name: column[order] for name, column in (extra or {}).items()},
+        extra=marked | {name: _ordered(column, order) for name, column in (extra or {}).items()},
     )
+
+
+def tied(score: np.ndarray) -> np.ndarray | None:
+    """Count the features with exactly the same score, shape (m,); None where each has its own.
+
+    `score` is sorted in either direction, with NaN last, which counts 0.
+    """
+    scored = len(score) - int(np.count_nonzero(np.isnan(score)))
+    first = np.flatnonzero(score[1:scored] != score[: max(scored - 1, 0)]) + 1
+    if len(first) >= scored - 1:
+        return None
+    sizes = np.diff(first, prepend=0, append=scored)
+    found = np.zeros(len(score), np.int32)
+    found[:scored] = np.repeat(sizes, sizes)
+    return found
+
+
+def _ordered(column: np.ndarray | Picked, order: np.ndarray) -> np.ndarray | Picked:
+    return column.reordered(order) if isinstance(column, Picked) else column[order]
 
 
 def _stable_order(values: np.ndarray, threads: int) -> np.ndarray:
