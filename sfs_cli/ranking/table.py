@@ -11,6 +11,8 @@ import numpy as np
 
 CHUNK = 65_536
 """Number of strings made at a time by an iteration over all."""
+SAME = 1e-12
+"""Scores that differ by at most this part are the same but for rounding."""
 SORTED_AT_ONCE = 100_000
 """Fewer scores are sorted by one thread."""
 
@@ -168,8 +170,8 @@ def rank_features(
     """Order features by score, or by the order in which a method selected them.
 
     Equal scores keep the order of the input, and are marked where there are some: the column
-    ``tied`` is the number of features that have exactly this score, 1 for a feature that has a
-    score of its own and 0 for one without. Features without a score are last.
+    ``tied`` is the number of features that have this score, 1 for a feature that has a score of its
+    own and 0 for one without. Features without a score are last.
 
     Parameters
     ----------
@@ -216,13 +218,19 @@ def rank_features(
 
 
 def tied(score: np.ndarray) -> np.ndarray | None:
-    """Count the features with exactly the same score, shape (m,); None where each has its own.
+    """Count the features with the same score, shape (m,); None where each has its own.
 
-    `score` is sorted in either direction, with NaN last, which counts 0.
+    `score` is sorted in either direction, with NaN last, which counts 0. Scores that differ by
+    rounding alone (`SAME`) are the same: sums round by where a feature is in its block, so that two
+    copies of a feature may differ in the last digit.
     """
     scored = len(score) - int(np.count_nonzero(np.isnan(score)))
-    first = np.flatnonzero(score[1:scored] != score[: max(scored - 1, 0)]) + 1
-    if len(first) >= scored - 1:
+    one, other = score[1:scored], score[: max(scored - 1, 0)]
+    with np.errstate(invalid="ignore"):  # infinity less infinity
+        same = np.abs(one - other) <= SAME * np.abs(one)
+    same |= one == other
+    first = np.flatnonzero(~same) + 1
+    if not same.any():
         return None
     sizes = np.diff(first, prepend=0, append=scored)
     found = np.zeros(len(score), np.int32)
