@@ -171,7 +171,9 @@ def rank_features(
 
     Equal scores keep the order of the input, and are marked where there are some: the column
     ``tied`` is the number of features that have this score, 1 for a feature that has a score of its
-    own and 0 for one without. Features without a score are last.
+    own and 0 for one without. Scores that differ by rounding alone (`SAME`) are made equal, because
+    sums round by where a feature is in its block: two copies of a feature are tied wherever they
+    are. Features without a score are last.
 
     Parameters
     ----------
@@ -205,8 +207,16 @@ def rank_features(
     if len(order) <= np.iinfo(np.int32).max:
         order = order.astype(np.int32)  # half of the memory
     score = score[order]
-    ties = tied(score) if by_score else None
-    marked: dict[str, np.ndarray | Picked] = {} if ties is None else {"tied": ties}
+    marked: dict[str, np.ndarray | Picked] = {}
+    starts, sizes = tie_blocks(score) if by_score else (np.empty(0, int), np.empty(0, int))
+    if (sizes > 1).any():
+        tied, scored = np.zeros(len(score), np.int32), int(sizes.sum())
+        tied[:scored] = np.repeat(sizes, sizes)
+        rows, first = np.flatnonzero(tied > 1), np.repeat(starts, sizes)
+        first = first[rows]
+        order[rows] = order[rows][np.lexsort((order[rows], first))]
+        score[rows] = score[first]
+        marked["tied"] = tied
     return Ranking(
         feature=Picked(features, order),
         score=score,
@@ -217,25 +227,19 @@ def rank_features(
     )
 
 
-def tied(score: np.ndarray) -> np.ndarray | None:
-    """Count the features with the same score, shape (m,); None where each has its own.
+def tie_blocks(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each block of equal scores starts, and how many there are in it.
 
-    `score` is sorted in either direction, with NaN last, which counts 0. Scores that differ by
-    rounding alone (`SAME`) are the same: sums round by where a feature is in its block, so that two
-    copies of a feature may differ in the last digit.
+    `score`, shape (m,), is sorted in either direction, with NaN last, which is in no block. Scores
+    that differ by rounding alone (`SAME`) are equal.
     """
     scored = len(score) - int(np.count_nonzero(np.isnan(score)))
     one, other = score[1:scored], score[: max(scored - 1, 0)]
-    with np.errstate(invalid="ignore"):  # infinity less infinity
-        same = np.abs(one - other) <= SAME * np.abs(one)
-    same |= one == other
-    first = np.flatnonzero(~same) + 1
-    if not same.any():
-        return None
-    sizes = np.diff(first, prepend=0, append=scored)
-    found = np.zeros(len(score), np.int32)
-    found[:scored] = np.repeat(sizes, sizes)
-    return found
+    with np.errstate(invalid="ignore", over="ignore"):  # infinity less infinity, and huge scores
+        equal = np.abs(one - other) < SAME * np.abs(one)
+    equal |= one == other
+    starts = np.concatenate([np.arange(min(scored, 1)), np.flatnonzero(~equal) + 1])
+    return starts, np.diff(starts, append=scored)
 
 
 def _ordered(column: np.ndarray | Picked, order: np.ndarray) -> np.ndarray | Picked:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sfs_cli.errors import counted
-from sfs_cli.ranking.table import Ranking, tied
+from sfs_cli.ranking.table import Ranking, tie_blocks
 
 TOP = 50
 """Features at the top that are looked at."""
@@ -15,15 +13,11 @@ TIED = 3
 
 def ties(ranking: Ranking) -> str | None:
     """Tell which features at the top have one and the same score, so that their order is none."""
-    sizes = ranking.extra.get("tied")
-    if not isinstance(sizes, np.ndarray) or not (sizes[:TOP] >= TIED).any():
+    if "tied" not in ranking.extra:
         return None
-    sizes = tied(ranking.curve)  # of a pruned list, among those that were kept
-    blocks, at = [], 0  # size and first rank
-    while sizes is not None and at < min(TOP, len(sizes)):
-        if sizes[at] >= TIED:
-            blocks.append((int(sizes[at]), at + 1))
-        at += int(sizes[at])
+    # of a pruned list, where other features may lie between them, those that were kept
+    pairs = zip(*(column[:TOP].tolist() for column in tie_blocks(ranking.curve)))
+    blocks = [(size, start + 1) for start, size in pairs if start < TOP and size >= TIED]
     if not blocks:
         return None
     size, first = max(blocks, key=lambda block: block[0])
