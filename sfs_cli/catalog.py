@@ -460,6 +460,9 @@ WITH_WEIGHTS = tuple(method.name for method in _METHODS if method.weighted)
 SIGNED = ("fisher", "f-test", "t-test")
 """Methods that compare the means of classes: of two classes, one mean is the larger."""
 
+BY_CLASS = (*SIGNED, "mutual-info", "relieff")
+"""Methods that score each feature by the classes, and say which of them it is higher in."""
+
 GOING_ON = ("gdcov-spca", "mrsf", "mrsf-rounds", "l21", "mrmr", "spca")
 """Methods that select features together, and go on from those that are given."""
 

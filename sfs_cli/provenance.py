@@ -31,7 +31,7 @@ class OutputFile(TypedDict):
 
 
 class RankingFacts(TypedDict):
-    """A ranking in numbers; `elbow` is the place of the bend of its scores."""
+    """A ranking in numbers; `elbow` is where the curve of its scores bends, and no advice."""
 
     n_features: int
     n_scored: int

@@ -129,9 +129,11 @@ SENT_SQUARES = 3
 """n x n arrays of a worker in another process, which adds up several blocks and sends the sum."""
 ID_BYTES = 40
 """An id, where ids are not read yet."""
-FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240, "prune": 40}
+FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240, "prune": 40, "classes": 104}
 """A feature beside its id: a score, a status and a position in the table; what a solver knows of
-it; several rankings that are compared; beside one of these, what a pruned table adds."""
+it; several rankings that are compared; beside one of these, what a pruned table adds, and a
+comparison of classes: a p-value, a q-value, two means and their difference, before and after they
+are put in order."""
 
 
 @dataclass(frozen=True)

@@ -142,15 +142,18 @@ class Scorer(ABC):
         self.warnings: list[str] = []
         self.extra: dict[str, np.ndarray] = {}
 
-    def columns(self, score: np.ndarray) -> dict[str, np.ndarray]:
-        """Return what follows from all scores, shape (m,), as more columns of the ranking."""
+    def columns(self, score: np.ndarray, *more: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what follows from all scores, shape (m,), as more columns of the ranking.
+
+        `more` are the further arrays of `score_block`, of all features.
+        """
         return {}
 
     @abstractmethod
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return scores (b,) in float64, NaN where there is none, and statuses (b,) in int8.
 
-        The block may be overwritten.
+        Further arrays of length b are what `columns` needs. The block may be overwritten.
         """
 
     def on_nonzeros(self) -> NonZeroScorer | None:
@@ -169,7 +172,7 @@ class NonZeroScorer(Protocol):
 
     dtype: np.dtype[Any]
 
-    def score_block(self, block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
+    def score_block(self, block: NonZeros) -> tuple[np.ndarray, ...]:
         """Return scores and statuses, as `Scorer.score_block` does; overwrites the block."""
         ...
 
@@ -185,6 +188,7 @@ class Solution:
     # entry into a path). Features that it leaves out follow in the order of the input
     order: np.ndarray | None = None
     extra: dict[str, np.ndarray] = field(default_factory=dict)  # more columns, each (m,)
+    class_means: np.ndarray | None = None  # what `ClassMeans.measure` finds, of all features
     # the objective, an entry for each iteration
     objective: list[float] = field(default_factory=list)
     converged: bool = True  # whether the stop criterion was met

@@ -12,10 +12,10 @@ import numpy as np
 
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
-from sfs_cli.methods.base import NonZeroScorer, Problem
-from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured
+from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer, Status
+from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, center
 from sfs_cli.methods.low_rank import LowRankScores, Sums, without
-from sfs_cli.methods.shared import class_counts, q_values, require_weight, unit_outcome
+from sfs_cli.methods.shared import class_counts, f_tests, require_weight, unit_outcome
 from sfs_cli.methods.sparse import NonZeroVariance
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -84,10 +84,16 @@ class LineScatter:
 class FisherScorer(CenteredScorer):
     """``sum_l n_l (mu_l - mu)^2 / sum_l n_l sigma_l^2`` for every feature; larger is better.
 
-    A feature that is constant within each class but not between them scores infinity.
+    A feature that is constant within each class but not between them scores infinity. The score is
+    ``(c - 1) / (n - c)`` times the F statistic of one-way analysis of variance, so it has the
+    p-value of that. There is none where no class has two samples, and none with covariates: they
+    are taken out of the features but not out of the classes, and the ratio follows no F
+    distribution then. Further columns are the p-value and the q-value (Benjamini and Hochberg,
+    over the features that have a score).
     """
 
-    ratio = 1.0
+    ratio = 1.0  # score of a feature whose scatters are equal
+    freedom: tuple[float, float] | None = None  # degrees of freedom, where there is a test
 
     def __init__(self, problem: Problem, scatter: LineScatter | None = None) -> None:
         super().__init__()
@@ -98,6 +104,15 @@ class FisherScorer(CenteredScorer):
         weights = np.ones(problem.n_samples) if self.weights is None else self.weights
         self.low_rank = LowRankScores(weights, self.scatter.columns)
         self.dtype = problem.lossless_dtype
+        if isinstance(self.scatter, ClassScatter):
+            c = len(self.scatter.counts)
+            if problem.n_counted > c and not problem.context.covariates:
+                self.freedom = c - 1, problem.n_counted - c
+                self._record(*self.freedom)
+
+    def _record(self, between: int, within: float) -> None:
+        freedom = int(within) if within.is_integer() else within
+        self.facts["degrees_of_freedom"] = [between, freedom]
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block."""
@@ -116,15 +131,22 @@ class FisherScorer(CenteredScorer):
         square, between, within = self.scatter(centered.values)
         return Measured(between / within, square)
 
+    def columns(self, score: np.ndarray, *_more: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values and q-values of the scores of all features, each shape (m,)."""
+        if self.freedom is None:
+            return {}
+        between, within = self.freedom
+        to_f = within / between / self.ratio  # exactly 1 where the score is the F statistic
+        return f_tests(score * to_f, between, within)
+
 
 class FTestScorer(FisherScorer):
     """Mean square between the classes over that within them; larger is better.
 
     It is the Fisher Score times ``(n - c) / (c - 1)``. Of an outcome it is the F statistic of the
     linear regression, ``(n - 2) r^2 / (1 - r^2)`` with the Pearson correlation r; q covariates that
-    are taken out of both make it the partial one, with ``n - 2 - q``. More columns are the p-value,
-    from the F distribution, and the q-value (Benjamini and Hochberg, over the features that have a
-    score). Classes with covariates have none: the ratio does not follow an F distribution then.
+    are taken out of both make it the partial one, with ``n - 2 - q``. p-values and q-values are
+    those of `FisherScorer`; of an outcome there are always some.
 
     Raises
     ------
@@ -136,50 +158,37 @@ class FTestScorer(FisherScorer):
     def __init__(self, problem: Problem) -> None:
         assert problem.codes is not None
         count = problem.n_counted
-        # covariates are taken out of the features and of an outcome, but not out of classes
-        self.exact = problem.outcome is not None or not problem.context.covariates
         if problem.outcome is not None:
             if problem.sample_weights is not None:
                 require_weight(count, 2, "the F-test")
             weights = problem.sample_weights
             unit = unit_outcome(problem.outcome, "the F-test", 3, weights)
             super().__init__(problem, LineScatter(unit))
-            self._scale(1, count - 2 - problem.context.covariates)
-            return
-        n, c = len(problem.codes), len(class_counts(problem.codes, "the F-test"))
-        if problem.sample_weights is not None:
-            require_weight(count, c, "the F-test")
-        if n <= c:
-            raise InputError(
-                f"the F-test of {c} classes needs more than {n} samples",
-                hint="check which column holds the labels: does it name each sample?",
-            )
-        super().__init__(problem)
-        self._scale(c - 1, count - c)
-
-    def _scale(self, between: int, within: float) -> None:
-        """Make mean squares of the scatters, by their degrees of freedom."""
+            # covariates are taken out of the outcome too
+            between, within = 1, count - 2 - problem.context.covariates
+            self.freedom = between, within
+        else:
+            n, c = len(problem.codes), len(class_counts(problem.codes, "the F-test"))
+            if problem.sample_weights is not None:
+                require_weight(count, c, "the F-test")
+            if n <= c:
+                raise InputError(
+                    f"the F-test of {c} classes needs more than {n} samples",
+                    hint="check which column holds the labels: does it name each sample?",
+                )
+            super().__init__(problem)
+            between, within = c - 1, count - c
         self.ratio = within / between
-        freedom = int(within) if within.is_integer() else within
-        self.facts["degrees_of_freedom"] = [between, freedom]
-
-    def columns(self, score: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the p-values and q-values of the scores of all features, each shape (m,)."""
-        from scipy.special import fdtrc
-
-        if not self.exact:
-            return {}
-        between, within = self.facts["degrees_of_freedom"]
-        p_value = fdtrc(float(between), float(within), score)
-        p_value[np.isinf(score)] = 0
-        return {"p_value": p_value, "q_value": q_values(p_value)}
+        self._record(between, within)
 
 
-class TTestScorer(CenteredScorer):
+class TTestScorer(Scorer):
     """``|mu_1 - mu_2| / sqrt(s_1^2 / n_1 + s_2^2 / n_2)``; larger is better.
 
     Variances are unbiased and not pooled. A feature that is constant within both classes but not
-    between them scores infinity.
+    between them scores infinity. Further columns are the two-sided p-value, of Student's t
+    distribution with Welch's degrees of freedom, and the q-value (Benjamini and Hochberg, over the
+    features that have a score). With covariates there are none, as for `FisherScorer`.
 
     Raises
     ------
@@ -197,43 +206,38 @@ class TTestScorer(CenteredScorer):
                 hint="use the F-test (f-test), or keep the samples of two classes",
             )
         self.members = [np.flatnonzero(problem.codes == code) for code in (0, 1)]
+        self.exact = not problem.context.covariates
         self.facts["variances"] = "not pooled"
 
-    def measure(self, centered: CenteredBlock) -> Measured:
-        """Return the absolute t statistics of centered features."""
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return the absolute t statistics, statuses and degrees of freedom; overwrites a block."""
+        centered = center(block)
         square = centered.square
-        means, squares = [], np.zeros(len(square))
-        for inside, count in zip(self.members, self.counts):
-            group = centered.values[:, inside]
-            mean = group.mean(axis=1)
-            group -= mean[:, None]
-            within = np.vecdot(group, group)
-            within[within <= (centered.volume * _EPS) ** 2 * square] = 0  # the mean's rounding
-            means.append(mean)
-            squares += within / ((count - 1) * count)
-        return Measured(np.abs(means[0] - means[1]) / np.sqrt(squares), square)
+        status = centered.status(square)
+        with np.errstate(all="ignore"):  # features that do not vary get NaN below
+            means, errors = [], []  # of both classes: the mean, and the square of its error
+            for inside, count in zip(self.members, self.counts):
+                group = centered.values[:, inside]
+                mean = group.mean(axis=1)
+                group -= mean[:, None]
+                within = np.vecdot(group, group)
+                within[within <= (centered.volume * _EPS) ** 2 * square] = 0  # the mean's rounding
+                means.append(mean)
+                errors.append(within / ((count - 1) * count))
+            both = errors[0] + errors[1]
+            score = np.abs(means[0] - means[1]) / np.sqrt(both)
+            shares = (errors[0] / both) ** 2, (errors[1] / both) ** 2
+            freedom = 1 / (shares[0] / (self.counts[0] - 1) + shares[1] / (self.counts[1] - 1))
+        score[status != Status.OK] = np.nan
+        return score, status, freedom
 
+    def columns(self, score: np.ndarray, *more: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values and q-values of the scores of all features, each shape (m,).
 
-class MeanDifference(CenteredScorer):
-    """``mu_2 - mu_1`` of two classes, of which only the sign is meant; 0 if it is rounding.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        0 or 1 for each sample.
-    """
-
-    def __init__(self, codes: np.ndarray) -> None:
-        super().__init__()
-        n_2 = int(codes.sum())
-        self.contrast = np.where(codes == 1, 1 / n_2, -1 / (len(codes) - n_2))
-
-    def measure(self, centered: CenteredBlock) -> Measured:
-        """Return the differences of centered features."""
-        square = centered.square
-        difference = centered.values @ self.contrast
-        difference[np.abs(difference) <= 8 * _EPS * np.sqrt(square)] = 0
-        return Measured(difference, square)
+        `more` are their degrees of freedom, NaN where both classes are constant.
+        """
+        # t^2 follows F with 1 and these degrees of freedom
+        return f_tests(score**2, 1.0, *more) if self.exact else {}
 
 
 class VarianceScorer(CenteredScorer):

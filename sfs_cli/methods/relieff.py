@@ -19,6 +19,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.graph.neighbors import smallest_in_rows
 from sfs_cli.graph.others import class_members, fewer_neighbors, nearest_by_class, neighbor_counts
 from sfs_cli.methods.base import Problem, Solution, Status
+from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.shared import unit_outcome, unit_range
 
 CHUNK_FEATURES = 64
@@ -73,17 +74,21 @@ def solve(problem: Problem) -> Solution:
         distances = manhattan_distances(engine, problem.memory)
         pairs = weighted_pairs(nearest_by_class(distances, codes, k, names), codes, k)
 
-    def part(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    means = ClassMeans.of(problem)
+
+    def part(block: BlockLike) -> tuple[np.ndarray, ...]:
+        compared = () if means is None else (means.measure(block.values),)
         values, found = unit_range(block)
         sums = weighted_differences(values, pairs)
         sums[found != Status.OK] = np.nan
-        return sums, found
+        return sums, found, *compared
 
     blocks = [found for _, found in engine.run(part, np.dtype(np.float64))]
-    score, status = map(np.concatenate, zip(*blocks))
+    score, status, *compared = map(np.concatenate, zip(*blocks))
     return Solution(
         score,
         status,
+        class_means=compared[0] if compared else None,
         stop="every sample was used once",
         facts={"neighbors": k, "pairs": len(pairs.weight), "passes": 2},
         warnings=[warning] if warning else [],

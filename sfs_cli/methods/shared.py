@@ -87,6 +87,21 @@ def q_values(p: np.ndarray) -> np.ndarray:
     return q
 
 
+def f_tests(
+    statistic: np.ndarray, between: float, within: float | np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the p-values and q-values of F statistics, shape (m,), as columns of a ranking.
+
+    `between` and `within` are the degrees of freedom. The upper tail is computed as such, so that a
+    p-value has its digits down to the smallest number; infinity has 0, NaN has NaN.
+    """
+    from scipy.special import fdtrc
+
+    p_value = fdtrc(float(between), within, statistic)
+    p_value[np.isinf(statistic)] = 0
+    return {"p_value": p_value, "q_value": q_values(p_value)}
+
+
 def require_sklearn(method: str) -> None:
     """Raise MissingExtraError if scikit-learn, which the method needs, is not installed."""
     try:

@@ -10,5 +10,7 @@ GUARDS = {
     "outliers": "samples that hardly belong to the sample graph",
     "spikes": "top features that differ in one sample only",
     "repeats": "top features that repeat each other",
+    "ties": "top features with one and the same score, whose order says nothing",
+    "dependent-lists": "p-values of rra over lists that were made from one matrix",
 }
 """What each warns of."""

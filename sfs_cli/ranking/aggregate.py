@@ -15,6 +15,7 @@ import numpy as np
 
 from sfs_cli.errors import InputError
 from sfs_cli.ranking.aggregations import AGGREGATIONS, check_list_weights
+from sfs_cli.ranking.table import tie_blocks
 
 DIGITS = 12
 """Significant digits of means that are kept, so that rounding does not separate equal features."""
@@ -95,14 +96,19 @@ def aggregate(
 
 
 def midranks(values: np.ndarray, *, larger_is_better: bool) -> np.ndarray:
-    """Rank values: 1 is best, ties share the mean of their ranks, NaN stays NaN."""
+    """Rank values: 1 is best, ties share the mean of their ranks, NaN stays NaN.
+
+    Values that differ by rounding alone are ties, as in the table of a ranking.
+    """
     # not by scipy.stats, whose import takes longer than ranking a typical matrix
     values = np.asarray(values, np.float64)
     values = -values if larger_is_better else values
     known = ~np.isnan(values)
-    _, at, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    found, at, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    starts, sizes = tie_blocks(found)
+    counts = np.add.reduceat(counts, starts) if len(starts) else counts
     ranks = np.full(len(values), np.nan)
-    ranks[known] = (np.cumsum(counts) - (counts - 1) / 2)[at]
+    ranks[known] = np.repeat(np.cumsum(counts) - (counts - 1) / 2, sizes)[at]
     return ranks
 
 

@@ -1,4 +1,7 @@
-"""The elbow of a curve of sorted scores: a natural place to cut a ranking."""
+"""The elbow of a curve of sorted scores: where it bends, for its picture.
+
+It is no number of features to take: a matrix whose features were permuted has much the same curve.
+"""
 
 from __future__ import annotations
 

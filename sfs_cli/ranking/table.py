@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Protocol, overload, runtime_checkable
@@ -11,6 +11,8 @@ import numpy as np
 
 CHUNK = 65_536
 """Number of strings made at a time by an iteration over all."""
+SAME = 1e-12
+"""Scores that differ by at most this part are the same but for rounding."""
 SORTED_AT_ONCE = 100_000
 """Fewer scores are sorted by one thread."""
 
@@ -143,10 +145,7 @@ class Ranking:
             status=self.status.reordered(rows),
             order=self.order[rows],
             direction=None if self.direction is None else self.direction[rows],
-            extra={
-                name: column.reordered(rows) if isinstance(column, Picked) else column[rows]
-                for name, column in self.extra.items()
-            },
+            extra={name: _ordered(column, rows) for name, column in self.extra.items()},
         )
 
     def unscored(self) -> dict[str, int]:
@@ -165,12 +164,16 @@ def rank_features(
     *,
     larger_is_better: bool,
     order: np.ndarray | None = None,
-    extra: dict[str, np.ndarray] | None = None,
+    extra: Mapping[str, np.ndarray | Picked] | None = None,
     threads: int = 1,
 ) -> Ranking:
     """Order features by score, or by the order in which a method selected them.
 
-    Equal scores keep the order of the input. Features without a score are last.
+    Equal scores keep the order of the input, and are marked where there are some: the column
+    ``tied`` is the number of features that have this score, 1 for a feature that has a score of its
+    own and 0 for one without. Scores that differ by rounding alone (`SAME`) are made equal, because
+    sums round by where a feature is in its block: two copies of a feature are tied wherever they
+    are. Features without a score are last.
 
     Parameters
     ----------
@@ -187,11 +190,12 @@ def rank_features(
     order : ndarray of int, optional
         Features from best to worst, for methods that select features together. Features that it
         omits follow in the order of the input.
-    extra : dict of ndarray, shape (m,), optional
+    extra : mapping of ndarray or Picked, length m, optional
         More columns.
     threads : int
         Threads that sort.
     """
+    by_score = order is None
     if order is None:
         # NaN is last in both directions, and a stable sort keeps equal scores in input order
         order = _stable_order(-score if larger_is_better else score, threads)
@@ -202,14 +206,44 @@ def rank_features(
         order = order[np.argsort(np.isnan(score[order]), kind="stable")]
     if len(order) <= np.iinfo(np.int32).max:
         order = order.astype(np.int32)  # half of the memory
+    score = score[order]
+    marked: dict[str, np.ndarray | Picked] = {}
+    starts, sizes = tie_blocks(score) if by_score else (np.empty(0, int), np.empty(0, int))
+    if (sizes > 1).any():
+        tied, scored = np.zeros(len(score), np.int32), int(sizes.sum())
+        tied[:scored] = np.repeat(sizes, sizes)
+        rows, first = np.flatnonzero(tied > 1), np.repeat(starts, sizes)
+        first = first[rows]
+        order[rows] = order[rows][np.lexsort((order[rows], first))]
+        score[rows] = score[first]
+        marked["tied"] = tied
     return Ranking(
         feature=Picked(features, order),
-        score=score[order],
+        score=score,
         status=Picked(status_names, status[order]),
         larger_is_better=larger_is_better,
         order=order,
-        extra={name: column[order] for name, column in (extra or {}).items()},
+        extra=marked | {name: _ordered(column, order) for name, column in (extra or {}).items()},
     )
+
+
+def tie_blocks(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each block of equal scores starts, and how many there are in it.
+
+    `score`, shape (m,), is sorted in either direction, with NaN last, which is in no block. Scores
+    that differ by rounding alone (`SAME`) are equal.
+    """
+    scored = len(score) - int(np.count_nonzero(np.isnan(score)))
+    one, other = score[1:scored], score[: max(scored - 1, 0)]
+    with np.errstate(invalid="ignore", over="ignore"):  # infinity less infinity, and huge scores
+        equal = np.abs(one - other) < SAME * np.abs(one)
+    equal |= one == other
+    starts = np.concatenate([np.arange(min(scored, 1)), np.flatnonzero(~equal) + 1])
+    return starts, np.diff(starts, append=scored)
+
+
+def _ordered(column: np.ndarray | Picked, order: np.ndarray) -> np.ndarray | Picked:
+    return column.reordered(order) if isinstance(column, Picked) else column[order]
 
 
 def _stable_order(values: np.ndarray, threads: int) -> np.ndarray:

@@ -275,11 +275,10 @@ def score_curve(scores: np.ndarray, *, larger_is_better: bool, elbow: int | None
     described = f"{counted(m, 'score')} from {significant(scores[0])} to {significant(scores[-1])}."
     if elbow:
         x_mark = float(frame.x(elbow + 0.5))
-        parts.insert(0, rectangle(frame.left, TOP, x_mark, frame.bottom, "before"))
         # the label is where the curve is not
         above = bool(scores[0] > scores[-1]) != _is_right(frame, x_mark)
         y_mark = TOP + 14 if above else frame.bottom - 10
-        parts.append(_mark(frame, x_mark, y_mark, f"elbow: {counted(elbow, 'feature')}"))
+        parts.append(_mark(frame, x_mark, y_mark, f"elbow: rank {elbow:,}"))
         described += f" The curve bends after {counted(elbow, 'feature')}."
     return svg("score-curve", "Score against rank", described, *parts)
 

@@ -36,7 +36,7 @@ class ReportData:
     n_unscored: int = 0  # number of features without a score
     n_left_out: int = 0  # number of those that took no part, not even in the graph
     reasons: Mapping[str, int] = field(default_factory=dict)  # why: status -> number of features
-    elbow: int | None = None  # number of features before the elbow of the score curve
+    elbow: int | None = None  # features before the bend of the score curve, marked in its picture
     # (k,), leading eigenvalues of the normalized Laplacian, ascending, the first one 0
     eigenvalues: np.ndarray | None = None
     clusters: int | None = None  # that were used; the gap after this eigenvalue is marked

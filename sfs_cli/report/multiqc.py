@@ -10,7 +10,6 @@ COLUMNS = {
     "method": ("Method", "How the features were ranked"),
     "n_features": ("Features", "Features in the matrix"),
     "n_unscored": ("Unscored", "Features without a score"),
-    "elbow": ("Elbow", "Features before the elbow of the score curve"),
     "top_feature": ("Best feature", "The feature of rank 1"),
 }
 
@@ -25,7 +24,6 @@ def multiqc(data: ReportData, sample: str) -> dict[str, object]:
         "method": data.method,
         "n_features": data.n_features,
         "n_unscored": data.n_unscored,
-        "elbow": data.elbow,
         "top_feature": data.top[0].get("feature") if data.top else None,
     }
     text, count = {"scale": False}, {"format": "{:,d}", "min": 0, "scale": "Blues"}
@@ -43,7 +41,7 @@ def multiqc(data: ReportData, sample: str) -> dict[str, object]:
     return {
         "id": "sfs_ranking",
         "section_name": "Feature ranking",
-        "description": "Features ranked by sfs: how many there were, and where the ranking bends.",
+        "description": "Features ranked by sfs: how many there were, and which is the best.",
         "plot_type": "table",
         "pconfig": {"id": "sfs_ranking_table", "title": "sfs: Feature ranking", "namespace": "sfs"},
         "headers": headers,

@@ -27,7 +27,7 @@ def is_number(value: object) -> bool:
 
 
 def summary(data: ReportData) -> list[str]:
-    """Summarize what was ranked, how to read a score and where the elbow is."""
+    """Summarize what was ranked, how to read a score and which features are the best."""
     scored = data.n_features - data.n_unscored
     features = counted(data.n_features, "feature")
     share = f"{scored:,} of {features}"
@@ -41,8 +41,6 @@ def summary(data: ReportData) -> list[str]:
         sentences.append(f"The best features are {', '.join(best[:-1])} and {best[-1]}.")
     elif best:
         sentences.append(f"The best feature is {best[0]}.")
-    if data.elbow:
-        sentences.append(_bend(data.elbow, len(data.scores)))
     not_selected = data.reasons.get("not selected", 0)
     if not_selected:
         sentences.append(f"{counted(not_selected, 'feature')} were not selected.")
@@ -60,11 +58,12 @@ def curve_caption(data: ReportData) -> str:
     if is_pruned(data):
         words = "The features that pruning kept, from the best on the left to the worst. "
     if not data.elbow:
-        return words + "The curve has no clear bend, so it does not suggest where to cut the list."
+        return words + "The curve has no clear bend."
     return words + (
-        f"The shaded {counted(data.elbow, 'feature')} come before the elbow, the point of the "
-        "curve that is farthest from the straight line between the first and the last score"
-        f"{', with ranks counted evenly' if len(data.scores) > LOG_ABOVE else ''}."
+        f"The elbow, after {counted(data.elbow, 'feature')}, is the point of the curve that is "
+        "farthest from the straight line between the first and the last score"
+        f"{', with ranks counted evenly' if len(data.scores) > LOG_ABOVE else ''}. It describes "
+        "the curve and does not say how many features to take: random features have one, too."
     )
 
 
@@ -72,8 +71,8 @@ def distribution_caption(data: ReportData) -> str:
     """Explain the histogram of the scores."""
     of = "features that pruning kept" if is_pruned(data) else "features with a score"
     return (
-        f"Number of {of} in each range. A thin tail on the better side is a short list that "
-        "stands out; a single hump has no natural cut."
+        f"Number of {of} in each range. A thin tail on the better side is a few features "
+        "that stand out."
     )
 
 
@@ -94,13 +93,3 @@ def spectrum_caption(data: ReportData) -> str:
         f"This ranking used {counted(data.clusters, 'group')} of samples. A wide gap at the dashed "
         "line supports this number; without a gap, the number is a choice and not a finding."
     )
-
-
-def _bend(elbow: int, scored: int) -> str:
-    """Explain the elbow: a place to cut, unless most features come before it."""
-    words = f"The curve of scores bends after {counted(elbow, 'feature')}"
-    if 2 * elbow <= scored:
-        return f"{words}, a natural place to cut the list."
-    rest = scored - elbow
-    tail = "one falls" if rest == 1 else f"{rest:,} fall"
-    return f"{words}: no short list stands out, and only the last {tail} off."

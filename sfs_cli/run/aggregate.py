@@ -36,6 +36,7 @@ from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.run import outputs
 from sfs_cli.run.report_data import of_ranking
+from sfs_cli.run.ties import ties
 
 STATUS = ("ok", "not ranked", "below the top of every list")
 MOST_COMPARED = 20
@@ -152,6 +153,8 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
         larger_is_better=result.larger_is_better,
         extra=result.extra | {f"rank_{each.name}": ranks[:, k] for k, each in enumerate(lists)},
     )
+    if found := ties(ranking):
+        messages.warn(found)
     return Aggregated(ranking, lists, ranks)
 
 

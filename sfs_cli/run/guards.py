@@ -18,6 +18,7 @@ from sfs_cli.options.guards import GUARDS
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
+from sfs_cli.run.ties import ties
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import Matrix
 
@@ -77,10 +78,11 @@ def guard_graph(run: Run, similarity: Similarity) -> None:
 
 
 def guard_ranking(run: Run, ranking: Ranking) -> float | None:
-    """Warn of names that are dates, and of top features that repeat each other or one sample.
+    """Warn of ties, names that are dates, and top features that repeat each other or one sample.
 
     Returns the mean absolute correlation of the top features, None where it was not looked at.
     """
+    _tell(run, "ties", ties(ranking))
     if _wanted(run, "names"):  # not before: large matrices read the ids during the first pass
         _tell(run, "names", dates(ranking.feature.names))
     few = ranking.n_scored < TOP  # of which a part says little
@@ -90,6 +92,11 @@ def guard_ranking(run: Run, ranking: Ranking) -> float | None:
     _tell(run, "spikes", spikes(values, run.matrix.ids.samples))
     _tell(run, "repeats", repeats(values))
     return mean_correlation(values)
+
+
+def guard_lists(run: Run, how: str) -> None:
+    """Warn of p-values of an aggregation that assume independent lists, where there are none."""
+    _tell(run, "dependent-lists", dependent(how))
 
 
 def _wanted(run: Run, name: str) -> bool:
@@ -253,4 +260,15 @@ def repeats(values: np.ndarray) -> str | None:
         f"the first {len(values)} features repeat each other (their mean absolute correlation is "
         f"{mean:.2f}): the list says one thing many times; --max-correlation 0.7 moves repetition "
         "behind, --method mrsf leaves it out"
+    )
+
+
+def dependent(how: str) -> str | None:
+    """Tell whether lists of one matrix are aggregated with p-values of independent lists."""
+    if how != "rra":
+        return None
+    return (
+        "the p-values of rra assume independent lists, and these rank the features of one matrix: "
+        "they agree even where there is nothing to find, so p_value and q_value are too small; use "
+        "the order, not a cut by q_value"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS
+from sfs_cli.catalog import BY_CLASS, METHODS
 from sfs_cli.compute.matrix import arithmetic_dtype
 from sfs_cli.compute.memory import (
     BUFFERS,
@@ -129,7 +129,9 @@ def memory_model(
     if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
         feature = "compare"
     # kept features come when the graph is gone, and take a quarter of the memory at most
-    pruned = 0 if config.max_correlation is None else FEATURE_BYTES["prune"]
+    added = 0 if config.max_correlation is None else FEATURE_BYTES["prune"]
+    if config.method in BY_CLASS:
+        added += FEATURE_BYTES["classes"]
     return MemoryModel(
         # a sparse graph of few samples comes from all their distances, which are dense for a while
         dense_graph=dense or "gram" in kinds,
@@ -142,7 +144,7 @@ def memory_model(
         panel=max(panel_bytes(n) if "panels" in kinds else 0, sums),
         held=held,
         sums=1 if config.executor == "local" else SENT_SQUARES,
-        feature_bytes=ID_BYTES + FEATURE_BYTES[feature] + pruned,
+        feature_bytes=ID_BYTES + FEATURE_BYTES[feature] + added,
     )
 
 

@@ -77,8 +77,8 @@ def pass_list(
     else:
         for member in config.member_configs() or [config]:
             passes += _ranking_passes(member, n, m, stored, memory, coordinates)
-    if wants_direction(config):
-        # where there are two classes
+    if batches and wants_direction(config):
+        # where there are two classes; without batches the pass of the scores finds it
         what = "differences between the classes, for --format rnk"
         passes.append(Pass(what, "score", 1, exact=False, sharing="merge"))
     if config.max_correlation is not None:

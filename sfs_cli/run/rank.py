@@ -47,6 +47,7 @@ from sfs_cli.run.checkpoints import (
     checkpoints_beside,
     remove_checkpoints,
 )
+from sfs_cli.run.class_columns import class_columns, compared_classes
 from sfs_cli.run.covariates import explained_part
 from sfs_cli.run.direction import direction_of
 from sfs_cli.run.guide import after_ranking
@@ -210,10 +211,10 @@ def rank(
                 [s.text for s in Status],
                 larger_is_better=solution.larger_is_better,
                 order=solution.order,
-                extra=solution.extra,
+                extra=solution.extra | class_columns(run, solution),
                 threads=run.plan.workers,
             )
-            direction = direction_of(run)
+            direction = direction_of(run, solution)
             if direction is not None:
                 ranking = replace(ranking, direction=direction[0][ranking.order])
             if run.context.given:
@@ -228,6 +229,9 @@ def rank(
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
         facts["modules"] = of_modules
+        if "log_fold_change" in ranking.extra:
+            first, second = compared_classes(run)
+            facts["method"]["log_fold_change"] = f"{second} - {first}"
         if direction is not None:
             facts["method"]["direction"] = direction[1]
         facts["next_runs"] = after_ranking(run, raw, repeated)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from sfs_cli.catalog import BY_CLASS
+from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.graph.build import Graph, given_graph, on_coordinates, sample_graph
 from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
+from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.provenance import BatchFacts
 from sfs_cli.run.guards import guard_graph
@@ -107,16 +111,26 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     assert prepare is not None
     scorer: Scorer = prepare(problem)
     engine, reads = best_read(engine, scorer, run.log.note)
-    score, status = engine.columns(reads.score_block, reads.dtype, kind="score")
+    means = ClassMeans.of(problem) if run.method.name in BY_CLASS else None
+    task = reads.score_block if means is None else partial(_with_means, scorer, means)
+    score, status, *more = engine.columns(task, reads.dtype, kind="score")
+    class_means = None if means is None else more.pop()
     score = score.astype(np.float64, copy=False)
     return Solution(
         score,
         status.astype(np.int8, copy=False),
         scorer.larger_is_better,
-        extra=scorer.extra | scorer.columns(score),
+        extra=scorer.extra | scorer.columns(score, *more),
+        class_means=class_means,
         facts=scorer.facts,
         warnings=scorer.warnings,
     )
+
+
+def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> tuple[np.ndarray, ...]:
+    """Return what a scorer makes of a block, and then what the class means show."""
+    found = means.measure(block.values)  # first, because scoring may overwrite the block
+    return *scorer.score_block(block), found
 
 
 def check_solution(run: Run, solution: Solution) -> None:

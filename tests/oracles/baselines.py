@@ -71,3 +71,21 @@ def mutual_information(f: np.ndarray, y: np.ndarray, k: int = 3) -> float:
             within = sum(f[j] == f[i] for j in range(n) if j != i)
         terms.append(digamma(near) - digamma(len(others) + 1) - digamma(within + 1))
     return max(0.0, float(digamma(n) + np.mean(terms)))
+
+
+def welch(f: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Welch 1947: |t| of two classes and its degrees of freedom, by the sums of the definition."""
+    parts = []
+    for c in np.unique(y):
+        group = [float(value) for value in f[y == c]]
+        mean = sum(group) / len(group)
+        variance = sum((value - mean) ** 2 for value in group) / (len(group) - 1)
+        parts.append((mean, variance / len(group), len(group) - 1))
+    (one, u, a), (other, v, b) = parts
+    return abs(one - other) / (u + v) ** 0.5, (u + v) ** 2 / (u * u / a + v * v / b)
+
+
+def class_means(f: np.ndarray, y: np.ndarray, w: np.ndarray | None = None) -> list[float]:
+    """The weighted mean of every class, in the order of the classes."""
+    w = np.ones(len(f)) if w is None else w
+    return [float((f * w)[y == c].sum() / w[y == c].sum()) for c in np.unique(y)]

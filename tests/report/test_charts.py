@@ -115,7 +115,7 @@ def test_a_fitted_axis_leaves_room_between_labels(a: float, b: float, width: flo
 def test_the_elbow_is_marked_between_two_ranks_and_labelled() -> None:
     chart = score_curve(FALLING[:100], larger_is_better=True, elbow=12)
     (mark,), (label,) = with_class(chart, "mark"), with_class(chart, "mark-label")
-    assert label.text == "elbow: 12 features"
+    assert label.text == "elbow: rank 12"
     points = with_class(chart, "curve")[0].get("points", "").split()
     x = [float(point.split(",")[0]) for point in points]
     assert x[11] < float(mark.get("x1", "")) < x[12]

@@ -15,7 +15,6 @@ def test_the_section_is_json_and_holds_a_row_for_the_sample(usual: ReportData) -
     assert section["plot_type"] == "table"
     assert row["n_features"] == 2000
     assert row["n_unscored"] == 10
-    assert row["elbow"] == usual.elbow
     assert row["top_feature"] == "GENE0"
     assert set(row) == set(section["headers"])
     assert section["id"] != section["pconfig"]["id"]

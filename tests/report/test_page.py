@@ -110,19 +110,22 @@ def test_a_missing_value_is_a_dash_and_the_column_still_sorts_as_numbers(
     assert "–" in page.words("td")
 
 
-def test_the_summary_names_counts_leaders_direction_and_elbow(usual: ReportData) -> None:
+def test_the_summary_names_counts_leaders_and_direction(usual: ReportData) -> None:
     html = render(usual)
     for words in ("1,990 of 2,000 features", "GENE0, GENE1 and GENE2", usual.how):
         assert words in html
-    assert f"bends after {usual.elbow} features" in html
     assert "A larger score is better" in render(replace(usual, how=""))
     assert "A smaller score is better" in render(replace(usual, how="", larger_is_better=False))
 
 
-def test_an_elbow_near_the_end_is_not_called_a_place_to_cut(usual: ReportData) -> None:
-    html = render(replace(usual, elbow=1900))
-    assert "natural place" not in html
-    assert "only the last 90 fall off" in html
+@pytest.mark.parametrize("elbow", [12, 1900])
+def test_the_elbow_is_a_note_of_the_picture_alone(usual: ReportData, elbow: int) -> None:
+    page = Page(render(replace(usual, elbow=elbow)))
+    (caption,) = (words for words in page.words("figcaption") if "elbow" in words)
+    assert f"{elbow:,} features" in caption
+    assert "does not say how many features to take" in caption
+    others = page.words("p") + page.words("dt") + page.words("h2") + page.words("li")
+    assert not any("elbow" in words or "bend" in words for words in others)
 
 
 def test_warnings_come_before_the_charts(usual: ReportData) -> None:

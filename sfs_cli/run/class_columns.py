@@ -1,0 +1,56 @@
+"""The columns of a ranking that say how a feature differs between the classes."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from sfs_cli.methods.base import Solution
+from sfs_cli.ranking.table import Picked
+from sfs_cli.run.load import Run
+
+_UNSAFE = re.compile(r"[^\w.+-]+")
+"""What other programs stumble over in the name of a column, such as blanks and line breaks."""
+
+
+def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked]:
+    """Return columns about the class means that a solution holds, in the order of the input.
+
+    Of two classes: ``direction``, the class with the higher mean; the mean of each class,
+    ``mean_NAME``; and ``log_fold_change``, the mean of the second class less that of the first, in
+    the order of their names. Of more classes: ``highest_class``. All are of the values as they were
+    scored; a feature without a score, and one whose highest means do not differ, has no class.
+    """
+    found = solution.class_means
+    if found is None:
+        return {}
+    classes = compared_classes(run)
+    names, none, unscored = [*classes, ""], len(classes), np.isnan(solution.score)
+    if len(classes) > 2:
+        return {"highest_class": Picked(names, np.where(unscored, none, found).astype(np.int32))}
+    columns = np.where(unscored, np.nan, found.T)
+    change = columns[2]
+    higher = np.select([change > 0, change < 0], [1, 0], none).astype(np.int32)
+    means = dict(zip(mean_columns(classes), columns[:2]))
+    return {"direction": Picked(names, higher), **means, "log_fold_change": change}
+
+
+def compared_classes(run: Run) -> list[str]:
+    """Return the names of the classes of the samples in use, in their order."""
+    labels = run.context.labels
+    assert labels is not None
+    return [labels.classes[code] for code in np.unique(labels.codes).tolist()]
+
+
+def mean_columns(classes: list[str]) -> list[str]:
+    """Name the columns of class means: without blanks and signs, and no two alike."""
+    columns: list[str] = []
+    for name in classes:
+        base = column = f"mean_{_UNSAFE.sub('_', name)}"
+        number = 1
+        while column in columns:
+            number += 1
+            column = f"{base}_{number}"
+        columns.append(column)
+    return columns

@@ -1,0 +1,204 @@
+"""The columns that compare the classes, through the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+from tests.cli.running import MODULE
+from tests.cli_numbers.commands import code_of, facts, rank_to, sfs
+from tests.making import write_table
+
+N, M = 40, 90
+METHODS = ("t-test", "f-test", "fisher", "mutual-info", "relieff")
+RESULT = ("ranking.tsv", "report.html", "sfs_mqc.json")
+
+
+def write_labels(folder: Path, classes: list[str], name: str = "labels.tsv") -> str:
+    with (folder / name).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter="\t")
+        writer.writerow(["sample", "kind"])
+        writer.writerows([f"s{j}", classes[j % len(classes)]] for j in range(N))
+    return f"{folder / name}:kind"
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> tuple[Path, np.ndarray]:
+    """A matrix of which one feature is constant, one is missing a class, and two are equal."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(6, 1.5, (M, N))
+    X[:9] += np.arange(1, 10)[:, None] * (np.arange(N) % 2)
+    X[9] = 3
+    X[10] = X[11]
+    X = X.astype(np.float32).astype(np.float64)
+    rows = [f"g{i}" for i in range(M)]
+    write_table(tmp_path / "m.csv", X, rows, [f"s{j}" for j in range(N)])
+    return tmp_path / "m.csv", X
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_classes_have_direction_means_and_fold_change(method, study, tmp_path) -> None:
+    path, X = study
+    labels = write_labels(tmp_path, ["b b", "a"])  # samples with an even number are of the second
+    out = rank_to(
+        tmp_path / "out",
+        path,
+        *("--method", method, "--labels", labels, "--format", "parquet", "--accept", "ties"),
+    )
+    table = pq.read_table(out / "ranking.parquet").to_pandas().set_index("feature")
+    own = ["p_value", "q_value"] if method in ("t-test", "f-test", "fisher") else []
+    expected = [*own, "direction", "mean_a", "mean_b_b", "log_fold_change"]
+    assert [name for name in table.columns[3:] if name != "tied"] == expected
+    table = table.loc[[f"g{i}" for i in range(M)]]
+    first, second = X[:, 1::2], X[:, ::2]
+    change = second.mean(axis=1) - first.mean(axis=1)
+    kept = np.arange(M) != 9
+    np.testing.assert_allclose(table["mean_a"][kept], first.mean(axis=1)[kept], rtol=1e-12)
+    np.testing.assert_allclose(table["mean_b_b"][kept], second.mean(axis=1)[kept], rtol=1e-12)
+    np.testing.assert_allclose(table["log_fold_change"][kept], change[kept], rtol=1e-9)
+    assert list(table["direction"]) == [
+        "" if i == 9 else "b b" if change[i] > 0 else "a" for i in range(M)
+    ]
+    assert table[expected].drop(columns="direction").loc["g9"].isna().all()
+    assert facts(out)["method"]["log_fold_change"] == "b b - a"
+    if own:
+        test = stats.ttest_ind(second, first, axis=1, equal_var=method != "t-test")
+        np.testing.assert_allclose(table["p_value"][kept], test.pvalue[kept], rtol=1e-10)
+
+
+def test_text_has_the_same_columns_and_quotes_odd_names(study, tmp_path) -> None:
+    path, _ = study
+    odd = ['one, "two"', "one  two\ttabbed"]
+    out = rank_to(
+        tmp_path / "out", path, "--method", "t-test", "--labels", write_labels(tmp_path, odd)
+    )
+    with (out / "ranking.tsv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert {row["direction"] for row in rows} == {*odd, ""}
+    assert list(rows[0])[-4:] == [
+        *("direction", "mean_one_two_tabbed", "mean_one_two_", "log_fold_change")
+    ]
+    report = (out / "report.html").read_text(encoding="utf-8")
+    assert "one, &#34;two&#34;" in report
+
+
+def test_names_that_become_one_stay_apart(study, tmp_path) -> None:
+    path, _ = study
+    labels = write_labels(tmp_path, ["größe 1", "größe_1"])
+    out = rank_to(tmp_path / "out", path, "--method", "fisher", "--labels", labels)
+    header = (out / "ranking.tsv").read_text(encoding="utf-8").split("\n")[0].split("\t")
+    assert header[-3:] == ["mean_größe_1", "mean_größe_1_2", "log_fold_change"]
+
+
+@pytest.mark.parametrize("method", ["f-test", "fisher", "mutual-info", "relieff"])
+def test_of_three_classes_the_highest_is_named(method, study, tmp_path) -> None:
+    path, X = study
+    labels = write_labels(tmp_path, ["x", "z", "y"])
+    out = rank_to(
+        tmp_path / "out", path, "--method", method, "--labels", labels, "--format", "json"
+    )
+    rows = json.loads((out / "ranking.json").read_text())
+    assert not {"direction", "log_fold_change"} & set(rows[0])
+    for row in rows:
+        values = X[int(row["feature"][1:])]
+        means = {name: values[k::3].mean() for k, name in enumerate("xzy")}
+        best = max(means, key=lambda name: means[name])
+        assert row["highest_class"] == (best if row["status"] == "ok" else "")
+
+
+@pytest.mark.parametrize("method", ["t-test", "f-test"])
+def test_with_covariates_there_is_no_p_value(method, study, tmp_path) -> None:
+    path, _ = study
+    labels = write_labels(tmp_path, ["a", "b"])
+    batches = write_labels(tmp_path, ["u", "v", "w"], "batches.tsv")
+    out = rank_to(
+        tmp_path / "out", path, "--method", method, "--labels", labels, "--adjust", batches
+    )
+    header = (out / "ranking.tsv").read_text().split("\n")[0]
+    assert "p_value" not in header
+    assert "log_fold_change" in header
+
+
+@pytest.mark.parametrize("method", ["t-test", "fisher", "mutual-info", "relieff"])
+@pytest.mark.parametrize("classes", ["ab", "abc"])
+def test_threads_and_dtypes_do_not_matter(method, classes, study, tmp_path) -> None:
+    if method == "t-test" and len(classes) > 2:
+        pytest.skip("the t-test compares two classes")
+    path, _ = study
+    labels = write_labels(tmp_path, list(classes))
+    words = ("--method", method, "--labels", labels, "--accept", "ties")
+    whole = rank_to(tmp_path / "whole", path, *words, "--threads", "1")
+    tables = set()
+    for k, more in enumerate((("--threads", "3"), ("--block-size", "7"), ("--dtype", "float64"))):
+        out = rank_to(tmp_path / str(k), path, *words, *more)
+        tables.add((out / "ranking.tsv").read_bytes())
+    assert tables == {(whole / "ranking.tsv").read_bytes()}
+
+
+@pytest.mark.parametrize("method", ["t-test", "fisher"])
+def test_shards_give_the_bytes_of_one_run(method, study, tmp_path) -> None:
+    path, _ = study
+    labels = write_labels(tmp_path, ["a", "b"])
+    words = (path, "--method", method, "--labels", labels, "--block-size", "9")
+    sfs("shard", "init", tmp_path / "plan", *words, "--shards", "3")
+    for i in (3, 1, 2):
+        sfs("shard", "run", tmp_path / "plan", i)
+    sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "merged")
+    whole = rank_to(tmp_path / "whole", *words)
+    for name in RESULT:
+        assert (tmp_path / "merged" / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_a_run_out_of_time_continues_to_the_same_bytes(tmp_path) -> None:
+    rng = np.random.default_rng(2)
+    write_table(
+        tmp_path / "m.csv",
+        rng.gamma(2, 3, (3_000, N)).round(2),
+        [f"g{i}" for i in range(3_000)],
+        [f"s{j}" for j in range(N)],
+    )
+    labels = write_labels(tmp_path, ["a", "b"])
+    words = ["rank", tmp_path / "m.csv", "--method", "t-test", "--labels", labels]
+    words += ["--block-size", "5", "--threads", "1", "--accept", "raw-values"]
+    out = [*words, "--out", tmp_path / "out", "--resume", "-q"]
+    stopped = subprocess.run([*MODULE, *map(str, out), "--time-limit", "1s"], check=False)
+    assert stopped.returncode in (0, 143)
+    sfs(*out[:-1])
+    sfs(*words, "--out", tmp_path / "whole")
+    for name in RESULT:
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_an_outcome_and_an_aggregate_have_no_columns_of_classes(study, tmp_path) -> None:
+    path, _ = study
+    labels = write_labels(tmp_path, ["1", "2", "5"])
+    trend = ("--label-type", "continuous", "--method", "f-test")
+    lists = ("--method", "kogs", "--members", "fisher,variance")
+    for k, words in enumerate((trend, lists)):
+        out = rank_to(tmp_path / str(k), path, "--labels", labels, *words)
+        header = (out / "ranking.tsv").read_text().split("\n")[0].split("\t")
+        assert not {"direction", "highest_class", "log_fold_change"} & set(header)
+
+
+def test_rra_over_lists_of_one_matrix_says_that_its_p_values_are_too_small(study, tmp_path) -> None:
+    path, _ = study
+    labels = write_labels(tmp_path, ["a", "b"])
+    words = ["--method", "kogs", "--members", "fisher,t-test,variance", "--labels", labels]
+    found = {}
+    for how in ("rra", "borda"):
+        found[how] = facts(rank_to(tmp_path / how, path, *words, "--how", how))["warnings"]
+    assert any("independent lists" in text for text in found["rra"])
+    assert not any("independent lists" in text for text in found["borda"])
+    assert "independent lists, and these" in (tmp_path / "rra" / "report.html").read_text()
+    silent = rank_to(
+        tmp_path / "silent", path, *words, "--how", "rra", "--accept", "dependent-lists,ties"
+    )
+    assert facts(silent)["warnings"] == []
+    assert code_of("rank", path, "--accept", "dependent") == 2
