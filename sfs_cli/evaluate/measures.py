@@ -89,9 +89,11 @@ def clustering(points: np.ndarray, codes: np.ndarray, seed: int) -> tuple[float,
     """
     from sklearn.cluster import KMeans
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+    from threadpoolctl import threadpool_limits
 
     model = KMeans(len(np.unique(codes)), n_init=STARTS, random_state=seed)
-    found = model.fit_predict(points)
+    with threadpool_limits(1, "openmp"):  # threads add up in the order in which they end
+        found = model.fit_predict(points)
     return (
         float(normalized_mutual_info_score(codes, found)),
         float(adjusted_rand_score(codes, found)),

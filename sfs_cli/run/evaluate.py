@@ -7,6 +7,7 @@ them are asked about the others. Once on all samples come the measures that need
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,8 +23,9 @@ from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.errors import InputError, SfsError, counted, listed
+from sfs_cli.errors import InputError, OutOfMemoryError, SfsError, counted, listed
 from sfs_cli.evaluate.classify import CLASSIFIERS, Fold, accuracies, folds_of, standardized
 from sfs_cli.evaluate.classify import standard_error as error_of
 from sfs_cli.evaluate.measures import (
@@ -64,10 +66,10 @@ IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
 VARIABLE, RANDOM, ALL = "most variable genes", "random genes", "all genes"
 LEAST_FOUND = 0.1
 """A list of which less is in the matrix was made from another one."""
-SQUARES = 6
-"""Arrays (n, n) of float64 that are held beside each other, per thread that classifies."""
-MEMORY_SHARE = 4
-"""They take at most one part in so many of the memory, or all features are not judged together."""
+SQUARES = 4
+"""Arrays (n, n) of float64 that a thread holds while it judges a list."""
+MEMORY_SHARE = 2
+"""They take at most one part in so many of the memory."""
 READ_AT_ONCE = 64
 """Features of a list that are read at a time."""
 SHOWN_LENGTH = 50
@@ -225,11 +227,20 @@ class _Evaluation:
         self.labels = run.context.labels
         self.folds = [] if self.labels is None else self._folds(self.labels)
         n, memory = run.matrix.n_samples, run.context.memory
-        self.squares = SQUARES * 8 * n * n <= memory // MEMORY_SHARE
+        judges = memory // MEMORY_SHARE // (SQUARES * 8 * n * n)
+        self.squares, self.judges = judges > 0, max(1, judges)
+        if not self.squares and self.labels is not None:
+            raise OutOfMemoryError(
+                f"the inner products of {n:,} samples take {format_size(SQUARES * 8 * n * n)}, "
+                f"more than a half of --memory {format_size(memory)}",
+                where=config.matrix,
+                hint="give more --memory, or labels of fewer samples with --samples intersect",
+                option=("memory", "labels"),
+            )
         if not self.squares:
             run.log.note(
-                f"all features together, and the Jaccard index, are left out: the inner products "
-                f"of {n:,} samples do not fit in --memory"
+                f"the Jaccard index is left out: the inner products of {n:,} samples do not fit in "
+                "a half of --memory"
             )
         self.steps = before_fitting(run.matrix.steps)
         rest = run.matrix.steps[len(self.steps) :]
@@ -238,6 +249,7 @@ class _Evaluation:
                 f"--transform {','.join(rest)} compares samples with each other: features are "
                 "ranked with it inside each fold, and judged by their values before it"
             )
+        self.warned: set[str] = set()  # kinds of warnings that were given
         self.found = Evaluated()
         self.run = self._with_passes(run)
 
@@ -361,9 +373,11 @@ class _Evaluation:
         part.passes.close()
         with _located(of):
             ranking = ranked(replace(part, config=config, context=context))
-        for warning in quiet.warnings:
-            if warning not in self.log.warnings:  # most folds repeat what another has said
-                self.log.warn(warning)
+        for warning in quiet.warnings:  # most folds repeat what another has said
+            kind = re.sub(r"[\d.,]+", "#", warning)
+            if kind not in self.warned:
+                self.log.warn(f"{of}: {warning}" if of else warning)
+                self.warned.add(kind)
         return np.asarray(ranking.order[: ranking.n_scored], np.int64)
 
     def _variable(self, run: Run, samples: np.ndarray, of: str = "") -> np.ndarray:
@@ -479,7 +493,7 @@ class _Evaluation:
                 for k, of_length in zip(lengths, found)
             ]
 
-        with ThreadPoolExecutor(run.plan.workers) as pool:
+        with ThreadPoolExecutor(min(run.plan.workers, self.judges)) as pool:
             for rows in pool.map(judge, lists):
                 self.found.folds += rows
         if self.squares:
@@ -639,7 +653,17 @@ class _Evaluation:
                     f"if {name} was ranked on samples of this matrix, its accuracy is leaky: the "
                     "list has seen the test samples; --method in place of --list ranks inside folds"
                 )
-        needs = needed(self.run.config) & {"labels", "some-labels"}
+        config = self.run.config
+        if self.config.ranks and self.folds and "graph" in needed(config):
+            of_file = config.coordinates_from or config.similarity_file
+            if of_file is None and config.graph == "obsp":
+                of_file = config.similarity
+            if of_file is not None:
+                self.log.note(
+                    f"the sample graph in the folds is that of the training samples in {of_file}, "
+                    "which may have been made from the test samples, too"
+                )
+        needs = needed(config) & {"labels", "some-labels"}
         if self.config.ranks and self.labels is not None and needs:
             self.log.note(
                 f"{self.method} uses the labels: NMI and ARI of its clusters are those of a list "
