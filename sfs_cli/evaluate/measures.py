@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -92,7 +93,9 @@ def clustering(points: np.ndarray, codes: np.ndarray, seed: int) -> tuple[float,
     from threadpoolctl import threadpool_limits
 
     model = KMeans(len(np.unique(codes)), n_init=STARTS, random_state=seed)
-    with threadpool_limits(1, "openmp"):  # threads add up in the order in which they end
+    with threadpool_limits(1, "openmp"), warnings.catch_warnings():
+        # threads would add up in the order in which they end; fewer clusters are an answer, too
+        warnings.simplefilter("ignore")
         found = model.fit_predict(points)
     return (
         float(normalized_mutual_info_score(codes, found)),
