@@ -1,7 +1,7 @@
-"""Accuracy of classifiers on samples that they have not seen, from inner products of the samples.
+"""Accuracy of classifiers on samples that they have not seen.
 
-Every classifier here knows samples by their inner products alone, which are added up over blocks
-of features: ten genes and a million take the same path.
+Each knows samples by their features, or by their inner products alone, which blocks of a million
+features add up to.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ NEIGHBORS = {"1-NN": 1, "5-NN": 5}
 CLASSIFIERS = (*NEIGHBORS, "linear SVM")
 """Nearest neighbors by Euclidean distance (the k-NN of fewer than k training samples asks all of
 them), and the support vector machine with a linear kernel, C = 1, one against one."""
-TOLERANCE = 1e-6
-"""Where the machine's solver stops: near enough that no guess hangs on how sums are rounded."""
 
 
 class Fold(NamedTuple):
@@ -74,17 +72,28 @@ def standardized(values: np.ndarray, train: np.ndarray) -> np.ndarray:
     return (values - mean) * np.where(flat, 0, 1 / np.where(flat, 1, deviation))[:, None]
 
 
-def accuracies(K: np.ndarray, codes: np.ndarray, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def accuracies(
+    samples: np.ndarray,
+    codes: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    *,
+    products: bool = False,
+) -> np.ndarray:
     """Train each of `CLASSIFIERS` and test it.
 
     Parameters
     ----------
-    K : ndarray, shape (n, n)
-        Inner products of the samples.
+    samples : ndarray, shape (n, k)
+        Samples x features; with `products`, the inner products of the samples, shape (n, n), which
+        blocks of any number of features add up to.
     codes : ndarray of int, shape (n,)
         Their classes.
     train, test : ndarray of int
         Indices of the samples that classifiers learn from, and of those they are asked about.
+    products : bool
+        What `samples` holds. Guesses of the machine are the same either way but where rounding
+        decides, because its solver keeps inner products in single precision.
 
     Returns
     -------
@@ -93,12 +102,17 @@ def accuracies(K: np.ndarray, codes: np.ndarray, train: np.ndarray, test: np.nda
     """
     from sklearn.svm import SVC
 
-    known, of_test = K[np.ix_(train, train)], K[np.ix_(test, train)]
+    if products:
+        known, asked = samples[np.ix_(train, train)], samples[np.ix_(test, train)]
+        inner, norms = asked, np.diag(known)
+    else:
+        known, asked = samples[train], samples[test]
+        inner, norms = asked @ known.T, np.vecdot(known, known)
     # the squared norm of a test sample is the same for all its neighbors
-    nearest = np.argsort(np.diag(known) - 2 * of_test, axis=1, kind="stable")
+    nearest = np.argsort(norms - 2 * inner, axis=1, kind="stable")
     found = [most_frequent(codes[train][nearest[:, :k]]) for k in NEIGHBORS.values()]
-    model = SVC(kernel="precomputed", tol=TOLERANCE)
-    found.append(model.fit(known, codes[train]).predict(of_test))
+    model = SVC(kernel="precomputed" if products else "linear")
+    found.append(model.fit(known, codes[train]).predict(asked))
     return np.array([accuracy(codes[test], guess) for guess in found])
 
 

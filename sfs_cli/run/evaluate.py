@@ -486,7 +486,7 @@ class _Evaluation:
             for chosen in each.orders:
                 Z = standardized(_read(values, chosen[: max(lengths, default=0)]), fold.train)
                 for i, k in enumerate(lengths):
-                    found[i] += accuracies(Z[:k].T @ Z[:k], codes, fold.train, fold.test)
+                    found[i] += accuracies(Z[:k].T, codes, fold.train, fold.test)
             found /= len(each.orders)
             return [
                 InFold(fold, each.name, each.selection, k, of_length)
@@ -498,7 +498,7 @@ class _Evaluation:
                 self.found.folds += rows
         if self.squares:
             K = _inner_products(values, variable, fold.train)
-            found = accuracies(K, codes, fold.train, fold.test)
+            found = accuracies(K, codes, fold.train, fold.test, products=True)
             self.found.folds.append(InFold(fold, ALL, IN_FOLDS, self.background, found))
 
     def _judge_once(self, lists: list[Candidate], variable: np.ndarray, values: Engine) -> None:

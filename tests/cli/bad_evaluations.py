@@ -56,7 +56,7 @@ EVALUATIONS = [
     ),
     bad(
         "lengths beyond what a method selects",
-        asked("--labels", "LABELS", "--method", "mrsf", "--select", "3", "--lengths", "4"),
+        asked("--method", "mrsf", "--select", "3", "--lengths", "4"),
         "--lengths 4",
         "3 features; --select",
     ),
