@@ -42,20 +42,25 @@ class RankingFacts(TypedDict):
     eigenvalues: NotRequired[Any]
 
 
-class Record(TypedDict):
-    """What the records of all verbs that write a ranking have in common."""
+class CommonRecord(TypedDict):
+    """What the records of all verbs have in common."""
 
     command: list[str]
     config: dict[str, Any]
     fingerprint: str
     inputs: list[InputFile]
-    result: RankingFacts
     warnings: list[str]
     versions: dict[str, str]
     finished: str
     seconds: float
     peak_memory_bytes: int
     outputs: NotRequired[dict[str, OutputFile]]
+
+
+class Record(CommonRecord):
+    """What the records of all verbs that write a ranking have in common."""
+
+    result: RankingFacts
 
 
 WeightFacts = TypedDict("WeightFacts", {"from": str, "sum": float, "zero": int})
@@ -236,6 +241,43 @@ class AggregateRecord(Record):
 
     lists: list[dict[str, Any]]
     agreement: dict[str, Any]
+
+
+class EvaluatedList(TypedDict):
+    """A list that was evaluated.
+
+    `selection` says when its features were chosen, `n_ranked` how many are ranked.
+    """
+
+    name: str
+    selection: str
+    n_ranked: int
+    method: NotRequired[str]
+    path: NotRequired[str]
+    not_in_matrix: NotRequired[int]
+    made_from_this_matrix: NotRequired[bool | None]
+
+
+class EvaluateRecord(CommonRecord):
+    """``run.json`` of `sfs evaluate`.
+
+    `background` is the number of features that take part; `splits`, `repeats` and `classes` are
+    those of the accuracy, where there are labels; `drivers` and `sets` count what was found.
+    """
+
+    n_samples: int
+    n_features: int
+    background: int
+    lengths: list[int]
+    classifier_steps: list[str]
+    lists: list[EvaluatedList]
+    splits: NotRequired[int]
+    repeats: NotRequired[int]
+    classes: NotRequired[dict[str, int]]
+    drivers: NotRequired[dict[str, int]]
+    sets: NotRequired[dict[str, int]]
+    threads: int
+    passes: int
 
 
 def versions() -> dict[str, str]:

@@ -34,6 +34,7 @@ VERBS = {
     "plan": "Estimate the passes, memory and time of a ranking.",
     "shard": "Rank in shards on many machines.",
     "aggregate": "Aggregate several rankings into one.",
+    "evaluate": "Measure what a ranking is worth: accuracy on unseen samples, known sets.",
     "fuse": "Fuse knowledge sources into one similarity between samples.",
     "inspect": "Describe a matrix file and how it would be read.",
     "convert": "Convert a matrix to a store, which is faster to read.",

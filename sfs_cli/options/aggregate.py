@@ -1,4 +1,4 @@
-"""The configuration of ``sfs aggregate``."""
+"""The configuration of ``sfs aggregate``, and how tables of rankings are read."""
 
 from __future__ import annotations
 
@@ -6,16 +6,46 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from sfs_cli.options.fields import numbers_of, option
+from sfs_cli.options.fields import Config, numbers_of, option
 from sfs_cli.options.rank import OutputFields
 from sfs_cli.ranking.aggregations import AGGREGATIONS, check_list_weights
 
 _how = partial(option, section="Aggregation", verbs=("aggregate",))
 _input = partial(option, section="Input", verbs=("aggregate",))
+_table = partial(option, section="Input", verbs=("aggregate", "evaluate"))
+
+
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class TableFields(Config):
+    """The options of every command that reads tables of ranks or scores."""
+
+    feature_column: str | None = _table(
+        "Column with the features.", metavar="NAME", default_text="recognized by its name"
+    )
+    rank_column: str | None = _table(
+        "Column with the ranks; 1 is the best.", metavar="NAME", default_text="rank"
+    )
+    score_column: str | None = _table(
+        "Column with the scores.", metavar="NAME", default_text="score, if there are no ranks"
+    )
+    order: str | None = _table(
+        "Which scores are the best.",
+        words=("largest-first", "smallest-first"),
+        default_text="largest-first; p-values: smallest-first",
+    )
+
+    def check_columns(self) -> None:
+        """Refuse two columns that rank the features, or an order of ranks."""
+        if self.rank_column is not None and self.score_column is not None:
+            what = "--rank-column and --score-column both rank the features"
+            raise self.error(what, "give one of them", "rank_column", "score_column")
+        if self.rank_column is not None and self.order is not None:
+            what = "--order has no effect with --rank-column: rank 1 is the best"
+            raise self.error(what, "leave it out, or give --score-column", "order", "rank_column")
 
 
 @dataclass(frozen=True)
-class AggregateConfig(OutputFields):
+class AggregateConfig(TableFields, OutputFields):
     """The options of `sfs aggregate`; None stands for a default that depends on the tables."""
 
     VERB: ClassVar[str] = "aggregate"
@@ -33,32 +63,13 @@ class AggregateConfig(OutputFields):
         "Weight of each list.", metavar="W,W,...", default_text="1 each"
     )
     top: int | None = _how("Use only the best K features of each list.", metavar="K", least=1)
-    feature_column: str | None = _input(
-        "Column with the features.", metavar="NAME", default_text="recognized by its name"
-    )
-    rank_column: str | None = _input(
-        "Column with the ranks; 1 is the best.", metavar="NAME", default_text="rank"
-    )
-    score_column: str | None = _input(
-        "Column with the scores.", metavar="NAME", default_text="score, if there are no ranks"
-    )
-    order: str | None = _input(
-        "Which scores are the best.",
-        words=("largest-first", "smallest-first"),
-        default_text="largest-first; p-values: smallest-first",
-    )
 
     def __post_init__(self) -> None:
         self.check_values()
         if len(self.rankings) < 2:
             what = "nothing to aggregate: this is only one ranking"
             raise self.error(what, "give two or more tables", "rankings")
-        if self.rank_column is not None and self.score_column is not None:
-            what = "--rank-column and --score-column both rank the features"
-            raise self.error(what, "give one of them", "rank_column", "score_column")
-        if self.rank_column is not None and self.order is not None:
-            what = "--order has no effect with --rank-column: rank 1 is the best"
-            raise self.error(what, "leave it out, or give --score-column", "order", "rank_column")
+        self.check_columns()
         check_list_weights(self.how, self.weights, "--list-weights")
 
     @property

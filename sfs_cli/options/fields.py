@@ -28,6 +28,7 @@ SECTIONS = (
     "Sample graph",
     "Knowledge sources",
     "Aggregation",
+    "Evaluation",
     "Output",
     "Running",
 )

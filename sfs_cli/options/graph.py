@@ -104,7 +104,7 @@ def default_similarity(n: int) -> str:
 
 
 _graph = partial(
-    option, section="Sample graph", verbs=("rank", "plan", "shard init"), takers=taking
+    option, section="Sample graph", verbs=("rank", "plan", "shard init", "evaluate"), takers=taking
 )
 
 

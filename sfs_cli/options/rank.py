@@ -49,9 +49,11 @@ MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
 # the commands that take an option
-RANKING = ("rank", "plan", "shard init")
+WHOLE = ("rank", "plan", "shard init")
+RANKING = (*WHOLE, "evaluate")
 ON_SOURCE = (*RANKING, "fuse")
 READING = (*ON_SOURCE, "convert", "inspect")
+WHOLE_ON_SOURCE = (*WHOLE, "fuse")
 _WRITING = ("rank", "shard merge")
 _SHARDS = ("shard run", "shard merge")
 
@@ -86,14 +88,18 @@ class OutputFields(Config):
     """The options of every command that writes a ranking."""
 
     out: str | None = _output(
-        "Write the ranking, a report and the provenance (run.json) to this folder.",
-        verbs=(*_WRITING, "aggregate"),
+        "Write the result, a report of a ranking and the provenance (run.json) to this folder.",
+        verbs=(*_WRITING, "aggregate", "evaluate"),
         metavar="DIR",
         path=True,
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
     digits: int = _table(
-        "Number of significant digits in text output.", default=10, least=1, most=MAX_DIGITS
+        "Number of significant digits in text output.",
+        verbs=("rank", "shard init", "aggregate", "evaluate"),
+        default=10,
+        least=1,
+        most=MAX_DIGITS,
     )
     force: bool = _output(
         "Replace the output of another run.",
@@ -172,7 +178,7 @@ class RankConfig(GraphFields, OutputFields):
     sample_weights: str | None = _labels(
         "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "
         "are made without weights.",
-        verbs=RANKING,
+        verbs=WHOLE,
         metavar="FILE[:COLUMN] or obs:KEY",
         path=True,
         takers=lambda _: catalog.WITH_WEIGHTS,
@@ -181,6 +187,7 @@ class RankConfig(GraphFields, OutputFields):
         "Covariates of the samples whose linear effect is taken out of every feature, such as "
         "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
         "written COLUMN=categorical or COLUMN=numeric.",
+        verbs=WHOLE_ON_SOURCE,
         default=(),
         metavar="FILE:COLUMNS or obs:KEYS",
         items=str,
@@ -189,12 +196,14 @@ class RankConfig(GraphFields, OutputFields):
     )
     batch: str | None = _method(
         "Rank within each batch, and aggregate the rankings.",
+        verbs=WHOLE,
         section="Input",
         metavar="FILE:COLUMN or obs:KEY",
         path=True,
     )
     min_batch_size: int | None = _method(
         "Leave out batches of fewer samples.",
+        verbs=WHOLE,
         section="Input",
         metavar="N",
         least=4,
@@ -359,7 +368,7 @@ class RankConfig(GraphFields, OutputFields):
         parse=split_words,
     )
     leave_one_out: bool = _sources(
-        "Rank without each source as well, to show what it changes.", verbs=RANKING, default=True
+        "Rank without each source as well, to show what it changes.", verbs=WHOLE, default=True
     )
 
     signed: bool = _modules(

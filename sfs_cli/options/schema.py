@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sfs_cli import catalog
 from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import (
     FORMS,
     SECTIONS,
@@ -164,6 +165,8 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     methods = [(f"`{m.name}`", m.title, m.when) for m in catalog.METHODS.values()]
     parts += ["## Methods", _markdown(("method", "title", "when to use it"), methods)]
     parts += ["## sfs aggregate", _table(options_of(AggregateConfig))]
+    evaluation = [o for o in options_of(EvaluateConfig) if o.section == "Evaluation"]
+    parts += ["## sfs evaluate", _table(evaluation)]
     rows = [(f"`{verb}`", f"`{flag}`", text) for verb, own in further.items() for flag, text in own]
     parts += ["## Other options", _markdown(("command", "option", "meaning"), rows)]
     return "\n\n".join(parts) + "\n"

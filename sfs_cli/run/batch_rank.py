@@ -7,17 +7,15 @@ is asked about all samples, without the means of the batches.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from sfs_cli.compute.matrix import arithmetic_dtype
 from sfs_cli.provenance import BatchFacts
 from sfs_cli.ranking.agreement import agreement
 from sfs_cli.run.batches import Batch, Batches, located_in
 from sfs_cli.run.fused_rank import DEFAULT_AGGREGATION, aggregate_solutions
 from sfs_cli.run.load import Run
+from sfs_cli.run.part import run_on
 from sfs_cli.run.scoring import Scored, make_graph, score_on
-from sfs_cli.store.prepared import PreparedMatrix
 
 MOST_COMPARED = 20
 """Largest number of batches whose rankings are compared in pairs."""
@@ -55,21 +53,7 @@ def rank_in_batches(run: Run, batches: Batches) -> Scored:
 
 def _within(run: Run, batch: Batch) -> Run:
     """Return the run of one batch."""
-    whole, context = run.matrix, run.context
-    samples = batch.samples if whole.samples is None else whole.samples[batch.samples]
-    matrix = PreparedMatrix(
-        whole.matrix,
-        samples=samples,
-        missing=whole.policy,
-        features=whole.features,
-        steps=whole.steps,
-        adjustment=None if batch.design is None else batch.design.adjustment,
-        where=whole.where,
-    )
-    # blocks are as large as those of all samples, which are what is read
-    dtype = arithmetic_dtype(matrix.n_samples, matrix.n_features, matrix.dtype)
-    engine = replace(context.engine, source=matrix, dtype=dtype)
-    count = 0 if batch.design is None else len(batch.design.basis)
-    own = replace(context, engine=engine, labels=batch.labels, covariates=count)
-    coordinates = None if run.coordinates is None else run.coordinates[batch.samples]
-    return replace(run, context=own, coordinates=coordinates)
+    if batch.design is None:
+        return run_on(run, batch.samples, batch.labels)
+    basis = batch.design.basis
+    return run_on(run, batch.samples, batch.labels, batch.design.adjustment, len(basis))

@@ -92,15 +92,16 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
             if spec.kind in ("labels", "hierarchy"):
                 path, part = split_label_spec(spec.path)
             elif spec.kind in ("genes", "terms"):
-                path, part = _split_sets(spec.path)
+                path, part = split_sets(spec.path)
             yield f"{role}.path", path, {} if part is None else {"part": part}
         if spec.seeds is not None:
-            path, part = _split_sets(spec.seeds)
+            path, part = split_sets(spec.seeds)
             yield f"{role}.seeds", path, {} if part is None else {"part": part}
         if spec.id_map is not None:
             yield f"{role}.id-map", Path(spec.id_map), {}
 
 
-def _split_sets(text: str) -> tuple[Path, str | None]:
+def split_sets(text: str) -> tuple[Path, str | None]:
+    """Split ``FILE.gmt:SET,...`` into the file and what is read of it, None for all."""
     path, sets = split_set_spec(text)
     return path, ",".join(sets) or None

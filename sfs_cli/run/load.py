@@ -114,10 +114,13 @@ def loaded(
     log: Messages,
     checkpoints: RunCheckpoints = NO_CHECKPOINTS,
     client: Client | None = None,
+    *,
+    labeled: bool = False,
 ) -> Iterator[Run]:
     """Read what a configuration names, and plan the run; `client` is of a Dask cluster to use.
 
     A matrix that does not fit in memory is stored in a scratch folder, which is removed at the end.
+    With `labeled`, every sample that is used has a label, whether the method needs one or not.
     """
     memory = memory_budget(config)
     steps = parse_transform(config.transform)
@@ -155,7 +158,7 @@ def loaded(
         if config.adjust or config.batch is not None:
             columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
         chosen, used = _choose_samples(
-            config, opened.matrix, labels, weights, sources, columns, found, log
+            config, opened.matrix, labels, weights, sources, columns, found, log, labeled
         )
         batches = None
         if columns.batch is not None:
@@ -239,12 +242,13 @@ def _choose_samples(
     columns: covariates_of.SampleColumns,
     coordinates: Coordinates | None,
     log: Messages,
+    labeled: bool,
 ) -> tuple[np.ndarray | None, Labels | None]:
     """Return which samples are used (None: all), and their labels where those are needed."""
     nothing = labels is None and weights is None and not sources and not columns.all
     if nothing and config.graph != "file" and coordinates is None:
         return None, None  # and no ids are needed, which may be read later
-    needs, samples = needed(config), matrix.ids.samples
+    needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
         words = ("a label", "have no label", str(config.labels), "labels")

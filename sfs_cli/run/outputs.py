@@ -91,7 +91,13 @@ def describe_inputs(config: RankConfig) -> list[InputFile]:
 
     Where a run reads only a column or a part of a file, that is named too.
     """
-    files = list(input_files(config))
+    return describe_parts(list(input_files(config)))
+
+
+def describe_parts(
+    files: Sequence[tuple[str, Path, dict[str, str | None]]],
+) -> list[InputFile]:
+    """Return role, path, size and sha256 of files, and the part of each that is read."""
     described = describe_files([(role, path) for role, path, _ in files])
     return [facts | part for facts, (_, _, part) in zip(described, files)]  # type: ignore[misc]
 
@@ -111,9 +117,15 @@ def describe_files(files: Sequence[tuple[str, Path]]) -> list[InputFile]:
         ) from None
 
 
-def is_done(folder: Path, config: RankConfig | AggregateConfig, fingerprint: str) -> bool:
+def is_done(
+    folder: Path,
+    config: RankConfig | AggregateConfig,
+    fingerprint: str,
+    files: Sequence[str] = (),
+) -> bool:
     """Tell whether a folder already holds exactly this result.
 
+    `files` are those of the result besides its record; by default those of a ranking.
     Raises OutputExistsError when it holds another one, and ``--force`` is not given.
     """
     if folder.exists() and not folder.is_dir():
@@ -122,7 +134,7 @@ def is_done(folder: Path, config: RankConfig | AggregateConfig, fingerprint: str
         return False
     if provenance.is_up_to_date(folder, fingerprint):
         return True
-    names = (f"ranking.{config.format}", provenance.NAME, REPORT, MULTIQC)
+    names = (*(files or (f"ranking.{config.format}", REPORT, MULTIQC)), provenance.NAME)
     there = [name for name in names if (folder / name).exists()]
     if there:
         raise OutputExistsError(

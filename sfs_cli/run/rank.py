@@ -204,21 +204,10 @@ def rank(
             scored = _score(run)
             scored.solution = without_given(scored.solution, run)
             solution, features = scored.solution, run.matrix.ids.features
-            ranking = rank_features(
-                features,
-                solution.score,
-                solution.status,
-                [s.text for s in Status],
-                larger_is_better=solution.larger_is_better,
-                order=solution.order,
-                extra=solution.extra | class_columns(run, solution),
-                threads=run.plan.workers,
-            )
+            ranking = in_order(run, solution)
             direction = direction_of(run, solution)
             if direction is not None:
                 ranking = replace(ranking, direction=direction[0][ranking.order])
-            if run.context.given:
-                ranking = given_last(ranking)
             pruning = PruningFacts()
             if config.max_correlation is not None:
                 ranking, pruning = without_repeats(run, ranking, config.max_correlation)
@@ -267,6 +256,29 @@ def _score(run: Run) -> Scored:
 
         return rank_on_sources(run)
     return score_on(run, make_graph(run))
+
+
+def ranked(run: Run) -> Ranking:
+    """Score, order and prune the features of a run as `rank` does, and find out nothing else."""
+    ranking = in_order(run, without_given(_score(run).solution, run))
+    if run.config.max_correlation is not None:
+        ranking, _ = without_repeats(run, ranking, run.config.max_correlation)
+    return ranking
+
+
+def in_order(run: Run, solution: Solution) -> Ranking:
+    """Return the features of a run by their scores, those that are given last."""
+    ranking = rank_features(
+        run.matrix.ids.features,
+        solution.score,
+        solution.status,
+        [s.text for s in Status],
+        larger_is_better=solution.larger_is_better,
+        order=solution.order,
+        extra=solution.extra | class_columns(run, solution),
+        threads=run.plan.workers,
+    )
+    return given_last(ranking) if run.context.given else ranking
 
 
 def without_given(solution: Solution, run: Run) -> Solution:

@@ -145,6 +145,47 @@ class SparseMatrix(SparseReads, _InMemory):
         return Stored(np.diff(indptr), self.values.indices[stored], self.values.data[stored])
 
 
+class FilledMatrix(DenseReads):
+    """A matrix whose missing values are the mean of what some samples, given by index, have.
+
+    They are zero where none of these has a value.
+    """
+
+    def __init__(self, matrix: Matrix, samples: np.ndarray) -> None:
+        self.matrix = matrix
+        self.samples = samples
+        self.dtype = matrix.dtype
+        self.missing = Missing()
+
+    @property
+    def ids(self) -> Ids:
+        """Names of features and samples."""
+        return self.matrix.ids
+
+    @property
+    def n_features(self) -> int:
+        """Number of features m."""
+        return self.matrix.n_features
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples n."""
+        return self.matrix.n_samples
+
+    def read(self, span: Span, out: np.ndarray) -> None:
+        """Read a block of features into `out`, missing values filled."""
+        self.matrix.read(span, out)
+        gaps = np.isnan(out)
+        for row in np.flatnonzero(gaps.any(axis=1)).tolist():
+            known = out[row, self.samples].astype(np.float64)
+            known = known[~np.isnan(known)]
+            out[row, gaps[row]] = known.mean() if len(known) else 0
+
+    def prefetch(self, span: Span) -> None:
+        """Announce that a span will be read soon."""
+        self.matrix.prefetch(span)
+
+
 class FeatureView(IdShape):
     """Some features of a matrix; no value is copied until it is read.
 

@@ -248,6 +248,16 @@ def keeps_zeros(step: str) -> bool:
     return step in _KEEP_ZEROS
 
 
+def before_fitting(steps: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the steps before the first that takes a value by those of other samples.
+
+    They are the same for a sample whatever others there are.
+    """
+    alone = ("log1p", "log2", "cpm", "clr", "unit-samples")
+    fitted = [i for i, s in enumerate(steps) if s not in alone and not s.startswith(_FLOOR)]
+    return steps[: fitted[0]] if fitted else steps
+
+
 def parse(text: str | None) -> tuple[str, ...]:
     """Split the value of ``--transform`` into its steps.
 

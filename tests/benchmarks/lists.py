@@ -28,13 +28,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.cluster import KMeans
-from sklearn.metrics import balanced_accuracy_score, normalized_mutual_info_score
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from sfs_cli.evaluate.measures import clustering, redundancy
 from tests.benchmarks.peers import default_folder, environment, run_peer
 from tests.benchmarks.table import Bench, MissingError
 
@@ -184,9 +184,7 @@ class Judge:
         """Judge a list: positions of genes, best first."""
         found = [self.accuracy(genes[:size]) for size in self.sizes]
         top = self.X[genes[:50]]
-        return Worth(
-            float(np.mean(found)), self.nmi(genes[:100]), mean_correlation(top), spikes(top)
-        )
+        return Worth(float(np.mean(found)), self.nmi(genes[:100]), redundancy(top), spikes(top))
 
     def accuracy(self, genes: np.ndarray) -> float:
         """Return the balanced accuracy, mean of both classifiers over the folds."""
@@ -207,14 +205,7 @@ class Judge:
     def nmi(self, genes: np.ndarray) -> float:
         """Return the normalized mutual information of k-means with the classes."""
         values = StandardScaler().fit_transform(self.X[genes].T)
-        model = KMeans(len(np.unique(self.y)), n_init=10, random_state=0)
-        return float(normalized_mutual_info_score(self.y, model.fit_predict(values)))
-
-
-def mean_correlation(values: np.ndarray) -> float:
-    """Return the mean absolute correlation over pairs of rows."""
-    C = np.abs(np.corrcoef(values))
-    return float(C[np.triu_indices(len(C), 1)].mean())
+        return clustering(values, self.y, seed=0)[0]
 
 
 def spikes(values: np.ndarray) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.cli.bad_configs import CONFIGS
 from tests.cli.bad_covariates import COVARIATES
+from tests.cli.bad_evaluations import EVALUATIONS
 from tests.cli.bad_files import FILES
 from tests.cli.bad_genes import GENES, HIERARCHIES
 from tests.cli.bad_given import GIVEN
@@ -40,6 +41,7 @@ CASES = [
     *PREPARED,
     *OUTPUTS,
     *RANKINGS,
+    *EVALUATIONS,
     *SOURCES,
     *GENES,
     *HIERARCHIES,

@@ -11,6 +11,7 @@ from sfs_cli.cli.app import VERBS, app
 from sfs_cli.cli.config import commands_of
 from sfs_cli.options import RankConfig
 from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import SECTIONS, matches, options_of
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS
 from sfs_cli.options.source import KINDS, OPTIONS, SOURCE_OPTIONS
@@ -30,7 +31,7 @@ def test_the_reference_has_every_option():
         assert f"`{name}`" in page, name
 
 
-@pytest.mark.parametrize("config", [RankConfig, AggregateConfig])
+@pytest.mark.parametrize("config", [RankConfig, AggregateConfig, EvaluateConfig])
 def test_every_option_is_of_a_section_and_of_commands_that_exist(config):
     for option in options_of(config):
         assert option.section in SECTIONS
@@ -40,7 +41,7 @@ def test_every_option_is_of_a_section_and_of_commands_that_exist(config):
 
 def test_commands_have_the_options_that_are_declared_for_them():
     assert {name.split()[0] for name in COMMANDS} == set(VERBS)
-    for config in (RankConfig, AggregateConfig):
+    for config in (RankConfig, AggregateConfig, EvaluateConfig):
         for option in options_of(config):
             for verb in option.verbs:
                 known = [parameter.name for parameter in COMMANDS[verb].params]
@@ -48,7 +49,7 @@ def test_commands_have_the_options_that_are_declared_for_them():
 
 
 def test_defaults_are_values_that_the_options_take():
-    for option in (*options_of(RankConfig), *options_of(AggregateConfig)):
+    for option in (*options_of(EvaluateConfig), *options_of(AggregateConfig)):
         assert option.problem(option.default, option.flag) is None
     for method in catalog.METHODS.values():
         for name, words in method.choices.items():

@@ -333,19 +333,35 @@ def read_terms(
         )
     if suffix not in (".gaf", ".gmt"):
         return _terms_of_matrix(path)
-    facts: dict[str, int] = {}
-    if suffix == ".gmt":
-        sets = read_gmt(path)
-    else:
-        annotations = read_gaf(path, evidence, ids)
-        sets, facts = annotations.genes, annotations.facts
-    if patterns:
-        sets = choose_sets(sets, patterns, path)
+    found = _annotations(path, patterns, evidence, ids)
+    sets, facts = found.genes, found.facts
     codes: dict[str, int] = {}
     rows = [codes.setdefault(gene, len(codes)) for genes in sets.values() for gene in genes]
     columns = np.repeat(np.arange(len(sets)), [len(genes) for genes in sets.values()])
     matrix = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(codes), len(sets)))
     return Terms(list(codes), list(sets), matrix, facts | {"terms_without_genes": 0})
+
+
+def read_sets(spec: str) -> dict[str, list[str]]:
+    """Read the sets of ``FILE.gmt`` or ``FILE.gaf``, or some: ``FILE.gmt:SET1,SET2``."""
+    path, patterns = split_set_spec(spec)
+    return _annotations(path, patterns).genes
+
+
+def _annotations(
+    path: Path,
+    patterns: Sequence[str],
+    evidence: str | Sequence[str] | None = None,
+    ids: Literal["symbol", "id"] = "symbol",
+) -> GeneAnnotations:
+    """Read the sets of a GMT, or the terms of a GAF, that have some names; by default all."""
+    if text_suffix(path) == ".gaf":
+        found = read_gaf(path, evidence, ids)
+    else:
+        found = GeneAnnotations(read_gmt(path))
+    if not patterns:
+        return found
+    return GeneAnnotations(choose_sets(found.genes, patterns, path), found.facts)
 
 
 def _terms_of_matrix(path: Path) -> Terms:

@@ -143,6 +143,18 @@ def quoted(text: str, delimiter: str) -> str:
     return text
 
 
+def table_bytes(
+    header: Sequence[str], rows: Iterable[Sequence[str | int | float]], digits: int
+) -> bytes:
+    """Return a table as TSV; numbers that are not whole have so many significant digits."""
+    lines = [header, *([_cell(value, digits) for value in row] for row in rows)]
+    return "".join("\t".join(quoted(c, "\t") for c in line) + "\n" for line in lines).encode()
+
+
+def _cell(value: str | float, digits: int) -> str:
+    return number_text(value, digits) if isinstance(value, float) else str(value)
+
+
 def write_tsv(ranking: Ranking, file: IO[bytes], digits: int, in_order: InOrder = map) -> None:
     """Write tab-separated text with a header."""
     file.writelines(delimited(ranking, "\t", digits, in_order))

@@ -1,0 +1,32 @@
+"""``sfs evaluate``."""
+
+from __future__ import annotations
+
+import click
+
+from sfs_cli.cli.options import Command, json_option
+from sfs_cli.cli.streams import write_stdout
+from sfs_cli.logs import Messages
+from sfs_cli.options.evaluate import EvaluateConfig
+
+
+@click.command(cls=Command, verb="evaluate", config=EvaluateConfig)
+@click.argument("matrix", metavar="MATRIX", required=True)
+@json_option("Print run.json on stdout.")
+def command(config: EvaluateConfig, messages: Messages, as_json: bool) -> None:
+    """Measure what a ranking of the features of MATRIX is worth.
+
+    With --labels: the accuracy of classifiers on samples that they have not seen, by repeated
+    splits. The features are ranked again inside each fold, by the method and the options of `sfs
+    rank`; a ranking that is there already is given by --list. Random, most variable and all
+    features stand beside it. Without --labels: redundancy, and how well the first features keep
+    the neighbors of the samples. Without --out the table goes to stdout.
+
+    \b
+    sfs evaluate expression.csv --labels labels.tsv:tissue --method f-test
+    sfs evaluate expression.csv --labels labels.tsv:tissue --list results/ranking.tsv
+    sfs evaluate expression.csv --list results/ranking.tsv --sets pathways.gmt --out worth
+    """
+    from sfs_cli.run import evaluate
+
+    write_stdout(evaluate.run(config, messages, as_json=as_json))

@@ -1,0 +1,1 @@
+"""What lists of features are worth: arrays in, numbers out."""

@@ -1,0 +1,120 @@
+"""The configuration of ``sfs evaluate``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from sfs_cli.options.aggregate import TableFields
+from sfs_cli.options.fields import flag, option, options_of, split_words
+from sfs_cli.options.rank import RankConfig
+
+DEFAULT_LENGTHS = (10, 20, 50, 100, 200)
+DEFAULT_SPLITS, DEFAULT_REPEATS = 5, 5
+_OF_A_METHOD = ("Method", "Sample graph", "Knowledge sources")
+"""Sections of options that say how features are ranked."""
+_OF_A_TABLE = ("feature_column", "rank_column", "score_column", "order")
+
+_how = partial(option, section="Evaluation", verbs=("evaluate",))
+
+
+@dataclass(frozen=True)
+class EvaluateConfig(TableFields, RankConfig):
+    """The options of `sfs evaluate`: those of a ranking, and how its worth is measured."""
+
+    VERB: ClassVar[str] = "evaluate"
+
+    list_: str | None = _how(
+        "Evaluate this ranking: a table with a column of features and one of ranks or scores. "
+        "With --method too, both are evaluated.",
+        metavar="FILE",
+        path=True,
+    )
+    lengths: str | None = _how(
+        "Lengths of the lists: so many of the best features.",
+        metavar="K,K,...",
+        default_text=f"{','.join(map(str, DEFAULT_LENGTHS))}, as far as there are features",
+    )
+    splits: int | None = _how(
+        "Number of folds that the samples are split into.",
+        metavar="K",
+        least=2,
+        default_text=str(DEFAULT_SPLITS),
+    )
+    repeats: int | None = _how(
+        "Number of times that the samples are split anew.",
+        metavar="R",
+        least=1,
+        default_text=str(DEFAULT_REPEATS),
+    )
+    leaky: bool = _how(
+        "Show also the accuracy of the list that was ranked once on all samples, test samples "
+        "included.",
+        default=False,
+    )
+    drivers: str | None = _how(
+        "List of reference features: which share of them is among the first.",
+        metavar="FILE",
+        path=True,
+    )
+    sets: str | None = _how(
+        "Feature sets (GMT, or GAF) whose over-representation is tested.",
+        metavar="FILE[:SET,...]",
+        path=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_columns()
+        self.asked_lengths  # noqa: B018 - a list that is no list is refused here
+        if self.label_type == "continuous":
+            what = "--label-type continuous: classifiers need classes"
+            hint = "give --label-type ordered or classes, or leave out --labels"
+            raise self.error(what, hint, "label_type")
+        if self.list_ is None:
+            for name in self.given(*_OF_A_TABLE):
+                what = f"{flag(name)} has no effect without --list"
+                raise self.error(what, "leave it out, or give --list FILE", name)
+        if not self.ranks:
+            for o in options_of(type(self)):
+                if o.section in _OF_A_METHOD and getattr(self, o.name) != o.default:
+                    what = f"{o.flag} has no effect with --list alone, which nothing is ranked for"
+                    raise self.error(what, "leave it out, or give --method too", o.name, "list_")
+            if self.leaky:
+                what = "--leaky has no effect with --list alone, which stays the same in all folds"
+                raise self.error(what, "leave it out, or give --method too", "leaky", "list_")
+        if self.labels is None:
+            for name in self.given("splits", "repeats", "leaky"):
+                what = f"{flag(name)} has no effect without --labels"
+                raise self.error(what, "leave it out, or give --labels", name, "labels")
+        if self.sets is not None and self.out is None:
+            what = "--sets needs --out"
+            hint = "give --out DIR: the tests are a file of that folder"
+            raise self.error(what, hint, "sets", "out")
+
+    @property
+    def ranks(self) -> bool:
+        """Whether a method is evaluated, beside a list or without one."""
+        return self.list_ is None or self.method is not None
+
+    @property
+    def asked_lengths(self) -> tuple[int, ...]:
+        """The lengths that are asked for, ascending; empty where the defaults are to be used."""
+        if self.lengths is None:
+            return ()
+        words = split_words(self.lengths)
+        if not words or not all(word.isdecimal() and int(word) > 0 for word in words):
+            what = f"--lengths {self.lengths!r} is not a list of whole numbers above zero"
+            raise self.error(what, "give lengths such as 10,50,100", "lengths")
+        return tuple(sorted({int(word) for word in words}))
+
+    @property
+    def folds(self) -> int:
+        """Number of folds of a split."""
+        return DEFAULT_SPLITS if self.splits is None else self.splits
+
+    @property
+    def rounds(self) -> int:
+        """Number of splits."""
+        return DEFAULT_REPEATS if self.repeats is None else self.repeats

@@ -1,0 +1,829 @@
+"""``sfs evaluate``: what a list of features is worth.
+
+The matrix is read once. In each fold the features are ranked anew on the training samples alone,
+as a matrix of these samples would be (`sfs_cli.run.part`), and classifiers that were trained on
+them are asked about the others. Once on all samples come the measures that need no test samples.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli import provenance
+from sfs_cli.compute import memory as memory_of
+from sfs_cli.compute.context import Labels
+from sfs_cli.compute.engine import Engine, ThreadExecutor
+from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.memory import format_size
+from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.errors import InputError, OutOfMemoryError, SfsError, counted, listed
+from sfs_cli.evaluate.classify import CLASSIFIERS, Fold, accuracies, folds_of, standardized
+from sfs_cli.evaluate.classify import standard_error as error_of
+from sfs_cli.evaluate.measures import (
+    Enrichment,
+    clustering,
+    enrichment,
+    jaccard,
+    points_of,
+    redundancy,
+)
+from sfs_cli.io.files.atomic import OutputFolder
+from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_sets
+from sfs_cli.io.results.writers import table_bytes
+from sfs_cli.logs import Messages
+from sfs_cli.methods.shared import require_sklearn
+from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig
+from sfs_cli.options.rank import RankConfig
+from sfs_cli.provenance import EvaluatedList, InputFile
+from sfs_cli.run import outputs
+from sfs_cli.run.config import input_files, split_sets
+from sfs_cli.run.lists import RankedList, list_names, order_without_effect, read_list
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.memory import memory_plan
+from sfs_cli.run.part import run_on
+from sfs_cli.run.passes import needed, pass_list
+from sfs_cli.run.rank import ranked
+from sfs_cli.store.filters import FeatureFilter
+from sfs_cli.store.matrix import FilledMatrix, Matrix
+from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.quantile import Room
+from sfs_cli.store.transforms import SAMPLE_STEPS, before_fitting
+
+EVALUATION, FOLDS, ENRICHMENT = "evaluation.tsv", "folds.tsv", "enrichment.tsv"
+DRAWS = 5
+"""Random lists whose mean is shown."""
+IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
+"""When the features of a list were chosen: by the training samples of each fold, or before."""
+VARIABLE, RANDOM, ALL = "most variable genes", "random genes", "all genes"
+LEAST_FOUND = 0.1
+"""A list of which less is in the matrix was made from another one."""
+SQUARES = 4
+"""Arrays (n, n) of float64 that a thread holds while it judges a list."""
+MEMORY_SHARE = 2
+"""They take at most one part in so many of the memory."""
+READ_AT_ONCE = 64
+"""Features of a list that are read at a time."""
+SHOWN_LENGTH = 50
+"""The summary shows the greatest length up to this."""
+_SCALING = ("zscore", "center", "unit")
+_DOUBLE = np.dtype(np.float64)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A row of the result: a measure of the first features of a list."""
+
+    name: str
+    selection: str
+    length: int
+    measure: str
+    classifier: str
+    value: float
+    error: float = float("nan")
+
+
+@dataclass(frozen=True)
+class InFold:
+    """The accuracy of the first features of a list in one fold."""
+
+    fold: Fold
+    name: str
+    selection: str
+    length: int
+    found: np.ndarray  # (classifiers, 2): accuracy and balanced accuracy
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A list that is judged: some orders of features, best first, whose results are averaged."""
+
+    name: str
+    selection: str
+    orders: list[np.ndarray]
+
+    @property
+    def count(self) -> int:
+        """How many features it ranks."""
+        return min(map(len, self.orders))
+
+
+@dataclass
+class Evaluated:
+    """All that was found."""
+
+    measures: list[Measured] = field(default_factory=list)
+    folds: list[InFold] = field(default_factory=list)
+    enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+    """Evaluate, write what is asked for, and return what belongs on stdout."""
+    started = time.perf_counter()
+    outputs.check_json_option(config.out, as_json)
+    if config.labels is not None:
+        require_sklearn("the accuracy of classifiers")
+    if config.out is None:
+        found = evaluate(config, messages)
+        _log_summary(found, messages)
+        return _evaluation_bytes(found, config.digits)
+    out = Path(config.out)
+    names = [EVALUATION] + [FOLDS] * (config.labels is not None)
+    names += [ENRICHMENT] * (config.sets is not None)
+    with outputs.claimed(out, messages):
+        described = _describe(config)
+        options = config.result_options()
+        wanted = provenance.fingerprint(options, described)
+        if outputs.is_done(out, config, wanted, names):
+            messages.note(f"{out}: up to date")
+            return outputs.json_bytes(provenance.read_run(out), as_json)
+        found = evaluate(config, messages)
+        content = {EVALUATION: _evaluation_bytes(found, config.digits)}
+        if FOLDS in names:
+            content[FOLDS] = _folds_bytes(found, config.digits)
+        if ENRICHMENT in names:
+            content[ENRICHMENT] = _enrichment_bytes(found, config.digits)
+        record: dict[str, Any] = {
+            **outputs.record_head(options, described),
+            **found.facts,
+            **outputs.record_tail(
+                messages.warnings, time.perf_counter() - started, memory_of.peak_resident()
+            ),
+        }
+        with OutputFolder(out) as folder:
+            for name, table in content.items():
+                folder.file(name).write_bytes(table)
+            record["outputs"] = {
+                name: outputs.describe_output(folder.file(name)) for name in content
+            }
+            text = provenance.dumps(record)
+            folder.file(provenance.NAME).write_text(text, encoding="utf-8")
+            folder.commit(last=provenance.NAME)
+    _log_summary(found, messages)
+    messages.note(f"wrote {', '.join(f'{out}/{name}' for name in names)}")
+    return outputs.json_bytes(record, as_json)
+
+
+def _describe(config: EvaluateConfig) -> list[InputFile]:
+    """Return the files that are read, with their digests."""
+    files = list(input_files(config))
+    if config.list_ is not None:
+        files.append(("list", Path(config.list_), {}))
+    if config.drivers is not None:
+        files.append(("drivers", Path(config.drivers), {}))
+    if config.sets is not None:
+        path, part = split_sets(config.sets)
+        files.append(("sets", path, {} if part is None else {"part": part}))
+    return outputs.describe_parts(files)
+
+
+def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
+    """Evaluate a ranking, a method, or both, beside random, variable and all features.
+
+    Raises
+    ------
+    InputError
+        When a list, the labels or the sets do not fit the matrix, a class has fewer samples than
+        there are folds, or a length exceeds what is ranked.
+    """
+    given = None if config.list_ is None else _read_given(config, config.list_, messages)
+    drivers = None if config.drivers is None else read_gene_list(Path(config.drivers))
+    sets = None if config.sets is None else read_sets(config.sets)
+    with loaded(config, messages, labeled=config.labels is not None) as run:
+        return _Evaluation(config, run, given, drivers, sets).evaluate()
+
+
+def _read_given(config: EvaluateConfig, path: str, messages: Messages) -> RankedList:
+    found = read_list(Path(path), config, messages, list_names([Path(path)])[0])
+    if config.order is not None and not found.order:
+        raise order_without_effect()
+    return found
+
+
+class _Evaluation:
+    """One evaluation: the run on all samples, and what is known of the lists."""
+
+    def __init__(
+        self,
+        config: EvaluateConfig,
+        run: Run,
+        given: RankedList | None,
+        drivers: list[str] | None,
+        sets: Mapping[str, Sequence[str]] | None,
+    ) -> None:
+        self.config, self.given, self.drivers, self.sets = config, given, drivers, sets
+        self.log = run.log
+        self.ids = run.matrix.ids.features
+        self.lengths = self._lengths(run.matrix.n_features)
+        self.labels = run.context.labels
+        self.folds = [] if self.labels is None else self._folds(self.labels)
+        n, memory = run.matrix.n_samples, run.context.memory
+        judges = memory // MEMORY_SHARE // (SQUARES * 8 * n * n)
+        self.squares, self.judges = judges > 0, max(1, judges)
+        if not self.squares and self.labels is not None:
+            raise OutOfMemoryError(
+                f"the inner products of {n:,} samples take {format_size(SQUARES * 8 * n * n)}, "
+                f"more than a half of --memory {format_size(memory)}",
+                where=config.matrix,
+                hint="give more --memory, or labels of fewer samples with --samples intersect",
+                option=("memory", "labels"),
+            )
+        if not self.squares:
+            run.log.note(
+                f"the Jaccard index is left out: the inner products of {n:,} samples do not fit in "
+                "a half of --memory"
+            )
+        self.steps = before_fitting(run.matrix.steps)
+        rest = run.matrix.steps[len(self.steps) :]
+        if any(step not in _SCALING for step in rest):
+            run.log.note(
+                f"--transform {','.join(rest)} compares samples with each other: features are "
+                "ranked with it inside each fold, and judged by their values before it"
+            )
+        self.warned: set[str] = set()  # kinds of warnings that were given
+        self.found = Evaluated()
+        self.run = self._with_passes(run)
+
+    # ---- what is asked for ---------------------------------------------------------------------
+
+    def _lengths(self, m: int) -> tuple[int, ...]:
+        asked = self.config.asked_lengths
+        if asked and asked[-1] > m:
+            raise InputError(
+                f"--lengths {asked[-1]:,}: the matrix has {counted(m, 'feature')}",
+                where=self.config.matrix,
+                hint=f"give lengths up to {m:,}",
+                option="lengths",
+            )
+        return asked or tuple(k for k in DEFAULT_LENGTHS if k <= m) or (max(1, m // 2),)
+
+    def _folds(self, labels: Labels) -> list[Fold]:
+        config = self.config
+        counts = {name: count for name, count in labels.counts().items() if count}
+        few = {name: count for name, count in counts.items() if count < config.folds}
+        if len(counts) < 2:
+            raise InputError(
+                f"all samples are of one class, {next(iter(counts))!r}",
+                where=str(config.labels),
+                hint="give labels of at least two classes",
+                option="labels",
+            )
+        if few:
+            least = min(few.values())
+            smaller = f"give --splits {least}, " if least > 1 else ""
+            raise InputError(
+                f"{len(few)} of {len(counts)} classes {'has' if len(few) == 1 else 'have'} fewer "
+                f"samples than the {config.folds} folds of --splits: "
+                + listed([f"{name} ({count})" for name, count in few.items()]),
+                where=str(config.labels),
+                hint=f"{smaller}merge small classes, or leave their samples out of the labels "
+                "(--samples intersect)",
+                option=("splits", "labels"),
+            )
+        return list(folds_of(labels.codes, config.folds, config.rounds, config.seed))
+
+    def _with_passes(self, run: Run) -> Run:
+        """Return the run with the passes of all folds, in memory that is planned for them."""
+        matrix, context = run.matrix, run.context
+        config = replace(run.config, leave_one_out=True)
+        n, m, memory = matrix.n_samples, matrix.n_features, context.memory
+        width = None if run.coordinates is None else run.coordinates.shape[1]
+
+        def passes_of(samples: int, of: str) -> list[Pass]:
+            found: list[Pass] = []
+            if self.config.ranks:
+                made = pass_list(
+                    config, samples, m, stored=matrix.dtype, memory=memory, coordinates=width
+                )
+                # without each source nothing is ranked here
+                found += [p for p in made if not p.purpose.endswith(", without each source")]
+            found += self._fitting()
+            found.append(Pass("variances, for the most variable features", "score"))
+            if self.squares:
+                found.append(Pass("inner products of the samples by all features", "gram"))
+            return [replace(each, purpose=each.purpose + of) for each in found]
+
+        planned = self._fitting() + passes_of(n, "")
+        for fold in self.folds:
+            more = self._fitting() if matrix.matrix.missing.values else []
+            planned += more + passes_of(len(fold.train), f" in {_place(fold)}")
+        passes = PassList(planned, m)
+        parts: list[dict[str, int]] = [{}]
+        if self.folds:  # a sparse graph of all samples may be a dense one of fewer
+            parts.append({"training samples": len(self.folds[0].train)})
+        plans = [
+            memory_plan(run.config, n, m, matrix.dtype, memory, passes, sizes, coordinates=width)
+            for sizes in parts
+        ]
+        plan = min(plans, key=lambda each: each.workers)
+        engine = replace(
+            context.engine,
+            executor=ThreadExecutor(plan.workers),
+            block_size=plan.block_size,
+            passes=passes,
+        )
+        context = replace(context, engine=engine)
+        return replace(run, context=context, plan=plan, passes=passes)
+
+    def _fitting(self) -> list[Pass]:
+        steps = [step for step in self.steps if step in SAMPLE_STEPS]
+        return [Pass(f"sums of the samples for --transform {step}", "sums") for step in steps]
+
+    # ---- the work ------------------------------------------------------------------------------
+
+    def evaluate(self) -> Evaluated:
+        """Judge every list on all samples, and in every fold."""
+        run, everyone = self.run, np.arange(self.run.matrix.n_samples)
+        with run.log.progress("evaluating", run.passes.total) as advance:
+            run.passes.watch(run.log.phase, advance)
+            values = self._values(everyone)
+            whole = self._ranked(run, "", self.labels) if self.config.ranks else None
+            variable = self._variable(run, everyone)
+            given = None if self.given is None else self._positions(self.given)
+            self._tell_of_leaks()
+            self._check_sets(variable)
+            once = self._candidates(whole, ONCE, given, variable, [self.config.seed])
+            self._judge_once(once, variable, values)
+            for fold in self.folds:
+                self._judge_in(fold, whole, given, values)
+        for surprise in run.passes.surprises():
+            run.log.detail(f"passes over the matrix were not as planned: {surprise}")
+        if self.folds:
+            self._average()
+        self._set_facts(whole, given, variable)
+        return self.found
+
+    def _ranked(self, part: Run, of: str, labels: Labels | None) -> np.ndarray:
+        """Return the features with a score, best first, ranked on the samples of a run."""
+        needs = needed(part.config) & {"labels", "some-labels"}
+        quiet = Messages(verbosity=-1)
+        config = part.config
+        if config.source:  # what each source changes is not asked
+            config = replace(config, leave_one_out=config.method == "kogs")
+        context = replace(part.context, labels=labels if needs else None, log=quiet)
+        part.passes.close()
+        with _located(of):
+            ranking = ranked(replace(part, config=config, context=context))
+        for warning in quiet.warnings:  # most folds repeat what another has said
+            kind = re.sub(r"[\d.,]+", "#", warning)
+            if kind not in self.warned:
+                self.log.warn(f"{of}: {warning}" if of else warning)
+                self.warned.add(kind)
+        return np.asarray(ranking.order[: ranking.n_scored], np.int64)
+
+    def _variable(self, run: Run, samples: np.ndarray, of: str = "") -> np.ndarray:
+        """Return the features that vary among some samples, the most variable first."""
+        whole = run.matrix
+        plain = PreparedMatrix(
+            whole.matrix,
+            samples=whole.samples,
+            missing=whole.policy,
+            features=whole.features,
+            steps=self.steps,
+            where=whole.where,
+        )
+        engine = replace(run.context.engine, source=plain)
+        config = RankConfig(run.config.matrix, method="variance")
+        base = replace(
+            run, config=config, context=replace(run.context, engine=engine, given=()), sources=[]
+        )
+        return self._ranked(run_on(base, samples, None), of, None)
+
+    def _values(self, train: np.ndarray) -> Engine:
+        """Return passes over the values that are judged; gaps are filled by training samples."""
+        run, whole = self.run, self.run.matrix
+        stored: Matrix = whole.matrix
+        if stored.missing.values:
+            chosen = train if whole.samples is None else whole.samples[train]
+            stored = FilledMatrix(stored, chosen)
+        view = PreparedMatrix(
+            stored,
+            samples=whole.samples,
+            features=FeatureFilter(whole.features.by_id),
+            steps=self.steps,
+            where=whole.where,
+        )
+        engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
+        run.passes.close()
+        view.fit(engine.total_over, Room(engine, run.context.memory, run.context.scratch))
+        return engine
+
+    def _candidates(
+        self,
+        order: np.ndarray | None,
+        selection: str,
+        given: np.ndarray | None,
+        variable: np.ndarray,
+        seed: list[int],
+    ) -> list[Candidate]:
+        """Return the lists that are judged beside each other."""
+        found = []
+        if order is not None:
+            found.append(Candidate(self.method, selection, [order]))
+        if given is not None and self.given is not None:
+            found.append(Candidate(self.given.name, GIVEN, [given]))
+        found.append(Candidate(VARIABLE, selection, [variable]))
+        pool, count = np.sort(variable), min(self.lengths[-1], len(variable))
+        drawn = [
+            np.random.default_rng([*seed, draw]).choice(pool, count, replace=False)
+            for draw in range(DRAWS)
+        ]
+        found.append(Candidate(RANDOM, selection, drawn))
+        return found
+
+    @property
+    def method(self) -> str:
+        """The name of the method that ranks."""
+        return self.run.config.ranker
+
+    def _lengths_of(self, each: Candidate, of: str = "") -> list[int]:
+        """Return the lengths that a list has; one that is asked for and too long is refused."""
+        if self.config.asked_lengths and each.count < self.lengths[-1]:
+            about = ("lengths", "list_") if each.selection == GIVEN else ("lengths", "select")
+            hint = f"give lengths up to {each.count:,}"
+            if each.name == self.method and "select" in self.run.options:
+                hint += ", or let the method select more features (--select)"
+            raise InputError(
+                f"--lengths {self.lengths[-1]:,}: {each.name} ranks "
+                f"{counted(each.count, 'feature')} of the matrix{of and f' in {of}'}",
+                where=str(self.config.list_) if each.selection == GIVEN else self.config.matrix,
+                hint=hint,
+                option=about,
+            )
+        return [k for k in self.lengths if k <= each.count]
+
+    def _judge_in(
+        self, fold: Fold, once: np.ndarray | None, given: np.ndarray | None, values: Engine
+    ) -> None:
+        """Rank on the training samples of a fold, and test every list on the others."""
+        run, of = self.run, _place(fold)
+        assert self.labels is not None
+        codes = self.labels.codes
+        if run.matrix.matrix.missing.values:
+            values = self._values(fold.train)
+        order = None
+        if once is not None:
+            labels = self.labels.take(fold.train)
+            order = self._ranked(run_on(run, fold.train, labels), of, labels)
+        variable = self._variable(run, fold.train, of)
+        seed = [self.config.seed, fold.repeat, fold.number]
+        lists = self._candidates(order, IN_FOLDS, given, variable, seed)
+        if self.config.leaky and once is not None:
+            lists.insert(1, Candidate(self.method, ONCE, [once]))
+
+        def judge(each: Candidate) -> list[InFold]:
+            lengths = self._lengths_of(each, of)
+            found = np.zeros((len(lengths), len(CLASSIFIERS), 2))
+            for chosen in each.orders:
+                Z = standardized(_read(values, chosen[: max(lengths, default=0)]), fold.train)
+                for i, k in enumerate(lengths):
+                    found[i] += accuracies(Z[:k].T, codes, fold.train, fold.test)
+            found /= len(each.orders)
+            return [
+                InFold(fold, each.name, each.selection, k, of_length)
+                for k, of_length in zip(lengths, found)
+            ]
+
+        with ThreadPoolExecutor(min(run.plan.workers, self.judges)) as pool:
+            for rows in pool.map(judge, lists):
+                self.found.folds += rows
+        if self.squares:
+            K = _inner_products(values, variable, fold.train)
+            found = accuracies(K, codes, fold.train, fold.test, products=True)
+            self.found.folds.append(InFold(fold, ALL, IN_FOLDS, self.background, found))
+
+    def _judge_once(self, lists: list[Candidate], variable: np.ndarray, values: Engine) -> None:
+        """Take the measures that need no test samples, of lists that all samples have made."""
+        self.background = len(variable)
+        everyone = np.arange(self.run.matrix.n_samples)
+        K = _inner_products(values, variable, everyone) if self.squares else None
+        for each in lists:
+            sums: dict[tuple[int, str], float] = {}
+            for chosen in each.orders:
+                for at, value in self._measures(each, chosen, values, everyone, K):
+                    sums[at] = sums.get(at, 0.0) + value / len(each.orders)
+            self.found.measures += [
+                Measured(each.name, each.selection, k, measure, "", value)
+                for (k, measure), value in sums.items()
+            ]
+            if self.sets is not None and each.name not in (VARIABLE, RANDOM):
+                names = self._background(each.orders[0], variable)
+                for k in self._lengths_of(each):
+                    tested = enrichment(names, k, self.sets)
+                    self.found.enriched += [(each.name, each.selection, k, t) for t in tested]
+        if K is not None and self.labels is not None:
+            agreement = clustering(points_of(K), self.labels.codes, self.config.seed)
+            self.found.measures += [
+                Measured(ALL, ONCE, self.background, name, "", value)
+                for name, value in zip(("nmi", "ari"), agreement)
+            ]
+
+    def _measures(
+        self,
+        each: Candidate,
+        chosen: np.ndarray,
+        values: Engine,
+        everyone: np.ndarray,
+        whole: np.ndarray | None,
+    ) -> Iterator[tuple[tuple[int, str], float]]:
+        """Yield the length and the name of each measure of a list, and its value."""
+        lengths = self._lengths_of(each)
+        Z = standardized(_read(values, chosen[: max(lengths, default=0)]), everyone)
+        for k in lengths:
+            top = Z[:k]
+            yield (k, "redundancy"), redundancy(top)
+            if whole is not None:
+                yield (k, "jaccard"), jaccard(top.T @ top, whole)
+            if self.labels is not None:
+                nmi, ari = clustering(top.T, self.labels.codes, self.config.seed)
+                yield (k, "nmi"), nmi
+                yield (k, "ari"), ari
+            if self.drivers is not None:
+                first = {self.ids[i] for i in chosen[:k].tolist()}
+                hits = len(first.intersection(self.known_drivers))
+                yield (k, "hit_ratio"), hits / len(self.known_drivers)
+
+    def _background(self, chosen: np.ndarray, variable: np.ndarray) -> list[str]:
+        """Return the ids of a list, and after them those of the other features that take part."""
+        rest = np.setdiff1d(variable, chosen)
+        return [self.ids[i] for i in np.concatenate([chosen, rest]).tolist()]
+
+    def _average(self) -> None:
+        """Put the accuracy of each list, over the folds and repeats, before the other measures."""
+        rows: dict[tuple[str, str, int], list[InFold]] = {}
+        for each in self.found.folds:
+            rows.setdefault((each.name, each.selection, each.length), []).append(each)
+        found = []
+        for (name, selection, k), of_list in rows.items():
+            if len(of_list) < len(self.folds):
+                self.log.note(
+                    f"{name}: fewer than {k:,} features are ranked in some folds, so that this "
+                    "length is left out"
+                )
+                continue
+            made = np.array([each.found for each in of_list])
+            by_repeat = made.reshape(self.config.rounds, self.config.folds, *made.shape[1:])
+            means = by_repeat.mean(axis=1)
+            for c, classifier in enumerate(CLASSIFIERS):
+                for j, measure in enumerate(("accuracy", "balanced_accuracy")):
+                    value, error = float(means[:, c, j].mean()), error_of(means[:, c, j])
+                    found.append(Measured(name, selection, k, measure, classifier, value, error))
+        self.found.measures = found + self.found.measures
+
+    # ---- what does not fit, and what is said ---------------------------------------------------
+
+    def _positions(self, given: RankedList) -> np.ndarray:
+        """Return the features of a list by index, best first."""
+        place = {name: i for i, name in enumerate(self.ids)}
+        order = np.argsort(given.ranks, kind="stable")[: given.n_ranked].tolist()
+        names = [given.features[i] for i in order]
+        found = [place[name] for name in names if name in place]
+        where = (
+            f"{given.path}: features there are {listed(names, 3)}; those of the matrix are "
+            f"{listed(list(self.ids[:3]), 3)}, ..."
+        )
+        share = len(found) / len(names)
+        if share < LEAST_FOUND:
+            raise InputError(
+                f"--list {given.path}: {len(found):,} of its {counted(len(names), 'feature')} "
+                f"{'is' if len(found) == 1 else 'are'} in the matrix",
+                where=where,
+                hint="check that both use the same kind of ids (--feature-column), and --rows",
+                option="list_",
+            )
+        if len(found) < len(names):
+            self.log.warn(
+                f"{given.path}: {len(names) - len(found):,} of {len(names):,} features are not in "
+                "the matrix, and the list is shorter by them"
+            )
+        return np.array(found, np.int64)
+
+    def _check_sets(self, variable: np.ndarray) -> None:
+        """Find the reference features and the sets among those of the matrix."""
+        known = set(self.ids)
+        where = f"features of the matrix are {listed(list(self.ids[:3]), 3)}, ..."
+        if self.drivers is not None:
+            self.known_drivers = known.intersection(self.drivers)
+            if not self.known_drivers:
+                raise InputError(
+                    f"--drivers {self.config.drivers}: none of its "
+                    f"{counted(len(self.drivers), 'feature')} is in the matrix",
+                    where=where,
+                    hint="check that both use the same kind of ids",
+                    option="drivers",
+                )
+            self.log.note(
+                f"--drivers {self.config.drivers}: {len(self.known_drivers):,} of "
+                f"{counted(len(self.drivers), 'feature')} are in the matrix"
+            )
+        if self.sets is not None:
+            self.known_sets = sum(not known.isdisjoint(names) for names in self.sets.values())
+            if not self.known_sets:
+                raise InputError(
+                    f"--sets {self.config.sets}: none of {counted(len(self.sets), 'set')} has a "
+                    "feature of the matrix",
+                    where=where,
+                    hint="check that both use the same kind of ids",
+                    option="sets",
+                )
+
+    def _tell_of_leaks(self) -> None:
+        """Say where a measure has seen the samples that it is taken on."""
+        self.same_matrix: bool | None = None
+        if self.given is not None:
+            self.same_matrix = made_from(self.given.path, self.config)
+        if self.given is not None and self.labels is not None:
+            name = str(self.given.path)
+            if self.same_matrix:
+                self.log.warn(
+                    f"{name} was ranked on this very matrix: its accuracy is leaky, because the "
+                    "list has seen the test samples; --method in place of --list ranks inside folds"
+                )
+            elif self.same_matrix is None:
+                self.log.warn(
+                    f"if {name} was ranked on samples of this matrix, its accuracy is leaky: the "
+                    "list has seen the test samples; --method in place of --list ranks inside folds"
+                )
+        config = self.run.config
+        if self.config.ranks and self.folds and "graph" in needed(config):
+            of_file = config.coordinates_from or config.similarity_file
+            if of_file is None and config.graph == "obsp":
+                of_file = config.similarity
+            if of_file is not None:
+                self.log.note(
+                    f"the sample graph in the folds is that of the training samples in {of_file}, "
+                    "which may have been made from the test samples, too"
+                )
+        needs = needed(config) & {"labels", "some-labels"}
+        if self.config.ranks and self.labels is not None and needs:
+            self.log.note(
+                f"{self.method} uses the labels: NMI and ARI of its clusters are those of a list "
+                "that has seen all of them"
+            )
+
+    def _set_facts(
+        self, whole: np.ndarray | None, given: np.ndarray | None, variable: np.ndarray
+    ) -> None:
+        """Keep what the record says of the evaluation."""
+        lists: list[EvaluatedList] = []
+        if whole is not None:
+            selection = IN_FOLDS if self.folds else ONCE
+            lists.append(
+                EvaluatedList(
+                    name=self.method, selection=selection, n_ranked=len(whole), method=self.method
+                )
+            )
+        if given is not None and self.given is not None:
+            lists.append(
+                EvaluatedList(
+                    name=self.given.name,
+                    selection=GIVEN,
+                    n_ranked=len(given),
+                    path=str(self.given.path),
+                    not_in_matrix=self.given.n_ranked - len(given),
+                    made_from_this_matrix=self.same_matrix,
+                )
+            )
+        facts: dict[str, Any] = {
+            "n_samples": self.run.matrix.n_samples,
+            "n_features": self.run.matrix.n_features,
+            "background": len(variable),
+            "lengths": list(self.lengths),
+            "classifier_steps": list(self.steps),
+            "lists": lists,
+            "threads": self.run.plan.workers,
+            "passes": self.run.passes.executed,
+        }
+        if self.labels is not None:
+            facts |= {"splits": self.config.folds, "repeats": self.config.rounds}
+            facts["classes"] = self.labels.counts()
+        if self.drivers is not None:
+            facts["drivers"] = {"listed": len(self.drivers), "found": len(self.known_drivers)}
+        if self.sets is not None:
+            facts["sets"] = {"listed": len(self.sets), "tested": self.known_sets}
+        self.found.facts = facts
+
+
+def made_from(path: Path, config: EvaluateConfig) -> bool | None:
+    """Tell whether a ranking was made from the matrix, by the record beside it; None: not known."""
+    record = provenance.read_run(path.parent) or {}
+    known = record.get("outputs")
+    if not isinstance(known, dict) or path.name not in known:
+        return None
+    digests = [
+        each.get("sha256")
+        for each in record.get("inputs", ())
+        if isinstance(each, dict) and each.get("role") == "matrix"
+    ]
+    if not digests:
+        return None
+    own = outputs.describe_files([("matrix", Path(config.matrix))])[0]["sha256"]
+    return own in digests
+
+
+def _place(fold: Fold) -> str:
+    return f"fold {fold.number} of repeat {fold.repeat}"
+
+
+@contextmanager
+def _located(of: str) -> Iterator[None]:
+    """Add the fold to the place of an error."""
+    try:
+        yield
+    except SfsError as error:
+        if of:
+            error.where = of + (f"; {error.where}" if error.where else "")
+        raise
+
+
+def _read(values: Engine, features: np.ndarray) -> np.ndarray:
+    """Return the values of some features, shape (l, n), in their order."""
+    matrix = values.source
+    assert isinstance(matrix, PreparedMatrix)
+    out = np.empty((len(features), matrix.n_samples))
+    ascending = np.argsort(features, kind="stable")  # the matrix is read forwards
+    view = matrix.selecting(features[ascending])
+    for span in cut(len(features), READ_AT_ONCE):
+        out[ascending[span.lo : span.hi]] = view.read(span, _DOUBLE).values
+    return out
+
+
+def _inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> np.ndarray:
+    """Return the inner products (n, n) of samples by features that training samples scale."""
+    used = np.zeros(values.source.n_features, bool)
+    used[features] = True
+
+    def products(span: Span) -> tuple[np.ndarray]:
+        Z = standardized(values.read(span, _DOUBLE).values, train)
+        Z = Z[used[span.lo : span.hi]]
+        return (Z.T @ Z,)
+
+    if values.passes is not None:
+        values.passes.close()
+    return values.total_over(products, kind="gram")[0]
+
+
+# ---- tables ------------------------------------------------------------------------------------
+
+
+def _evaluation_bytes(found: Evaluated, digits: int) -> bytes:
+    header = ("list", "selection", "features", "measure", "classifier", "value", "standard_error")
+    rows = [
+        (
+            *(each.name, each.selection, each.length, each.measure, each.classifier),
+            *(each.value, "" if np.isnan(each.error) else each.error),
+        )
+        for each in found.measures
+    ]
+    return table_bytes(header, rows, digits)
+
+
+def _folds_bytes(found: Evaluated, digits: int) -> bytes:
+    header = ("repeat", "fold", "test_samples", "list", "selection", "features", "classifier")
+    rows = [
+        (
+            *(each.fold.repeat, each.fold.number, len(each.fold.test), each.name, each.selection),
+            *(each.length, classifier, float(plain), float(balanced)),
+        )
+        for each in found.folds
+        for classifier, (plain, balanced) in zip(CLASSIFIERS, each.found)
+    ]
+    return table_bytes((*header, "accuracy", "balanced_accuracy"), rows, digits)
+
+
+def _enrichment_bytes(found: Evaluated, digits: int) -> bytes:
+    header = ("list", "selection", "features", "set", "size", "overlap", "expected")
+    rows = [
+        (
+            *(name, selection, k, each.name, each.size, each.overlap, each.expected),
+            *(each.p_value, each.q_value, ";".join(each.members)),
+        )
+        for name, selection, k, each in found.enriched
+    ]
+    return table_bytes((*header, "p_value", "q_value", "members"), rows, digits)
+
+
+def _log_summary(found: Evaluated, messages: Messages) -> None:
+    """Say what the lists are worth at one length: by a linear SVM, else by their redundancy."""
+    measure = "balanced_accuracy" if found.folds else "redundancy"
+    classifier = CLASSIFIERS[-1] if found.folds else ""
+    rows = [m for m in found.measures if (m.measure, m.classifier) == (measure, classifier)]
+    lengths = [m.length for m in rows if m.name not in (ALL, RANDOM, VARIABLE)]
+    shown = max((k for k in lengths if k <= SHOWN_LENGTH), default=min(lengths, default=0))
+    for each in rows:
+        if each.length == shown or each.name == ALL:
+            by = f" of a {classifier}" if classifier else ""
+            error = "" if np.isnan(each.error) else f" ± {each.error:.3f}"
+            messages.note(
+                f"{each.name} ({each.selection}), {counted(each.length, 'feature')}: "
+                f"{measure.replace('_', ' ')}{by} {each.value:.3f}{error}"
+            )

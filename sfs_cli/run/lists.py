@@ -1,0 +1,119 @@
+"""Rankings that are read from tables, brought to ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sfs_cli.errors import InputError, UsageError
+from sfs_cli.io.files.table import TextTable
+from sfs_cli.io.results.rankings import (
+    Choice,
+    choose_columns,
+    feature_ids,
+    is_ours,
+    parse_numbers,
+    read_rank_table,
+    smaller_is_better,
+)
+from sfs_cli.logs import Messages
+from sfs_cli.options.aggregate import TableFields
+from sfs_cli.ranking.aggregate import midranks
+
+
+@dataclass(frozen=True)
+class RankedList:
+    """One input list."""
+
+    name: str  # different for every list
+    path: Path
+    features: list[str]  # in the order of the file
+    ranks: np.ndarray  # shape (len(features),): 1 is best, ties are midranks, NaN is not ranked
+    choice: Choice  # the columns that are used
+    order: str  # "largest-first" or "smallest-first"; "" for ranks
+
+    @property
+    def n_ranked(self) -> int:
+        """Number of features that are ranked."""
+        return int(np.count_nonzero(~np.isnan(self.ranks)))
+
+    @property
+    def ranked_by(self) -> str:
+        """The column that ranks, and which of its values are the best."""
+        return f"{self.choice.value!r}" + (f", {self.order}" if self.order else "")
+
+
+def read_list(path: Path, config: TableFields, messages: Messages, name: str) -> RankedList:
+    """Read a table by the columns that are asked for, and log those that are used."""
+    table, order = read_rank_table(path), ""
+    choice = choose_columns(table, config.feature_column, config.rank_column, config.score_column)
+    features = feature_ids(table, choice.feature)
+    values = np.array(parse_numbers(table, choice.value))
+    if not choice.is_rank:
+        usual = "smallest-first" if smaller_is_better(choice.value) else "largest-first"
+        order = config.order or usual
+    if is_ours(table):
+        ranks = _own_ranks(table, choice, values, order)
+    else:
+        ranks = midranks(values, larger_is_better=order == "largest-first")
+    found = RankedList(name, path, features, ranks, choice, order)
+    messages.note(
+        f"{path}: {found.n_ranked:,} of {len(found.features):,} features "
+        f"({found.choice.feature or 'first column'!r}) ranked by {found.ranked_by}"
+    )
+    return found
+
+
+def order_without_effect() -> UsageError:
+    """Return the error for an order of scores where every table has ranks."""
+    return UsageError(
+        "--order has no effect: every table has a column of ranks, and rank 1 is the best",
+        hint="omit it, or name a column of scores with --score-column",
+        option=("order", "score_column"),
+    )
+
+
+def list_names(paths: Sequence[Path]) -> list[str]:
+    """Name lists by their files, or by the folders of files named ``ranking``.
+
+    A name that exists already gets a number.
+    """
+    names: list[str] = []
+    for path in paths:
+        stem = path.name.removesuffix(".gz").removesuffix(".zst")
+        stem = Path(stem).stem
+        base = path.resolve().parent.name if stem == "ranking" else stem
+        name, number = base, 1
+        while name in names:
+            number += 1
+            name = f"{base}_{number}"
+        names.append(name)
+    return names
+
+
+def _own_ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> np.ndarray:
+    """Rank the features with a score in a table of `sfs`; equal scores share their rank.
+
+    The table orders equal scores by their position in the input, which is no preference.
+    """
+    scores = np.array(parse_numbers(table, "score"))
+    failed = np.isnan(scores) | (np.array(table.columns["status"]) != "ok")
+    if failed.all():
+        raise InputError(
+            "no feature of this ranking has a score",
+            where=f"{table.path}, column 'status'",
+            hint="omit this table, or see its report for the reason",
+        )
+    values = np.where(failed, np.nan, values)
+    ranks = midranks(values, larger_is_better=order == "largest-first")
+    if not choice.is_rank:
+        return ranks
+    best_first = np.argsort(ranks, kind="stable")[: np.count_nonzero(~failed)]
+    new_score = np.diff(scores[best_first], prepend=np.nan) != 0
+    group = np.cumsum(new_score) - 1
+    mean = np.bincount(group, ranks[best_first]) / np.bincount(group)
+    ranks[best_first] = mean[group]
+    return ranks

@@ -1,0 +1,112 @@
+"""Lists that cannot be evaluated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.making import AB, USAGE, Make, bad, good, labels, text
+
+RANKED = "gene\trank\n" + "".join(f"gene{i}\t{i}\n" for i in range(1, 6))
+OTHERS = "gene\trank\n" + "".join(f"ENSG{i}\t{i}\n" for i in range(1, 6))
+
+
+def asked(*options: str, classes: list[str] | None = None, ids: list[str] | None = None) -> Make:
+    """Evaluate a good matrix; LABELS stands for labels, LIST and OTHERS for rankings."""
+
+    def make(folder: Path) -> list[str]:
+        files = {
+            "LABELS": lambda: labels(folder, classes or AB, *([ids] if ids else [])),
+            "LIST": lambda: text(folder, RANKED, "list.tsv"),
+            "OTHERS": lambda: text(folder, OTHERS, "others.tsv"),
+            "GENES": lambda: text(folder, "ENSG1\nENSG2\n", "genes.txt"),
+            "SETS": lambda: text(folder, "one\t\tENSG1\tENSG2\n", "sets.gmt"),
+            "OUT": lambda: str(folder.parent / "out"),
+        }
+        words = [files[word]() if word in files else word for word in options]
+        return ["evaluate", good(folder), *words]
+
+    return make
+
+
+EVALUATIONS = [
+    bad(
+        "labels of other samples to evaluate",
+        asked("--labels", "LABELS", ids=[f"p{i}" for i in range(6)]),
+        "labels.tsv",
+        "none of the 6 samples; p0",
+    ),
+    bad(
+        "a class smaller than the number of folds",
+        asked("--labels", "LABELS", "--splits", "3", classes=[*"aaaabb"]),
+        "--splits",
+        "b (2); give --splits 2",
+    ),
+    bad(
+        "samples without a label to evaluate",
+        asked("--labels", "LABELS", "--method", "variance", ids=[f"s{i}" for i in range(2, 8)]),
+        "labels.tsv",
+        "1 of 6 samples; --samples intersect",
+    ),
+    bad("lengths beyond the features", asked("--lengths", "5,10"), "--lengths 10", "9 features"),
+    bad(
+        "lengths beyond a list",
+        asked("--list", "LIST", "--lengths", "8"),
+        "--lengths 8",
+        "list.tsv; 5 features",
+    ),
+    bad(
+        "lengths beyond what a method selects",
+        asked("--method", "mrsf", "--select", "3", "--lengths", "4"),
+        "--lengths 4",
+        "3 features; --select",
+    ),
+    bad(
+        "a list of another matrix", asked("--list", "OTHERS"), "--list", "0 of its 5; ensg1; gene1"
+    ),
+    bad("a list that is not there", asked("--list", "no.tsv"), "no.tsv", "check"),
+    bad("no reference feature is there", asked("--drivers", "GENES"), "--drivers", "none of its 2"),
+    bad(
+        "sets that match nothing",
+        asked("--sets", "SETS", "--out", "OUT"),
+        "--sets",
+        "none of 1 set; gene1",
+    ),
+    bad("sets without --out", asked("--sets", "SETS"), "--sets", "--out", USAGE),
+    bad("lengths that are words", asked("--lengths", "many"), "--lengths", "whole numbers", USAGE),
+    bad("a length of zero", asked("--lengths", "0,5"), "--lengths", "whole numbers", USAGE),
+    bad("one fold", asked("--splits", "1"), "--splits", "too small", USAGE),
+    bad("no repeat", asked("--repeats", "0"), "--repeats", "too small", USAGE),
+    bad("folds without labels", asked("--splits", "3"), "--splits", "--labels", USAGE),
+    bad("a leak without labels", asked("--leaky"), "--leaky", "--labels", USAGE),
+    bad(
+        "a leak of a list",
+        asked("--list", "LIST", "--labels", "LABELS", "--leaky"),
+        "--leaky",
+        "--method",
+        USAGE,
+    ),
+    bad(
+        "a graph beside a list alone",
+        asked("--list", "LIST", "--similarity", "knn"),
+        "--similarity",
+        "--method",
+        USAGE,
+    ),
+    bad("a column without a list", asked("--rank-column", "x"), "--rank-column", "--list", USAGE),
+    bad(
+        "two columns of a list",
+        asked("--list", "LIST", "--rank-column", "x", "--score-column", "y"),
+        "--rank-column",
+        "--score-column",
+        USAGE,
+    ),
+    bad(
+        "numbers to classify",
+        asked("--labels", "LABELS", "--label-type", "continuous"),
+        "--label-type",
+        "classes",
+        USAGE,
+    ),
+    bad("a batch to evaluate", asked("--batch", "x.tsv:b"), "--batch", "unknown option", USAGE),
+    bad("json without out to evaluate", asked("--json"), "--json", "--out", USAGE),
+]

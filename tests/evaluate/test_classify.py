@@ -1,0 +1,101 @@
+"""Accuracy on unseen samples: against slow twins and scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from sfs_cli.evaluate.classify import (
+    CLASSIFIERS,
+    NEIGHBORS,
+    accuracies,
+    accuracy,
+    folds_of,
+    standard_error,
+    standardized,
+)
+from tests.oracles import evaluate as twin
+
+
+def study(seed: int = 0, n: int = 40, m: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    """Samples x features of three classes that overlap, and their codes."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    return rng.normal(5, 1, (n, m)) + 0.7 * np.eye(3, m)[y], y
+
+
+def test_features_are_scaled_by_training_samples_alone():
+    X, _ = study()
+    train = np.arange(0, 40, 2)
+    X[train, 3] = 7.1  # says nothing among them, although test samples differ
+    found = standardized(X.T, train)
+    np.testing.assert_allclose(found, twin.scaled(X, train.tolist()).T, rtol=1e-12, atol=1e-12)
+    assert not found[3].any()
+
+
+def test_standardizing_forgets_shift_and_scale():
+    X, _ = study()
+    train = np.arange(30)
+    np.testing.assert_allclose(
+        standardized(X.T, train), standardized(1e6 + 3 * X.T, train), atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classifiers_guess_as_those_of_scikit_learn(seed):
+    X, y = study(seed)
+    for fold in folds_of(y, 4, 2, seed):
+        Z = standardized(X.T, fold.train)
+        found = accuracies(Z.T, y, fold.train, fold.test)
+        products = accuracies(Z.T @ Z, y, fold.train, fold.test, products=True)
+        np.testing.assert_array_equal(found, products)
+        scaler = StandardScaler().fit(X[fold.train])
+        models = [KNeighborsClassifier(k) for k in NEIGHBORS.values()] + [SVC(kernel="linear")]
+        assert len(found) == len(CLASSIFIERS) == len(models)
+        for (plain, balanced), model in zip(found, models):
+            model.fit(scaler.transform(X[fold.train]), y[fold.train])
+            guess = model.predict(scaler.transform(X[fold.test]))
+            assert plain == pytest.approx(np.mean(guess == y[fold.test]), abs=1e-12)
+            wanted = balanced_accuracy_score(y[fold.test], guess)
+            assert balanced == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 5])
+def test_nearest_neighbors_vote_as_the_slow_twin(k):
+    X, y = study(4)
+    train, test = np.arange(25), np.arange(25, 40)
+    Z = standardized(X.T, train)
+    row = list(NEIGHBORS.values()).index(k)
+    guess = [twin.nearest(Z.T, y, train.tolist(), i, k) for i in test]
+    assert accuracies(Z.T, y, train, test)[row, 0] == np.mean(np.array(guess) == y[test])
+
+
+def test_fewer_training_samples_than_neighbors():
+    X, y = study(n=6)
+    Z = standardized(X.T, np.arange(3))
+    found = accuracies(Z.T, y, np.arange(3), np.arange(3, 6))
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+def test_balanced_accuracy_weighs_classes_alike():
+    truth, guess = np.array([0] * 9 + [1]), np.zeros(10, int)
+    assert accuracy(truth, guess) == (0.9, 0.5)
+
+
+def test_every_sample_is_tested_once_in_each_repeat():
+    _, y = study()
+    folds = list(folds_of(y, 4, 3, 0))
+    assert [(f.repeat, f.number) for f in folds] == [(r, k) for r in (1, 2, 3) for k in range(1, 5)]
+    for repeat in (1, 2, 3):
+        tested = np.concatenate([f.test for f in folds if f.repeat == repeat])
+        assert sorted(tested.tolist()) == list(range(40))
+    assert all(not set(f.train.tolist()) & set(f.test.tolist()) for f in folds)
+
+
+def test_standard_error_of_one_value_is_not_known():
+    assert np.isnan(standard_error(np.array([0.5])))
+    assert standard_error(np.array([0.0, 1.0])) == pytest.approx(0.5)
