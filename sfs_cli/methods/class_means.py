@@ -58,7 +58,7 @@ class ClassMeans:
         found = np.empty((b, 3)) if c == 2 else np.empty(b, np.int32)
         for part in pieces(*values.shape):
             rows = values[part]
-            x = self.work.array("differences", *rows.shape, np.dtype(np.float64))
+            x = self.work.array("moved", len(rows), rows.shape[1], np.dtype(np.float64))
             with np.errstate(all="ignore"):  # features that are left out may hold anything
                 first = rows[:, 0].astype(np.float64)
                 np.copyto(x, rows)
