@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from sfs_cli.compute.workspace import Workspace
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.blocks import pieces
 
@@ -22,10 +23,13 @@ class ClassMeans:
         Names of the classes, in their order.
     members : ndarray, shape (c, n)
         Weight of each sample in its own class, 0 in the others.
+    work : Workspace
+        Arrays that are used again.
     """
 
     classes: list[str]
     members: np.ndarray
+    work: Workspace = field(default_factory=Workspace)
 
     @classmethod
     def of(cls, problem: Problem) -> ClassMeans | None:
@@ -53,9 +57,11 @@ class ClassMeans:
         size = self.members.sum(axis=1)
         found = np.empty((b, 3)) if c == 2 else np.empty(b, np.int32)
         for part in pieces(*values.shape):
-            x = values[part].astype(np.float64)
+            rows = values[part]
+            x = self.work.array("moved", len(rows), rows.shape[1], np.dtype(np.float64))
             with np.errstate(all="ignore"):  # features that are left out may hold anything
-                first = x[:, 0].copy()
+                first = rows[:, 0].astype(np.float64)
+                np.copyto(x, rows)
                 x -= first[:, None]  # a large offset would take digits of the differences
                 rounding = 8 * _EPS * np.sqrt(np.vecdot(x, x))
                 # one class after the other: BLAS would round by where a feature is in the block

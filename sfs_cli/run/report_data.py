@@ -91,6 +91,7 @@ def of_ranking(ranking: Ranking) -> dict[str, Any]:
     """Return the fields of `ReportData` that follow from a ranking."""
     scores = ranking.curve
     columns = ranking.columns(0, min(TOP, ranking.n_scored))
+    del columns["status"]  # ok in every row: the best features have a score
     return {
         "larger_is_better": ranking.larger_is_better,
         "scores": scores,

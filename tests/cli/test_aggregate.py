@@ -171,7 +171,7 @@ def test_partial_lists_and_top(tmp_path, capfd):
 def test_rra_writes_p_and_q_values(tmp_path, capfd):
     paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2, 3)]
     rows = rows_of(run_here(["aggregate", *paths, "--how", "rra"], capfd).out)
-    assert list(rows[0])[4:7] == ["p_value", "q_value", "n_lists"]
+    assert list(rows[0])[5:8] == ["p_value", "q_value", "n_lists"]
     for row in rows:
         assert float(row["p_value"]) == pytest.approx(min(1, 3 * float(row["score"])))
         assert float(row["q_value"]) >= float(row["p_value"])
@@ -240,7 +240,7 @@ def test_the_same_bytes_each_time(into, tmp_path, capfd):
 def test_parquet_output_has_numbers(into, tmp_path, capfd):
     assert run_here([*into, "--format", "parquet"], capfd).code == 0
     table = pq.read_table(tmp_path / "out" / "ranking.parquet")
-    assert table.column_names[:5] == ["rank", "feature", "score", "status", "n_lists"]
+    assert table.column_names[:6] == ["rank", "feature", "score", "status", "tied", "n_lists"]
     assert str(table.schema.field("n_lists").type) == "int64"
 
 
