@@ -163,7 +163,7 @@ class FTestScorer(FisherScorer):
         freedom = int(within) if within.is_integer() else within
         self.facts["degrees_of_freedom"] = [between, freedom]
 
-    def columns(self, score: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
         from scipy.special import fdtrc
 

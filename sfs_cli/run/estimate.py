@@ -405,7 +405,12 @@ def _time_graph_and_scores(
         prepare = METHODS[config.scorer].load("prepare")
         assert prepare is not None
         start = time.perf_counter()
-        scorer = prepare(Problem(context, similarity, config.method_options()))
+        problem = Problem(context, similarity, config.method_options())
+        scorer = prepare(problem)
+        if config.pvalues is not None:
+            from sfs_cli.methods.significance.tested import TestedScorer
+
+            scorer = TestedScorer(scorer, problem, config.pvalues)
         fixed += time.perf_counter() - start
         engine.columns(lambda block: scorer.score_block(block)[:2], scorer.dtype)  # warms up
         scores = _seconds(lambda: engine.columns(scorer.score_block, scorer.dtype))

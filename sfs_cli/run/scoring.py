@@ -13,7 +13,7 @@ from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similar
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.provenance import BatchFacts
-from sfs_cli.run.guards import guard_graph
+from sfs_cli.run.guards import guard_graph, guard_pvalues
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import graph_asked, needed
 
@@ -71,6 +71,8 @@ def make_graph(run: Run) -> Graph | None:
         # the ids of a store are read during the pass above
         check_degrees(graph.similarity, matrix.ids.samples, where or name)
     guard_graph(run, graph.similarity)
+    if config.pvalues is not None:
+        graph.facts["of_tested_features"] = guard_pvalues(run, name)
     return graph
 
 
@@ -106,14 +108,18 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     prepare = run.method.load("prepare")
     assert prepare is not None
     scorer: Scorer = prepare(problem)
+    if run.config.pvalues is not None:
+        from sfs_cli.methods.significance.tested import TestedScorer
+
+        scorer = TestedScorer(scorer, problem, run.config.pvalues)
     engine, reads = best_read(engine, scorer, run.log.note)
-    score, status = engine.columns(reads.score_block, reads.dtype, kind="score")
+    score, status, *measured = engine.columns(reads.score_block, reads.dtype, kind="score")
     score = score.astype(np.float64, copy=False)
     return Solution(
         score,
         status.astype(np.int8, copy=False),
         scorer.larger_is_better,
-        extra=scorer.extra | scorer.columns(score),
+        extra=scorer.extra | scorer.columns(score, *measured),
         facts=scorer.facts,
         warnings=scorer.warnings,
     )

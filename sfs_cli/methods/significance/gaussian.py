@@ -35,7 +35,7 @@ LARGEST = 4_000_000
 """Complex numbers that are held together."""
 CELL = 1.0
 """Width of the pieces of the interpolant, in logits of the place between both ends."""
-NODES = (9, 17, 33, 65)
+NODES = (5, 9, 17, 33, 65)
 """Numbers of nodes of a piece; each set has those of the set before."""
 EVEN_ERROR, UNEVEN_ERROR = 1e-10, 1e-6
 """Relative error of an interpolated probability at which no further nodes are added."""

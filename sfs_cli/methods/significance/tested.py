@@ -76,7 +76,7 @@ class TestedScorer(Scorer):
     def _measures(self) -> bool:
         return self.null != "gaussian" or self.ratio.of_share or self.ratio.of_norm
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:  # type: ignore[override]
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return scores, statuses, and what `columns` needs besides; may overwrite the block."""
         # before the scores, which may overwrite the block
         measured = self._measure(block.values) if self._measures else ()
