@@ -261,7 +261,7 @@ def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:
     alike = {
         "source": "takes one sample graph; `sfs fuse` makes one of sources, for --similarity-file",
         "batch": "has no meaning for an aggregate of rankings",
-        "adjust": "compares features with noise, and what is left of adjusted ones is no such noise",
+        "adjust": "compares features with noise, which adjusted ones are not",
         "sample_weights": "treats all samples alike",
     }
     for name in c.given(*alike):

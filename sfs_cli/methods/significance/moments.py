@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import factorial, prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -137,9 +137,10 @@ def _less(ratio: Ratio, t: float, mean: float) -> Form:
     from scipy.sparse import eye_array
 
     core = A.core - t * B.core - mean * eye_array(n, format="csr")
-    k, l = A.columns.shape[1], B.columns.shape[1]
-    W = np.zeros((k + l + 1, k + l + 1))
-    W[:k, :k], W[k : k + l, k : k + l], W[-1, -1] = A.weights, -t * B.weights, mean / n
+    k = A.columns.shape[1]
+    size = k + B.columns.shape[1] + 1
+    W = np.zeros((size, size))
+    W[:k, :k], W[k:-1, k:-1], W[-1, -1] = A.weights, -t * B.weights, mean / n
     return Form(core, np.column_stack([A.columns, B.columns, np.ones(n)]), W)
 
 

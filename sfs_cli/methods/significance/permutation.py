@@ -84,9 +84,9 @@ def tail(values: np.ndarray, observed: np.ndarray, size: int) -> np.ndarray:
     """Return ``P(value <= observed)`` from the tail of the smallest values of each row.
 
     The smallest `size` of the values (b, count) exceed a threshold, half-way to the next one, by
-    ``y``. They follow a generalized Pareto distribution with ``P(Y > y) = (1 - k y / scale)^(1/k)``.
-    One with k > 0 ends at ``scale / k``. Where the observation (b,) is beyond that end, or near it,
-    the exponential distribution (k = 0) of the same mean is taken, of which the tail is longer.
+    y. They follow a generalized Pareto distribution, ``P(Y > y) = (1 - k y / scale)^(1/k)``.
+    One with k > 0 ends at ``scale / k``, which is no reason to call an observation (b,) beyond it
+    impossible: from half of the way on the tail goes on as an exponential one.
     """
     count = values.shape[1]
     lowest = np.sort(np.partition(values, size, axis=1)[:, : size + 1], axis=1)
@@ -101,7 +101,7 @@ def tail(values: np.ndarray, observed: np.ndarray, size: int) -> np.ndarray:
         k = mean / (mean - 2 * first) - 2
         k = np.where(np.isfinite(k), k, 0.0)
         reached = k * y / ((1 + k) * mean)  # the scale is (1 + k) times the mean
-        k = np.where((k > 0) & (reached > 0.5), 0.0, k)
-        long = np.exp(np.log1p(-k * y / ((1 + k) * mean)) / k)
+        far = np.maximum(reached - 0.5, 0) / 0.5  # the slope of the logarithm at half of the way
+        long = np.exp((np.log1p(-np.minimum(reached, 0.5)) - far) / k)
         beyond = np.where(np.abs(k) < 1e-8, np.exp(-y / mean), long)
     return np.where(mean > 0, size / count * beyond, np.inf)

@@ -56,13 +56,13 @@ class TestedScorer(Scorer):
         self.ratio = ratio_of(scorer, problem)
         self.distribution: RatioDistribution | None = None
         self.moments: RatioMoments | None = None
-        self.facts["pvalues"] = facts = {"null": self.null}
+        self.facts["pvalues"] = self.null
         if self.null == "gaussian":
             self.distribution = RatioDistribution(self.ratio, problem.memory)
         elif self.null == "moments":
             self.moments = RatioMoments.of(self.ratio)
         else:
-            facts["permutations"] = self.count
+            self.facts["permutations"] = self.count
 
     def __getstate__(self) -> dict[str, Any]:
         # workers measure blocks: the distributions stay with the process that makes the columns
@@ -119,9 +119,8 @@ class TestedScorer(Scorer):
                 p, effect = self._tested(self.ratio.statistic(score, share, norm), powers)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
         q = q_values(p)
-        facts = self.facts["pvalues"]
-        facts["tested"] = int(np.count_nonzero(~np.isnan(p)))
-        facts[f"q_at_most_{SIGNIFICANT}"] = int(np.count_nonzero(q <= SIGNIFICANT))
+        self.facts["tested_features"] = int(np.count_nonzero(~np.isnan(p)))
+        self.facts[f"q_value_at_most_{SIGNIFICANT}"] = int(np.count_nonzero(q <= SIGNIFICANT))
         return {**self.scorer.columns(score), "p_value": p, "q_value": q, "effect": effect}
 
     def _tested(self, t: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
