@@ -61,7 +61,7 @@ METHODS = [
     option(
         "pvalues: of sources",
         "--pvalues; sfs fuse",
-        *("--method", "msfs", "--source", "x=target:", "--pvalues", "moments"),
+        *("--method", "spec", "--source", "x=target:", "--pvalues", "moments"),
         name="--pvalues",
     ),
     option(

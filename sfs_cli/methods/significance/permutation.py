@@ -20,6 +20,8 @@ LEAST_TAIL = 50
 """With fewer no tail is fitted."""
 TIE = 1e-9
 """Ratios that differ by this part of the largest one are equal: sums in another order differ."""
+DENSE = 500
+"""Up to so many samples a dense matrix multiplies faster than a sparse one."""
 HELD = 4_000_000
 """Permuted ratios that are held together."""
 
@@ -64,7 +66,8 @@ def _ratios(x: np.ndarray, ratio: Ratio) -> np.ndarray:
     form = ratio.numerator.form(x)
     if ratio.even:  # permutations do not change the denominator
         return form * ((ratio.n - 1) / ratio.denominator.trace)
-    return form / ratio.denominator.form(x)
+    degrees = ratio.degrees
+    return form / ((x * x) @ degrees - (x @ degrees) ** 2 / degrees.sum())
 
 
 def _p_values(values: np.ndarray, observed: np.ndarray) -> np.ndarray:

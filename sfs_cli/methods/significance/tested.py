@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.shared import q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
-from sfs_cli.methods.significance.permutation import permuted
-from sfs_cli.methods.significance.ratios import ratio_of
+from sfs_cli.methods.significance.permutation import DENSE, permuted
+from sfs_cli.methods.significance.ratios import Form, ratio_of
 
 DEFAULT_PERMUTATIONS = 1000
 SIGNIFICANT = 0.05
@@ -63,6 +64,9 @@ class TestedScorer(Scorer):
             self.moments = RatioMoments.of(self.ratio)
         else:
             self.facts["permutations"] = self.count
+            if self.ratio.n <= DENSE:
+                numerator = Form.of(self.ratio.numerator.dense())
+                self.ratio = replace(self.ratio, numerator=numerator)
 
     def __getstate__(self) -> dict[str, Any]:
         # workers measure blocks: the distributions stay with the process that makes the columns
