@@ -33,6 +33,7 @@ class Method(NamedTuple):
     needs_by: Mapping[str, Mapping[str, tuple[Need, ...]]] = {}  # also: by option and its value
     numeric: bool = False  # whether labels may be numbers or ordered classes (--label-type)
     weighted: bool = False  # whether samples may have weights (--sample-weights)
+    tested: bool = False  # whether its score is a ratio of quadratic forms (--pvalues)
     options: Mapping[str, Any] = {}  # its own, with defaults; None: it depends on the data
     # the values that those options take, as `sfs_cli.options.fields.matches` reads them
     choices: Mapping[str, tuple[str, ...]] = {}
@@ -96,6 +97,7 @@ _METHODS = (
             "the sample graph.",
         },
         needs=("graph",),
+        tested=True,
         weighted=True,
         options={"ranking": "phi2", "gamma": "power", "gamma_power": 1, "clusters": None},
         choices={"ranking": ("phi1", "phi2", "phi3"), "gamma": ("power", "exp")},
@@ -111,6 +113,7 @@ _METHODS = (
         module="sfs_cli.methods.spectral:LaplacianScorer",
         meaning="The smaller the score, the better the feature keeps neighboring samples together.",
         needs=("graph",),
+        tested=True,
         weighted=True,
         cost="n^2 m",
         passes="1",
@@ -140,6 +143,7 @@ _METHODS = (
         meaning="The larger the score, the more the feature varies along the geometry of the "
         "sample graph.",
         needs=("graph",),
+        tested=True,
         options={"definition": 3, "gamma": "one-minus"},
         choices={"gamma": _GDCOV_GAMMAS},
         cost="n^2 m; inverse and heat: n^3 more",
@@ -168,6 +172,7 @@ _METHODS = (
         module="sfs_cli.methods.spectral:HsicScorer",
         meaning="The larger the score, the more the feature depends on the sample graph.",
         needs=("graph",),
+        tested=True,
         weighted=True,
         cost="n^2 m",
         passes="1",
@@ -319,6 +324,7 @@ _METHODS = (
         meaning="The larger the score, the further apart the class means are, relative to the "
         "scatter within the classes.",
         needs=("labels",),
+        tested=True,
         weighted=True,
         cost="n m c",
         passes="1",
@@ -456,6 +462,9 @@ WITH_COEFFICIENTS = ("mrsf", "mrsf-rounds", "l21")
 
 WITH_WEIGHTS = tuple(method.name for method in _METHODS if method.weighted)
 """Methods for which a sample of weight w is as good as w samples."""
+
+WITH_PVALUES = tuple(method.name for method in _METHODS if method.tested)
+"""Methods whose scores have p-values, with ``--pvalues``."""
 
 SIGNED = ("fisher", "f-test", "t-test")
 """Methods that compare the means of classes: of two classes, one mean is the larger."""

@@ -142,10 +142,11 @@ class Scorer(ABC):
         self.warnings: list[str] = []
         self.extra: dict[str, np.ndarray] = {}
 
-    def columns(self, score: np.ndarray, *more: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return what follows from all scores, shape (m,), as more columns of the ranking.
 
-        `more` are the further arrays of `score_block`, of all features.
+        `measured` is what `score_block` has returned besides scores and statuses, each (m,) or
+        (m, k).
         """
         return {}
 
@@ -153,7 +154,7 @@ class Scorer(ABC):
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return scores (b,) in float64, NaN where there is none, and statuses (b,) in int8.
 
-        Further arrays of length b are what `columns` needs. The block may be overwritten.
+        More arrays with a row for each feature may follow. The block may be overwritten.
         """
 
     def on_nonzeros(self) -> NonZeroScorer | None:

@@ -131,7 +131,7 @@ class FisherScorer(CenteredScorer):
         square, between, within = self.scatter(centered.values)
         return Measured(between / within, square)
 
-    def columns(self, score: np.ndarray, *_more: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, score: np.ndarray, *_measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values and q-values of the scores of all features, each shape (m,)."""
         if self.freedom is None:
             return {}
@@ -231,13 +231,13 @@ class TTestScorer(Scorer):
         score[status != Status.OK] = np.nan
         return score, status, freedom
 
-    def columns(self, score: np.ndarray, *more: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values and q-values of the scores of all features, each shape (m,).
 
-        `more` are their degrees of freedom, NaN where both classes are constant.
+        `measured` are their degrees of freedom, NaN where both classes are constant.
         """
         # t^2 follows F with 1 and these degrees of freedom
-        return f_tests(score**2, 1.0, *more) if self.exact else {}
+        return f_tests(score**2, 1.0, *measured) if self.exact else {}
 
 
 class VarianceScorer(CenteredScorer):

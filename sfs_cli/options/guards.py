@@ -7,6 +7,7 @@ GUARDS = {
     "names": "names of features that a spreadsheet has turned into dates",
     "labels": "labels that look like ids of patients, pairs or batches",
     "graph": "a sample graph without structure: nearly all pairs are equally similar, or none are",
+    "tested-graph": "p-values of features that the sample graph was made of",
     "outliers": "samples that hardly belong to the sample graph",
     "spikes": "top features that differ in one sample only",
     "repeats": "top features that repeat each other",

@@ -269,6 +269,13 @@ class RankConfig(GraphFields, OutputFields):
         parse=split_words,
     )
     how: str | None = _own("How the rankings are aggregated, with --batch too.")
+    pvalues: str | None = _method(
+        "Add p-values, q-values and effects: of normal noise, from the moments of all permutations "
+        "of the samples, or from so many permutations (by default 1000).",
+        metavar="[gaussian|moments|permutation[:B]]",
+        words=("gaussian", "moments", "permutation", "permutation:COUNT"),
+        takers=lambda _: catalog.WITH_PVALUES,
+    )
     max_correlation: float | None = _method(
         "Prune the ranking: a feature whose absolute Pearson correlation with a better one is "
         "above R moves behind those that are kept.",
@@ -467,8 +474,9 @@ class RankConfig(GraphFields, OutputFields):
         for name in names:
             takes_all = all(option in METHODS[name].options for option in given)
             weighted = self.sample_weights is None or METHODS[name].weighted
+            tested = self.pvalues is None or METHODS[name].tested
             together = name == "mrsf-rounds" and n > TOGETHER
-            if takes_all and weighted and not together:
+            if takes_all and weighted and tested and not together:
                 return name
         return names[-1]
 

@@ -32,6 +32,7 @@ from sfs_cli.ranking.aggregations import check_list_weights
 if TYPE_CHECKING:
     from sfs_cli.options.rank import RankConfig
 
+FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
 WITH_POWER = ("power", "ritz", "kernel")  # variants of Q-alpha
 _METHOD_OPTIONS = tuple(name for name in catalog.OPTIONS if name not in GRAPH_FIELDS)
 _FUSION = ("fusion_lambda", "fusion_neighbors", "fusion_clusters")
@@ -50,6 +51,7 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_weight_rules(config))
     config.refuse(_batch_rules(config))
     config.refuse(_given_rules(config))
+    config.refuse(_pvalue_rules(config))
     if config.keep is not None and config.max_correlation is None:
         what = "--keep has no effect without --max-correlation"
         config.refuse([(what, "leave it out, or give --max-correlation R", ("keep",))])
@@ -245,6 +247,32 @@ def _given_rules(c: RankConfig) -> Iterator[Refusal]:
         hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
         hint += f"a method that goes on from them: {', '.join(catalog.GOING_ON)}"
         yield f"{what}features", hint, ("given_", about)
+
+
+def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.pvalues is None:
+        return
+    if c.ranker not in catalog.WITH_PVALUES:
+        what = f"--pvalues has no effect with --method {c.ranker}"
+        hint = _leave_out("method", catalog.WITH_PVALUES)
+        if c.ranker == "f-test":
+            hint = "leave it out: the F-test has p-values of its own"
+        yield what, hint, ("pvalues", "method")
+    alike = {
+        "source": "takes one sample graph; `sfs fuse` makes one of sources, for --similarity-file",
+        "batch": "has no meaning for an aggregate of rankings",
+        "adjust": "compares features with noise, which adjusted ones are not",
+        "sample_weights": "treats all samples alike",
+    }
+    for name in c.given(*alike):
+        what = f"--pvalues {alike[name].partition(';')[0]}"
+        hint = alike[name].partition("; ")[2] or f"leave out --pvalues or {flag(name)}"
+        yield f"{what}: not with {flag(name)}", hint, ("pvalues", name)
+    count = float(c.pvalues.partition(":")[2] or FEWEST_PERMUTATIONS)
+    if not FEWEST_PERMUTATIONS <= count <= MOST_PERMUTATIONS:
+        what = f"--pvalues {c.pvalues} asks for {count:.0f} permutations"
+        hint = f"give {FEWEST_PERMUTATIONS} to {MOST_PERMUTATIONS:,}, such as permutation:1000"
+        yield what, hint, ("pvalues",)
 
 
 def _member_rules(c: RankConfig) -> Iterator[Refusal]:

@@ -38,7 +38,7 @@ from sfs_cli.io.files.text import count_lines
 from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.logs import QUIET, Messages
-from sfs_cli.methods.base import Problem, Scorer
+from sfs_cli.methods.base import Problem
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import parse_duration
 from sfs_cli.options.graph import (
@@ -51,6 +51,7 @@ from sfs_cli.ranking.table import rank_features
 from sfs_cli.run import covariates, inputs
 from sfs_cli.run.memory import memory_budget, memory_plan
 from sfs_cli.run.passes import graph_asked, needed, pass_list, with_defaults
+from sfs_cli.run.scoring import scorer_of
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.disk import is_store, open_store
 from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
@@ -408,10 +409,8 @@ def _time_graph_and_scores(
         if scored and not method.iterative:
             own = similarity if "graph" in needed(member) else None
             problem = Problem(context, own, member.method_options())
-            prepare = method.load("prepare")
-            assert prepare is not None
             start = time.perf_counter()
-            scorer: Scorer = prepare(problem)
+            scorer = scorer_of(member, problem)
             fixed += time.perf_counter() - start
             score = partial(engine.columns, scorer.score_block, scorer.dtype)
             score()  # warms up

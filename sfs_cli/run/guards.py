@@ -6,6 +6,7 @@ in ``sfs_cli.options.guards``. A guard looks at few values, or at what the run h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Span
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
+from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.inputs import look_continuous
@@ -46,6 +48,8 @@ the second is the part of the top from which that is told."""
 REPEATS = 0.7
 """Mean absolute correlation of the pairs of the top from which that is told."""
 LARGEST_EXACT = 2**53
+_OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
+"""What scanpy makes of the matrix itself."""
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
 _DATE = rf"^(?:\d{{1,2}}-(?:{_MONTHS})|(?:{_MONTHS})-\d{{2}}(?:\d{{2}})?)$"
 
@@ -75,6 +79,34 @@ def guard_graph(run: Run, similarity: Similarity) -> None:
     """Warn of a graph that has no structure, and of samples that it hardly has."""
     _tell(run, "graph", structureless(similarity))
     _tell(run, "outliers", outliers(similarity.degrees, run.matrix.ids.samples))
+
+
+def guard_pvalues(run: Run, name: str) -> bool:
+    """Warn of p-values on a graph that was made of the tested features; return whether it was.
+
+    `name` is that of the sample graph: one of `sfs_cli.options.graph.SIMILARITIES`, ``obsp:KEY`` or
+    ``file``.
+    """
+    text = own_graph(name, run.config.coordinates_from)
+    _tell(run, "tested-graph", text)
+    return text is not None
+
+
+def own_graph(name: str, coordinates: str | None) -> str | None:
+    """Tell whether a sample graph is made of the matrix, or of what scanpy makes of it."""
+    if name in (*LABELS_ALONE, "file"):
+        return None
+    made = "was made of the tested features"
+    if name.startswith("obsp:") or coordinates is not None:
+        held = name if name.startswith("obsp:") else str(coordinates)
+        if not re.fullmatch(_OF_FEATURES, held):
+            return None
+        made = f"({held}) is made of the tested features, if they are as scanpy makes them"
+    return (
+        f"the sample graph {made}, which follow it for that reason alone: the p-values are too "
+        "small, and q-values promise nothing; test on a graph of something else: --similarity "
+        "label, --coordinates, or a --similarity-file of another profile"
+    )
 
 
 def guard_ranking(run: Run, ranking: Ranking) -> float | None:

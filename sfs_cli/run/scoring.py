@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import BY_CLASS
+from sfs_cli.catalog import BY_CLASS, METHODS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.graph.build import Graph, given_graph, on_coordinates, sample_graph
@@ -16,8 +16,9 @@ from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similar
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.sparse import best_read
+from sfs_cli.options import RankConfig
 from sfs_cli.provenance import BatchFacts
-from sfs_cli.run.guards import guard_graph
+from sfs_cli.run.guards import guard_graph, guard_pvalues
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import graph_asked, needed
 
@@ -75,6 +76,8 @@ def make_graph(run: Run) -> Graph | None:
         # the ids of a store are read during the pass above
         check_degrees(graph.similarity, matrix.ids.samples, where or name)
     guard_graph(run, graph.similarity)
+    if config.pvalues is not None:
+        graph.facts["of_tested_features"] = guard_pvalues(run, name)
     return graph
 
 
@@ -107,24 +110,34 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         if engine.checkpoints is not None:
             engine.checkpoints.stop_saving()  # its passes cannot be shared
         return solver(problem)
-    prepare = run.method.load("prepare")
-    assert prepare is not None
-    scorer: Scorer = prepare(problem)
+    scorer = scorer_of(run.config, problem)
     engine, reads = best_read(engine, scorer, run.log.note)
     means = ClassMeans.of(problem) if run.method.name in BY_CLASS else None
     task = reads.score_block if means is None else partial(_with_means, scorer, means)
-    score, status, *more = engine.columns(task, reads.dtype, kind="score")
-    class_means = None if means is None else more.pop()
+    score, status, *measured = engine.columns(task, reads.dtype, kind="score")
+    class_means = None if means is None else measured.pop()
     score = score.astype(np.float64, copy=False)
     return Solution(
         score,
         status.astype(np.int8, copy=False),
         scorer.larger_is_better,
-        extra=scorer.extra | scorer.columns(score, *more),
+        extra=scorer.extra | scorer.columns(score, *measured),
         class_means=class_means,
         facts=scorer.facts,
         warnings=scorer.warnings,
     )
+
+
+def scorer_of(config: RankConfig, problem: Problem) -> Scorer:
+    """Return what scores blocks by the method of a configuration, with p-values where asked for."""
+    prepare = METHODS[config.scorer].load("prepare")
+    assert prepare is not None
+    scorer: Scorer = prepare(problem)
+    if config.pvalues is None:
+        return scorer
+    from sfs_cli.methods.significance.tested import TestedScorer
+
+    return TestedScorer(scorer, problem, config.pvalues)
 
 
 def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> tuple[np.ndarray, ...]:

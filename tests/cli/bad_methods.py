@@ -44,6 +44,46 @@ METHODS = [
         "good.csv",
         "two classes; 3",
     ),
+    option(
+        "pvalues: a method without",
+        "--pvalues; spec, laplacian, gdcov, hsic, fisher",
+        *("--method", "variance", "--pvalues", "moments"),
+    ),
+    option(
+        "pvalues: of the F-test",
+        "p-values of its own",
+        *("--method", "f-test", "--labels", "LABELS", "--pvalues", "gaussian"),
+    ),
+    option("pvalues: an unknown one", "normal; gaussian", "--pvalues", "normal"),
+    option("pvalues: no permutation", "permutation:0", "--pvalues", "permutation:0"),
+    option("pvalues: few permutations", "10 to 1,000,000", "--pvalues", "permutation:9"),
+    option("pvalues: too many", "10 to 1,000,000", "--pvalues", "permutation:2000000"),
+    option(
+        "pvalues: of sources",
+        "--pvalues; sfs fuse",
+        *("--method", "spec", "--source", "x=target:", "--pvalues", "moments"),
+        name="--pvalues",
+    ),
+    option(
+        "pvalues: of members",
+        "--pvalues; kogs",
+        *("--method", "kogs", "--members", "spec,variance", "--pvalues", "moments"),
+    ),
+    option(
+        "pvalues: sample weights",
+        "--sample-weights",
+        *("--method", "spec", "--pvalues", "moments", "--sample-weights", "LABELS"),
+    ),
+    option(
+        "pvalues: adjusted features",
+        "--adjust",
+        *("--method", "spec", "--pvalues", "moments", "--adjust", "LABELS"),
+    ),
+    option(
+        "pvalues: within batches",
+        "--batch",
+        *("--method", "spec", "--pvalues", "moments", "--batch", "LABELS"),
+    ),
     option("mrsf: lda without labels", "needs --labels", "--method", "mrsf", "--response", "lda"),
     option("l21: neither penalty nor budget", "--lambda; --budget", "--method", "l21"),
     option(

@@ -32,6 +32,8 @@ CASES: dict[str, tuple[str, ...]] = {
     "sparse fisher": ("counts.h5ad", "--method", "fisher", "--labels", "obs:tissue"),
     "label graph": ("m.csv", "--similarity", "label", "--labels", "labels.tsv:tissue"),
     "gdcov": ("m.csv", "--method", "gdcov"),
+    "moments": ("m.csv", "--method", "gdcov", "--pvalues", "moments"),
+    "permutations": ("m.csv", "--ranking", "phi1", "--pvalues", "permutation:40"),
     "intersect": (
         *("m.csv", "--method", "fisher", "--labels", "some.tsv:tissue"),
         *("--samples", "intersect"),

@@ -1,0 +1,1 @@
+"""Significance of scores that are ratios of quadratic forms of a feature."""

@@ -1,0 +1,290 @@
+"""Scores as ratios ``f' A f / f' B f`` of quadratic forms, which is what is tested.
+
+A and B are n x n and ``A 1 = B 1 = 0``, so a ratio does not depend on the mean of a feature f. B is
+``D - d d' / sum(d)`` for methods that weight the samples by their degrees d, and the centering
+matrix for the others. Smaller ratios are better: A has the opposite sign where scores are larger
+for better features.
+
+- phi2 (Eq. 2.7) and the Laplacian Score (Eq. 3.11) are such ratios.
+- phi1 (Eq. 2.6), phi3 (Eq. 2.8) and Definition 3 of GDCOV divide by ``f' D f``, of which
+  ``f' B f`` is the part that is not the mean's. A mean says nothing about the graph, so their score
+  is tested without it: phi1 has the ratio of phi2.
+- HSIC and Definition 1 of GDCOV are ``f' A f``, in the units of the feature. They are tested given
+  its variance: as ``f' A f`` over the sum of squares around the mean.
+- The Fisher Score s is the ratio of the scatter between classes to that within them. Its place has
+  ``s / (1 + s)``, the part of the total scatter that is between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfs_cli.errors import InputError
+from sfs_cli.graph.laplacian import NormalizedLaplacian
+from sfs_cli.graph.similarity import (
+    THIN,
+    DenseSimilarity,
+    FactoredSimilarity,
+    Similarity,
+    SparseSimilarity,
+    null_vectors,
+)
+from sfs_cli.graph.spectral import Smoothing, exponential
+from sfs_cli.methods.base import Problem, Scorer
+from sfs_cli.methods.classical import FisherScorer
+from sfs_cli.methods.gdcov.covariance import GdcovScorer
+from sfs_cli.methods.low_rank import EVEN
+from sfs_cli.methods.spectral import HsicScorer, LaplacianScorer, SpecScorer
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+DENSE_SAMPLES = 5000
+"""Samples up to which an n x n matrix is made of a graph that is not dense."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A symmetric matrix ``core + U W U'``, shape (n, n), as a quadratic form.
+
+    Attributes
+    ----------
+    core : ndarray or csr_array, shape (n, n)
+        float64.
+    columns : ndarray, shape (n, k)
+        U; of a dense core there are none.
+    weights : ndarray, shape (k, k)
+        W, symmetric.
+    """
+
+    core: Any
+    columns: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, core: Any, columns: np.ndarray | None = None, weights: Any = None) -> Form:
+        """Return a form; many columns, and those of a dense core, are added to a dense core.
+
+        `weights` are W, or its diagonal (k,).
+        """
+        n = core.shape[0]
+        U = np.empty((n, 0)) if columns is None else columns
+        W = np.empty((0, 0)) if columns is None else np.asarray(weights, np.float64)
+        W = np.diag(W) if W.ndim == 1 else W
+        form = cls(core, U, W)
+        if not U.shape[1] or not (isinstance(core, np.ndarray) or U.shape[1] > THIN + 2):
+            return form
+        check_dense(n)
+        return cls(form.dense(), np.empty((n, 0)), np.empty((0, 0)))
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return self.core.shape[0]
+
+    def dense(self) -> np.ndarray:
+        """Return the matrix, shape (n, n)."""
+        core = self.core if isinstance(self.core, np.ndarray) else self.core.toarray()
+        return core + self.columns @ self.weights @ self.columns.T if self.weights.size else core
+
+    def form(self, G: np.ndarray) -> np.ndarray:
+        """Return ``g M g'`` for every row g of G (b, n), shape (b,)."""
+        if isinstance(self.core, np.ndarray):
+            total = np.vecdot(G, G @ self.core)
+        else:
+            total = np.vecdot(G, np.ascontiguousarray((self.core @ np.ascontiguousarray(G.T)).T))
+        projections = G @ self.columns
+        return total + np.vecdot(projections, projections @ self.weights)
+
+    @property
+    def trace(self) -> float:
+        """The trace."""
+        return float(self.core.trace() + (self.columns @ self.weights * self.columns).sum())
+
+    def __neg__(self) -> Form:
+        return Form(-self.core, self.columns, -self.weights)
+
+
+Statistic = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""Returns the ratios ``f' A f / f' B f`` (m,), of the sign that A has, from the scores (m,), the
+part of ``f' D f`` that is not the mean's (m,) and the sums of squares around the mean (m,)."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What is tested.
+
+    Attributes
+    ----------
+    numerator, denominator : Form
+        A and B. Smaller ratios are better.
+    degrees : ndarray, shape (n,)
+        d: weights of the samples in B.
+    statistic : callable
+        The ratios from the scores.
+    of_share, of_norm : bool
+        Whether the statistic depends on its second, and on its third argument.
+    """
+
+    numerator: Form
+    denominator: Form
+    degrees: np.ndarray
+    statistic: Statistic
+    of_share: bool = False
+    of_norm: bool = False
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return len(self.degrees)
+
+    @property
+    def even(self) -> bool:
+        """Whether B is a multiple of the centering matrix."""
+        return bool(np.ptp(self.degrees) <= EVEN * self.degrees.max())
+
+
+def check_dense(n: int) -> None:
+    """Refuse to make an n x n matrix of a large graph that is not dense."""
+    if n > DENSE_SAMPLES:
+        raise InputError(
+            f"--pvalues needs a matrix of {n:,} x {n:,} samples with these options",
+            hint=f"it is made of up to {DENSE_SAMPLES:,} samples; use spec with phi2 and "
+            "--gamma-power 1 on a sparse graph, for which the edges are enough",
+            option="pvalues",
+        )
+
+
+def _of_score(sign: float, score: np.ndarray, _share: Any, _norm: Any) -> np.ndarray:
+    return sign * score
+
+
+def _of_phi1(at_zero: float, score: np.ndarray, share: np.ndarray, _norm: Any) -> np.ndarray:
+    return (score - at_zero * (1 - share)) / share
+
+
+def _of_share(factor: float, score: np.ndarray, share: np.ndarray, _norm: Any) -> np.ndarray:
+    return factor * score / share
+
+
+def _of_norm(factor: float, score: np.ndarray, _share: Any, norm: np.ndarray) -> np.ndarray:
+    return factor * score / norm
+
+
+def _of_fisher(score: np.ndarray, _share: Any, _norm: Any) -> np.ndarray:
+    return -1 / (1 + 1 / score)
+
+
+def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
+    """Return what the scores of a scorer are ratios of.
+
+    Raises InputError where a graph that is not dense has too many samples for the matrices that the
+    options of the method need.
+    """
+    n, S = problem.n_samples, problem.similarity
+    if isinstance(scorer, FisherScorer):
+        columns = scorer.scatter.columns
+        between = Form.of(_diagonal(np.zeros(n)), columns, -np.ones(columns.shape[1]))
+        return Ratio(between, _around_means(np.ones(n)), np.ones(n), _of_fisher)
+    assert S is not None
+    if isinstance(scorer, LaplacianScorer):
+        score = partial(_of_score, 1.0)
+        return Ratio(_laplacian(S), _around_means(S.degrees), S.degrees, score)
+    if isinstance(scorer, SpecScorer):
+        return _spec(scorer, S)
+    if isinstance(scorer, HsicScorer):
+        statistic = partial(_of_norm, -1 / scorer.factor)
+        one = np.ones(n)
+        return Ratio(-_hsic(scorer, S), _around_means(one), one, statistic, of_norm=True)
+    assert isinstance(scorer, GdcovScorer)
+    degrees, A = scorer.covariance.laplacian.degrees, -_gdcov(scorer, S)
+    B = _around_means(degrees)
+    if scorer.covariance.normalized:
+        return Ratio(A, B, degrees, partial(_of_share, 1.0 - n), of_share=True)
+    return Ratio(A, B, degrees, partial(_of_norm, 1.0 - n), of_norm=True)
+
+
+def _diagonal(d: np.ndarray) -> csr_array:
+    from scipy.sparse import csr_array, diags_array
+
+    return csr_array(diags_array(d))
+
+
+def _around_means(degrees: np.ndarray) -> Form:
+    """Return ``D - d d' / sum(d)``."""
+    unit = degrees / np.sqrt(degrees.sum())
+    return Form.of(_diagonal(degrees), unit[:, None], [-1.0])
+
+
+def _weighted(S: Similarity, diagonal: np.ndarray, sign: float) -> tuple[Any, np.ndarray]:
+    """Return ``sign S + diag(diagonal)`` as a core and the columns Z of ``sign Z Z'``."""
+    if isinstance(S, DenseSimilarity):
+        return sign * S.matrix + np.diag(diagonal), np.empty((S.n, 0))
+    if isinstance(S, SparseSimilarity):
+        return _diagonal(diagonal) + sign * S.matrix, np.empty((S.n, 0))
+    assert isinstance(S, FactoredSimilarity)
+    if S.thin is not None:
+        return _diagonal(diagonal), S.thin
+    check_dense(S.n)
+    return sign * S.to_dense() + np.diag(diagonal), np.empty((S.n, 0))
+
+
+def _laplacian(S: Similarity) -> Form:
+    """Return ``L = D - S``."""
+    core, Z = _weighted(S, S.degrees, -1.0)
+    return Form.of(core, Z, -np.ones(Z.shape[1]))
+
+
+def _spec(scorer: SpecScorer, S: Similarity) -> Ratio:
+    laplacian = NormalizedLaplacian(S)
+    B, root = _around_means(S.degrees), laplacian.root
+    if scorer.ranking == "phi3":
+        A = Form.of(_diagonal(np.zeros(S.n)), root[:, None] * scorer.vectors, -scorer.phi3_weights)
+        return Ratio(A, B, S.degrees, partial(_of_share, -1.0), of_share=True)
+    if scorer.gamma == "power" and scorer.power == 1:
+        A = _laplacian(S)
+    else:
+        if not laplacian.dense:
+            check_dense(S.n)
+        if scorer.gamma == "exp":
+            Gamma = exponential(laplacian)
+        else:
+            N = np.eye(S.n) - np.outer(laplacian.trivial, laplacian.trivial)
+            Gamma = np.linalg.matrix_power(N - laplacian.smooth_matrix(), scorer.power)
+        A = Form.of(root[:, None] * Gamma * root)
+    if scorer.ranking == "phi2":
+        return Ratio(A, B, S.degrees, partial(_of_score, 1.0))
+    at_zero = 1.0 if scorer.gamma == "exp" else 0.0
+    return Ratio(A, B, S.degrees, partial(_of_phi1, at_zero), of_share=True)
+
+
+def _hsic(scorer: HsicScorer, S: Similarity) -> Form:
+    """Return the matrix of `HsicScorer`, centered on both sides."""
+    core, Z = _weighted(S, scorer.diagonal, 1.0)
+    n, k = Z.shape
+    row_sums = core @ np.ones(n) + Z @ Z.sum(axis=0)
+    W = np.eye(k + 2)
+    W[k:, k:] = [[row_sums.sum() / n**2, -1 / n], [-1 / n, 0]]
+    return Form.of(core, np.column_stack([Z, np.ones(n), row_sums]), W)
+
+
+def _gdcov(scorer: GdcovScorer, S: Similarity) -> Form:
+    """Return ``D^1/2 Gamma(N) D^1/2``, or ``Gamma(L)``."""
+    covariance, n = scorer.covariance, S.n
+    if isinstance(covariance.function, Smoothing) and covariance.null.shape[1] <= THIN:
+        # 1 - lambda, but 0 for the eigenvalues 0: no decomposition
+        normalized = covariance.normalized
+        core, Z = _weighted(S, np.zeros(n) if normalized else 1 - S.degrees, 1.0)
+        root = covariance.laplacian.root
+        null = root[:, None] * null_vectors(covariance.components, root).toarray()
+        W = np.concatenate([np.ones(Z.shape[1]), -np.ones(null.shape[1])])
+        return Form.of(core, np.column_stack([Z, null]), W)
+    if not covariance.laplacian.dense:
+        check_dense(n)
+    A = covariance.covary(np.eye(n))
+    return Form.of((A + A.T) / 2)

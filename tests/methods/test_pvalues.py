@@ -1,0 +1,481 @@
+"""p-values of graph scores: exact where a formula is known, uniform where nothing is there."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.sparse import csr_array
+
+from sfs_cli.catalog import METHODS, WITH_PVALUES
+from sfs_cli.compute.matrix import Block
+from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.graph.similarity import (
+    DenseSimilarity,
+    FactoredSimilarity,
+    Similarity,
+    SparseSimilarity,
+)
+from sfs_cli.methods.significance import gaussian, moments, permutation
+from sfs_cli.methods.significance import tested as tested_scores
+from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
+from sfs_cli.methods.significance.ratios import Form, Ratio, ratio_of
+from sfs_cli.options.guards import GUARDS
+from sfs_cli.run import guards
+from tests.cli.running import run_here
+from tests.making import make_engine, problem_of, write_labels, write_table
+from tests.methods.helpers import run
+from tests.oracles import pvalues as twin
+from tests.oracles import similarities
+
+NULLS = ("gaussian", "moments", "permutation:60")
+CODES = np.repeat([0, 1, 2], [9, 12, 6])
+RNG = np.random.default_rng(3)
+X = RNG.gamma(2.0, size=(27, 8)) + 0.6 * RNG.normal(size=(3, 8))[CODES] + 4.0
+"""Skewed features, some of them with classes; samples x features."""
+
+KNN = similarities.knn(X, 4)
+GRAPHS: dict[str, Similarity] = {
+    "rbf": DenseSimilarity(similarities.rbf(X)),
+    "knn": SparseSimilarity(csr_array(KNN)),
+    "label": FactoredSimilarity(np.eye(3)[CODES] / np.sqrt(np.bincount(CODES))),
+}
+
+
+def problem(
+    method: str,
+    X: np.ndarray,
+    S: Similarity | None,
+    codes: np.ndarray | None = None,
+    **options: Any,
+) -> Any:
+    engine = make_engine(X)
+    given = dict(METHODS[method].options) | options
+    return problem_of(engine, S, codes=codes, options=given)
+
+
+def scored(method: str, X: np.ndarray, S: Similarity | None, null: str, **given: Any) -> Any:
+    """Scores, and the columns of the p-values, of all features in one block."""
+    made = problem(method, X, S, **given)
+    prepare = METHODS[method].load("prepare")
+    assert prepare is not None
+    scorer = tested_scores.TestedScorer(prepare(made), made, null)
+    score, _, *measured = scorer.score_block(Block(np.array(X.T, order="C")))
+    return score, scorer.columns(score, *measured)
+
+
+def ratio(method: str, S: Similarity | None, n: int = 27, **given: Any) -> Ratio:
+    made = problem(method, np.zeros((n, 2 * n)), S, **given)
+    prepare = METHODS[method].load("prepare")
+    assert prepare is not None
+    return ratio_of(prepare(made), made)
+
+
+def graph_of(n: int, seed: int, neighbors: int = 5) -> Similarity:
+    places = np.random.default_rng(seed).normal(size=(n, 6))
+    return SparseSimilarity(csr_array(similarities.knn(places, neighbors)))
+
+
+# ---- what is tested ----------------------------------------------------------------------------
+
+TESTED = {
+    "phi1": ("spec", {"ranking": "phi1"}),
+    "phi1 exp": ("spec", {"ranking": "phi1", "gamma": "exp"}),
+    "phi2": ("spec", {}),
+    "phi2 of power 3": ("spec", {"gamma_power": 3}),
+    "phi3": ("spec", {"ranking": "phi3", "clusters": 3}),
+    "laplacian": ("laplacian", {}),
+    "hsic": ("hsic", {}),
+    "gdcov": ("gdcov", {}),
+    "gdcov of L": ("gdcov", {"definition": 1, "gamma": "heat:1"}),
+    "fisher": ("fisher", {"codes": CODES}),
+}
+
+
+def test_every_method_with_pvalues_is_tested() -> None:
+    assert {method for method, _ in TESTED.values()} == set(WITH_PVALUES)
+
+
+@pytest.mark.parametrize("name", TESTED)
+@pytest.mark.parametrize("graph", ["rbf", "knn"])
+def test_ratios_of_scores_are_those_of_the_matrices(name: str, graph: str) -> None:
+    """What a score is turned into is the ratio of the two quadratic forms."""
+    method, given = TESTED[name]
+    S = GRAPHS[graph]
+    tested = ratio(method, S, **given)
+    made = problem(method, X, S, **given)
+    prepare = METHODS[method].load("prepare")
+    assert prepare is not None
+    scorer = tested_scores.TestedScorer(prepare(made), made, "moments")
+    score, _, *measured = scorer.score_block(Block(np.array(X.T, order="C")))
+    A, B = tested.numerator.dense(), tested.denominator.dense()
+    np.testing.assert_allclose(A.sum(axis=0), 0, atol=1e-9 * np.abs(A).max())
+    expected = [(x @ A @ x) / (x @ B @ x) for x in (X - X.mean(axis=0)).T]
+    found = tested.statistic(score, measured[0], measured[1])
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize(("name", "power"), [("phi2", 1), ("phi2 of power 3", 3)])
+def test_matrices_of_phi2_are_those_of_its_definition(graph: str, name: str, power: int) -> None:
+    method, given = TESTED[name]
+    S = GRAPHS[graph].to_dense()
+    tested = ratio(method, GRAPHS[graph], **given)
+    A = twin.numerator(S, lambda values: values**power)
+    np.testing.assert_allclose(tested.numerator.dense(), A, atol=1e-12)
+    B = twin.denominator(S.sum(axis=1))
+    np.testing.assert_allclose(tested.denominator.dense(), B, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", TESTED)
+def test_sums_of_a_sparse_graph_are_those_of_the_dense_matrix(name: str) -> None:
+    method, given = TESTED[name]
+    for graph in ("knn", "label"):
+        if name == "gdcov" and graph == "label":
+            continue  # 0 on classes
+        tested = ratio(method, GRAPHS[graph], **given)
+        for t in (0.3, 1.1):
+            mean = (tested.numerator.trace - t * tested.denominator.trace) / 26
+            M = moments._less(tested, t, mean)
+            none = np.empty((27, 0))
+            whole = Form(M.dense(), none, np.empty((0, 0)))
+            scale = np.abs(whole.core).max() ** 3 * 27**2
+            np.testing.assert_allclose(sums_of(M), sums_of(whole), atol=1e-12 * scale)
+
+
+# ---- gaussian ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["spec", "laplacian", "fisher"])
+def test_on_labels_it_is_the_analysis_of_variance(method: str) -> None:
+    """Down to 1e-12 and far below."""
+    rng = np.random.default_rng(8)
+    strength = np.geomspace(0.01, 300, 60)
+    values = rng.normal(size=(27, 60)) + strength * rng.normal(size=(3, 60))[CODES]
+    S, codes = (None, CODES) if method == "fisher" else (GRAPHS["label"], None)
+    score, columns = scored(method, values, S, "gaussian", codes=codes)
+    expected = stats.f_oneway(*(values[c == CODES] for c in range(3))).pvalue
+    assert expected.min() < 1e-40
+    np.testing.assert_allclose(columns["p_value"], expected, rtol=1e-6)
+    q = stats.false_discovery_control(columns["p_value"])
+    np.testing.assert_allclose(columns["q_value"], q, rtol=1e-12)
+    better = score if method == "fisher" else -score
+    assert stats.spearmanr(columns["effect"], better).statistic == pytest.approx(1)
+
+
+def test_the_distribution_is_that_of_imhofs_quadrature() -> None:
+    """200 values on random graphs of equal and unequal degrees, to 1e-8."""
+    rng = np.random.default_rng(21)
+    compared = 0
+    for seed in range(10):
+        n = int(rng.integers(6, 40))
+        S = graph_of(n, seed, neighbors=min(5, n // 2))
+        for name in ("phi2", "hsic"):
+            tested = ratio(*_method(name), n=n, S=S) if n > 3 else None
+            assert tested is not None
+            found = gaussian.RatioDistribution(tested, 1 << 30)
+            low, high = found.ends
+            A, B = tested.numerator.dense(), tested.denominator.dense()
+            for t in rng.uniform(low, high, 10).tolist():
+                values = np.linalg.eigvalsh(A - t * B)
+                values = np.delete(values, np.argmin(np.abs(values)))
+                expected = twin.imhof(values)
+                one = np.array([t])
+                assert np.exp(found.log_below(one))[0] == pytest.approx(expected, abs=1e-8)
+                assert np.exp(found.interpolated(one))[0] == pytest.approx(expected, abs=1e-6)
+                compared += 1
+    assert compared == 200
+
+
+def _method(name: str) -> tuple[str]:
+    return (TESTED[name][0],)
+
+
+def test_tails_keep_their_digits() -> None:
+    """Of a ratio that has a beta distribution, far out on both sides."""
+    counts = np.array([4.0, 30.0])
+    t = np.concatenate([np.geomspace(1e-12, 0.5, 40), 1 - np.geomspace(1e-6, 0.4, 20)])
+    found = gaussian.log_below_zero(np.array([0.0, 1.0]) - t[:, None], counts)
+    expected = stats.beta.logcdf(t, 15, 2)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_thresholds_beyond_the_ends() -> None:
+    found = gaussian.RatioDistribution(ratio("spec", GRAPHS["knn"]), 1 << 30)
+    low, high = found.ends
+    t = np.array([low - 1, high + 1, np.nan])
+    np.testing.assert_array_equal(np.exp(found.interpolated(t)), [0, 1, np.nan])
+
+
+def test_a_pvalue_does_not_depend_on_other_features() -> None:
+    _, all_together = scored("spec", X, GRAPHS["knn"], "gaussian")
+    for k in range(3):
+        _, alone = scored("spec", X[:, [k]], GRAPHS["knn"], "gaussian")
+        assert alone["p_value"][0] == pytest.approx(all_together["p_value"][k], rel=1e-9)
+
+
+def test_large_graphs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    tested = ratio("spec", GRAPHS["knn"])
+    with pytest.raises(OutOfMemoryError):
+        gaussian.RatioDistribution(tested, 1000)
+    monkeypatch.setattr(gaussian, "UNEVEN_SAMPLES", 20)
+    with pytest.raises(InputError, match="up to 20 samples") as refused:
+        gaussian.RatioDistribution(tested, 1 << 30)
+    assert "moments" in refused.value.hint
+    even = ratio("spec", GRAPHS["label"])
+    gaussian.RatioDistribution(even, 1 << 30)
+
+
+# ---- moments -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["phi2", "phi3", "hsic", "gdcov of L", "fisher"])
+def test_moments_are_those_of_all_permutations(name: str) -> None:
+    """Mean, variance and third moment, of all 720 orders of 6 samples."""
+    rng = np.random.default_rng(5)
+    method, given = TESTED[name]
+    given = given | ({"codes": np.array([0, 0, 0, 1, 1, 2])} if "codes" in given else {})
+    S = DenseSimilarity(similarities.rbf(rng.normal(size=(6, 3))))
+    tested = ratio(method, S, n=6, **given)
+    found = RatioMoments.of(tested)
+    for t in (found.a / found.b, -0.4, 0.9):
+        M = tested.numerator.dense() - t * tested.denominator.dense()
+        for _ in range(5):
+            x = rng.exponential(size=6)
+            x -= x.mean()
+            x /= np.linalg.norm(x)
+            powers = Powers(*(np.array([(x**k).sum()]) for k in (3, 4, 6)))
+            forms = twin.forms_of_all_permutations(M, x)
+            size = np.abs(forms).max()
+            at, mean = np.array([t]), forms.mean()
+            assert found.a - t * found.b == pytest.approx(mean, abs=1e-12 * size)
+            variance = found.variance(at, powers)[0]
+            assert variance == pytest.approx(forms.var(), abs=1e-12 * size**2)
+            third = found.third(at, powers)[0]
+            assert third == pytest.approx(((forms - mean) ** 3).mean(), abs=1e-11 * size**3)
+
+
+def test_pearsons_distribution() -> None:
+    z = np.linspace(-6, 5, 45)
+    for skewness in (-2.0, -0.5, -1e-3, 0.0):
+        found = moments.below(z, np.full(len(z), skewness))
+        expected = stats.pearson3.cdf(z, skewness) if skewness else stats.norm.cdf(z)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    short = moments.below(z, np.full(len(z), 1.0))
+    assert (short > 0).all()  # although it ends at -2
+    assert (np.diff(short) > 0).all()
+    near = z > -1
+    np.testing.assert_allclose(short[near], stats.pearson3.cdf(z[near], 1.0), rtol=1e-9)
+
+
+# ---- permutations ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["phi2", "phi3", "hsic", "fisher"])
+def test_permutations_one_by_one(name: str) -> None:
+    method, given = TESTED[name]
+    S = None if method == "fisher" else GRAPHS["knn"]
+    _, columns = scored(method, X, S, "permutation:60", **given)
+    tested = ratio(method, S, **given)
+    A, B = tested.numerator.dense(), tested.denominator.dense()
+    for k, f in enumerate(X.T):
+        x = f - f.mean()
+        orders = [np.random.default_rng((0, b)).permutation(27) for b in range(60)]
+        permuted = np.array([(x[o] @ A @ x[o]) / (x[o] @ B @ x[o]) for o in orders])
+        observed = (x @ A @ x) / (x @ B @ x)
+        p = (1 + np.count_nonzero(permuted <= observed)) / 61
+        effect = (permuted.mean() - observed) / permuted.std()
+        assert columns["p_value"][k] == pytest.approx(p)
+        assert columns["effect"][k] == pytest.approx(effect, rel=1e-8)
+
+
+def test_the_tail_is_near_the_truth() -> None:
+    """Of normal values, where the probability is known, and of a long tail."""
+    values = np.random.default_rng(2).normal(size=(50, 2000))
+    for z in (-3.0, -4.0, -4.5):
+        found = permutation.tail(values, np.full(50, z), 250)
+        error = np.log10(found / stats.norm.cdf(z))
+        assert abs(np.median(error)) < 0.5
+        assert (found > 0).all()
+    y = np.linspace(-20, -2, 60)
+    for row in values[:5]:
+        p = permutation.tail(np.repeat(row[None], 60, axis=0), y, 250)
+        assert (np.diff(p) > 0).all()
+
+
+def test_tied_values_count_as_equal() -> None:
+    """A feature of few values has the same ratio in many orders, but for rounding."""
+    values = np.zeros((27, 1))
+    values[:2] = 0.1
+    _, columns = scored("spec", values, GRAPHS["label"], "permutation:500")
+    as_good = sum(n * (n - 1) for n in (9, 6)) / (27 * 26)  # both samples in a class as small
+    assert columns["p_value"][0] == pytest.approx(as_good, abs=0.06)
+
+
+# ---- calibration -------------------------------------------------------------------------------
+
+
+def uniform(null: str, n: int, seeds: int, features: int) -> int:
+    """In how many seeds p-values of normal noise pass the test of Kolmogorov and Smirnov."""
+    passed = 0
+    for seed in range(seeds):
+        noise = np.random.default_rng(seed).normal(size=(n, features))
+        _, columns = scored("spec", noise, graph_of(n, 100 + seed), null)
+        passed += stats.kstest(columns["p_value"], "uniform").pvalue > 0.01
+    return passed
+
+
+@pytest.mark.parametrize("null", ["gaussian", "moments"])
+@pytest.mark.parametrize("n", [30, 100, pytest.param(500, marks=pytest.mark.slow)])
+def test_pvalues_of_noise_are_uniform(null: str, n: int) -> None:
+    assert uniform(null, n, 20, 1000) >= 19
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [30, 100])
+def test_permutation_pvalues_of_noise_are_uniform(n: int) -> None:
+    assert uniform("permutation:300", n, 20, 300) >= 19
+
+
+def counts(n: int, features: int, seed: int) -> np.ndarray:
+    """Negative-binomial counts of unequal depth, nine of ten of them zero; samples x features.
+
+    The samples of each feature are shuffled by themselves: a depth that all features share would
+    make them follow the graph together, or none of them.
+    """
+    rng = np.random.default_rng(seed)
+    depth = np.exp(rng.normal(0, 0.4, size=(n, 1)))
+    mean = 0.12 * depth * rng.uniform(0.7, 1.3, size=features)
+    values = rng.poisson(rng.gamma(0.7, mean / 0.7)).astype(np.float64)
+    return rng.permuted(values, axis=0)
+
+
+def false_positives(n: int, null: str, features: int) -> list[float]:
+    """Rates of p-values of counts up to 0.1, 0.01 and 0.001, as parts of these levels."""
+    values = counts(n, features, 0)
+    assert 0.88 < (values == 0).mean() < 0.93
+    p = scored("spec", values, graph_of(n, 1), null)[1]["p_value"]
+    p = p[~np.isnan(p)]
+    return [float((p <= level).mean() / level) for level in (0.1, 0.01, 0.001)]
+
+
+@pytest.mark.parametrize("n", [100, pytest.param(500, marks=pytest.mark.slow)])
+def test_moments_hold_better_than_normal_noise_for_zero_inflated_counts(n: int) -> None:
+    """Three moments leave the far tail a little too thin; normal noise far more."""
+    rates = false_positives(n, "moments", 40_000)
+    of_noise = false_positives(n, "gaussian", 40_000)
+    np.testing.assert_allclose(rates[:2], 1, atol=0.2)
+    assert rates[2] < 2
+    assert rates[2] < of_noise[2]
+
+
+def test_permutations_hold_for_zero_inflated_counts() -> None:
+    rates = false_positives(50, "permutation:199", 2000)
+    for rate, level in zip(rates, (0.1, 0.01)):
+        assert abs(rate - 1) * level < 3 * np.sqrt(level * (1 - level) / 2000)
+
+
+# ---- whole runs --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """60 features of 27 samples, one of them constant, and labels beside them."""
+    folder = tmp_path_factory.mktemp("pvalues")
+    values = RNG.normal(8, 1, size=(60, 27)) + 0.5 * RNG.normal(size=(60, 3))[:, CODES]
+    values[7] = 3.0
+    write_table(folder / "m.csv", values)
+    write_labels(folder / "labels.tsv", [f"c{c}" for c in CODES], [f"s{i}" for i in range(27)])
+    return folder
+
+
+@pytest.mark.parametrize("null", NULLS)
+def test_the_same_bytes_over_threads_and_the_same_values_over_blocks(
+    null: str, table: Path
+) -> None:
+    def columns(**running: Any) -> np.ndarray:
+        given = {"method": "spec", "ranking": "phi1", "pvalues": null, "seed": 4} | running
+        extra = run(str(table / "m.csv"), **given).ranking.extra
+        return np.array([extra[name] for name in ("p_value", "q_value", "effect")])
+
+    whole = columns(threads=1)
+    blocks = columns(threads=1, block_size=9)
+    np.testing.assert_array_equal(columns(threads=2, block_size=9), blocks)
+    np.testing.assert_allclose(blocks, whole, rtol=1e-10)  # as scores, which --block-size rounds
+    changed = not np.array_equal(columns(threads=1, seed=5), whole, equal_nan=True)
+    assert changed == null.startswith("permutation")
+
+
+@pytest.mark.parametrize("null", NULLS)
+def test_features_without_a_score_have_no_pvalue(null: str, table: Path) -> None:
+    result = run(str(table / "m.csv"), method="gdcov", pvalues=null)
+    extra, facts = result.ranking.extra, result.facts["method"]
+    assert list(extra) == ["p_value", "q_value", "effect"]
+    for column in extra.values():
+        np.testing.assert_array_equal(np.isnan(column), np.isnan(result.ranking.score))
+    assert facts["tested_features"] == 59
+    assert facts["q_value_at_most_0.05"] == np.count_nonzero(extra["q_value"] <= 0.05)
+
+
+@pytest.mark.parametrize("null", NULLS)
+def test_units_and_offsets_do_not_matter(null: str) -> None:
+    moved = np.column_stack([X[:, 0], 1e3 * X[:, 0], X[:, 0] + 100, 1e-170 * X[:, 0]])
+    for name in ("phi2", "phi3", "hsic", "gdcov", "gdcov of L"):
+        method, given = TESTED[name]
+        _, columns = scored(method, moved, GRAPHS["knn"], null, **given)
+        for column in columns.values():
+            size = 3 if name == "hsic" or name == "gdcov of L" else 4  # squares of units underflow
+            np.testing.assert_allclose(column[:size], column[0], rtol=1e-6)
+
+
+def test_options_of_the_default_method(table: Path) -> None:
+    """With p-values asked for, the default is a method that has some."""
+    result = run(str(table / "m.csv"), pvalues="gaussian")
+    assert result.config.method == "spec"
+
+
+def warned(
+    table: Path, out: Path, capfd: pytest.CaptureFixture[str], *more: str
+) -> tuple[bool, bool]:
+    words = ["rank", str(table / "m.csv"), "--method", "spec", "--pvalues", "gaussian", *more]
+    done = run_here([*words, "--out", str(out), "--force"], capfd)
+    assert done.code == 0, done.err
+    record = json.loads((out / "run.json").read_text())
+    told = any("p-values are too small" in line for line in record["warnings"])
+    assert told == ("p-values are too small" in done.err)
+    assert told == ("p-values are too small" in (out / "report.html").read_text())
+    return told, record["graph"]["of_tested_features"]
+
+
+def test_a_graph_of_the_tested_features_is_told(
+    table: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert "tested-graph" in GUARDS
+    told = partial(warned, table, tmp_path / "out", capfd)
+    assert told() == (True, True)
+    assert told("--accept", "tested-graph") == (False, True)
+    labels = ("--labels", str(table / "labels.tsv"))
+    assert told("--similarity", "label", *labels) == (False, False)
+    assert told("--similarity", "rbf", "--ranking", "phi1") == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "coordinates", "own"),
+    [
+        ("knn", None, True),
+        ("knn", "obsm:X_pca", True),
+        ("knn", "obsm:spatial", False),
+        ("knn", "places.tsv", False),
+        ("obsp:connectivities", None, True),
+        ("obsp:spatial_connectivities", None, False),
+        ("file", None, False),
+        ("outcome", None, False),
+    ],
+)
+def test_which_graphs_are_of_the_features(name: str, coordinates: str | None, own: bool) -> None:
+    assert (guards.own_graph(name, coordinates) is not None) == own
