@@ -55,7 +55,8 @@ def test_the_default_beats_variance_and_the_papers_choice(tmp_path: Path) -> Non
 def test_a_set_of_the_shared_data(shared_data: Path, tmp_path: Path) -> None:
     known = tuple(s for s in lists.SETS if s.name == "tcga_protein")
     rankings = {name: lists.RANKINGS[name] for name in ("default", lists.BASELINE)}
-    found = lists.measure(known, rankings, shared_data, Bench(tmp_path, None))
+    rest = rankings, shared_data, Bench(tmp_path, None)
+    found = lists.of_sets(lists.measure, known, 1, *rest)
     assert set(found["ranking"]) == {"random genes", "all genes", "default", lists.BASELINE}
     accuracy = found.set_index("ranking")["accuracy"]
     assert accuracy["default"] > accuracy["random genes"]

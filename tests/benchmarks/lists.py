@@ -2,7 +2,7 @@
 
 usage: python -m tests.benchmarks.lists DATA [--sets NAME ...] [--rankings NAME ...]
            [--add "NAME=OPTIONS OF sfs rank" ...] [--with-labels]
-           [--peers FOLDER | --no-peers] [--out FILE.md]
+           [--peers FOLDER | --no-peers] [--jobs N] [--out FILE.md]
 
 Every set is prepared here (logs of intensities and counts), written as Parquet, and ranked by `sfs
 rank` as a process, without its labels. With --with-labels the rankings that use labels are compared
@@ -17,14 +17,18 @@ draws), all genes, and the highly variable genes of scanpy.
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,6 +50,7 @@ SPIKE = 0.5
 """A gene is made by one sample when that has more of the sum of squares around the mean."""
 
 Prepare = Callable[[np.ndarray], np.ndarray]
+Rows = list[dict[str, Any]]
 
 
 def as_is(values: np.ndarray) -> np.ndarray:
@@ -246,55 +251,57 @@ def lists(
             yield name, error
 
 
-def measure(
-    sets: tuple[DataSet, ...], rankings: dict[str, str], data: Path, bench: Bench
-) -> pd.DataFrame:
-    """Judge every ranking on every set; one row for each pair."""
-    rows = []
-    for known in sets:
-        X, y = known.read(data)
-        file = bench.scratch / f"{known.name}.parquet"
-        X.to_parquet(file)
-        judge = Judge(X.to_numpy(), y)
-        rng = np.random.default_rng(0)
-        drawn = [judge.worth(rng.permutation(len(X))) for _ in range(DRAWS)]
-        means = (np.mean([getattr(w, f) for w in drawn]) for f in Worth.__annotations__)
-        everything = np.arange(len(X))
-        worths = {
-            "random genes": Worth(*map(float, means)),
-            "all genes": Worth(judge.accuracy(everything), judge.nmi(everything), np.nan, np.nan),
-        }
-        for name, found in lists(X, file, rankings, bench):
-            if isinstance(found, Exception):
-                print(f"{known.name}, {name}: {found}", file=sys.stderr)
-                continue
-            worths[name] = judge.worth(X.index.get_indexer(found))
-        rows += [{"set": known.name, "ranking": name, **vars(w)} for name, w in worths.items()]
-        print(f"{known.name}: done", file=sys.stderr)
-    return pd.DataFrame(rows)
+def measure(known: DataSet, rankings: dict[str, str], data: Path, bench: Bench) -> Rows:
+    """Judge every ranking on a set."""
+    X, y = known.read(data)
+    file = bench.scratch / f"{known.name}.parquet"
+    X.to_parquet(file)
+    judge = Judge(X.to_numpy(), y)
+    rng = np.random.default_rng(0)
+    drawn = [judge.worth(rng.permutation(len(X))) for _ in range(DRAWS)]
+    means = (np.mean([getattr(w, f) for w in drawn]) for f in Worth.__annotations__)
+    everything = np.arange(len(X))
+    worths = {
+        "random genes": Worth(*map(float, means)),
+        "all genes": Worth(judge.accuracy(everything), judge.nmi(everything), np.nan, np.nan),
+    }
+    for name, found in lists(X, file, rankings, bench):
+        if isinstance(found, Exception):
+            print(f"{known.name}, {name}: {found}", file=sys.stderr)
+            continue
+        worths[name] = judge.worth(X.index.get_indexer(found))
+    return [{"set": known.name, "ranking": name, **vars(w)} for name, w in worths.items()]
 
 
-def measure_with_labels(
-    sets: tuple[DataSet, ...], rankings: dict[str, str], data: Path, bench: Bench
+def measure_with_labels(known: DataSet, rankings: dict[str, str], data: Path, bench: Bench) -> Rows:
+    """Judge rankings that see the labels of the training samples, on a set."""
+    X, y = known.read(data)
+    judge, worth = Judge(X.to_numpy(), y), dict.fromkeys(rankings, 0.0)
+    file, labels = (bench.scratch / f"{known.name}.{suffix}" for suffix in ("parquet", "tsv"))
+    for train, test in StratifiedKFold(INNER, shuffle=True, random_state=0).split(X.T, y):
+        X.iloc[:, train].to_parquet(file)
+        classes = pd.DataFrame({"class": [f"c{code}" for code in y[train]]})
+        classes.index = pd.Index(X.columns[train], name="sample")
+        classes.to_csv(labels, sep="\t")
+        for name, options in rankings.items():
+            genes = X.index.get_indexer(ranked(file, f"{options} --labels {labels}:class"))
+            found = [judge.in_fold(genes[:size], train, test) for size in judge.sizes]
+            worth[name] += float(np.mean(found)) / INNER
+    return [{"set": known.name, "ranking": k, "accuracy": v} for k, v in worth.items()]
+
+
+def of_sets(
+    make: Callable[..., Rows], sets: tuple[DataSet, ...], jobs: int, *given: object
 ) -> pd.DataFrame:
-    """Judge rankings that see the labels of the training samples; one row for each pair."""
-    rows = []
-    for known in sets:
-        X, y = known.read(data)
-        judge, worth = Judge(X.to_numpy(), y), dict.fromkeys(rankings, 0.0)
-        file, labels = bench.scratch / "train.parquet", bench.scratch / "train.tsv"
-        for train, test in StratifiedKFold(INNER, shuffle=True, random_state=0).split(X.T, y):
-            X.iloc[:, train].to_parquet(file)
-            classes = pd.DataFrame({"class": [f"c{code}" for code in y[train]]})
-            classes.index = pd.Index(X.columns[train], name="sample")
-            classes.to_csv(labels, sep="\t")
-            for name, options in rankings.items():
-                genes = X.index.get_indexer(ranked(file, f"{options} --labels {labels}:class"))
-                found = [judge.in_fold(genes[:size], train, test) for size in judge.sizes]
-                worth[name] += float(np.mean(found)) / INNER
-        rows += [{"set": known.name, "ranking": k, "accuracy": v} for k, v in worth.items()]
-        print(f"{known.name}: done", file=sys.stderr)
-    return pd.DataFrame(rows)
+    """Judge rankings on every set, some sets at once; one row for each pair."""
+    rows: Rows = []
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(make, known, *given): known.name for known in sets}
+        for done in as_completed(waiting):
+            rows += done.result()
+            print(f"{waiting[done]}: done", file=sys.stderr)
+    order = [known.name for known in sets]
+    return pd.DataFrame(sorted(rows, key=lambda row: order.index(row["set"])))
 
 
 def report_with_labels(found: pd.DataFrame) -> str:
@@ -353,19 +360,24 @@ def main() -> None:
     parser.add_argument("--with-labels", action="store_true", help="compare supervised rankings")
     parser.add_argument("--peers", type=Path, default=default_folder(), help="environments")
     parser.add_argument("--no-peers", action="store_true", help="leave scanpy out")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="sets at once")
     parser.add_argument("--out", type=Path, help="Markdown file, not stdout")
     given = parser.parse_args()
     chosen = tuple(s for s in SETS if given.sets is None or s.name in given.sets)
     rankings = {k: v for k, v in RANKINGS.items() if given.rankings is None or k in given.rankings}
     rankings |= {BASELINE: RANKINGS[BASELINE]}
     rankings |= dict(text.split("=", 1) for text in given.add)
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # sets run side by side
     with tempfile.TemporaryDirectory(prefix="sfs-lists-") as folder:
         bench = Bench(Path(folder), None if given.no_peers else given.peers.absolute())
         if given.with_labels:
             supervised = WITH_LABELS | dict(text.split("=", 1) for text in given.add)
-            text = report_with_labels(measure_with_labels(chosen, supervised, given.data, bench))
+            rest = given.jobs, supervised, given.data, bench
+            text = report_with_labels(of_sets(measure_with_labels, chosen, *rest))
         else:
-            text = report(measure(chosen, rankings, given.data, bench))
+            rest = given.jobs, rankings, given.data, bench
+            text = report(of_sets(measure, chosen, *rest))
     if given.out is None:
         print(text, end="")
     else:
