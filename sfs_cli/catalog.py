@@ -466,6 +466,9 @@ WITH_WEIGHTS = tuple(method.name for method in _METHODS if method.weighted)
 WITH_PVALUES = tuple(method.name for method in _METHODS if method.tested)
 """Methods whose scores have p-values, with ``--pvalues``."""
 
+SPLIT = tuple(method.name for method in _METHODS if method.tested and "graph" in method.needs)
+"""Methods of these that may be tested on a graph of other features or counts, with ``--split``."""
+
 SIGNED = ("fisher", "f-test", "t-test")
 """Methods that compare the means of classes: of two classes, one mean is the larger."""
 

@@ -276,6 +276,12 @@ class RankConfig(GraphFields, OutputFields):
         words=("gaussian", "moments", "permutation", "permutation:COUNT"),
         takers=lambda _: catalog.WITH_PVALUES,
     )
+    split: str | None = _method(
+        "Test on a graph that is not made of what is tested: of the other half of the features, or "
+        "of one of two random parts of every count.",
+        words=("features", "counts"),
+        takers=lambda _: catalog.SPLIT,
+    )
     max_correlation: float | None = _method(
         "Prune the ranking: a feature whose absolute Pearson correlation with a better one is "
         "above R moves behind those that are kept.",

@@ -250,6 +250,8 @@ def _given_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.split is not None:
+        yield from _split_rules(c)
     if c.pvalues is None:
         return
     if c.ranker not in catalog.WITH_PVALUES:
@@ -273,6 +275,20 @@ def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:
         what = f"--pvalues {c.pvalues} asks for {count:.0f} permutations"
         hint = f"give {FEWEST_PERMUTATIONS} to {MOST_PERMUTATIONS:,}, such as permutation:1000"
         yield what, hint, ("pvalues",)
+
+
+def _split_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.pvalues is None:
+        hint = "give --pvalues moments too: --split is what makes p-values valid"
+        yield "--split has no effect without --pvalues", hint, ("split", "pvalues")
+    elif c.ranker in catalog.WITH_PVALUES and c.ranker not in catalog.SPLIT:
+        what = f"--split has no effect with --method {c.ranker}, which makes no sample graph"
+        yield what, _leave_out("method", catalog.SPLIT), ("split", "method")
+    own = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None
+    if own:
+        what = "--split has no effect on a sample graph that is not made of the features"
+        hint = "leave out --split"
+        yield what, hint, ("split", "similarity")
 
 
 def _member_rules(c: RankConfig) -> Iterator[Refusal]:

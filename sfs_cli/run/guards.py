@@ -104,8 +104,9 @@ def own_graph(name: str, coordinates: str | None) -> str | None:
         made = f"({held}) is made of the tested features, if they are as scanpy makes them"
     return (
         f"the sample graph {made}, which follow it for that reason alone: the p-values are too "
-        "small, and q-values promise nothing; test on a graph of something else: --similarity "
-        "label, --coordinates, or a --similarity-file of another profile"
+        "small, and q-values promise nothing; test on a graph of other features or counts (--split "
+        "features, --split counts), or of something else: --similarity label, --coordinates, or a "
+        "--similarity-file of another profile"
     )
 
 

@@ -74,6 +74,15 @@ def pass_list(
             passes += _fitting(config.transform, of, size, m, memory)
             own = _ranking_passes(config, size, m, stored, memory, coordinates)
             passes += [replace(each, purpose=each.purpose + of) for each in own]
+    elif config.split == "features":
+        own = _ranking_passes(config, n, m, stored, memory, coordinates)
+        for half in ("first", "other"):
+            what = f", to test the {half} half of the features"
+            passes += [replace(each, purpose=each.purpose + what) for each in own]
+    elif config.split == "counts":
+        for part in ("graph", "scores"):
+            passes += _fitting(config.transform, f", of the counts for the {part}", n, m, memory)
+        passes += _ranking_passes(config, n, m, stored, memory, coordinates)
     else:
         for member in config.member_configs() or [config]:
             passes += _ranking_passes(member, n, m, stored, memory, coordinates)
@@ -132,10 +141,10 @@ def with_defaults(config: RankConfig, n: int, graphs: tuple[str, ...]) -> RankCo
     """Return the configuration for n samples: the method filled in, and a graph of the file used.
 
     `graphs` are what the file holds to compare samples by. They are used where nothing is said of
-    the graph, and where it would be made of the values as they are in the file.
+    the graph, and where it would be made of the values as they are in the file, all of them.
     """
     config = config.for_samples(n)
-    own = config.graph is None and not config.given("adjust", *GRAPH_FIELDS)
+    own = config.graph is None and not config.given("adjust", "split", *GRAPH_FIELDS)
     found = [name for name in GRAPHS_OF_FILES if name in graphs]
     if own and found and "graph" in needed(config):
         return replace(config, similarity=found[0])

@@ -251,6 +251,10 @@ def _score(run: Run) -> Scored:
         from sfs_cli.run.batch_rank import rank_in_batches
 
         return rank_in_batches(run, run.batches)
+    if run.config.split is not None:
+        from sfs_cli.run.split import rank_split
+
+        return rank_split(run)
     if run.sources:
         from sfs_cli.run.fused_rank import rank_on_sources
 

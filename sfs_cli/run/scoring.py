@@ -77,7 +77,8 @@ def make_graph(run: Run) -> Graph | None:
         check_degrees(graph.similarity, matrix.ids.samples, where or name)
     guard_graph(run, graph.similarity)
     if config.pvalues is not None:
-        graph.facts["of_tested_features"] = guard_pvalues(run, name)
+        own = config.split is None and guard_pvalues(run, name)
+        graph.facts["of_tested_features"] = own
     return graph
 
 

@@ -159,7 +159,7 @@ class PreparedMatrix:
             adjustment=self.adjustment,
             where=self.where,
         )
-        view._fitted_as(self)
+        view.fitted_as(self)
         view._factors = {
             at: FeatureView(found, features) if self.steps[at] == QUANTILE else found
             for at, found in self._factors.items()
@@ -177,9 +177,10 @@ class PreparedMatrix:
             adjustment=adjustment,
             where=self.where,
         )
-        return view._fitted_as(self)
+        return view.fitted_as(self)
 
-    def _fitted_as(self, other: PreparedMatrix) -> PreparedMatrix:
+    def fitted_as(self, other: PreparedMatrix) -> PreparedMatrix:
+        """Take over what `fit` has found of another view of the same samples; return this one."""
         assert all(at in other._factors for at in other._sample_steps()), "fit comes first"
         self._factors = other._factors
         return self

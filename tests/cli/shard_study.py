@@ -34,6 +34,11 @@ CASES: dict[str, tuple[str, ...]] = {
     "gdcov": ("m.csv", "--method", "gdcov"),
     "moments": ("m.csv", "--method", "gdcov", "--pvalues", "moments"),
     "permutations": ("m.csv", "--ranking", "phi1", "--pvalues", "permutation:40"),
+    "split features": ("m.csv", "--pvalues", "moments", "--split", "features"),
+    "split counts": (
+        *("counts.h5ad", "--transform", "cpm,log1p", "--pvalues", "gaussian"),
+        *("--split", "counts"),
+    ),
     "intersect": (
         *("m.csv", "--method", "fisher", "--labels", "some.tsv:tissue"),
         *("--samples", "intersect"),

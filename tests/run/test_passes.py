@@ -222,6 +222,12 @@ ON_SOURCES: dict[str, dict[str, Any]] = {
     },
 }
 
+SPLIT: list[dict[str, Any]] = [
+    {"split": "features", "method": "spec"} | GRAPHS["knn"],
+    {"split": "features", "method": "hsic"} | GRAPHS["knn-pca-genes"] | TRANSFORMS["cpm"],
+    {"split": "counts", "method": "gdcov"} | TRANSFORMS["sparse cpm"],
+    {"split": "counts", "method": "spec"} | GRAPHS["rbf"] | TRANSFORMS["residuals"],
+]
 IMPOSSIBLE = [
     ("gdcov", "label"),
     ("gdcov-spca", "label"),
@@ -242,6 +248,7 @@ def cases() -> list[dict[str, Any]]:
     ]
     found += [method | t for method in WITHOUT_GRAPH.values() for t in TRANSFORMS.values()]
     found += [sources | t for sources in ON_SOURCES.values() for t in TRANSFORMS.values()]
+    found += [{"pvalues": "moments"} | case for case in SPLIT]
     wrong = [
         # in the sparse matrix one sample is the miss of too many
         {"similarity": "relieff", "matrix": "sparse.csv"},

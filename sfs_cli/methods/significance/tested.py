@@ -122,10 +122,9 @@ class TestedScorer(Scorer):
             else:
                 p, effect = self._tested(self.ratio.statistic(score, share, norm), powers)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
-        q = q_values(p)
-        self.facts["tested_features"] = int(np.count_nonzero(~np.isnan(p)))
-        self.facts[f"q_value_at_most_{SIGNIFICANT}"] = int(np.count_nonzero(q <= SIGNIFICANT))
-        return {**self.scorer.columns(score), "p_value": p, "q_value": q, "effect": effect}
+        columns, facts = tested_columns(p, effect)
+        self.facts |= facts
+        return self.scorer.columns(score) | columns
 
     def _tested(self, t: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the p-values and effects of ratios, each shape (m,)."""
@@ -133,3 +132,18 @@ class TestedScorer(Scorer):
             return self.moments.tested(t, Powers(*powers.T))
         assert self.distribution is not None
         return np.exp(self.distribution.interpolated(t)), self.distribution.effects(t)
+
+
+def tested_columns(
+    p: np.ndarray, effect: np.ndarray
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the columns of p-values and effects, shape (m,), and what ``run.json`` says of them.
+
+    The q-value is that of Benjamini and Hochberg over all p-values that are not NaN.
+    """
+    q = q_values(p)
+    facts = {
+        "tested_features": int(np.count_nonzero(~np.isnan(p))),
+        f"q_value_at_most_{SIGNIFICANT}": int(np.count_nonzero(q <= SIGNIFICANT)),
+    }
+    return {"p_value": p, "q_value": q, "effect": effect}, facts

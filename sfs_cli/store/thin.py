@@ -1,0 +1,99 @@
+"""Counts divided at random into two matrices: of one the sample graph is made, the other is tested.
+
+Of every count, each unit goes to one of the two with probability 1/2. Parts of a Poisson count are
+independent of each other (A. Neufeld et al., "Inference after latent variable estimation for
+single-cell RNA sequencing data", Biostatistics 25, 2024, Proposition 1), so what is found in one is
+tested fairly in the other. Parts of counts that vary more than Poisson ones, from sample to sample,
+share that variation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.matrix import Ids, Span
+from sfs_cli.errors import InputError
+from sfs_cli.store.matrix import Matrix, Stored
+
+MOST = 2.0**53
+"""Larger numbers are not whole by themselves."""
+
+
+class ThinnedMatrix:
+    """One of the two parts of a matrix of counts; what is drawn depends on seed and feature alone.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The counts.
+    seed : int
+        Both parts have the same one.
+    second : bool
+        Which of the parts.
+    where : str
+        The input, for messages.
+    """
+
+    def __init__(self, matrix: Matrix, seed: int, *, second: bool, where: str = "") -> None:
+        self.matrix, self.seed, self.second, self.where = matrix, seed, second, where
+        self.dtype: np.dtype[Any] = matrix.dtype
+        self.sparse = matrix.sparse
+        self.missing = matrix.missing  # what is missing stays missing
+
+    @property
+    def ids(self) -> Ids:
+        """Names of features and samples."""
+        return self.matrix.ids
+
+    @property
+    def n_features(self) -> int:
+        """Number of features m."""
+        return self.matrix.n_features
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples n."""
+        return self.matrix.n_samples
+
+    def prefetch(self, span: Span) -> None:
+        """Announce that a span will be read soon."""
+        self.matrix.prefetch(span)
+
+    def read(self, span: Span, out: np.ndarray) -> None:
+        """Fill `out` with the part of a block of features, shape (b, n)."""
+        self.matrix.read(span, out)
+        for row, values in enumerate(out):
+            places = np.flatnonzero(values)  # the same draws as for stored values
+            values[places] = self._part(values[places], span.lo + row, places)
+
+    def read_stored(self, span: Span) -> Stored:
+        """Return the part of the stored values of a block; some may be zero."""
+        counts, indices, data = self.matrix.read_stored(span)
+        data, ends = data.copy(), np.cumsum(counts)
+        for row, (lo, hi) in enumerate(zip((ends - counts).tolist(), ends.tolist())):
+            # in the order of the samples, as they come in a dense block
+            order = lo + np.argsort(indices[lo:hi], kind="stable")
+            order = order[data[order] != 0]
+            data[order] = self._part(data[order], span.lo + row, indices[order])
+        return Stored(counts, indices, data)
+
+    def _part(self, values: np.ndarray, feature: int, samples: np.ndarray) -> np.ndarray:
+        """Return the part of the counts of a feature, none of them zero, in given samples."""
+        known = ~np.isnan(values)
+        bad = known & ~((values > 0) & (values < MOST) & (values == np.rint(values)))
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise InputError(
+                f"--split counts needs whole numbers of 0 or more; found {values[at]:g}",
+                where=f"{self.where}: feature {self.ids.features[feature]}, "
+                f"sample {self.ids.samples[int(samples[at])]}",
+                hint="give raw counts, or --split features",
+                option="split",
+            )
+        rng = np.random.Generator(np.random.Philox(key=self.seed, counter=[0, 0, 0, feature]))
+        # a missing count takes a draw too, of which nothing is used
+        drawn = rng.binomial(np.where(known, values, 0).astype(np.int64), 0.5).astype(values.dtype)
+        drawn[~known] = np.nan if values.dtype.kind == "f" else 0
+        return values - drawn if self.second else drawn
