@@ -103,7 +103,7 @@ class SpecScorer(CenteredScorer):
         if self.low_rank is not None:
             self.dtype = problem.lossless_dtype
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block; may overwrite it."""
         if self.low_rank is not None:
             return self.low_rank.score_block(block, self._of_sums, self.score_centered)
@@ -236,7 +236,7 @@ class LaplacianScorer(CenteredScorer):
                 if R is not None:
                     self.triangular = TriangularForm(R, problem.context.m, degrees)
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block; may overwrite it."""
         if self.low_rank is not None:
             return self.low_rank.score_block(block, self._of_sums, self.score_centered)

@@ -113,8 +113,10 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         return solver(problem)
     scorer = scorer_of(run.config, problem)
     engine, reads = best_read(engine, scorer, run.log.note)
-    means = ClassMeans.of(problem) if run.method.name in BY_CLASS else None
-    task = reads.score_block if means is None else partial(_with_means, scorer, means)
+    task, means = reads.score_block, scorer.class_means
+    if means is None and run.method.name in BY_CLASS:
+        means = ClassMeans.of(problem)
+        task = task if means is None else partial(_with_means, scorer, means)
     score, status, *measured = engine.columns(task, reads.dtype, kind="score")
     class_means = None if means is None else measured.pop()
     score = score.astype(np.float64, copy=False)
