@@ -293,8 +293,9 @@ def _check_unchanged(config: SelectConfig, made: RankConfig, result: Result) -> 
     for each in outputs.describe_inputs(made):
         role = each["role"]
         if role in known and known[role] != each["sha256"] and role not in given:
+            what = "the matrix" if role == "matrix" else f"an input of the ranking ({role})"
             raise InputError(
-                f"the {role.replace('_', ' ')} has changed since it was ranked",
+                f"{what} has changed since the features were ranked",
                 where=f"{each['path']}, by {result.path.with_name(provenance.NAME)}",
                 hint="rank again"
                 + (", or give the file that was ranked: --matrix" if role == "matrix" else ""),
@@ -463,6 +464,16 @@ def _positions(run: Run, result: Result) -> np.ndarray:
             hint="give the matrix that was ranked: --matrix FILE",
             option="matrix",
         )
+    if result.record is not None:
+        ranked, here = result.record["input"]["n_samples_in_file"], run.opened.matrix.n_samples
+        if ranked != here:
+            raise InputError(
+                f"the ranking is of another matrix: that had {counted(ranked, 'sample')}, and this "
+                f"has {here:,}",
+                where=f"{result.path}, {run.config.matrix}",
+                hint="give the matrix that was ranked: --matrix FILE",
+                option="matrix",
+            )
     return np.array([index[name] for name in result.features], np.int64)
 
 
