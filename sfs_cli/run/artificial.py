@@ -94,7 +94,8 @@ def artificial(run: Run, copies: int, seed: int, max_false: float) -> Competitio
         graph = make_graph(run)
         view = WithCopies(matrix, copies, seed)
         joined = replace(run, context=replace(run.context, engine=replace(engine, source=view)))
-        solution = score_on(joined, graph).solution
+        with run.log.about("among artificial features"):
+            solution = score_on(joined, graph).solution
     level = levels(solution).reshape(times, m)
     level[:, ~np.isin(solution.status[:m], _TAKES_PART)] = -np.inf
     level[:, np.array(context.given, np.int64)] = -np.inf

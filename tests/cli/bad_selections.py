@@ -7,7 +7,7 @@ from pathlib import Path
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.run.rank import run
-from tests.cli.making import AB, EXISTS, USAGE, Make, bad, good, labels, table, text, values
+from tests.cli.making import AB, USAGE, Make, bad, good, labels, table, text, values
 
 OTHERS = [f"ENSG{i}" for i in range(1, 10)]
 LIST = "gene\trank\n" + "".join(f"gene{i}\t{i}\n" for i in range(1, 6))
@@ -126,7 +126,7 @@ SELECTIONS = [
         "a ranking of another matrix",
         asked("--artificial", "--matrix", "OTHER"),
         "other.csv",
-        "--matrix; another matrix; gene1",
+        "--matrix; another matrix; 9 features",
     ),
     bad(
         "a list of another matrix to cut",
@@ -151,11 +151,11 @@ SELECTIONS = [
     bad("a folder without a ranking", asked("EMPTY", "--top", "3"), "empty", "holds no ranking"),
     bad("no result", asked("no-such", "--top", "3"), "no-such", "no such"),
     bad(
-        "a selection into a ranking",
-        lambda folder: [*asked("--top", "3")(folder), "--out", str(folder / "ranked")],
-        "run.json",
-        "another run; --force",
-        EXISTS,
+        "a selection into its ranking",
+        lambda folder: [*asked("--top", "3")(folder), "--out", str(folder / "ranked"), "--force"],
+        "--out",
+        "folder of the ranking; another folder",
+        USAGE,
     ),
     bad("json without out to select", asked("--top", "3", "--json"), "--json", "--out", USAGE),
 ]
