@@ -87,27 +87,35 @@ def guard_pvalues(run: Run, name: str) -> bool:
     `name` is that of the sample graph: one of `sfs_cli.options.graph.SIMILARITIES`, ``obsp:KEY`` or
     ``file``.
     """
-    text = own_graph(name, run.config.coordinates_from)
-    _tell(run, "tested-graph", text)
-    return text is not None
+    made = own_graph(name, run.config.coordinates_from)
+    _tell(run, "tested-graph", None if made is None else f"{made}, {OWN_EDGE}: {OPTIMISTIC}")
+    return made is not None
+
+
+OWN_EDGE = "which follow it for that reason alone"
+"""What is wrong with a graph of the tested features."""
+OTHER_GRAPH = (
+    "test on a graph of something else: --similarity label, --coordinates, or a --similarity-file "
+    "of another profile"
+)
+OPTIMISTIC = (
+    "the p-values are too small, and q-values promise nothing; give --split features or --split "
+    f"counts, or {OTHER_GRAPH}"
+)
+"""What that does to p-values, and what to do."""
 
 
 def own_graph(name: str, coordinates: str | None) -> str | None:
     """Tell whether a sample graph is made of the matrix, or of what scanpy makes of it."""
     if name in (*LABELS_ALONE, "file"):
         return None
-    made = "was made of the tested features"
     if name.startswith("obsp:") or coordinates is not None:
         held = name if name.startswith("obsp:") else str(coordinates)
         if not re.fullmatch(_OF_FEATURES, held):
             return None
         made = f"({held}) is made of the tested features, if they are as scanpy makes them"
-    return (
-        f"the sample graph {made}, which follow it for that reason alone: the p-values are too "
-        "small, and q-values promise nothing; test on a graph of other features or counts (--split "
-        "features, --split counts), or of something else: --similarity label, --coordinates, or a "
-        "--similarity-file of another profile"
-    )
+        return f"the sample graph {made}"
+    return "the sample graph was made of the tested features"
 
 
 def guard_ranking(run: Run, ranking: Ranking) -> float | None:

@@ -14,6 +14,7 @@ from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import SECTIONS, matches, options_of
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS
+from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, OPTIONS, SOURCE_OPTIONS
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
 
@@ -31,7 +32,7 @@ def test_the_reference_has_every_option():
         assert f"`{name}`" in page, name
 
 
-@pytest.mark.parametrize("config", [RankConfig, AggregateConfig, EvaluateConfig])
+@pytest.mark.parametrize("config", [RankConfig, AggregateConfig, EvaluateConfig, SelectConfig])
 def test_every_option_is_of_a_section_and_of_commands_that_exist(config):
     for option in options_of(config):
         assert option.section in SECTIONS
@@ -41,7 +42,7 @@ def test_every_option_is_of_a_section_and_of_commands_that_exist(config):
 
 def test_commands_have_the_options_that_are_declared_for_them():
     assert {name.split()[0] for name in COMMANDS} == set(VERBS)
-    for config in (RankConfig, AggregateConfig, EvaluateConfig):
+    for config in (RankConfig, AggregateConfig, EvaluateConfig, SelectConfig):
         for option in options_of(config):
             for verb in option.verbs:
                 known = [parameter.name for parameter in COMMANDS[verb].params]
@@ -49,7 +50,11 @@ def test_commands_have_the_options_that_are_declared_for_them():
 
 
 def test_defaults_are_values_that_the_options_take():
-    for option in (*options_of(EvaluateConfig), *options_of(AggregateConfig)):
+    for option in (
+        *options_of(EvaluateConfig),
+        *options_of(AggregateConfig),
+        *options_of(SelectConfig),
+    ):
         assert option.problem(option.default, option.flag) is None
     for method in catalog.METHODS.values():
         for name, words in method.choices.items():
