@@ -18,7 +18,6 @@ from sfs_cli.report.charts import (
     TOP,
     WIDTH,
     Frame,
-    all_equal,
     element,
     fitted_axis,
     line,
@@ -28,7 +27,7 @@ from sfs_cli.report.charts import (
     text,
 )
 from sfs_cli.report.model import Heatmap, Plane, SampleNotes, Strip
-from sfs_cli.report.words import significant
+from sfs_cli.report.words import MOST_GROUPS, significant
 
 WIDE = 880.0
 """Width of the heatmap."""
@@ -44,8 +43,6 @@ LETTER = 6.6
 """Width of a character of a name in wide charts, whose letters stay small in narrow windows."""
 PANEL = 280.0
 """Width of the chart of one feature."""
-MOST_GROUPS = 8
-"""Classes in it: of more, those with the highest medians."""
 NAMED_GENES = 10
 """Features that the volcano plot names."""
 SMALLEST = 1e-320

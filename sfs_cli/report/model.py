@@ -96,7 +96,7 @@ class ReportData:
 
     title: str  # what was ranked, such as the name of the matrix
     sentences: Sequence[str] = ()  # of the first paragraph, after what was ranked and the best
-    samples: str = ""  # how many samples there were, and of which classes
+    made_from: str = ""  # such as: on 72 samples (47 ALL, 25 AML)
     method: str  # its title
     how: str  # how to read a score, in a sentence or two
     larger_is_better: bool
@@ -112,13 +112,13 @@ class ReportData:
     # (k,), leading eigenvalues of the normalized Laplacian, ascending, the first one 0
     eigenvalues: np.ndarray | None = None
     clusters: int | None = None  # that were used; the gap after this eigenvalue is marked
+    groups: int | None = None  # of samples that the eigenvalues show; None for none
     reading: str = ""  # of the eigenvalues, in a sentence or two
     top: Sequence[Mapping[str, object]] = ()  # the best features: column -> value, in order
     gene_links: str | None = None  # the kind of ids, where the features are links to gene pages
     pictures: Pictures | None = None
     evidence: Evidence = Evidence()
     results: Sequence[Table] = ()  # what was found out about the best features
-    changes: str = ""  # what each source changed, in a sentence
     tables: Sequence[Table] = ()  # what the ranking was made from, as the lists of an aggregate
     facts: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()  # heading, names and values
     warnings: Sequence[str] = ()
