@@ -14,6 +14,8 @@ ON_ITS_AXIS = 0.96
 It is 1 for groups without an edge between them, and at most 0.95 for samples along a line."""
 FEWEST = 3
 """Gaps that have to follow, so that there is something to compare with."""
+FEW_EDGES = 0.1
+"""Samples have a structure if the second eigenvalue, twice the share of edges of a cut, is below."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,9 @@ class Groups:
 
     count: int  # number of groups: 1 where none are seen
     sizes: tuple[int, ...] = ()  # samples of each, the largest first; empty where none are seen
+    codes: np.ndarray | None = None  # (n,): the group of each sample, where some are seen
     gradual: int = 0  # directions that stand out and along which the samples change gradually
+    structured: bool = False  # whether a cut of few edges parts the samples, groups or not
 
 
 def read_groups(values: np.ndarray, vectors: np.ndarray) -> Groups | None:
@@ -54,17 +58,18 @@ def read_groups(values: np.ndarray, vectors: np.ndarray) -> Groups | None:
     most = min(len(gaps) - FEWEST, vectors.shape[1])
     if most < 2:
         return None
+    structured = bool(values[1] < FEW_EDGES)
     candidates = [k for k in range(2, most + 1) if values[k - 1] < 1]
     if not candidates:
-        return Groups(1)
+        return Groups(1, structured=structured)
     k = max(candidates, key=lambda k: gaps[k - 1])
     if gaps[k - 1] < WIDE_GAP * gaps[k:].max():
-        return Groups(1)
+        return Groups(1, structured=structured)
     codes, alignment = _on_axes(vectors[:, :k])
     if alignment < ON_ITS_AXIS:
-        return Groups(1, gradual=k - 1)
+        return Groups(1, gradual=k - 1, structured=structured)
     sizes = np.bincount(codes, minlength=k)
-    return Groups(k, tuple(sorted(sizes.tolist(), reverse=True)))
+    return Groups(k, tuple(sorted(sizes.tolist(), reverse=True)), codes, structured=structured)
 
 
 def _on_axes(vectors: np.ndarray) -> tuple[np.ndarray, float]:

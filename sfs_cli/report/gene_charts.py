@@ -39,10 +39,10 @@ COLORS = 10
 """Colors of classes; more classes differ by the shape of their points."""
 LONGEST, LONGEST_CLASS = 18, 16
 """Characters of names in charts; longer ones are cut."""
-LETTER = 6.6
+LETTER = 7.2
 """Width of a character of a name in wide charts, whose letters stay small in narrow windows."""
-PANEL = 280.0
-"""Width of the chart of one feature."""
+PANEL, NARROW = 280.0, 14
+"""Width of the chart of one feature, and characters of the names of classes in it."""
 NAMED_GENES = 10
 """Features that the volcano plot names."""
 SMALLEST = 1e-320
@@ -215,7 +215,7 @@ def _scale(left: float, y: float) -> list[str]:
     """Draw the scale of the colors of cells."""
     most = LEVELS * LEVEL
     parts = [text(f"−{most:g} sd", left, y, class_="start")]
-    x = left + 48
+    x = left + 58
     for level in range(2 * LEVELS + 1):
         parts.append(rectangle(x, y - 10, x + 16, y, f"h{level}"))
         x += 16
@@ -320,7 +320,7 @@ def _range(values: np.ndarray) -> tuple[float, float]:
 
 
 def _centers(x: np.ndarray, y: np.ndarray, codes: np.ndarray, notes: SampleNotes) -> list[str]:
-    """Write the names of classes at the medians of their points, where they do not collide."""
+    """Write the names of classes above the middle of their points, where they do not collide."""
     parts, taken = [], []
     sizes = np.bincount(codes[codes >= 0], minlength=len(notes.classes))
     for code in np.argsort(-sizes, kind="stable").tolist():
@@ -330,7 +330,8 @@ def _centers(x: np.ndarray, y: np.ndarray, codes: np.ndarray, notes: SampleNotes
         name = short(notes.classes[code], LONGEST_CLASS)
         half = CHARACTER * 0.42 * len(name)
         center = min(max(float(np.median(x[at])), half + 4), WIDTH - half - 4)
-        height = float(np.median(y[at]))
+        # above most of its points, so that they are seen
+        height = max(TOP, float(np.quantile(y[at], 0.1)) - 12)
         box = (center - half, center + half, height - 9, height + 9)
         if any(box[0] < b and a < box[1] and box[2] < d and c < box[3] for a, b, c, d in taken):
             continue
@@ -376,7 +377,8 @@ def _by_class(found: Strip, notes: SampleNotes) -> tuple[list[str], float]:
         shown = best
     low = min(float(found.groups[k][0][0]) for k in shown)
     high = max(float(found.groups[k][0][-1]) for k in shown)
-    left, right, top = 92.0, PANEL - 12, 24.0
+    longest = max(len(short(notes.classes[k], NARROW)) for k in shown)
+    left, right, top = 16 + LETTER * longest, PANEL - 12, 24.0
     step = 26.0 if len(shown) < 5 else 19.0
     axis = fitted_axis("", low, high, right - left)
     bottom = top + step * len(shown)
@@ -392,7 +394,7 @@ def _by_class(found: Strip, notes: SampleNotes) -> tuple[list[str], float]:
     for row, k in enumerate(shown):
         values, median = found.groups[k]
         y = top + (row + 0.5) * step
-        label = element("title", escape(notes.classes[k])) + escape(short(notes.classes[k], 12))
+        label = element("title", escape(notes.classes[k])) + escape(short(notes.classes[k], NARROW))
         parts.append(element("text", label, x=left - 8, y=y, dy="0.35em", class_="end"))
         # spread by the golden ratio, which fills a strip evenly, and the same way each time
         jitter = ((np.arange(len(values)) * 0.6180339887) % 1 - 0.5) * 0.62 * step

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,7 +14,7 @@ LOG_ABOVE = 1000
 """Ranks of more features than this are drawn on a logarithmic axis."""
 BEST = 5
 """Features that the first paragraph names."""
-MOST_GROUPS = 8
+MOST_GROUPS = 10
 """Classes in the chart of one feature: of more, those with the highest medians."""
 
 
@@ -43,21 +42,22 @@ def summary(data: ReportData) -> list[str]:
     if scored == data.n_features:
         share = "the only feature" if scored == 1 else f"all {features}"
     sentences = [f"{data.method} ranked {share}{' ' if data.made_from else ''}{data.made_from}."]
-    best = [_with_direction(row) for row in data.top[:BEST] if "feature" in row]
+    first = [row for row in data.top[:BEST] if "feature" in row]
+    higher = [row.get("direction") or row.get("highest_class") for row in first]
+    together = len(first) > 1 and len(set(higher)) == 1 and higher[0]
+    best = [
+        f"{row['feature']} (higher in {name})" if name and not together else str(row["feature"])
+        for row, name in zip(first, higher)
+    ]
+    end = f", all higher in {higher[0]}" if together else ""
     if len(best) > 1:
-        sentences.append(f"The best features are {', '.join(best[:-1])} and {best[-1]}.")
+        sentences.append(f"The best features are {', '.join(best[:-1])} and {best[-1]}{end}.")
     elif best:
         sentences.append(f"The best feature is {best[0]}.")
     sentences += data.sentences
     if data.reading:
         sentences.append(data.reading)
     return sentences
-
-
-def _with_direction(row: Mapping[str, object]) -> str:
-    """Name a feature, with the class in which it is higher, where that is known."""
-    higher = row.get("direction") or row.get("highest_class")
-    return f"{row['feature']} (higher in {higher})" if higher else str(row["feature"])
 
 
 def left_over(data: ReportData) -> list[str]:

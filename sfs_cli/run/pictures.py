@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfs_cli.errors import counted
+from sfs_cli.graph.groups import Groups
 from sfs_cli.graph.spectral import Spectrum, fix_signs
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Heatmap, Pictures, Plane, SampleNotes, Strip
@@ -43,14 +44,21 @@ class Layout(NamedTuple):
 
 
 def pictures_of(
-    run: Run, ranking: Ranking, top: TopFeatures, spectrum: Spectrum | None
+    run: Run,
+    ranking: Ranking,
+    top: TopFeatures,
+    spectrum: Spectrum | None,
+    groups: Groups | None,
 ) -> Pictures:
-    """Return what the pictures of a ranking show; `spectrum` is that of the sample graph."""
+    """Return what the pictures of a ranking show.
+
+    `spectrum` is that of the sample graph, `groups` what it shows; None where it is not known.
+    """
     notes = notes_of(run)
     names = ranking.feature[: len(top.values)]
     norms = np.sqrt(np.vecdot(top.values, top.values))
     unit = top.values / np.where(norms > 0, norms, 1)[:, None]
-    layout = layout_of(run, unit, spectrum)
+    layout = layout_of(run, unit, spectrum, groups)
     return Pictures(
         notes=notes,
         heatmap=heatmap(run, unit[:ROWS], names[:ROWS], notes, layout),
@@ -84,13 +92,15 @@ def notes_of(run: Run) -> SampleNotes:
     return SampleNotes(n=n, classes=classes, codes=codes, used=used, source=run.config.labels)
 
 
-def layout_of(run: Run, unit: np.ndarray, spectrum: Spectrum | None) -> Layout:
+def layout_of(
+    run: Run, unit: np.ndarray, spectrum: Spectrum | None, groups: Groups | None
+) -> Layout:
     """Arrange the samples: by the sample graph, its coordinates, or the best features.
 
     `unit` are features (b, n), centered and of unit norm.
     """
     components = principal_components(unit)
-    along, along_what = components[:, 0], "the first principal component of the best features"
+    along, along_what = components[:, 0], "along the first principal component of the best features"
     points, axes = components, ("principal component 1", "principal component 2")
     where = f"the plane of the first two principal components of the best {len(unit)} features"
     if spectrum is not None and spectrum.vectors.shape[1] > 1:
@@ -98,10 +108,16 @@ def layout_of(run: Run, unit: np.ndarray, spectrum: Spectrum | None) -> Layout:
         vectors /= np.abs(vectors).max(axis=0)
         vectors = np.round(vectors, 9)
         # samples of one place, as those of a connected component, follow the features
-        order = np.lexsort((components[:, 0], *vectors.T[::-1]))
+        keys = [components[:, 0], *vectors.T[::-1]]
+        along_what = "along the second eigenvector of the sample graph"
+        if groups is not None and groups.codes is not None:
+            sizes = np.bincount(groups.codes)
+            means = np.bincount(groups.codes, vectors[:, 0]) / np.maximum(sizes, 1)
+            keys.append(np.argsort(np.argsort(means, kind="stable"))[groups.codes])
+            along_what = f"by group of the graph, and {along_what}"
+        order = np.lexsort(keys)
         along = np.empty(len(order))
         along[order] = np.arange(len(order))
-        along_what = "the second eigenvector of the sample graph"
         if vectors.shape[1] == 2 and _distinct(vectors):
             points, axes = vectors, ("eigenvector 2", "eigenvector 3")
             where = (
@@ -137,7 +153,7 @@ def heatmap(
     n = notes.n
     by_class = notes.used and notes.codes is not None
     keys: list[np.ndarray] = [np.arange(n), layout.along]
-    ordered = f"along {layout.along_what}"
+    ordered = layout.along_what
     if notes.used and notes.codes is not None:
         last = np.where(notes.codes < 0, len(notes.classes), notes.codes)
         keys.append(last)

@@ -244,7 +244,7 @@ def rank(
         if scored.spectrum is not None:
             result.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
         if config.out is not None and top is not None:
-            result.pictures = pictures_of(run, ranking, top, scored.spectrum)
+            result.pictures = pictures_of(run, ranking, top, scored.spectrum, result.groups)
         if solution.coefficients is not None:
             indices, rows = solution.coefficients
             result.coefficients = ([features[int(i)] for i in indices], rows)

@@ -71,7 +71,7 @@ def report_data(
         ("Covariates", _explained(facts["covariates"].get("explained"))),
         ("Batches", _explained(facts["batches"].get("explained"))),
     ]
-    reading = _reading(groups, facts["graph"])
+    reading = _reading(groups, facts["graph"], knowledge)
     change = facts["method"].get("log_fold_change", "")
     return ReportData(
         **of_ranking(ranking, change.replace(" - ", " less ")),
@@ -154,7 +154,8 @@ def _samples(facts: RunFacts) -> str:
     classes = labels.get("classes") or {}
     if not labels.get("used") or not 0 < len(classes) <= FEW:
         return words
-    return f"{words} ({', '.join(f'{count:,} {name}' for name, count in classes.items())})"
+    of = " of class" if any(name[:1].isdigit() for name in classes) else ""
+    return f"{words} ({', '.join(f'{count:,}{of} {name}' for name, count in classes.items())})"
 
 
 def _significance(ranking: Ranking, graph: dict[str, Any]) -> list[str]:
@@ -195,7 +196,7 @@ def _enrichment(knowledge: dict[str, Any]) -> list[str]:
     _, best, tested = min(known, key=lambda each: each[0])
     return [
         f"Among the first {tested['first']:,} features are {best['among_first']:,} of the "
-        f"{best['features']:,} of {best['set']} ({best['expected']:.1f} by chance)."
+        f"{best['features']:,} features of {best['set']} ({best['expected']:.1f} by chance)."
     ]
 
 
@@ -251,20 +252,30 @@ def _changes(knowledge: dict[str, Any]) -> str:
     return f"Without {name} {most:.0%} of the top 100 changes{rest}."
 
 
-def _reading(groups: Groups | None, graph: dict[str, Any]) -> str:
+def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, Any]) -> str:
     """Say what the eigenvalues of the sample graph show."""
     if groups is None:
         return ""
+    given = any(source["kind"] == "labels" for source in knowledge.get("sources", []))
+    labels = " (classes are among the sources)" if given else ""
     if graph.get("similarity") in LABELS_ALONE:
         return "The graph is made of the labels, so its groups are theirs."
     if groups.count > 1:
-        sizes = listed([f"{size:,}" for size in groups.sizes], FEW)
-        return f"The samples form {groups.count} groups, of {sizes} samples."
+        if len(set(groups.sizes)) == 1:
+            sizes = f"{groups.sizes[0]:,} samples each"
+        else:
+            sizes = f"{listed([f'{size:,}' for size in groups.sizes], FEW)} samples"
+        return f"The samples form {groups.count} groups, of {sizes}{labels}."
     if groups.gradual:
         directions = counted(groups.gradual, "direction")
         return (
             f"No groups are seen: {directions} stand{'s' if groups.gradual == 1 else ''} out, but "
             f"the samples change gradually along {'it' if groups.gradual == 1 else 'them'}."
+        )
+    if groups.structured:
+        return (
+            "The samples have a structure, but no number of groups stands out: the eigenvalues "
+            "rise without a gap."
         )
     return "No groups are seen: no gap between the eigenvalues stands out."
 
