@@ -15,7 +15,7 @@ It is 1 for groups without an edge between them, and at most 0.95 for samples al
 FEWEST = 3
 """Gaps that have to follow, so that there is something to compare with."""
 FEW_EDGES = 0.1
-"""Samples have a structure if the second eigenvalue, twice the share of edges of a cut, is below."""
+"""A second eigenvalue below this, as of a cut of few edges, is structure, in groups or not."""
 
 
 @dataclass(frozen=True)

@@ -250,7 +250,9 @@ class Frame:
         ]
         middle = (self.left + self.right) / 2
         parts.append(text(self.vertical.title, 2, 16, class_="axis-title"))
-        parts.append(text(self.horizontal.title, middle, self.height - 6, class_="axis-title middle"))
+        parts.append(
+            text(self.horizontal.title, middle, self.height - 6, class_="axis-title middle")
+        )
         return element("g", *parts)
 
 

@@ -18,6 +18,7 @@ from sfs_cli.report.charts import (
     TOP,
     WIDTH,
     Frame,
+    dot,
     element,
     fitted_axis,
     line,
@@ -229,7 +230,7 @@ def color(code: int) -> str:
 
 
 def legend(
-    notes: SampleNotes, left: float, y: float, right: float, letter: float = CHARACTER * 0.8
+    notes: SampleNotes, left: float, y: float, right: float, letter: float = CHARACTER
 ) -> tuple[list[str], float]:
     """Draw the classes with their points and sizes, in lines; return also where it ends."""
     assert notes.codes is not None
@@ -321,14 +322,15 @@ def _range(values: np.ndarray) -> tuple[float, float]:
 
 def _centers(x: np.ndarray, y: np.ndarray, codes: np.ndarray, notes: SampleNotes) -> list[str]:
     """Write the names of classes above the middle of their points, where they do not collide."""
-    parts, taken = [], []
+    parts: list[str] = []
+    taken: list[tuple[float, float, float, float]] = []
     sizes = np.bincount(codes[codes >= 0], minlength=len(notes.classes))
     for code in np.argsort(-sizes, kind="stable").tolist():
         at = np.flatnonzero(codes == code)
         if not len(at):
             continue
         name = short(notes.classes[code], LONGEST_CLASS)
-        half = CHARACTER * 0.42 * len(name)
+        half = CHARACTER * 0.5 * len(name)
         center = min(max(float(np.median(x[at])), half + 4), WIDTH - half - 4)
         # above most of its points, so that they are seen
         height = max(TOP, float(np.quantile(y[at], 0.1)) - 12)
@@ -378,7 +380,7 @@ def _by_class(found: Strip, notes: SampleNotes) -> tuple[list[str], float]:
     low = min(float(found.groups[k][0][0]) for k in shown)
     high = max(float(found.groups[k][0][-1]) for k in shown)
     longest = max(len(short(notes.classes[k], NARROW)) for k in shown)
-    left, right, top = 16 + LETTER * longest, PANEL - 12, 24.0
+    left, right, top = 18 + LETTER * longest, PANEL - 12, 24.0
     step = 26.0 if len(shown) < 5 else 19.0
     axis = fitted_axis("", low, high, right - left)
     bottom = top + step * len(shown)
@@ -460,12 +462,12 @@ def p_value_chart(p: np.ndarray) -> str:
     mark = line(frame.left, at, frame.right, at, "mark")
     words = text("as many by chance", frame.right, at - 6, class_="mark-label end")
     described = f"{counts[0]:,} of {counted(len(p), 'p-value')} are below {edges[1]:.2f}."
-    return svg("p-values", "Distribution of the p-values", described, frame.draw(), *bars, mark, words)
+    return svg(
+        "p-values", "Distribution of the p-values", described, frame.draw(), *bars, mark, words
+    )
 
 
-def volcano_chart(
-    changes: np.ndarray, p: np.ndarray, names: Sequence[str], change: str
-) -> str:
+def volcano_chart(changes: np.ndarray, p: np.ndarray, names: Sequence[str], change: str) -> str:
     """Draw -log10 of p-values (m,) against log fold changes (m,); `names` are of the first ones."""
     height = -np.log10(np.maximum(p, SMALLEST))
     low, high = _range(changes)
@@ -485,8 +487,7 @@ def volcano_chart(
     parts.append(path(_dots(x[rest], y[rest]), "dots small s-quiet"))
     for j in first.tolist():
         hint = f"{names[j]}: {significant(float(changes[j]), 3)}, p = {significant(float(p[j]), 3)}"
-        at = dict(cx=float(x[j]), cy=float(y[j]), r=3.5)
-        parts.append(element("circle", hint=hint, class_="dot", **at))
+        parts.append(dot(float(x[j]), float(y[j]), "dot", hint))
     parts += _point_names(x, y, names[:NAMED_GENES])
     described = f"The largest of {len(p):,} values is {height.max():.3g}."
     return svg("volcano", "Change and p-value", described, *parts, height=360.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from numbers import Integral
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -210,7 +211,9 @@ def arranged(
 
 def _cell(value: object, numeric: bool, digits: int, full: float | None) -> Cell:
     """Return a cell; a number is shaded by its size, completely at `full`."""
-    key = repr(float(str(value))) if numeric and value is not None else ""
+    key = ""
+    if numeric and value is not None:
+        key = str(int(value)) if isinstance(value, Integral) else repr(float(str(value)))
     shade = None
     if full is not None and is_number(value) and value == value:
         shade = round(max(-1.0, min(1.0, float(str(value)) / full)), 3)

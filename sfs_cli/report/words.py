@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,6 +13,8 @@ from sfs_cli.report.model import Heatmap, Plane, ReportData, SampleNotes
 
 LOG_ABOVE = 1000
 """Ranks of more features than this are drawn on a logarithmic axis."""
+TURNING = ("R", "AL", "AN", "RLE", "RLO", "LRE", "LRO", "PDF", "RLI", "LRI", "FSI", "PDI")
+"""Kinds of characters (Unicode Annex 9) that change the order of the text around them."""
 BEST = 5
 """Features that the first paragraph names."""
 MOST_GROUPS = 10
@@ -27,6 +30,13 @@ def significant(value: object, digits: int = 6) -> str:
     if isinstance(value, Integral):
         return f"{int(value):,}"
     return f"{value:#.{digits}g}" if value else "0"
+
+
+def isolated(name: object) -> str:
+    """Return a name for a sentence, whose order letters from right to left cannot change."""
+    text = " ".join(str(name).split())
+    turns = any(unicodedata.bidirectional(letter) in TURNING for letter in text)
+    return f"\u2068{text}\u2069" if turns else text
 
 
 def is_number(value: object) -> bool:
@@ -46,10 +56,12 @@ def summary(data: ReportData) -> list[str]:
     higher = [row.get("direction") or row.get("highest_class") for row in first]
     together = len(first) > 1 and len(set(higher)) == 1 and higher[0]
     best = [
-        f"{row['feature']} (higher in {name})" if name and not together else str(row["feature"])
+        f"{isolated(row['feature'])} (higher in {isolated(name)})"
+        if name and not together
+        else isolated(row["feature"])
         for row, name in zip(first, higher)
     ]
-    end = f", all higher in {higher[0]}" if together else ""
+    end = f", all higher in {isolated(higher[0])}" if together else ""
     if len(best) > 1:
         sentences.append(f"The best features are {', '.join(best[:-1])} and {best[-1]}{end}.")
     elif best:
@@ -102,8 +114,8 @@ def plane_caption(found: Plane, notes: SampleNotes) -> str:
     words = f"The samples in {found.where}. Near points are similar samples."
     if "best" in found.where and notes.used:
         words += (
-            " The features were chosen by the labels, so they separate the classes better here than "
-            "they would in new samples."
+            " The features were chosen by the labels, so they separate the classes better here "
+            "than they would in new samples."
         )
     return f"{words} {found.drawn}".strip()
 
@@ -115,7 +127,9 @@ def strips_caption(count: int, notes: SampleNotes) -> str:
         words = f"{first}, as they were scored, in each class; the bar is the median."
         if len(notes.classes) > MOST_GROUPS:
             words += f" Of {len(notes.classes)} classes the {MOST_GROUPS} with the highest medians."
-        return words + (" Of large classes evenly spaced quantiles are drawn." if notes.n > 60 else "")
+        return words + (
+            " Of large classes evenly spaced quantiles are drawn." if notes.n > 60 else ""
+        )
     if notes.outcome is not None:
         return f"{first}, as they were scored, against the outcome."
     return (
@@ -127,8 +141,8 @@ def strips_caption(count: int, notes: SampleNotes) -> str:
 def p_value_caption(p: np.ndarray) -> str:
     """Explain the histogram of the p-values."""
     return (
-        f"{counted(len(p), 'p-value')}. Where there is nothing to find, all bars are as high as the "
-        "dashed line; a peak at the left is what was found, and a peak at the right, or a slope "
+        f"{counted(len(p), 'p-value')}. Where there is nothing to find, all bars are as high as "
+        "the dashed line; a peak at the left is what was found, and a peak at the right, or a slope "
         "upwards, means that the p-values do not fit these data."
     )
 

@@ -6,6 +6,7 @@ where those are known. Everything is small: what is drawn for ten samples and fo
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -207,7 +208,7 @@ def _edges(n: int, codes: np.ndarray | None) -> np.ndarray:
         return np.linspace(0, n, COLUMNS + 1).round().astype(int)
     starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [n]])
     edges = [np.zeros(1, int)]
-    for lo, hi in zip(starts, starts[1:]):
+    for lo, hi in pairwise(starts):
         count = max(1, min(hi - lo, round(COLUMNS * (hi - lo) / n)))
         edges.append(np.linspace(lo, hi, count + 1).round().astype(int)[1:])
     return np.concatenate(edges)

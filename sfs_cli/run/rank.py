@@ -21,13 +21,13 @@ from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import ConflictError, OutputExistsError, UsageError
+from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
-from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.provenance import (
     CovariateFacts,
     ExplainedFacts,

@@ -31,6 +31,7 @@ from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Evidence, Pictures, ReportData, Table
+from sfs_cli.report.words import isolated
 
 TOP = 50
 """Number of features in the table of the best."""
@@ -155,7 +156,8 @@ def _samples(facts: RunFacts) -> str:
     if not labels.get("used") or not 0 < len(classes) <= FEW:
         return words
     of = " of class" if any(name[:1].isdigit() for name in classes) else ""
-    return f"{words} ({', '.join(f'{count:,}{of} {name}' for name, count in classes.items())})"
+    parts = [f"{count:,}{of} {isolated(name)}" for name, count in classes.items()]
+    return f"{words} ({', '.join(parts)})"
 
 
 def _significance(ranking: Ranking, graph: dict[str, Any]) -> list[str]:
@@ -486,8 +488,8 @@ def _knowledge_tables(knowledge: dict[str, Any]) -> list[Table]:
                 heading="What each source changed",
                 columns=("without", "rank correlation", "top 100 kept"),
                 rows=[tuple(row[key] for key in keys) for row in knowledge["leave_one_out"]],
-                note=f"{_changes(knowledge)} The ranking was repeated without each source in turn, with new weights. If "
-                "the rank correlation and the share of the top 100 that is kept are near 1, the "
+                note=f"{_changes(knowledge)} The ranking was repeated without each source in turn, "
+                "with new weights. If the rank correlation and the share of the top 100 that is kept are near 1, the "
                 "source changed little.",
                 digits=3,
             )

@@ -35,9 +35,9 @@ class Scored:
     solution: Solution
     graph: dict[str, Any] = field(default_factory=dict)  # facts of the sample graph
     eigenvalues: np.ndarray | None = None  # leading ones of the sample graph, or of the method
-    spectrum: Spectrum | None = None  # leading eigenpairs of the sample graph, where they are known
     sources: dict[str, Any] = field(default_factory=dict)  # what became of the knowledge sources
     batches: BatchFacts = field(default_factory=BatchFacts)  # the rankings within batches
+    spectrum: Spectrum | None = None  # leading eigenpairs of the sample graph, where they are known
 
 
 def make_graph(run: Run) -> Graph | None:
@@ -99,7 +99,7 @@ def score_on(run: Run, graph: Graph | None) -> Scored:
         spectrum = spectrum_of(graph.similarity)
     if spectrum is not None:
         eigenvalues = spectrum.values
-    return Scored(solution, graph.facts if graph else {}, eigenvalues, spectrum)
+    return Scored(solution, graph.facts if graph else {}, eigenvalues, spectrum=spectrum)
 
 
 def solve(run: Run, similarity: Similarity | None) -> Solution:

@@ -112,7 +112,7 @@ def test_a_missing_value_is_a_dash_and_the_column_still_sorts_as_numbers(
 
 def test_the_summary_names_counts_leaders_and_direction(usual: ReportData) -> None:
     html = render(usual)
-    for words in ("1,990 of 2,000 features", "GENE0, GENE1 and GENE2", usual.how):
+    for words in ("1,990 of 2,000 features", "GENE0, GENE1, GENE2, GENE3 and GENE4", usual.how):
         assert words in html
     assert "A larger score is better" in render(replace(usual, how=""))
     assert "A smaller score is better" in render(replace(usual, how="", larger_is_better=False))
