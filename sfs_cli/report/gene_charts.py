@@ -46,6 +46,8 @@ PANEL, NARROW = 280.0, 14
 """Width of the chart of one feature, and characters of the names of classes in it."""
 NAMED_GENES = 10
 """Features that the volcano plot names."""
+SQUARE = 3.0
+"""Side of the squares of which it draws one point each."""
 SMALLEST = 1e-320
 """Smaller p-values are drawn as this one."""
 
@@ -477,9 +479,11 @@ def volcano_chart(changes: np.ndarray, p: np.ndarray, names: Sequence[str], chan
     x, y = frame.x(changes), frame.y(height)
     first = np.arange(min(len(names), len(x)))
     # one point of each small square is enough: a million points become a few thousand
-    squares = np.round(x / 3).astype(np.int64) * 10_000 + np.round(y / 3).astype(np.int64)
-    _, kept = np.unique(squares, return_index=True)
-    rest = np.setdiff1d(kept, first)
+    across = int(WIDTH / SQUARE) + 2
+    squares = (y / SQUARE).astype(np.int32) * across + (x / SQUARE).astype(np.int32)
+    seen = np.full(int(squares.max()) + 1, -1)
+    seen[squares[::-1]] = np.arange(len(x) - 1, -1, -1)  # the best of each square is last
+    rest = np.setdiff1d(seen[seen >= 0], first)
     zero = float(frame.x(0.0)) if horizontal.low <= 0 <= horizontal.high else None
     parts = [frame.draw()]
     if zero is not None:

@@ -142,8 +142,8 @@ def p_value_caption(p: np.ndarray) -> str:
     """Explain the histogram of the p-values."""
     return (
         f"{counted(len(p), 'p-value')}. Where there is nothing to find, all bars are as high as "
-        "the dashed line; a peak at the left is what was found, and a peak at the right, or a slope "
-        "upwards, means that the p-values do not fit these data."
+        "the dashed line; a peak at the left is what was found, and a peak at the right, or a "
+        "slope upwards, means that the p-values do not fit these data."
     )
 
 

@@ -174,6 +174,7 @@ def heatmap(
     cells -= cells.mean(axis=1, keepdims=True)
     cells /= np.where(spread > ROUNDING * np.abs(unit).max(axis=1), spread, 1)[:, None]
     rows = angular_order(cells)
+    ids = run.matrix.ids.samples
     codes = outcome = None
     if notes.codes is not None:
         pieces = np.split(notes.codes[order], edges[1:-1])
@@ -187,7 +188,7 @@ def heatmap(
         sizes=sizes,
         codes=codes,
         outcome=outcome,
-        samples=[run.matrix.ids.samples[i] for i in order.tolist()] if len(sizes) == n else None,
+        samples=[ids[i] for i in order.tolist()] if len(sizes) == n else None,
         ordered=ordered,
         by_class=by_class,
     )

@@ -27,6 +27,7 @@ from sfs_cli.io.files.lock import Lock
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import flag
 from sfs_cli.options.files import resolved
 from sfs_cli.provenance import (
     CovariateFacts,
@@ -467,6 +468,13 @@ def check_outputs(config: RankConfig, as_json: bool) -> None:
             hint="give --out DIR: the modules are files of that folder",
             option=("modules", "out"),
         )
+    for name in config.given("title", "gene_links"):
+        if config.out is None:
+            raise ConflictError(
+                f"{flag(name)} needs --out",
+                hint="give --out DIR: it is about the report, which is a file of that folder",
+                option=(name, "out"),
+            )
     if config.write_h5ad is None:
         return
     target = Path(config.write_h5ad)

@@ -489,8 +489,8 @@ def _knowledge_tables(knowledge: dict[str, Any]) -> list[Table]:
                 columns=("without", "rank correlation", "top 100 kept"),
                 rows=[tuple(row[key] for key in keys) for row in knowledge["leave_one_out"]],
                 note=f"{_changes(knowledge)} The ranking was repeated without each source in turn, "
-                "with new weights. If the rank correlation and the share of the top 100 that is kept are near 1, the "
-                "source changed little.",
+                "with new weights. If the rank correlation and the share of the top 100 that is "
+                "kept are near 1, the source changed little.",
                 digits=3,
             )
         )
