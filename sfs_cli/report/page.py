@@ -104,7 +104,7 @@ def gene_figures(data: ReportData) -> list[Figure]:
         drawn.append(Figure(heading, [map_], words.heatmap_caption(found, notes), "wide"))
     strips = [Markup(gene_charts.strip_chart(strip, notes)) for strip in pictures.strips]
     heading = "The best features, one by one" if len(strips) > 1 else "The best feature"
-    drawn.append(Figure(heading, strips, words.strips_caption(len(strips), notes), "grid"))
+    drawn.append(Figure(heading, strips, words.strips_caption(pictures.strips, notes), "grid"))
     return drawn
 
 
@@ -227,6 +227,11 @@ def linked(reference: str) -> Markup:
     return Markup("").join(link.format(p) if i % 2 else p for i, p in enumerate(parts))
 
 
+def broken(name: str) -> Markup:
+    """Escape a name of a column, and let it break after underscores."""
+    return Markup("_<wbr>").join(name.split("_"))
+
+
 def _compiled() -> Template:
     environment = Environment(
         loader=PackageLoader("sfs_cli.report"),
@@ -237,6 +242,7 @@ def _compiled() -> Template:
         keep_trailing_newline=True,
     )
     environment.filters["linked"] = linked
+    environment.filters["broken"] = broken
     environment.globals["counted"] = counted
     return environment.get_template("report.html.j2")
 

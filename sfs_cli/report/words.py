@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Sequence
 from numbers import Integral, Real
 
 import numpy as np
 
 from sfs_cli.errors import counted
-from sfs_cli.report.model import Heatmap, Plane, ReportData, SampleNotes
+from sfs_cli.report.model import Heatmap, Plane, ReportData, SampleNotes, Strip
 
 LOG_ABOVE = 1000
 """Ranks of more features than this are drawn on a logarithmic axis."""
@@ -120,16 +121,17 @@ def plane_caption(found: Plane, notes: SampleNotes) -> str:
     return f"{words} {found.drawn}".strip()
 
 
-def strips_caption(count: int, notes: SampleNotes) -> str:
+def strips_caption(found: Sequence[Strip], notes: SampleNotes) -> str:
     """Explain the charts of single features."""
+    count = len(found)
     first = "The best feature" if count == 1 else f"The best {count} features"
     if notes.codes is not None:
         words = f"{first}, as they were scored, in each class; the bar is the median."
         if len(notes.classes) > MOST_GROUPS:
             words += f" Of {len(notes.classes)} classes the {MOST_GROUPS} with the highest medians."
-        return words + (
-            " Of large classes evenly spaced quantiles are drawn." if notes.n > 60 else ""
-        )
+        if sum(len(drawn) for drawn, _ in found[0].groups) < np.count_nonzero(notes.codes >= 0):
+            words += " Of large classes evenly spaced quantiles are drawn."
+        return words
     if notes.outcome is not None:
         return f"{first}, as they were scored, against the outcome."
     return (

@@ -115,7 +115,7 @@ def layout_of(
             sizes = np.bincount(groups.codes)
             means = np.bincount(groups.codes, vectors[:, 0]) / np.maximum(sizes, 1)
             keys.append(np.argsort(np.argsort(means, kind="stable"))[groups.codes])
-            along_what = f"by group of the graph, and {along_what}"
+            along_what = f"by group of the graph and {along_what}"
         order = np.lexsort(keys)
         along = np.empty(len(order))
         along[order] = np.arange(len(order))

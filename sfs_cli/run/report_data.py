@@ -77,7 +77,7 @@ def report_data(
     return ReportData(
         **of_ranking(ranking, change.replace(" - ", " less ")),
         sentences=[
-            *_significance(ranking, facts["graph"]),
+            *_significance(ranking, facts["graph"], knowledge),
             *_stability(ranking),
             *_enrichment(knowledge),
             *([changes] if (changes := _changes(knowledge)) else []),
@@ -160,7 +160,7 @@ def _samples(facts: RunFacts) -> str:
     return f"{words} ({', '.join(parts)})"
 
 
-def _significance(ranking: Ranking, graph: dict[str, Any]) -> list[str]:
+def _significance(ranking: Ranking, graph: dict[str, Any], knowledge: dict[str, Any]) -> list[str]:
     """Say how many features have a small q-value, and whether that can be trusted."""
     q = _column(ranking, "q_value", ranking.n_scored)
     if q is None:
@@ -173,6 +173,11 @@ def _significance(ranking: Ranking, graph: dict[str, Any]) -> list[str]:
         return [
             f"{words} or less, but the sample graph was made of the tested features, so that even "
             "noise would have some."
+        ]
+    if knowledge.get("aggregation", {}).get("how") == "rra":
+        return [
+            f"{words} or less, but the lists rank the features of one matrix, so that even noise "
+            "would have some."
         ]
     return [f"{words} or less, so about {LEVEL:.0%} of these are expected to be false."]
 
@@ -239,19 +244,20 @@ def _changes(knowledge: dict[str, Any]) -> str:
         return ""
     changed = sorted(((1 - row["overlap"], row["without"]) for row in rows), reverse=True)
     (most, name), (next_most, second) = changed[:2]
+    kind = "method" if "members" in knowledge else "source"
     if most < LITTLE:
         return (
-            f"No source decides alone: without any one of them at most {most:.0%} of the top 100 "
+            f"No {kind} decides alone: without any one of them at most {most:.0%} of the top 100 "
             "changes."
         )
     if most >= MUCH and next_most <= LITTLE:
         return (
-            f"The ranking is that of {name}: without it {most:.0%} of the top 100 changes, "
-            f"without any other source at most {next_most:.0%}."
+            f"The ranking is that of {kind} {name}: without it {most:.0%} of the top 100 changes, "
+            f"without any other {kind} at most {next_most:.0%}."
         )
-    rest = f", without {second} {next_most:.0%}"
-    rest += f", without any other source at most {changed[2][0]:.0%}" if len(changed) > 2 else ""
-    return f"Without {name} {most:.0%} of the top 100 changes{rest}."
+    rest = f", without {kind} {second} {next_most:.0%}"
+    rest += f", without any other {kind} at most {changed[2][0]:.0%}" if len(changed) > 2 else ""
+    return f"Without {kind} {name} {most:.0%} of the top 100 changes{rest}."
 
 
 def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, Any]) -> str:

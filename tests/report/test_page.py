@@ -12,7 +12,7 @@ import pytest
 from sfs_cli.report.model import Evidence, ReportData, Table
 from sfs_cli.report.page import linked, render
 
-VOID = {"meta", "link", "br", "img", "input", "hr"}
+VOID = {"meta", "link", "br", "img", "input", "hr", "wbr"}
 LOADS = {"src", "srcset", "action", "data", "poster", "xlink:href"}
 
 
