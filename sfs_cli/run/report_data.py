@@ -78,7 +78,7 @@ def report_data(
         **of_ranking(ranking, change.replace(" - ", " less ")),
         sentences=[
             *_significance(ranking, facts["graph"], knowledge),
-            *_stability(ranking),
+            *_stability(ranking, dict(facts).get("stability")),
             *_enrichment(knowledge),
             *([changes] if (changes := _changes(knowledge)) else []),
         ],
@@ -182,8 +182,14 @@ def _significance(ranking: Ranking, graph: dict[str, Any], knowledge: dict[str, 
     return [f"{words} or less, so about {LEVEL:.0%} of these are expected to be false."]
 
 
-def _stability(ranking: Ranking) -> list[str]:
-    """Say how many of the best features are selected again in most subsets of the samples."""
+def _stability(ranking: Ranking, found: Any) -> list[str]:
+    """Say how many of the best features are selected again in most subsets of the samples.
+
+    `found` are the facts of the subsets, which may hold a sentence of their own (``summary``).
+    """
+    if found and found.get("summary"):
+        words = str(found["summary"]).rstrip(".")
+        return [f"{words[:1].upper()}{words[1:]}."]
     frequency = _column(ranking, "frequency", min(TOP, ranking.n_scored))
     if frequency is None or not len(frequency):
         return []
