@@ -190,7 +190,7 @@ class SpecScorer(CenteredScorer):
         found = leading(laplacian, min((MAX_CLUSTERS if clusters is None else clusters) + 1, n))
         k = clusters_by_eigengap(found.values) if clusters is None else clusters
         self.facts["clusters"] = k
-        self.facts["eigenvalues"] = found.values
+        self.facts["spectrum"] = found
         if k < len(found.values) and found.values[k] - found.values[k - 1] < 1e-10:
             self.warnings.append(
                 f"eigenvalues {k} and {k + 1} of the sample graph are equal, so phi3 depends on "
