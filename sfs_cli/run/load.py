@@ -64,6 +64,7 @@ class Run:
     design: covariates_of.Design | None = None  # of ``--adjust``, where there are no batches
     batches: Batches | None = None
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
+    columns: covariates_of.SampleColumns = covariates_of.SampleColumns()  # as they were read
 
     @property
     def method(self) -> Method:
@@ -155,7 +156,7 @@ def loaded(
                 "that were given suffixes; --id-map can name those"
             )
         columns = covariates_of.SampleColumns()
-        if config.adjust or config.batch is not None:
+        if config.adjust or config.batch is not None or config.donors is not None:
             columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
         chosen, used = _choose_samples(
             config, opened.matrix, labels, weights, sources, columns, found, log, labeled
@@ -230,6 +231,7 @@ def loaded(
             design,
             batches,
             coordinates,
+            columns,
         )
 
 
