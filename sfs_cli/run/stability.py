@@ -33,7 +33,7 @@ from sfs_cli.graph.distances import (
 )
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer, Status
-from sfs_cli.methods.blocks import CenteredScorer
+from sfs_cli.methods.blocks import CenteredScorer, pieces, rows_of
 from sfs_cli.options.rank import DEFAULT_STABILITY_TOP
 from sfs_cli.provenance import StabilityFacts, StableFeatures
 from sfs_cli.ranking.stability import false_selections, frequencies, nogueira
@@ -219,11 +219,14 @@ class SubsetScorers:
     def score_block(self, block: BlockLike) -> np.ndarray:
         """Return the scores of a block, shape (b, subsets), NaN where there is none."""
         found = np.empty((len(block.values), len(self.scorers)))
-        for column, (samples, scorer) in zip(found.T, self.scorers):
-            own = self.work.array("own", len(found), len(samples), self.dtype)
-            np.take(block.values, samples, axis=1, out=own)
-            values = own.astype(scorer.dtype, copy=False)
-            column[:] = scorer.score_block(Block(values, block.left_out))[0]
+        # a few features at a time: they stay in cache from one subset to the next
+        for rows in pieces(*block.values.shape):
+            piece = rows_of(block, rows)
+            for column, (samples, scorer) in zip(found[rows].T, self.scorers):
+                own = self.work.array("own", len(piece.values), len(samples), self.dtype)
+                np.take(piece.values, samples, axis=1, out=own)
+                values = own.astype(scorer.dtype, copy=False)
+                column[:] = scorer.score_block(Block(values, piece.left_out))[0]
         return found
 
 
