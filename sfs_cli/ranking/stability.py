@@ -141,7 +141,10 @@ def false_selections(q: float, p: int, threshold: float, pairs: int) -> FalseSel
         tail_bound(theta**2, needed - pairs, pairs, -1 / 2),
         tail_bound(theta, needed, halves, -1 / 4),
     )
-    return FalseSelections(bound, _unimodal(q, theta, reached, pairs), min(tail * p, bound))
+    unimodal = _unimodal(q, theta, reached, pairs)
+    # an r-concave distribution is unimodal
+    least = bound if unimodal is None else min(bound, unimodal)
+    return FalseSelections(bound, unimodal, min(tail * p, least))
 
 
 def _unimodal(q: float, theta: float, threshold: float, pairs: int) -> float | None:
@@ -168,7 +171,7 @@ def tail_bound(mean: float, t: int, B: int, r: float) -> float:
     Parameters
     ----------
     mean : float
-        E X at most, below 1/2.
+        E X at most.
     t : int
         B times the threshold.
     B : int
@@ -176,8 +179,10 @@ def tail_bound(mean: float, t: int, B: int, r: float) -> float:
     r : float
         Negative.
     """
-    if not 0 < mean < 0.5 or t < 1:
-        return float(t >= 1 and mean <= 0)
+    if mean <= 0:
+        return 0.0
+    if mean >= 0.5 or t < 1:
+        return 1.0
     target = mean * B
     first = math.ceil(2 * target) + 1  # the constant function on fewer points has a smaller mean
     if t < first or first > B:

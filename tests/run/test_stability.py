@@ -14,6 +14,7 @@ from sfs_cli import RankConfig, rank
 from sfs_cli.errors import InputError
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
+from sfs_cli.run import rank as run_rank
 from sfs_cli.run import stability as stability_of
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.passes import ranks_together
@@ -127,7 +128,8 @@ IN_TURN: list[dict[str, Any]] = [
     {"method": "mrsf", "response": "outcome", "labels": "age.tsv", "label_type": "continuous"}
     | {"adjust": ("plate.tsv",)},
     {"method": "spec", "batch": "plate.tsv", "min_batch_size": 4},
-    {"method": "t-test", "batch": "plate.tsv", "adjust": ("age.tsv",)} | LABELED
+    {"method": "t-test", "batch": "plate.tsv", "adjust": ("age.tsv",)}
+    | LABELED
     | {"min_batch_size": 4},
     {"method": "sselect", "variant": "cut-value", **LABELED},
     {"method": "relieff", "neighbors": 3, **LABELED},
@@ -248,3 +250,254 @@ def cut(text: str, wanted: set[str], *, both: bool = False) -> str:
         for i, row in enumerate(rows)
         if i == 0 or not both or row[0] in wanted
     )
+
+
+# ---- the subsets ---------------------------------------------------------------------------------
+
+
+def subsets_of(config: RankConfig) -> list[np.ndarray]:
+    with loaded(config, quiet()) as run:
+        return draw_subsets(run).samples
+
+
+def test_halves_come_in_pairs_that_have_no_sample_in_common(folder):
+    found = subsets_of(config_of(folder, method="variance", stability=5))
+    assert len(found) == 6
+    for one, other in zip(found[::2], found[1::2]):
+        assert len(one) == len(other) == N // 2
+        assert not set(one.tolist()) & set(other.tolist())
+        assert (np.diff(one) > 0).all()
+
+
+@pytest.mark.parametrize("how", ["half", "bootstrap"])
+def test_every_stratum_keeps_its_share(how, tmp_path):
+    rng = np.random.default_rng(0)
+    write_table(tmp_path / "x.csv", rng.normal(size=(30, 45)))
+    y = ["a"] * 21 + ["b"] * 15 + ["c"] * 8 + ["d"]
+    write_labels(tmp_path / "y.tsv", y)
+    config = RankConfig(
+        str(tmp_path / "x.csv"),
+        "variance",
+        labels=str(tmp_path / "y.tsv"),
+        stability=200,
+        stability_how=how,
+    )
+    classes, sizes = np.array(y), []
+    for own in subsets_of(config):
+        counts = [int((classes[own] == name).sum()) for name in "abcd"]
+        sizes.append(len(own))
+        if how == "half":
+            for count, whole in zip(counts, (21, 15, 8, 1)):
+                assert count in (whole // 2, -(-whole // 2))
+        else:
+            assert min(counts[:3]) >= 2
+            assert counts[3] == 1
+    if how == "half":
+        assert set(sizes) == {22}
+    else:  # of k samples k (1 - (1 - 1/k)^k) are drawn on average
+        wanted = sum(k * (1 - (1 - 1 / k) ** k) for k in (21, 15, 8, 1))
+        assert np.mean(sizes) == pytest.approx(wanted, abs=0.5)
+
+
+@pytest.mark.parametrize("how", ["half", "bootstrap"])
+def test_donors_stay_whole(how, folder):
+    config = config_of(
+        folder, method="variance", donors="donor.tsv", stability=40, stability_how=how
+    )
+    donors = np.arange(N) // 3
+    for own in subsets_of(config):
+        inside = np.isin(np.arange(N), own)
+        for donor in np.unique(donors):
+            assert len(set(inside[donors == donor].tolist())) == 1
+
+
+def test_donors_of_one_class_are_divided_by_class(tmp_path):
+    rng = np.random.default_rng(0)
+    write_table(tmp_path / "x.csv", rng.normal(size=(30, 40)))
+    donors = np.arange(40) // 4
+    write_labels(tmp_path / "y.tsv", ["case" if d < 4 else "control" for d in donors])
+    column(tmp_path / "d.tsv", [f"d{d}" for d in donors])
+    config = RankConfig(
+        str(tmp_path / "x.csv"),
+        "f-test",
+        labels=str(tmp_path / "y.tsv"),
+        donors=str(tmp_path / "d.tsv"),
+        stability=30,
+        stability_top=5,
+    )
+    for own in subsets_of(config):
+        taken = np.unique(donors[own])
+        assert (taken < 4).sum() == 2
+        assert (taken >= 4).sum() == 3
+    facts = rank(config, quiet()).facts["stability"]
+    assert facts["donors"] == 10
+    assert facts["strata"] == ["classes"]
+
+
+def test_subsets_follow_from_the_seed_alone(folder):
+    def drawn(**given: Any) -> list[list[int]]:
+        return [own.tolist() for own in subsets_of(config_of(folder, **given))]
+
+    first = drawn(method="variance")
+    assert drawn(method="spec", transform="zscore", threads=1) == first
+    assert drawn(method="variance", stability=20)[:8] == first
+    assert drawn(method="variance", seed=1) != first
+
+
+# ---- what is written -----------------------------------------------------------------------------
+
+
+def table_of(config: RankConfig, tmp_path: Path, name: str) -> dict[str, bytes]:
+    out = tmp_path / name
+    run_rank.run(replace(config, out=str(out)), quiet())
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
+
+
+@pytest.mark.parametrize(
+    "given", [{"method": "spec"}, {"method": "spec", "transform": "zscore"}, {}], ids=name_of
+)
+def test_threads_and_memory_change_no_byte(given, folder, tmp_path, monkeypatch):
+    config = config_of(folder, **given)
+    first = table_of(config, tmp_path, "one")
+    assert table_of(replace(config, threads=1), tmp_path, "threads") == first
+    # three subsets at a time, where they are scored together
+    monkeypatch.setattr(stability_of, "scored_together", lambda *_: 3)
+    assert table_of(config, tmp_path, "memory") == first
+
+
+@pytest.mark.parametrize("given", [{"method": "spec"}, {"method": "mrsf", "select": 20}])
+def test_blocks_change_no_list(given, folder):
+    results = [rank(config_of(folder, block_size=b, **given), quiet()) for b in (None, 7)]
+    first, other = (dict(zip(r.ranking.feature, r.ranking.extra["frequency"])) for r in results)
+    assert first == other
+
+
+def test_a_list_that_no_sample_changes_is_stable(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 40))
+    X[:10] *= 100
+    write_table(tmp_path / "x.csv", X)
+    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=20, stability_top=10)
+    result = rank(config, quiet())
+    facts = result.facts["stability"]
+    assert facts["stability"] == pytest.approx(1)
+    assert [row["features"] for row in facts["stable"]] == [10, 10, 10]
+    assert (result.ranking.extra["frequency"][:10] == 1).all()
+    assert not any("--accept unstable" in text for text in result.warnings)
+    assert "of the first 10 features, 10 are selected in at least 75% of 20" in facts["summary"]
+
+
+def test_noise_is_told(tmp_path):
+    write_table(tmp_path / "x.csv", np.random.default_rng(1).normal(size=(400, 30)))
+    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=20)
+    result = rank(config, quiet())
+    assert result.facts["stability"]["stability"] < 0.4
+    (told,) = [text for text in result.warnings if "--accept unstable" in text]
+    assert "0.75" in told
+    accepted = rank(replace(config, accept=("unstable",)), quiet())
+    assert not any("unstable" in text for text in accepted.warnings)
+
+
+def test_the_numbers_are_those_of_the_lists(folder):
+    config = config_of(folder, method="spec", stability=10)
+    facts = rank(config, quiet()).facts["stability"]
+    with loaded(config, quiet()) as run:
+        lists = [each.tolist() for each in rank_in_turn(run, Parts(run).subsets, 10, ranked)]
+    candidates = M - 1  # g88 is constant
+    Z = slow.selections(lists, M)[:, [i for i in range(M) if i != M - 2]]
+    assert facts["features"] == candidates
+    assert facts["stability"] == pytest.approx(slow.phi(Z))
+    assert facts["variance"] == pytest.approx(slow.phi_variance(Z))
+    assert facts["mean_length"] == 10
+    for row in facts["stable"]:
+        reached = np.ceil(row["threshold"] * 10 - 1e-9) / 10
+        assert row["features"] == (Z.mean(axis=0) >= row["threshold"] - 1e-9).sum()
+        bound = slow.worst_case(10, candidates, reached)
+        assert row["false_selections"]["any"] == pytest.approx(bound)
+
+
+def test_bootstrap_samples_have_no_bound(folder):
+    config = config_of(folder, method="variance", stability_how="bootstrap", stability=3)
+    facts = rank(config, quiet()).facts["stability"]
+    assert facts["subsets"] == 3
+    assert [row["false_selections"] for row in facts["stable"]] == [{}] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "top"),
+    [({"method": "variance"}, 22), ({"method": "mrsf", "select": 7}, 7)],
+    ids=["a quarter", "what is selected"],
+)
+def test_short_rankings_have_shorter_lists(given, top, folder):
+    facts = rank(config_of(folder, stability_top=None, **given), quiet()).facts["stability"]
+    assert facts["top"] == top
+
+
+def test_false_selections_of_noise_stay_below_the_bound(tmp_path):
+    """Whole rankings of noise: what is selected often is less than promised."""
+    found: dict[float, list[int]] = {}
+    bounds: dict[float, dict[str, float | None]] = {}
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        write_table(tmp_path / "x.csv", rng.normal(size=(200, 30)))
+        write_labels(tmp_path / "y.tsv", rng.permutation(np.arange(30) % 2).tolist())
+        config = RankConfig(
+            str(tmp_path / "x.csv"),
+            "f-test",
+            labels=str(tmp_path / "y.tsv"),
+            stability=20,
+            stability_top=10,
+        )
+        for row in rank(config, quiet()).facts["stability"]["stable"]:
+            found.setdefault(row["threshold"], []).append(row["features"])
+            bounds[row["threshold"]] = row["false_selections"]
+    assert set(found) == {0.6, 0.75, 0.9}
+    for threshold, counts in found.items():
+        for bound in bounds[threshold].values():
+            assert bound is None or np.mean(counts) <= bound
+
+
+def test_features_constant_in_a_subset_are_counted():
+    rng = np.random.default_rng(2)
+    values = rng.poisson(0.3, (200, 12)).astype(float) + 1e3 * (np.arange(200) % 3)[:, None]
+    values[5] = 1 / 3
+    subsets = [np.sort(rng.choice(12, k, replace=False)) for k in (4, 6, 6, 7)]
+    wanted = [sum(len(set(row[own])) == 1 for row in values) for own in subsets]
+    assert constant_among(values, subsets).tolist() == wanted
+
+
+# ---- what cannot be done -------------------------------------------------------------------------
+
+
+def refused(config: RankConfig) -> InputError:
+    with pytest.raises(InputError) as caught:
+        rank(config, quiet())
+    return caught.value
+
+
+def test_a_list_as_long_as_the_ranking_is_refused(folder):
+    error = refused(config_of(folder, method="variance", stability_top=M - 1))
+    assert error.options[0] == "stability_top"
+    assert f"{M - 1}" in error.what
+
+
+def test_a_subset_that_cannot_be_ranked_is_named(folder, tmp_path):
+    (tmp_path / "y.tsv").write_text(
+        "sample\tvalue\n" + "".join(f"s{i}\t{'ab'[i < 3]}\n" for i in range(N))
+    )
+    error = refused(config_of(folder, method="t-test", labels=str(tmp_path / "y.tsv")))
+    assert "stability" in error.options
+    assert "subset" in str(error.where)
+    assert "of 8" in str(error.where)
+
+
+@pytest.mark.parametrize("of", ["samples", "donors"])
+def test_too_few_to_divide_are_refused(of, tmp_path):
+    n = 3 if of == "samples" else 9
+    write_table(tmp_path / "x.csv", np.random.default_rng(0).normal(size=(40, n)))
+    column(tmp_path / "d.tsv", [f"d{i // 3}" for i in range(n)])
+    donors = None if of == "samples" else str(tmp_path / "d.tsv")
+    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=4, donors=donors)
+    error = refused(config)
+    assert of in error.what
+    assert "stability" in error.options
