@@ -41,7 +41,9 @@ class Scored:
 def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
     """Make or read the sample graph of a run; None where its method needs none.
 
-    Squared `distances` between the samples, shape (n, n), save the pass over the matrix. Raises InputError when it does not fit the matrix, or a sample has a zero or negative degree.
+    Squared `distances` between the samples, shape (n, n), save the pass over the matrix.
+
+    Raises InputError when it does not fit the matrix, or a sample has a zero or negative degree.
     """
     config, matrix = run.config, run.matrix
     if "graph" not in needed(config):

@@ -147,7 +147,7 @@ def test_features_of_no_merit_stay_below_the_bounds() -> None:
     """Lists of 10 of 100 features at random, in each half of a pair independently."""
     rng = np.random.default_rng(5)
     q, p, pairs = 10, 100, 10
-    found = {threshold: 0.0 for threshold in (0.55, 0.6, 0.75)}
+    found = dict.fromkeys((0.55, 0.6, 0.75), 0.0)
     runs = 400
     for _ in range(runs):
         lists = [rng.choice(p, q, replace=False) for _ in range(2 * pairs)]

@@ -18,7 +18,7 @@ from sfs_cli.run import rank as run_rank
 from sfs_cli.run import stability as stability_of
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.passes import ranks_together
-from sfs_cli.run.rank import RankResult, ranked
+from sfs_cli.run.rank import ranked
 from sfs_cli.run.stability import (
     SubsetScorers,
     _distances,
@@ -28,7 +28,7 @@ from sfs_cli.run.stability import (
     scorer_on,
 )
 from sfs_cli.run.subsets import draw_subsets, run_on_subset
-from tests.making import names, table_text, write_labels, write_table
+from tests.making import names, write_labels, write_table
 from tests.oracles import stability as slow
 
 N, M = 26, 90
