@@ -201,6 +201,7 @@ def scorer_on(
     """Return what scores the features on a subset, whose squared distances are (l, l)."""
     with _located(number + 1, subsets):
         part = run_on_subset(run, samples, log)
+        part = replace(part, context=replace(part.context, beside=len(subsets)))
         graph = make_graph(part, distances)
         return scorer_of(part.config, problem_of(part, graph.similarity if graph else None))
 
@@ -224,7 +225,7 @@ class SubsetScorers:
             piece = rows_of(block, rows)
             for column, (samples, scorer) in zip(found[rows].T, self.scorers):
                 own = self.work.array("own", len(piece.values), len(samples), self.dtype)
-                np.take(piece.values, samples, axis=1, out=own)
+                np.take(piece.values, samples, axis=1, out=own, mode="clip")
                 values = own.astype(scorer.dtype, copy=False)
                 column[:] = scorer.score_block(Block(values, piece.left_out))[0]
         return found
