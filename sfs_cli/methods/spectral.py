@@ -137,7 +137,7 @@ class SpecScorer(CenteredScorer):
             elif problem.context.m >= laplacian.n:  # with fewer features R does not pay
                 R = power_factor(laplacian, self.power)
         if R is not None:
-            triangular = TriangularForm(R, problem.context.m)
+            triangular = TriangularForm(R, problem.n_rows)
             self.form, self.weak = triangular.form, triangular.weak
         elif self.gamma == "exp":
             interval = spectral_interval(laplacian)
@@ -234,7 +234,7 @@ class LaplacianScorer(CenteredScorer):
                 normal = degrees / np.linalg.norm(degrees)
                 R = triangular_factor(L, normal, float(degrees.max()))
                 if R is not None:
-                    self.triangular = TriangularForm(R, problem.context.m, degrees)
+                    self.triangular = TriangularForm(R, problem.n_rows, degrees)
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block; may overwrite it."""

@@ -45,6 +45,9 @@ DEFAULT_MODULE_CORRELATION = 0.7
 """The features that modules are made of, and how similar those of a module are."""
 DEFAULT_BATCH_SIZE = 10
 """Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
+DEFAULT_STABILITY_TOP = 50
+"""Features of the list whose stability is measured, where there are many."""
+SUBSETS = ("half", "bootstrap")
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
@@ -64,6 +67,7 @@ _method = partial(option, section="Method", verbs=RANKING)
 _own = partial(_method, takers=catalog.takers)
 _sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE)
 _fusion = partial(_sources, takers=weightings.taking)
+_stability = partial(option, section="Method", verbs=WHOLE)
 _graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
 _modules = partial(option, section="Output", verbs=("rank", "shard init"))
@@ -321,6 +325,31 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         "List of features that are already chosen: the methods "
         f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
         metavar="FILE",
+        path=True,
+    )
+    stability: int | None = _stability(
+        "Rank on this many subsets of the samples too, and count how often each feature is among "
+        "the first.",
+        metavar="B",
+        least=2,
+        most=10_000,
+    )
+    stability_how: str | None = _stability(
+        "Subsets of --stability: halves of the samples, in pairs that have none in common, or as "
+        "many draws as samples, with replacement, each drawn sample taken once.",
+        words=SUBSETS,
+        default_text="half",
+    )
+    stability_top: int | None = _stability(
+        "Number of first features that --stability counts.",
+        metavar="K",
+        least=1,
+        default_text=f"{DEFAULT_STABILITY_TOP}, of few features a quarter",
+    )
+    donors: str | None = _stability(
+        "Column of the donor of each sample: --stability takes whole donors.",
+        section="Input",
+        metavar="FILE:COLUMN or obs:KEY",
         path=True,
     )
     on_no_convergence: str = _method(
@@ -598,6 +627,17 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         """Mean absolute correlation from which groups are joined."""
         given = self.module_correlation
         return DEFAULT_MODULE_CORRELATION if given is None else given
+
+    @property
+    def subset_kind(self) -> str:
+        """What the subsets of the samples are, one of `SUBSETS`."""
+        return self.stability_how or SUBSETS[0]
+
+    @property
+    def subset_count(self) -> int:
+        """Number of subsets of the samples: halves come in pairs."""
+        count = self.stability or 0
+        return count + count % 2 if self.subset_kind == "half" else count
 
     @property
     def smallest_batch(self) -> int:

@@ -17,6 +17,7 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.provenance import StabilityFacts
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
@@ -46,6 +47,9 @@ SPIKE, SPIKES = 0.5, 0.1
 the second is the part of the top from which that is told."""
 REPEATS = 0.7
 """Mean absolute correlation of the pairs of the top from which that is told."""
+UNSTABLE = 0.4
+"""Nogueira's measure below this is poor: agreement by chance-corrected measures is poor below 0.4
+(Fleiss), which Nogueira et al. 2018 take over."""
 LARGEST_EXACT = 2**53
 _OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
 """What scanpy makes of the matrix itself."""
@@ -131,6 +135,11 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float 
     _tell(run, "spikes", spikes(top.values, run.matrix.ids.samples))
     _tell(run, "repeats", repeats(top.values))
     return mean_correlation(top.values)
+
+
+def guard_stability(run: Run, found: StabilityFacts, enough: float) -> None:
+    """Warn of a list that changes with the samples; `enough` is the frequency of a good feature."""
+    _tell(run, "unstable", unstable(found, enough))
 
 
 def guard_lists(run: Run, how: str) -> None:
@@ -290,6 +299,20 @@ def repeats(values: np.ndarray) -> str | None:
         f"the first {len(values)} features repeat each other (their mean absolute correlation is "
         f"{mean:.2f}): the list says one thing many times; --max-correlation 0.7 moves repetition "
         "behind, --method mrsf leaves it out"
+    )
+
+
+def unstable(found: StabilityFacts, enough: float) -> str | None:
+    """Tell whether the first features change with the samples."""
+    low, high = found["interval"]
+    if not found["stability"] < UNSTABLE:
+        return None
+    kept = next(each for each in found["stable"] if each["threshold"] == enough)["features"]
+    return (
+        f"the first {found['top']:,} features change with the samples: their stability is "
+        f"{found['stability']:.2f} ({low:.2f} to {high:.2f}), and below {UNSTABLE} it is poor; "
+        f"report those with a frequency of {enough:g} or more ({kept:,}) in place of the list, and "
+        "look for more samples, or a method that uses what is known (--labels, --source)"
     )
 
 

@@ -40,6 +40,7 @@ from sfs_cli.store.transforms import parse as parse_transform
 if TYPE_CHECKING:
     from distributed import Client
 
+NO_COLUMNS = covariates_of.SampleColumns()
 LONG = 20_000_000
 """Values of a matrix whose first pass is long enough to do other things meanwhile."""
 NEEDED_LATER = (
@@ -64,6 +65,7 @@ class Run:
     design: covariates_of.Design | None = None  # of ``--adjust``, where there are no batches
     batches: Batches | None = None
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
+    columns: covariates_of.SampleColumns = NO_COLUMNS  # as they were read
 
     @property
     def method(self) -> Method:
@@ -155,8 +157,8 @@ def loaded(
                 f"sources about genes find only the first feature of each id, not the {renamed:,} "
                 "that were given suffixes; --id-map can name those"
             )
-        columns = covariates_of.SampleColumns()
-        if config.adjust or config.batch is not None:
+        columns = NO_COLUMNS
+        if config.adjust or config.batch is not None or config.donors is not None:
             columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
         chosen, used = _choose_samples(
             config, opened.matrix, labels, weights, sources, columns, found, log, labeled
@@ -231,6 +233,7 @@ def loaded(
             design,
             batches,
             coordinates,
+            columns,
         )
 
 

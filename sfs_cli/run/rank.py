@@ -39,6 +39,7 @@ from sfs_cli.provenance import (
     PassFacts,
     PruningFacts,
     RunFacts,
+    StabilityFacts,
 )
 from sfs_cli.ranking.modules import Modules
 from sfs_cli.ranking.table import Ranking, rank_features
@@ -225,11 +226,16 @@ def rank(
             modules, of_modules = None, ModuleFacts()
             if config.modules:
                 modules, of_modules = modules_of(run, ranking)
+            of_subsets = StabilityFacts()
+            if config.stability is not None:
+                from sfs_cli.run.stability import stability_of
+
+                ranking, of_subsets = stability_of(run, ranking, ranked)
         top = read_top(run, ranking)
         repeated = guards.guard_ranking(run, ranking, top)
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
-        facts["modules"] = of_modules
+        facts["modules"], facts["stability"] = of_modules, of_subsets
         if config.out is not None and run.sources:
             from sfs_cli.run.enrichment import enriched_sets  # imports SciPy
 
@@ -430,6 +436,7 @@ def _facts(
         "solver": {},
         "pruning": pruning,
         "modules": {},
+        "stability": {},
         "covariates": _covariate_facts(run, explained),
         "batches": scored.batches,
         "plan": {

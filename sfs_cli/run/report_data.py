@@ -25,6 +25,7 @@ from sfs_cli.provenance import (
     ExplainedFacts,
     ModuleFacts,
     RunFacts,
+    StabilityFacts,
     versions,
 )
 from sfs_cli.ranking.aggregations import AGGREGATIONS
@@ -69,6 +70,7 @@ def report_data(
         ("Combination of the sources", _pairs(_combination(knowledge))),
         ("Method", _pairs(facts["method"])),
         ("Pruning", _pairs(dict(facts["pruning"]))),
+        ("Stability", _stability_pairs(facts["stability"])),
         ("Covariates", _explained(facts["covariates"].get("explained"))),
         ("Batches", _explained(facts["batches"].get("explained"))),
     ]
@@ -99,6 +101,7 @@ def report_data(
             *_covariate_tables(facts["covariates"]),
             *_batch_tables(facts["batches"]),
             *_module_tables(facts["modules"]),
+            *_stability_tables(facts["stability"]),
         ],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=warnings,
@@ -427,6 +430,67 @@ def _module_tables(facts: ModuleFacts) -> list[Table]:
             f"{counted(facts['modules'], 'module')} of features that vary together (average "
             f"linkage, absolute correlations of {least:g} on average), and {alone:,} are in "
             f"none.{more} The representative is the best-ranked member.",
+            digits=3,
+        )
+    ]
+
+
+def _stability_pairs(facts: StabilityFacts) -> Pairs:
+    """Return how the samples were divided, and how stable the list is."""
+    if not facts:
+        return []
+    low, high = facts["interval"]
+    least, most = facts["samples"]
+    kind = "half-samples" if facts["how"] == "half" else "bootstrap samples"
+    size = counted(least, "sample") if least == most else f"{least:,} to {most:,} samples"
+    pairs = [
+        ("In words", facts["summary"]),
+        ("Subsets", f"{facts['subsets']:,} {kind} of {size}"),
+    ]
+    if facts["strata"]:
+        pairs.append(("Shares kept", f"of {' and '.join(facts['strata'])}"))
+    if facts["donors"] is not None:
+        pairs.append(("Whole donors", f"{facts['donors']:,}"))
+    measure = f"{facts['stability']:.3f} (95 % interval {low:.3f} to {high:.3f})"
+    return [
+        *pairs,
+        ("List", f"the first {facts['top']:,} of {facts['features']:,} features"),
+        ("Stability", f"{measure}: 1 for equal lists, 0 for random ones (Nogueira et al. 2018)"),
+    ]
+
+
+def _stability_tables(facts: StabilityFacts) -> list[Table]:
+    """Return the table of the features that are selected often."""
+    if not facts:
+        return []
+    words = {"any": "any distribution", "unimodal": "unimodal", "r_concave": "r-concave"}
+    bounded = bool(facts["stable"][0]["false_selections"])
+    shown = words if bounded else {}
+    rows: list[tuple[object, ...]] = [
+        (
+            f"{row['threshold']:.0%}",
+            row["features"],
+            row["of_first"],
+            *(row["false_selections"][name] for name in shown),
+        )
+        for row in facts["stable"]
+    ]
+    note = (
+        "How many features are among the first of that share of the subsets, and how many of those "
+        f"are among the first {facts['top']:,} of the ranking."
+    )
+    if bounded:
+        note += (
+            " The other columns are upper bounds on the expected number of features selected so "
+            "often that are no likelier in a list than by chance, from the fewest assumptions to "
+            "the most (Shah and Samworth 2013)."
+        )
+    return [
+        Table(
+            heading="Features selected often",
+            columns=("in at least", "features", "of the first", *shown.values()),
+            rows=rows,
+            note=note,
             digits=3,
         )
     ]

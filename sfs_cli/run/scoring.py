@@ -40,8 +40,10 @@ class Scored:
     spectrum: Spectrum | None = None  # leading eigenpairs of the sample graph, where they are known
 
 
-def make_graph(run: Run) -> Graph | None:
+def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
     """Make or read the sample graph of a run; None where its method needs none.
+
+    Squared `distances` between the samples, shape (n, n), save the pass over the matrix.
 
     Raises InputError when it does not fit the matrix, or a sample has a zero or negative degree.
     """
@@ -72,7 +74,7 @@ def make_graph(run: Run) -> Graph | None:
             where = str(config.coordinates_from)
             context = on_coordinates(context, run.coordinates, f"{config.matrix}: {where}")
             facts = {"coordinates": where, "dimensions": run.coordinates.shape[1]}
-        graph = sample_graph(asked, context)
+        graph = sample_graph(asked, context, distances=distances)
         graph.facts |= facts
     if not run.method.kernel:  # the degrees of a kernel may be zero or negative
         # the ids of a store are read during the pass above
@@ -107,10 +109,8 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     """Score every feature by the method of a run, on a sample graph where it needs one."""
     run.log.phase("scores")
     run.passes.close()  # what follows is scored by a method and on a graph of its own
-    engine, weights = run.context.engine, run.context.sample_weights
-    if similarity is not None and weights is not None:
-        similarity = weighted_similarity(similarity, weights)
-    problem = Problem(run.context, similarity, run.options)
+    engine = run.context.engine
+    problem = problem_of(run, similarity)
     solver = run.method.load("solve")
     if solver is not None:
         if engine.checkpoints is not None:
@@ -134,6 +134,14 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         facts=scorer.facts,
         warnings=scorer.warnings,
     )
+
+
+def problem_of(run: Run, similarity: Similarity | None) -> Problem:
+    """Return what the method of a run is given, on a sample graph where it needs one."""
+    weights = run.context.sample_weights
+    if similarity is not None and weights is not None:
+        similarity = weighted_similarity(similarity, weights)
+    return Problem(run.context, similarity, run.options)
 
 
 def scorer_of(config: RankConfig, problem: Problem) -> Scorer:

@@ -333,6 +333,51 @@ def test_pruning_is_in_the_list(
     assert planned(config, monkeypatch)[-1]["purpose"] == row["purpose"]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "spec"},
+        {"method": "spec", "similarity": "rbf", "transform": "cpm,log1p"},
+        {"method": "variance", "modules": True},
+        {"method": "f-test", "labelled": True, "stability_how": "bootstrap"},
+        {"method": "spec", "transform": "clr"},
+        {"method": "spec", "transform": "cpm,zscore"},
+        {"method": "spec", "similarity": "knn", "neighbors": 3, "components": "3"},
+        {"method": "spec", "max_correlation": 0.5, "keep": 10},
+        {"method": "sselect", "labelled": True, "variant": "cut-value"},
+        {"method": "mrmr", "select": 3, "labelled": True},
+        {"method": "mrsf", "select": 3},
+        {"method": "qalpha"},
+        {"method": "msfs", "source": [SOURCES["target"], SOURCES["profile"]]},
+        {"method": "kogs", "source": [SOURCES["target"], SOURCES["own"]]},
+        {"method": "kogs", "members": ("spec", "variance")},
+        {"method": "spec", "transform": "cpm", "matrix": "sparse.csv"},
+    ],
+    ids=name_of,
+)
+def test_rankings_on_subsets_are_in_the_list(
+    options: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = case(folder, **options, stability=4, stability_top=2)
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    plan = [(row["purpose"], row["times"]) for row in planned(config, monkeypatch) if row["exact"]]
+    assert plan == [(r["purpose"], r["planned"]) for r in result.facts["passes"] if r["exact"]]
+    rows = [r for r in result.facts["passes"] if ", on 4 " in r["purpose"] and r["executed"]]
+    assert rows
+    assert result.facts["passes"][-1] in rows
+
+
+def test_limited_memory_scores_subsets_in_groups(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_passes, "TOGETHER_SHARE", 1 << 28)
+    config = case(folder, method="spec", stability=4, stability_top=2, memory="1G")
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    assert result.facts["passes"][-1]["executed"] == 4
+
+
 @pytest.mark.parametrize("features", [7, 5000])
 def test_modules_are_in_the_list(
     features: int, folder: Path, monkeypatch: pytest.MonkeyPatch
