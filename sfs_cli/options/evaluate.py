@@ -7,20 +7,68 @@ from functools import partial
 from typing import ClassVar
 
 from sfs_cli.options.aggregate import TableFields
-from sfs_cli.options.fields import flag, option, options_of, split_words
+from sfs_cli.options.fields import Config, flag, option, options_of, split_words
 from sfs_cli.options.rank import RankConfig
 
 DEFAULT_LENGTHS = (10, 20, 50, 100, 200)
+CURVE_LENGTHS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160, 226)
+"""Of a curve: each is 1.4 times the one before."""
 DEFAULT_SPLITS, DEFAULT_REPEATS = 5, 5
 _OF_A_METHOD = ("Method", "Sample graph", "Knowledge sources")
 """Sections of options that say how features are ranked."""
 _OF_A_TABLE = ("feature_column", "rank_column", "score_column", "order")
 
 _how = partial(option, section="Evaluation", verbs=("evaluate",))
+_folds = partial(option, section="Evaluation", verbs=("evaluate", "select"))
+
+
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class FoldFields(Config):
+    """The options of every command that ranks in folds, and judges lists of some lengths."""
+
+    lengths: str | None = _folds(
+        "Lengths of the lists: so many of the best features.",
+        metavar="K,K,...",
+        default_text=f"{','.join(map(str, DEFAULT_LENGTHS))}, or of select --cv "
+        f"{','.join(map(str, CURVE_LENGTHS))}; as far as there are features",
+    )
+    splits: int | None = _folds(
+        "Number of folds that the samples are split into.",
+        metavar="K",
+        least=2,
+        default_text=str(DEFAULT_SPLITS),
+    )
+    repeats: int | None = _folds(
+        "Number of times that the samples are split anew.",
+        metavar="R",
+        least=1,
+        default_text=str(DEFAULT_REPEATS),
+    )
+
+    @property
+    def asked_lengths(self) -> tuple[int, ...]:
+        """The lengths that are asked for, ascending; empty where the defaults are to be used."""
+        if self.lengths is None:
+            return ()
+        words = split_words(self.lengths)
+        if not words or not all(word.isdecimal() and int(word) > 0 for word in words):
+            what = f"--lengths {self.lengths!r} is not a list of whole numbers above zero"
+            raise self.error(what, "give lengths such as 10,50,100", "lengths")
+        return tuple(sorted({int(word) for word in words}))
+
+    @property
+    def folds(self) -> int:
+        """Number of folds of a split."""
+        return DEFAULT_SPLITS if self.splits is None else self.splits
+
+    @property
+    def rounds(self) -> int:
+        """Number of splits."""
+        return DEFAULT_REPEATS if self.repeats is None else self.repeats
 
 
 @dataclass(frozen=True)
-class EvaluateConfig(TableFields, RankConfig):
+class EvaluateConfig(TableFields, FoldFields, RankConfig):
     """The options of `sfs evaluate`: those of a ranking, and how its worth is measured."""
 
     VERB: ClassVar[str] = "evaluate"
@@ -30,23 +78,6 @@ class EvaluateConfig(TableFields, RankConfig):
         "With --method too, both are evaluated.",
         metavar="FILE",
         path=True,
-    )
-    lengths: str | None = _how(
-        "Lengths of the lists: so many of the best features.",
-        metavar="K,K,...",
-        default_text=f"{','.join(map(str, DEFAULT_LENGTHS))}, as far as there are features",
-    )
-    splits: int | None = _how(
-        "Number of folds that the samples are split into.",
-        metavar="K",
-        least=2,
-        default_text=str(DEFAULT_SPLITS),
-    )
-    repeats: int | None = _how(
-        "Number of times that the samples are split anew.",
-        metavar="R",
-        least=1,
-        default_text=str(DEFAULT_REPEATS),
     )
     leaky: bool = _how(
         "Show also the accuracy of the list that was ranked once on all samples, test samples "
@@ -97,24 +128,3 @@ class EvaluateConfig(TableFields, RankConfig):
     def ranks(self) -> bool:
         """Whether a method is evaluated, beside a list or without one."""
         return self.list_ is None or self.method is not None
-
-    @property
-    def asked_lengths(self) -> tuple[int, ...]:
-        """The lengths that are asked for, ascending; empty where the defaults are to be used."""
-        if self.lengths is None:
-            return ()
-        words = split_words(self.lengths)
-        if not words or not all(word.isdecimal() and int(word) > 0 for word in words):
-            what = f"--lengths {self.lengths!r} is not a list of whole numbers above zero"
-            raise self.error(what, "give lengths such as 10,50,100", "lengths")
-        return tuple(sorted({int(word) for word in words}))
-
-    @property
-    def folds(self) -> int:
-        """Number of folds of a split."""
-        return DEFAULT_SPLITS if self.splits is None else self.splits
-
-    @property
-    def rounds(self) -> int:
-        """Number of splits."""
-        return DEFAULT_REPEATS if self.repeats is None else self.repeats

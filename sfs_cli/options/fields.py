@@ -29,6 +29,7 @@ SECTIONS = (
     "Knowledge sources",
     "Aggregation",
     "Evaluation",
+    "Selection",
     "Output",
     "Running",
 )

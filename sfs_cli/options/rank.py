@@ -70,7 +70,7 @@ _modules = partial(option, section="Output", verbs=("rank", "shard init"))
 _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=True)
 _running = partial(option, section="Running", in_result=False)
-_working = partial(_running, verbs=(*ON_SOURCE, "convert", *_SHARDS))
+_working = partial(_running, verbs=(*ON_SOURCE, "convert", *_SHARDS, "select"))
 
 
 def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -89,27 +89,48 @@ class OutputFields(Config):
 
     out: str | None = _output(
         "Write the result, a report of a ranking and the provenance (run.json) to this folder.",
-        verbs=(*_WRITING, "aggregate", "evaluate"),
+        verbs=(*_WRITING, "aggregate", "evaluate", "select"),
         metavar="DIR",
         path=True,
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
     digits: int = _table(
         "Number of significant digits in text output.",
-        verbs=("rank", "shard init", "aggregate", "evaluate"),
+        verbs=("rank", "shard init", "aggregate", "evaluate", "select"),
         default=10,
         least=1,
         most=MAX_DIGITS,
     )
     force: bool = _output(
         "Replace the output of another run.",
-        verbs=(*RANKING, "fuse", "convert", "shard merge", "aggregate"),
+        verbs=(*RANKING, "fuse", "convert", "shard merge", "aggregate", "select"),
         default=False,
     )
 
 
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class ResourceFields(Config):
+    """The options of every command that reads a matrix: what it may use, and the seed."""
+
+    threads: int | None = _running(
+        "Number of threads (of processes with --executor dask).",
+        verbs=(*ON_SOURCE, *_SHARDS, "select"),
+        least=1,
+        default_text="all that are allowed",
+    )
+    memory: str | None = _working(
+        "Memory limit, such as 512M or 4G.", metavar="SIZE", default_text="half of the free memory"
+    )
+    scratch: str | None = _working(
+        "Folder for temporary files.", metavar="DIR", default_text="that of the system", path=True
+    )
+    seed: int = option(
+        "Random seed.", section="Running", verbs=(*ON_SOURCE, "select"), default=0, least=0
+    )
+
+
 @dataclass(frozen=True)
-class RankConfig(GraphFields, OutputFields):
+class RankConfig(GraphFields, OutputFields, ResourceFields):
     """The options of a ranking; None stands for a default that depends on the data."""
 
     VERB: ClassVar[str] = "rank"
@@ -413,18 +434,6 @@ class RankConfig(GraphFields, OutputFields):
         "Write the coefficients to this Parquet file.", takers=lambda _: catalog.WITH_COEFFICIENTS
     )
 
-    threads: int | None = _running(
-        "Number of threads (of processes with --executor dask).",
-        verbs=(*ON_SOURCE, *_SHARDS),
-        least=1,
-        default_text="all that are allowed",
-    )
-    memory: str | None = _working(
-        "Memory limit, such as 512M or 4G.", metavar="SIZE", default_text="half of the free memory"
-    )
-    scratch: str | None = _working(
-        "Folder for temporary files.", metavar="DIR", default_text="that of the system", path=True
-    )
     executor: str = _running(
         "Where the work runs: threads, Dask processes on this machine, or a running Dask cluster.",
         verbs=("rank",),
@@ -450,7 +459,6 @@ class RankConfig(GraphFields, OutputFields):
         metavar="TIME",
         words=("DURATION",),
     )
-    seed: int = option("Random seed.", section="Running", verbs=ON_SOURCE, default=0, least=0)
 
     def __post_init__(self) -> None:
         from sfs_cli.options.rules import check_rank  # imported late: help does not need the rules

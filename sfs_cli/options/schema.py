@@ -21,6 +21,7 @@ from sfs_cli.options.fields import (
 )
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, NAME, SOURCE_OPTIONS
 
 _ANY_KIND = "|".join(KINDS)
@@ -167,7 +168,11 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     parts += ["## sfs aggregate", _table(options_of(AggregateConfig))]
     evaluation = [o for o in options_of(EvaluateConfig) if o.section == "Evaluation"]
     parts += ["## sfs evaluate", _table(evaluation)]
-    rows = [(f"`{verb}`", f"`{flag}`", text) for verb, own in further.items() for flag, text in own]
+    own = [o for o in options_of(SelectConfig) if "select" in o.verbs and o not in evaluation]
+    parts += ["## sfs select", _table(own)]
+    rows = [
+        (f"`{verb}`", f"`{flag}`", text) for verb, left in further.items() for flag, text in left
+    ]
     parts += ["## Other options", _markdown(("command", "option", "meaning"), rows)]
     return "\n\n".join(parts) + "\n"
 

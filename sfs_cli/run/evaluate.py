@@ -7,11 +7,9 @@ them are asked about the others. Once on all samples come the measures that need
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +18,12 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.compute import memory as memory_of
-from sfs_cli.compute.context import Labels
-from sfs_cli.compute.engine import Engine, ThreadExecutor
-from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.memory import format_size
-from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.errors import InputError, OutOfMemoryError, SfsError, counted, listed
-from sfs_cli.evaluate.classify import CLASSIFIERS, Fold, accuracies, folds_of, standardized
+from sfs_cli.compute.passes import Pass
+from sfs_cli.errors import InputError, OutOfMemoryError, counted, listed
+from sfs_cli.evaluate.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluate.classify import standard_error as error_of
 from sfs_cli.evaluate.measures import (
     Enrichment,
@@ -44,19 +41,21 @@ from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.provenance import EvaluatedList, InputFile
+from sfs_cli.ranking.table import Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files, split_sets
+from sfs_cli.run.folds import (
+    FoldRankings,
+    fitting_passes,
+    place,
+    read_features,
+    stratified_folds,
+)
 from sfs_cli.run.lists import RankedList, list_names, order_without_effect, read_list
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.memory import memory_plan
 from sfs_cli.run.part import run_on
-from sfs_cli.run.passes import needed, pass_list
-from sfs_cli.run.rank import ranked
-from sfs_cli.store.filters import FeatureFilter
-from sfs_cli.store.matrix import FilledMatrix, Matrix
+from sfs_cli.run.passes import needed
 from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.quantile import Room
-from sfs_cli.store.transforms import SAMPLE_STEPS, before_fitting
 
 EVALUATION, FOLDS, ENRICHMENT = "evaluation.tsv", "folds.tsv", "enrichment.tsv"
 DRAWS = 5
@@ -209,7 +208,7 @@ def _read_given(config: EvaluateConfig, path: str, messages: Messages) -> Ranked
     return found
 
 
-class _Evaluation:
+class _Evaluation(FoldRankings):
     """One evaluation: the run on all samples, and what is known of the lists."""
 
     def __init__(
@@ -221,11 +220,13 @@ class _Evaluation:
         sets: Mapping[str, Sequence[str]] | None,
     ) -> None:
         self.config, self.given, self.drivers, self.sets = config, given, drivers, sets
-        self.log = run.log
         self.ids = run.matrix.ids.features
         self.lengths = self._lengths(run.matrix.n_features)
         self.labels = run.context.labels
-        self.folds = [] if self.labels is None else self._folds(self.labels)
+        folds: list[Fold] = []
+        if self.labels is not None:
+            where = str(config.labels)
+            folds = stratified_folds(self.labels, config.folds, config.rounds, config.seed, where)
         n, memory = run.matrix.n_samples, run.context.memory
         judges = memory // MEMORY_SHARE // (SQUARES * 8 * n * n)
         self.squares, self.judges = judges > 0, max(1, judges)
@@ -242,16 +243,12 @@ class _Evaluation:
                 f"the Jaccard index is left out: the inner products of {n:,} samples do not fit in "
                 "a half of --memory"
             )
-        self.steps = before_fitting(run.matrix.steps)
-        rest = run.matrix.steps[len(self.steps) :]
-        if any(step not in _SCALING for step in rest):
-            run.log.note(
-                f"--transform {','.join(rest)} compares samples with each other: features are "
-                "ranked with it inside each fold, and judged by their values before it"
-            )
-        self.warned: set[str] = set()  # kinds of warnings that were given
         self.found = Evaluated()
-        self.run = self._with_passes(run)
+        judging = fitting_passes(run.matrix)
+        judging.append(Pass("variances, for the most variable features", "score"))
+        if self.squares:
+            judging.append(Pass("inner products of the samples by all features", "gram"))
+        super().__init__(run, folds, ranks=config.ranks, judging=judging)
 
     # ---- what is asked for ---------------------------------------------------------------------
 
@@ -266,78 +263,6 @@ class _Evaluation:
             )
         return asked or tuple(k for k in DEFAULT_LENGTHS if k <= m) or (max(1, m // 2),)
 
-    def _folds(self, labels: Labels) -> list[Fold]:
-        config = self.config
-        counts = {name: count for name, count in labels.counts().items() if count}
-        few = {name: count for name, count in counts.items() if count < config.folds}
-        if len(counts) < 2:
-            raise InputError(
-                f"all samples are of one class, {next(iter(counts))!r}",
-                where=str(config.labels),
-                hint="give labels of at least two classes",
-                option="labels",
-            )
-        if few:
-            least = min(few.values())
-            smaller = f"give --splits {least}, " if least > 1 else ""
-            raise InputError(
-                f"{len(few)} of {len(counts)} classes {'has' if len(few) == 1 else 'have'} fewer "
-                f"samples than the {config.folds} folds of --splits: "
-                + listed([f"{name} ({count})" for name, count in few.items()]),
-                where=str(config.labels),
-                hint=f"{smaller}merge small classes, or leave their samples out of the labels "
-                "(--samples intersect)",
-                option=("splits", "labels"),
-            )
-        return list(folds_of(labels.codes, config.folds, config.rounds, config.seed))
-
-    def _with_passes(self, run: Run) -> Run:
-        """Return the run with the passes of all folds, in memory that is planned for them."""
-        matrix, context = run.matrix, run.context
-        config = replace(run.config, leave_one_out=True)
-        n, m, memory = matrix.n_samples, matrix.n_features, context.memory
-        width = None if run.coordinates is None else run.coordinates.shape[1]
-
-        def passes_of(samples: int, of: str) -> list[Pass]:
-            found: list[Pass] = []
-            if self.config.ranks:
-                made = pass_list(
-                    config, samples, m, stored=matrix.dtype, memory=memory, coordinates=width
-                )
-                # without each source nothing is ranked here
-                found += [p for p in made if not p.purpose.endswith(", without each source")]
-            found += self._fitting()
-            found.append(Pass("variances, for the most variable features", "score"))
-            if self.squares:
-                found.append(Pass("inner products of the samples by all features", "gram"))
-            return [replace(each, purpose=each.purpose + of) for each in found]
-
-        planned = self._fitting() + passes_of(n, "")
-        for fold in self.folds:
-            more = self._fitting() if matrix.matrix.missing.values else []
-            planned += more + passes_of(len(fold.train), f" in {_place(fold)}")
-        passes = PassList(planned, m)
-        parts: list[dict[str, int]] = [{}]
-        if self.folds:  # a sparse graph of all samples may be a dense one of fewer
-            parts.append({"training samples": len(self.folds[0].train)})
-        plans = [
-            memory_plan(run.config, n, m, matrix.dtype, memory, passes, sizes, coordinates=width)
-            for sizes in parts
-        ]
-        plan = min(plans, key=lambda each: each.workers)
-        engine = replace(
-            context.engine,
-            executor=ThreadExecutor(plan.workers),
-            block_size=plan.block_size,
-            passes=passes,
-        )
-        context = replace(context, engine=engine)
-        return replace(run, context=context, plan=plan, passes=passes)
-
-    def _fitting(self) -> list[Pass]:
-        steps = [step for step in self.steps if step in SAMPLE_STEPS]
-        return [Pass(f"sums of the samples for --transform {step}", "sums") for step in steps]
-
     # ---- the work ------------------------------------------------------------------------------
 
     def evaluate(self) -> Evaluated:
@@ -345,8 +270,8 @@ class _Evaluation:
         run, everyone = self.run, np.arange(self.run.matrix.n_samples)
         with run.log.progress("evaluating", run.passes.total) as advance:
             run.passes.watch(run.log.phase, advance)
-            values = self._values(everyone)
-            whole = self._ranked(run, "", self.labels) if self.config.ranks else None
+            values = self.values(everyone)
+            whole = _scored(self.ranked(run, "", self.labels)) if self.config.ranks else None
             variable = self._variable(run, everyone)
             given = None if self.given is None else self._positions(self.given)
             self._tell_of_leaks()
@@ -361,24 +286,6 @@ class _Evaluation:
             self._average()
         self._set_facts(whole, given, variable)
         return self.found
-
-    def _ranked(self, part: Run, of: str, labels: Labels | None) -> np.ndarray:
-        """Return the features with a score, best first, ranked on the samples of a run."""
-        needs = needed(part.config) & {"labels", "some-labels"}
-        quiet = Messages(verbosity=-1)
-        config = part.config
-        if config.source:  # what each source changes is not asked
-            config = replace(config, leave_one_out=config.method == "kogs")
-        context = replace(part.context, labels=labels if needs else None, log=quiet)
-        part.passes.close()
-        with _located(of):
-            ranking = ranked(replace(part, config=config, context=context))
-        for warning in quiet.warnings:  # most folds repeat what another has said
-            kind = re.sub(r"[\d.,]+", "#", warning)
-            if kind not in self.warned:
-                self.log.warn(f"{of}: {warning}" if of else warning)
-                self.warned.add(kind)
-        return np.asarray(ranking.order[: ranking.n_scored], np.int64)
 
     def _variable(self, run: Run, samples: np.ndarray, of: str = "") -> np.ndarray:
         """Return the features that vary among some samples, the most variable first."""
@@ -396,26 +303,7 @@ class _Evaluation:
         base = replace(
             run, config=config, context=replace(run.context, engine=engine, given=()), sources=[]
         )
-        return self._ranked(run_on(base, samples, None), of, None)
-
-    def _values(self, train: np.ndarray) -> Engine:
-        """Return passes over the values that are judged; gaps are filled by training samples."""
-        run, whole = self.run, self.run.matrix
-        stored: Matrix = whole.matrix
-        if stored.missing.values:
-            chosen = train if whole.samples is None else whole.samples[train]
-            stored = FilledMatrix(stored, chosen)
-        view = PreparedMatrix(
-            stored,
-            samples=whole.samples,
-            features=FeatureFilter(whole.features.by_id),
-            steps=self.steps,
-            where=whole.where,
-        )
-        engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
-        run.passes.close()
-        view.fit(engine.total_over, Room(engine, run.context.memory, run.context.scratch))
-        return engine
+        return _scored(self.ranked(run_on(base, samples, None), of, None))
 
     def _candidates(
         self,
@@ -465,15 +353,13 @@ class _Evaluation:
         self, fold: Fold, once: np.ndarray | None, given: np.ndarray | None, values: Engine
     ) -> None:
         """Rank on the training samples of a fold, and test every list on the others."""
-        run, of = self.run, _place(fold)
+        run, of = self.run, place(fold)
         assert self.labels is not None
         codes = self.labels.codes
-        if run.matrix.matrix.missing.values:
-            values = self._values(fold.train)
+        values = self.values_in(fold, values)
         order = None
         if once is not None:
-            labels = self.labels.take(fold.train)
-            order = self._ranked(run_on(run, fold.train, labels), of, labels)
+            order = _scored(self.ranked_in(fold, self.labels))
         variable = self._variable(run, fold.train, of)
         seed = [self.config.seed, fold.repeat, fold.number]
         lists = self._candidates(order, IN_FOLDS, given, variable, seed)
@@ -484,7 +370,9 @@ class _Evaluation:
             lengths = self._lengths_of(each, of)
             found = np.zeros((len(lengths), len(CLASSIFIERS), 2))
             for chosen in each.orders:
-                Z = standardized(_read(values, chosen[: max(lengths, default=0)]), fold.train)
+                Z = standardized(
+                    read_features(values, chosen[: max(lengths, default=0)]), fold.train
+                )
                 for i, k in enumerate(lengths):
                     found[i] += accuracies(Z[:k].T, codes, fold.train, fold.test)
             found /= len(each.orders)
@@ -537,7 +425,7 @@ class _Evaluation:
     ) -> Iterator[tuple[tuple[int, str], float]]:
         """Yield the length and the name of each measure of a list, and its value."""
         lengths = self._lengths_of(each)
-        Z = standardized(_read(values, chosen[: max(lengths, default=0)]), everyone)
+        Z = standardized(read_features(values, chosen[: max(lengths, default=0)]), everyone)
         for k in lengths:
             top = Z[:k]
             yield (k, "redundancy"), redundancy(top)
@@ -730,31 +618,9 @@ def made_from(path: Path, config: EvaluateConfig) -> bool | None:
     return own in digests
 
 
-def _place(fold: Fold) -> str:
-    return f"fold {fold.number} of repeat {fold.repeat}"
-
-
-@contextmanager
-def _located(of: str) -> Iterator[None]:
-    """Add the fold to the place of an error."""
-    try:
-        yield
-    except SfsError as error:
-        if of:
-            error.where = of + (f"; {error.where}" if error.where else "")
-        raise
-
-
-def _read(values: Engine, features: np.ndarray) -> np.ndarray:
-    """Return the values of some features, shape (l, n), in their order."""
-    matrix = values.source
-    assert isinstance(matrix, PreparedMatrix)
-    out = np.empty((len(features), matrix.n_samples))
-    ascending = np.argsort(features, kind="stable")  # the matrix is read forwards
-    view = matrix.selecting(features[ascending])
-    for span in cut(len(features), READ_AT_ONCE):
-        out[ascending[span.lo : span.hi]] = view.read(span, _DOUBLE).values
-    return out
+def _scored(ranking: Ranking) -> np.ndarray:
+    """Return the features with a score, best first."""
+    return np.asarray(ranking.order[: ranking.n_scored], np.int64)
 
 
 def _inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> np.ndarray:

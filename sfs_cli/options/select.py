@@ -1,0 +1,165 @@
+"""The configuration of ``sfs select``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from sfs_cli.options.aggregate import TableFields
+from sfs_cli.options.evaluate import FoldFields
+from sfs_cli.options.fields import flag, option
+from sfs_cli.options.rank import OutputFields, ResourceFields
+
+DEFAULT_MAX_FALSE = 0.1
+DEFAULT_COPIES, MOST_COPIES = 5, 100
+"""With one copy the first cut needs ten features; more than five find hardly any more."""
+RULES = {
+    "top": "--top N",
+    "fdr": "--fdr Q",
+    "stable": "--stable PI",
+    "artificial": "--artificial",
+    "cv": "--cv",
+}
+"""The rules by the options that name them: exactly one is given."""
+_WITH = {
+    "max_false": ("artificial",),
+    "copies": ("artificial",),
+    "lengths": ("cv",),
+    "splits": ("cv",),
+    "repeats": ("cv",),
+}
+_rule = partial(option, section="Selection", verbs=("select",))
+_input = partial(option, section="Input", verbs=("select",))
+
+
+@dataclass(frozen=True)
+class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
+    """The options of `sfs select`."""
+
+    VERB: ClassVar[str] = "select"
+
+    result: str = _input(
+        "The output folder of sfs rank, or a table of features with ranks or scores.",
+        default=...,
+        metavar="RESULT",
+        argument=True,
+        path=True,
+        in_result=False,
+    )
+    matrix: str | None = _input(
+        "The ranked matrix.",
+        metavar="FILE",
+        path=True,
+        default_text="the one that run.json of the result names",
+        in_result=False,
+    )
+    labels: str | None = _input(
+        "Class of each sample.",
+        metavar="FILE[:COLUMN] or obs:KEY",
+        path=True,
+        default_text="those of the result",
+    )
+    top: int | None = _rule("Take the N best features.", metavar="N", least=1)
+    fdr: float | None = _rule(
+        "Take the features with a q-value (column q_value) of at most Q.",
+        metavar="Q",
+        above=0,
+        below=1,
+    )
+    stable: float | None = _rule(
+        "Take the features that were selected in at least this part of the rankings of halved or "
+        "resampled samples (column frequency).",
+        metavar="PI",
+        above=0,
+        most=1,
+    )
+    artificial: bool = _rule(
+        "Rank again together with shuffled copies of the features, and take those before the "
+        "place up to which at most the part --max-false of the features is false, by how many "
+        "copies are there.",
+        default=False,
+    )
+    cv: bool = _rule(
+        "Take the number of features of the best cross-validated balanced accuracy, or the "
+        "smallest number within a standard error of it; features are ranked again inside folds.",
+        default=False,
+    )
+    max_false: float | None = _rule(
+        "With --artificial: part of the selected features that may be false.",
+        metavar="SHARE",
+        above=0,
+        below=1,
+        default_text=str(DEFAULT_MAX_FALSE),
+    )
+    copies: int | None = _rule(
+        "With --artificial: number of shuffled copies of each feature.",
+        metavar="N",
+        least=1,
+        most=MOST_COPIES,
+        default_text=str(DEFAULT_COPIES),
+    )
+    min_redundancy: float | None = _rule(
+        "Leave out features whose absolute Pearson correlation with a better one that is taken is "
+        "above R; with --top and --cv the next ones take their places.",
+        metavar="R",
+        above=0,
+        below=1,
+    )
+    write_matrix: str | None = option(
+        "Write the matrix with the selected features alone to this file, in its own format.",
+        section="Output",
+        verbs=("select",),
+        metavar="FILE",
+        path=True,
+        in_result=False,
+    )
+
+    def __post_init__(self) -> None:
+        self.check_values()
+        self.check_columns()
+        self.asked_lengths  # noqa: B018 - a list that is no list is refused here
+        rules = self.given(*RULES)
+        if len(rules) != 1:
+            given = " and ".join(map(flag, rules))
+            what = f"{given} are {len(rules)} rules" if rules else "no rule says how many to take"
+            choices = ", ".join(RULES.values())
+            raise self.error(what, f"give exactly one of {choices}", *(rules or RULES))
+        for name, takers in _WITH.items():
+            if self.given(name) and rules[0] not in takers:
+                what = f"{flag(name)} has no effect with {flag(rules[0])}"
+                hint = f"leave it out; it has an effect with {flag(takers[0])}"
+                raise self.error(what, hint, name, rules[0])
+        for name in self.given("matrix", "labels"):
+            if name == "labels" and not self.cv:
+                what, hint = "--labels has no effect without --cv", "leave it out, or give --cv"
+                raise self.error(what, hint, "labels", "cv")
+            if not self.reads_matrix:
+                what = f"--matrix has no effect with {flag(rules[0])} alone"
+                hint = "leave it out; --artificial, --cv, --min-redundancy and --write-matrix read "
+                raise self.error(what, f"{hint}the matrix", "matrix", rules[0])
+
+    @property
+    def rule(self) -> str:
+        """The option that says how many features to take."""
+        return self.given(*RULES)[0]
+
+    @property
+    def ranks(self) -> bool:
+        """Whether features are ranked again."""
+        return self.artificial or self.cv
+
+    @property
+    def reads_matrix(self) -> bool:
+        """Whether the matrix is needed."""
+        return self.ranks or bool(self.given("min_redundancy", "write_matrix"))
+
+    @property
+    def bound(self) -> float:
+        """Part of the selected features that may be false."""
+        return DEFAULT_MAX_FALSE if self.max_false is None else self.max_false
+
+    @property
+    def n_copies(self) -> int:
+        """Number of copies of each feature."""
+        return DEFAULT_COPIES if self.copies is None else self.copies

@@ -1,0 +1,235 @@
+"""Rankings in folds: features are ranked on the training samples of each fold, and nothing else.
+
+What judges lists by samples that they have not seen is made of this: `sfs evaluate`, and `sfs
+select --cv`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from sfs_cli.compute.context import Labels
+from sfs_cli.compute.engine import Engine, ThreadExecutor
+from sfs_cli.compute.matrix import cut
+from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.errors import InputError, SfsError, listed
+from sfs_cli.evaluate.classify import Fold, folds_of
+from sfs_cli.logs import Messages
+from sfs_cli.ranking.table import Ranking
+from sfs_cli.run.load import Run
+from sfs_cli.run.memory import memory_plan
+from sfs_cli.run.part import run_on
+from sfs_cli.run.passes import needed, pass_list
+from sfs_cli.run.rank import ranked
+from sfs_cli.store.filters import FeatureFilter
+from sfs_cli.store.matrix import FilledMatrix, Matrix
+from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.quantile import Room
+from sfs_cli.store.transforms import SAMPLE_STEPS, before_fitting
+
+READ_AT_ONCE = 64
+"""Features of a list that are read at a time."""
+_SCALING = ("zscore", "center", "unit")
+_DOUBLE = np.dtype(np.float64)
+
+
+def fitting_passes(matrix: PreparedMatrix) -> list[Pass]:
+    """Return the passes that the values of a matrix need before lists are judged by them."""
+    steps = [step for step in before_fitting(matrix.steps) if step in SAMPLE_STEPS]
+    return [Pass(f"sums of the samples for --transform {step}", "sums") for step in steps]
+
+
+def stratified_folds(
+    labels: Labels, splits: int, repeats: int, seed: int, where: str
+) -> list[Fold]:
+    """Return the folds of some splits of the samples.
+
+    Raises InputError when there is one class, or one has fewer samples than there are folds;
+    `where` names the labels.
+    """
+    counts = {name: count for name, count in labels.counts().items() if count}
+    few = {name: count for name, count in counts.items() if count < splits}
+    if len(counts) < 2:
+        raise InputError(
+            f"all samples are of one class, {next(iter(counts))!r}",
+            where=where,
+            hint="give labels of at least two classes",
+            option="labels",
+        )
+    if few:
+        least = min(few.values())
+        smaller = f"give --splits {least}, " if least > 1 else ""
+        raise InputError(
+            f"{len(few)} of {len(counts)} classes {'has' if len(few) == 1 else 'have'} fewer "
+            f"samples than the {splits} folds of --splits: "
+            + listed([f"{name} ({count})" for name, count in few.items()]),
+            where=where,
+            hint=f"{smaller}merge small classes, or leave their samples out of the labels "
+            "(--samples intersect)",
+            option=("splits", "labels"),
+        )
+    return list(folds_of(labels.codes, splits, repeats, seed))
+
+
+class FoldRankings:
+    """A run whose features are ranked anew in each fold of its samples.
+
+    Parameters
+    ----------
+    run : Run
+        The run on all samples.
+    folds : list of Fold
+        The folds.
+    ranks : bool
+        Whether features are ranked, or lists only judged.
+    judging : sequence of Pass
+        The passes that are made on all samples, and in each fold, besides those of a ranking.
+    whole : bool
+        Whether the features are ranked and judged on all samples first.
+
+    Attributes
+    ----------
+    run : Run
+        The run, with the passes of all folds in its list, in memory that is planned for them.
+    steps : tuple of str
+        The steps of the transformation before the first that compares samples: what is judged.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        folds: list[Fold],
+        *,
+        ranks: bool = True,
+        judging: Sequence[Pass] = (),
+        whole: bool = True,
+    ) -> None:
+        self.folds, self.log = folds, run.log
+        self.steps = before_fitting(run.matrix.steps)
+        rest = run.matrix.steps[len(self.steps) :]
+        if any(step not in _SCALING for step in rest):
+            run.log.note(
+                f"--transform {','.join(rest)} compares samples with each other: features are "
+                "ranked with it inside each fold, and judged by their values before it"
+            )
+        self._warned: set[str] = set()  # kinds of warnings that were given
+        self.run = self._planned(run, ranks, judging, whole)
+
+    def _planned(self, run: Run, ranks: bool, judging: Sequence[Pass], whole: bool) -> Run:
+        """Return the run with the passes of all folds, in memory that is planned for them."""
+        matrix, context = run.matrix, run.context
+        config = replace(run.config, leave_one_out=True)
+        n, m, memory = matrix.n_samples, matrix.n_features, context.memory
+        width = None if run.coordinates is None else run.coordinates.shape[1]
+
+        def passes_of(samples: int, of: str) -> list[Pass]:
+            found: list[Pass] = []
+            if ranks:
+                made = pass_list(
+                    config, samples, m, stored=matrix.dtype, memory=memory, coordinates=width
+                )
+                # without each source nothing is ranked here
+                found += [p for p in made if not p.purpose.endswith(", without each source")]
+            return [replace(each, purpose=each.purpose + of) for each in (*found, *judging)]
+
+        fitting = fitting_passes(matrix)
+        planned = fitting + (passes_of(n, "") if whole else [])
+        for fold in self.folds:
+            more = fitting if matrix.matrix.missing.values else []
+            planned += more + passes_of(len(fold.train), f" in {place(fold)}")
+        passes = PassList(planned, m)
+        parts: list[dict[str, int]] = [{}]
+        if self.folds:  # a sparse graph of all samples may be a dense one of fewer
+            parts.append({"training samples": len(self.folds[0].train)})
+        plans = [
+            memory_plan(run.config, n, m, matrix.dtype, memory, passes, sizes, coordinates=width)
+            for sizes in parts
+        ]
+        plan = min(plans, key=lambda each: each.workers)
+        engine = replace(
+            context.engine,
+            executor=ThreadExecutor(plan.workers),
+            block_size=plan.block_size,
+            passes=passes,
+        )
+        context = replace(context, engine=engine)
+        return replace(run, context=context, plan=plan, passes=passes)
+
+    def ranked(self, part: Run, of: str, labels: Labels | None) -> Ranking:
+        """Rank the features on the samples of a run; `of` names the fold, empty for all samples."""
+        needs = needed(part.config) & {"labels", "some-labels"}
+        quiet = Messages(verbosity=-1)
+        config = part.config
+        if config.source:  # what each source changes is not asked
+            config = replace(config, leave_one_out=config.method == "kogs")
+        context = replace(part.context, labels=labels if needs else None, log=quiet)
+        part.passes.close()
+        with _located(of):
+            ranking = ranked(replace(part, config=config, context=context))
+        for warning in quiet.warnings:  # most folds repeat what another has said
+            kind = re.sub(r"[\d.,]+", "#", warning)
+            if kind not in self._warned:
+                self.log.warn(f"{of}: {warning}" if of else warning)
+                self._warned.add(kind)
+        return ranking
+
+    def ranked_in(self, fold: Fold, labels: Labels) -> Ranking:
+        """Rank the features on the training samples of a fold; `labels` are of all samples."""
+        known = labels.take(fold.train)
+        return self.ranked(run_on(self.run, fold.train, known), place(fold), known)
+
+    def values(self, train: np.ndarray) -> Engine:
+        """Return passes over the values that are judged; gaps are filled by training samples."""
+        run, whole = self.run, self.run.matrix
+        stored: Matrix = whole.matrix
+        if stored.missing.values:
+            chosen = train if whole.samples is None else whole.samples[train]
+            stored = FilledMatrix(stored, chosen)
+        view = PreparedMatrix(
+            stored,
+            samples=whole.samples,
+            features=FeatureFilter(whole.features.by_id),
+            steps=self.steps,
+            where=whole.where,
+        )
+        engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
+        run.passes.close()
+        view.fit(engine.total_over, Room(engine, run.context.memory, run.context.scratch))
+        return engine
+
+    def values_in(self, fold: Fold, values: Engine) -> Engine:
+        """Return the values that are judged in a fold: those of all samples, but for gaps."""
+        return self.values(fold.train) if self.run.matrix.matrix.missing.values else values
+
+
+def place(fold: Fold) -> str:
+    """Name a fold, for messages."""
+    return f"fold {fold.number} of repeat {fold.repeat}"
+
+
+@contextmanager
+def _located(of: str) -> Iterator[None]:
+    """Add the fold to the place of an error."""
+    try:
+        yield
+    except SfsError as error:
+        if of:
+            error.where = of + (f"; {error.where}" if error.where else "")
+        raise
+
+
+def read_features(values: Engine, features: np.ndarray) -> np.ndarray:
+    """Return the values of some features, shape (l, n), in their order."""
+    matrix = values.source
+    assert isinstance(matrix, PreparedMatrix)
+    out = np.empty((len(features), matrix.n_samples))
+    ascending = np.argsort(features, kind="stable")  # the matrix is read forwards
+    view = matrix.selecting(features[ascending])
+    for span in cut(len(features), READ_AT_ONCE):
+        out[ascending[span.lo : span.hi]] = view.read(span, _DOUBLE).values
+    return out

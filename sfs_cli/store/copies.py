@@ -1,0 +1,171 @@
+"""A prepared matrix with shuffled copies of its features behind it, which are stored nowhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from sfs_cli.compute.matrix import Block, Ids, MatrixView, NonZeros, Span
+from sfs_cli.compute.workspace import Workspace
+
+SHUFFLED_AT_ONCE = 1 << 16
+"""Values whose order is drawn at a time."""
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def orders(names: Sequence[str], draw: int, seed: int, n: int) -> np.ndarray:
+    """Return an order of n samples for each of some features, shape (b, n).
+
+    It depends on the name of the feature, the draw and the seed alone, so that blocks, threads and
+    the other features do not matter. The samples are sorted by random keys, which are those of
+    SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) from a digest of the three.
+    """
+    digests = (hashlib.blake2b(f"{seed}\0{draw}\0{name}".encode(), digest_size=8) for name in names)
+    start = np.frombuffer(b"".join(each.digest() for each in digests), "<u8")
+    key = start[:, None] + _GOLDEN * np.arange(1, n + 1, dtype=np.uint64)  # modulo 2^64
+    key = (key ^ (key >> np.uint64(30))) * _FIRST
+    key = (key ^ (key >> np.uint64(27))) * _SECOND
+    return np.argsort(key ^ (key >> np.uint64(31)), axis=1, kind="stable")
+
+
+class WithCopies:
+    """A `MatrixView` of m features and, behind them, R copies of each: draw after draw.
+
+    A copy has the values of its feature, as they are prepared, in another order of the samples.
+    `chosen`, shape (l,), are the ascending indices of those in the view, by default all (R + 1) m.
+    """
+
+    def __init__(
+        self, source: MatrixView, copies: int, seed: int, chosen: np.ndarray | None = None
+    ) -> None:
+        self.source, self.copies, self.seed, self.chosen = source, copies, seed, chosen
+        self._work = Workspace()
+        self.dtype: np.dtype[Any] = source.dtype
+        self.lossless_dtype: np.dtype[Any] = source.lossless_dtype
+        self.sparse, self.keeps_zeros = source.sparse, source.keeps_zeros
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, copies included."""
+        if self.chosen is not None:
+            return len(self.chosen)
+        return (self.copies + 1) * self.source.n_features
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples n."""
+        return self.source.n_samples
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of both axes; a copy is named after its feature."""
+        ids = self.source.ids
+        return Ids(_Names(ids.features, self), ids.samples, ids.obs)
+
+    def selecting(self, features: np.ndarray) -> WithCopies:
+        """Return the view of some features (indices, ascending)."""
+        chosen = features if self.chosen is None else self.chosen[features]
+        return WithCopies(self.source, self.copies, self.seed, np.asarray(chosen, np.int64))
+
+    def prefetch(self, span: Span) -> None:
+        """Announce that a span will be read soon."""
+        for _, run in self._runs(span):
+            self.source.prefetch(run)
+
+    def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
+        """Read a block; its values stay valid until this thread's next read."""
+        values = self._work.array("copies", span.size, self.n_samples, dtype)
+        left_out: list[np.ndarray | None] = []
+        zero: list[np.ndarray | None] = []
+        at = 0
+        for draw, run in self._runs(span):
+            block = self.source.read(run, dtype)
+            part = values[at : at + run.size]
+            if draw:
+                for rows, order in self._orders(draw, run):
+                    part[rows] = np.take_along_axis(block.values[rows], order, axis=1)
+            else:
+                np.copyto(part, block.values)
+            left_out.append(block.left_out)
+            zero.append(block.zero)
+            at += run.size
+        return Block(values, _joined(left_out), _joined(zero))
+
+    def read_nonzeros(self, span: Span, dtype: np.dtype[Any]) -> NonZeros:
+        """Read the stored values of a block, where the matrix `keeps_zeros`."""
+        parts = []
+        for draw, run in self._runs(span):
+            block = self.source.read_nonzeros(run, dtype)
+            indices, data = block.indices, block.data
+            if draw:
+                indices, data = indices.copy(), data.copy()
+                for rows, order in self._orders(draw, run):
+                    place = np.argsort(order, axis=1)  # where each sample's value goes
+                    stored = slice(int(block.indptr[rows.start]), int(block.indptr[rows.stop]))
+                    of = block.rows[stored] - rows.start
+                    moved = place[of, block.indices[stored]]
+                    ascending = np.lexsort((moved, of))
+                    indices[stored] = moved[ascending]
+                    data[stored] = block.data[stored][ascending]
+            parts.append((block, indices, data))
+        counts = np.concatenate([np.diff(block.indptr) for block, _, _ in parts])
+        return NonZeros(
+            np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)]),
+            np.concatenate([indices for _, indices, _ in parts]),
+            np.concatenate([data for _, _, data in parts]),
+            self.n_samples,
+            _joined([block.left_out for block, _, _ in parts]),
+            _joined([block.zero for block, _, _ in parts]),
+        )
+
+    def _orders(self, draw: int, run: Span) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield rows of a run, and the order of the samples of each."""
+        names, n = self.source.ids.features, self.n_samples
+        step = max(1, SHUFFLED_AT_ONCE // n)
+        for lo in range(0, run.size, step):
+            rows = slice(lo, min(lo + step, run.size))
+            yield rows, orders(names[run.lo + rows.start : run.lo + rows.stop], draw, self.seed, n)
+
+    def _runs(self, span: Span) -> Iterator[tuple[int, Span]]:
+        """Yield the draw (0: no copy) and the span of neighboring features of the source."""
+        m = self.source.n_features
+        whole = np.arange(span.lo, span.hi)
+        chosen = whole if self.chosen is None else self.chosen[span.lo : span.hi]
+        new = (np.diff(chosen) != 1) | (chosen[1:] % m == 0)
+        for run in np.split(chosen, np.flatnonzero(new) + 1):
+            if len(run):
+                draw, lo = divmod(int(run[0]), m)
+                yield draw, Span(lo, lo + len(run))
+
+
+class _Names(Sequence[str]):
+    """The names of features and copies, made when they are needed."""
+
+    def __init__(self, names: Sequence[str], view: WithCopies) -> None:
+        self._names, self._view = names, view
+
+    def __len__(self) -> int:
+        return self._view.n_features
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        """Return a name, or a list of them."""
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        chosen = self._view.chosen
+        draw, feature = divmod(int(at if chosen is None else chosen[at]), len(self._names))
+        return f"{self._names[feature]} (copy {draw})" if draw else self._names[feature]
+
+
+def _joined(parts: list[np.ndarray | None]) -> np.ndarray | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if known else None
