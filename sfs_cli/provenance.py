@@ -259,7 +259,7 @@ class EvaluatedList(TypedDict):
 
 
 class EvaluateRecord(CommonRecord):
-    """``run.json`` of `sfs evaluate`.
+    """``run.json`` of `sfs evaluate` and `sfs compare`.
 
     `background` is the number of features that take part; `splits`, `repeats` and `classes` are
     those of the accuracy, where there are labels; `drivers` and `sets` count what was found.
