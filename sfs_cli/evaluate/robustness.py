@@ -1,8 +1,8 @@
 """How far noise can change the scores of SPEC: the bounds of Theorems 5 and 6, mended.
 
 Z. Zhao, dissertation, Arizona State University 2010, Section 2.4. The theorems bound the change of
-``sum_j gamma(lambda_j) (f . xi_j)^2`` with ``gamma(lambda) = lambda^r``, where a Laplacian L becomes
-``L + E`` and a unit vector f becomes another one at distance e: for each eigenpair j in the sum
+``sum_j gamma(lambda_j) (f . xi_j)^2`` with ``gamma(lambda) = lambda^r``, where a Laplacian L
+becomes ``L + E`` and a unit vector f another one at distance e: for each eigenpair j in the sum
 
     gamma(lambda_j) (s_j + 2 e + e^2) + change of gamma(lambda_j),
 
@@ -29,9 +29,10 @@ sum of its own, over j = 2..n, of the unit vector along the part of f outside of
 theorems bound without further steps. For phi3 the coefficients are ``gamma(2) - gamma(lambda_j)``
 over j = 2..k: they change as far as gamma(lambda_j) does.
 
-Beside this stands the smallest bound that holds for every feature: with ``G = sum_j c_j xi_j xi_j'``
-a score is f' G f, and no unit vector changes its score by more than the largest eigenvalue of
-``|G~ - G|``, plus the spread of the eigenvalues of G times the sine between the two vectors.
+Beside this stands a sharp bound, which needs no angles: a score is f' G f with
+``G = sum_j c_j xi_j xi_j'``, so that no unit vector changes its score by more than the largest
+absolute eigenvalue of ``G~ - G`` (one does, if it may be any), plus the spread of the eigenvalues
+of G times the sine of the angle between the vectors. It is never above that of the theorems.
 """
 
 from __future__ import annotations
@@ -182,12 +183,12 @@ class Bounds:
     """Bounds of the change of a score, as functions of how far its feature moved.
 
     With ``e`` the distance between the unit vectors, that of the theorem is ``fixed + slope (2 e +
-    e^2)``, and the smallest one ``sharp + spread sin``, where sin is that of the angle between them.
+    e^2)``, and the sharp one ``norm + spread sin``, where sin is that of the angle between them.
     """
 
     fixed: float
     slope: float
-    sharp: float
+    norm: float
     spread: float
     resolved: int  # eigenvectors of the sum with a bound of their angle
 
@@ -195,11 +196,11 @@ class Bounds:
         """Return the bound of the theorem for each feature."""
         return self.fixed + self.slope * (2 * distance + distance**2)
 
-    def smallest(self, distance: np.ndarray) -> np.ndarray:
-        """Return the smallest bound that holds for all features."""
+    def sharp(self, distance: np.ndarray) -> np.ndarray:
+        """Return the sharp bound for each feature."""
         # between unit vectors at distance e the angle has sin = e sqrt(1 - e^2 / 4), up to 1
         half = np.minimum(distance / 2, np.sqrt(0.5))
-        return self.sharp + self.spread * 2 * half * np.sqrt(1 - half**2)
+        return self.norm + self.spread * 2 * half * np.sqrt(1 - half**2)
 
 
 def bounds(before: System, after: System, size: float, function: Function) -> Bounds:
@@ -223,7 +224,7 @@ def bounds(before: System, after: System, size: float, function: Function) -> Bo
     return Bounds(
         fixed=float(c[summed] @ turned + change[summed].sum()),
         slope=float(c[summed].sum()),
-        sharp=float(np.abs(difference).max()),
+        norm=float(np.abs(difference).max()),
         spread=float(inside.max() - inside.min()),
         resolved=int(np.count_nonzero(turned < 1)),
     )
