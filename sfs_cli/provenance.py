@@ -280,6 +280,29 @@ class EvaluateRecord(CommonRecord):
     passes: int
 
 
+class RobustnessRecord(CommonRecord):
+    """``run.json`` of `sfs robustness`; with ``--example`` only levels, draws and claims.
+
+    `noise_graph` says what the graph of noise is made of; `claims` is the part of the samples that
+    each claim of the figure holds for.
+    """
+
+    n_samples: NotRequired[int]
+    n_features: NotRequired[int]
+    n_scored: NotRequired[int]
+    graph: NotRequired[dict[str, Any]]
+    ranking: NotRequired[str]
+    gamma: NotRequired[str]
+    gamma_power: NotRequired[int]
+    clusters: NotRequired[int | None]
+    levels: list[float]
+    draws: int
+    noise_graph: NotRequired[str]
+    threads: NotRequired[int]
+    passes: NotRequired[int]
+    claims: NotRequired[dict[str, float]]
+
+
 def versions() -> dict[str, str]:
     """Return the versions of this package and of what its numbers depend on."""
     return dict(_installed())

@@ -1,6 +1,6 @@
 """``sfs robustness``: how far noise changes the scores of SPEC, beside how far it can.
 
-The Laplacian becomes ``(1 - a) L + a L_noise`` with the graph of noise features that is made as that
+The Laplacian becomes ``(1 - a) L + a L_noise`` with a graph of noise features that is made as that
 of the matrix (Z. Zhao, dissertation, Arizona State University 2010, Section 2.5), features get
 normal noise of a times their standard deviation, or both. Every score is computed again, in dense
 arithmetic; `sfs_cli.evaluate.robustness` says by how much it can have changed.
@@ -75,7 +75,7 @@ class Change(NamedTuple):
     resolved: int  # eigenvectors whose angle is bounded
     change: np.ndarray  # (m,): absolute change of the score
     bound: np.ndarray  # (m,)
-    smallest: np.ndarray  # (m,)
+    sharp: np.ndarray  # (m,)
     kendall: float
     shared: float  # part of the first features that stay
 
@@ -182,10 +182,11 @@ def _measure(run: Run, config: RobustnessConfig) -> Found:
             limits = bounds(before, after, size, function), bounds(before, before, 0.0, function)
             measured = features.under_noise(before, after, level, draw)
             changes += _changes(level, draw, size, score, measured, limits, function)
-    facts = {
+    n_scored = int(np.count_nonzero(~np.isnan(score)))
+    facts: dict[str, Any] = {
         "n_samples": run.matrix.n_samples,
         "n_features": run.matrix.n_features,
-        "n_scored": int(np.count_nonzero(~np.isnan(score))),
+        "n_scored": n_scored,
         "graph": made.facts,
         "ranking": function.ranking,
         "gamma": function.gamma,
@@ -198,7 +199,7 @@ def _measure(run: Run, config: RobustnessConfig) -> Found:
         "passes": run.passes.executed,
     }
     largest = max(1.0, float(np.abs(function.of(np.array([2.0])))[0]))
-    return Found(changes, facts, min(TOP, int(facts["n_scored"])), largest)
+    return Found(changes, facts, min(TOP, n_scored), largest)
 
 
 def _function(run: Run, L: np.ndarray) -> Function:
@@ -282,8 +283,9 @@ class Features:
     def under_noise(
         self, before: System, after: System, level: float, draw: int
     ) -> tuple[np.ndarray, ...]:
-        """Return each feature's scores with noise in the graph, in itself and in both, and how far
-        its unit vector moved; all of shape (m,).
+        """Return the scores with noise in the graph, in the features, and in both.
+
+        A fourth array tells how far each unit vector moved; all have the shape (m,).
         """
         rng = np.random.default_rng([self.seed, draw, 1])
         pool = rng.normal(size=(POOL, len(self.degrees)))
@@ -333,7 +335,7 @@ def _changes(
                 limit.resolved,
                 np.abs(now - score),
                 limit.theorem(moved),
-                limit.smallest(moved),
+                limit.sharp(moved),
                 tau,
                 top_overlap(ranks, others, min(TOP, len(score))),
             )
@@ -358,21 +360,21 @@ def _table_bytes(found: Found, digits: int) -> bytes:
     header = (
         *("noise", "level", "draw", "laplacian_change", "feature_change", "resolved"),
         *("score_change_median", "score_change_max", "bound_median", "part_of_bound_median"),
-        *("part_of_bound_max", "within_bound", "smallest_bound_median"),
-        *("part_of_smallest_median", "part_of_smallest_max", "within_smallest"),
+        *("part_of_bound_max", "within_bound", "sharp_bound_median"),
+        *("part_of_sharp_median", "part_of_sharp_max", "within_smallest"),
         *("kendall_tau", f"first_{found.top}_kept"),
     )
     rows = []
     for c in found.changes:
-        of_bound, of_smallest = _share(c.change, c.bound), _share(c.change, c.smallest)
+        of_bound, of_sharp = _share(c.change, c.bound), _share(c.change, c.sharp)
         rows.append(
             (
                 *(c.kind, c.level, c.draw, c.size, c.distance, c.resolved),
                 *(float(np.median(c.change)), float(c.change.max()), float(np.median(c.bound))),
                 *(float(np.median(of_bound)), float(of_bound.max())),
                 within(c.change, c.bound, found.largest),
-                *(float(np.median(c.smallest)), float(np.median(of_smallest))),
-                *(float(of_smallest.max()), within(c.change, c.smallest, found.largest)),
+                *(float(np.median(c.sharp)), float(np.median(of_sharp))),
+                *(float(of_sharp.max()), within(c.change, c.sharp, found.largest)),
                 *(c.kendall, c.shared),
             )
         )
@@ -388,22 +390,21 @@ def _log_summary(found: Found, messages: Messages) -> None:
             kept = float(np.mean([c.shared for c in own]))
             tau = float(np.mean([c.kendall for c in own]))
             texts.append(f"{kind} {kept:.0%} (tau {tau:.2f})")
-        messages.note(
-            f"noise {level:g}: of the first {found.top} features stay " + ", ".join(texts)
-        )
+        kept_of = ", ".join(texts)
+        messages.note(f"noise {level:g}: of the first {found.top} features stay {kept_of}")
     outside = [
         c
         for c in found.changes
-        if min(within(c.change, b, found.largest) for b in (c.bound, c.smallest)) < 1
+        if min(within(c.change, b, found.largest) for b in (c.bound, c.sharp)) < 1
     ]
     largest = max(float(_share(c.change, c.bound).max()) for c in found.changes)
-    closest = max(float(_share(c.change, c.smallest).max()) for c in found.changes)
+    closest = max(float(_share(c.change, c.sharp).max()) for c in found.changes)
     if outside:
         messages.warn(f"{len(outside)} of {len(found.changes)} draws have changes above a bound")
         return
     messages.note(
         f"every change is within its bounds: up to {largest:.2%} of that of the theorem, and "
-        f"{closest:.0%} of the smallest that holds for all features"
+        f"{closest:.0%} of the sharp one"
     )
 
 
@@ -422,7 +423,7 @@ def _make_example(config: RobustnessConfig, messages: Messages) -> outputs.Made:
             messages.note(f"{share:.0%} of {len(measured)} samples: {text}")
 
     names = [f"F{i + 1}" for i in range(figure.FEATURES)]
-    rows = [
+    rows: list[tuple[str | float, ...]] = [
         (level, f"phi{i + 1}", power, *map(float, measured[0].scores[a, i, p]))
         for i in range(3)
         for p, power in enumerate(figure.POWERS)
