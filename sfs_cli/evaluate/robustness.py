@@ -13,8 +13,8 @@ they need four repairs, which are made here:
   ``eps_j < 1/2``. (Then the angle grows from 0 along the path from L + E to L without reaching 45
   degrees; Theorem 4 alone also allows angles near 90.) Else the arcsine does not exist, two
   eigenvectors may have changed places, and the bound is ``s_j = 1``.
-- Eq. 2.15 replaces s_j by eps_j and says that the bound grows; it shrinks, because ``s_j = eps_j /
-  cos(theta) >= eps_j``. So Eq. 2.15 is no bound (with ``eps_j`` near 1/2 it is 0.71 times one).
+- Eq. 2.15 replaces s_j by eps_j and says that the sum grows; it shrinks, because ``s_j = eps_j /
+  cos(theta) >= eps_j`` (where Theorem 4 is an equality). So nothing follows from Eq. 2.14 for it.
 - Theorem 6 assumes one rho with ``rho lambda_j >= lambda~_j - lambda_j`` for all j. There is none
   where an eigenvalue 0 grows: on graphs of several connected components, and for the trivial pair
   in the dissertation's own synthetic case, because ``(1 - a) L + a L_noise`` has no eigenvalue 0 if

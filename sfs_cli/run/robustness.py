@@ -361,7 +361,7 @@ def _table_bytes(found: Found, digits: int) -> bytes:
         *("noise", "level", "draw", "laplacian_change", "feature_change", "resolved"),
         *("score_change_median", "score_change_max", "bound_median", "part_of_bound_median"),
         *("part_of_bound_max", "within_bound", "sharp_bound_median"),
-        *("part_of_sharp_median", "part_of_sharp_max", "within_smallest"),
+        *("part_of_sharp_median", "part_of_sharp_max", "within_sharp"),
         *("kendall_tau", f"first_{found.top}_kept"),
     )
     rows = []
