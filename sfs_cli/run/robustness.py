@@ -174,11 +174,11 @@ def _measure(run: Run, config: RobustnessConfig) -> Found:
     run.passes.close()
     changes: list[Change] = []
     for draw in range(config.n_draws):
-        noise = complement(normalized(_noise_graph(run, S, draw))[0], trivial)
+        difference = complement(normalized(_noise_graph(run, S, draw))[0], trivial) - L
+        apart = norm(difference)
         for level in config.levels:
-            E = level * (noise - L)
-            size = norm(E)
-            after = system_of(L + E, trivial, function)
+            size = level * apart
+            after = system_of(L + level * difference, trivial, function)
             limits = bounds(before, after, size, function), bounds(before, before, 0.0, function)
             measured = features.under_noise(before, after, level, draw)
             changes += _changes(level, draw, size, score, measured, limits, function)
