@@ -303,6 +303,51 @@ class RobustnessRecord(CommonRecord):
     claims: NotRequired[dict[str, float]]
 
 
+class ArtificialFacts(TypedDict):
+    """The competition of `sfs select --artificial`.
+
+    Of the features as strong as the last one that is taken, `selected` are ahead of all their
+    copies and `beaten` behind one of them.
+    """
+
+    kind: str
+    copies: int
+    max_false: float
+    selected: int
+    beaten: int
+    estimated_share: float | None
+
+
+class CurveFacts(TypedDict):
+    """The accuracy in folds of `sfs select --cv`, and the numbers of features that it points to."""
+
+    lengths: list[int]
+    splits: int
+    repeats: int
+    classes: dict[str, int]
+    best: int
+    chosen: int
+    balanced_accuracy: float
+    standard_error: float
+
+
+class SelectRecord(CommonRecord):
+    """``run.json`` of `sfs select`.
+
+    `rule` is the option that says how many features to take, `matrix` the file that
+    ``--write-matrix`` names.
+    """
+
+    rule: str
+    ranking: str
+    n_ranked: int
+    n_selected: int
+    artificial: NotRequired[ArtificialFacts]
+    cv: NotRequired[CurveFacts]
+    redundancy: NotRequired[PruningFacts]
+    matrix: NotRequired[str]
+
+
 def versions() -> dict[str, str]:
     """Return the versions of this package and of what its numbers depend on."""
     return dict(_installed())

@@ -194,7 +194,7 @@ class PassList:
     def facts(self) -> list[dict[str, Any]]:
         """Return what ``run.json`` says of every purpose that passes were made for."""
         look: dict[str, Any] = {
-            "purpose": "a look at a few features, for warnings",
+            "purpose": "a look at a few features, for warnings and pictures",
             "kind": "look",
             "of_matrix": True,
             "planned": 0,

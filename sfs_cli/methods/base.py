@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import BlockLike, LeftOut, NonZeros
 from sfs_cli.graph.similarity import Similarity
+
+if TYPE_CHECKING:
+    from sfs_cli.methods.class_means import ClassMeans
 
 
 class Status(IntEnum):
@@ -132,10 +135,13 @@ class Scorer(ABC):
         What the user should know.
     extra : dict of ndarray, shape (m,)
         More columns of the ranking.
+    class_means : ClassMeans or None
+        Set where the last array of `score_block` is what it measures.
     """
 
     dtype: np.dtype[Any] = np.dtype(np.float64)
     larger_is_better = True
+    class_means: ClassMeans | None = None
 
     def __init__(self) -> None:
         self.facts: dict[str, Any] = {}

@@ -172,7 +172,7 @@ class CenteredScorer(Scorer):
     def measure(self, centered: CenteredBlock) -> Measured:
         """Apply the formula to a block; may overwrite its values."""
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block; may overwrite it."""
         return self.score_centered(block)
 

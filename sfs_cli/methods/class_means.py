@@ -9,6 +9,7 @@ import numpy as np
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.blocks import pieces
+from sfs_cli.methods.low_rank import Sums
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -53,9 +54,7 @@ class ClassMeans:
         several share it. Differences within the rounding of the means are none: the difference is
         0, or several classes share the highest mean.
         """
-        c, b = len(self.classes), len(values)
-        size = self.members.sum(axis=1)
-        found = np.empty((b, 3)) if c == 2 else np.empty(b, np.int32)
+        found = np.empty((len(values), 3)) if self.two else np.empty(len(values), np.int32)
         for part in pieces(*values.shape):
             rows = values[part]
             x = self.work.array("moved", len(rows), rows.shape[1], np.dtype(np.float64))
@@ -63,15 +62,66 @@ class ClassMeans:
                 first = rows[:, 0].astype(np.float64)
                 np.copyto(x, rows)
                 x -= first[:, None]  # a large offset would take digits of the differences
-                rounding = 8 * _EPS * np.sqrt(np.vecdot(x, x))
                 # one class after the other: BLAS would round by where a feature is in the block
-                means = np.stack([np.vecdot(x, m) for m in self.members], axis=1) / size
-                if c == 2:
-                    difference = means[:, 1] - means[:, 0]
-                    difference[np.abs(difference) <= rounding] = 0
-                    found[part] = np.column_stack([means + first[:, None], difference])
-                else:
-                    highest = means.argmax(axis=1)
-                    second, top = np.partition(means, -2, axis=1)[:, -2:].T
-                    found[part] = np.where(top - second <= rounding, c, highest)
+                means = np.stack([np.vecdot(x, m) for m in self.members]) / self.size[:, None]
+                found[part] = self.compared(means, first, np.vecdot(x, x))
         return found
+
+    @property
+    def two(self) -> bool:
+        """Whether there are two classes."""
+        return len(self.classes) == 2
+
+    @property
+    def size(self) -> np.ndarray:
+        """Weight of each class, shape (c,)."""
+        return self.members.sum(axis=1)
+
+    def compared(self, means: np.ndarray, offset: np.ndarray, square: np.ndarray) -> np.ndarray:
+        """Return what `measure` does, from the class means less an offset.
+
+        Parameters
+        ----------
+        means : ndarray, shape (c, b)
+        offset : ndarray, shape (b,)
+        square : ndarray, shape (b,)
+            Sum of squares of what the means were made of, of which their rounding is a part.
+        """
+        rounding = 8 * _EPS * np.sqrt(square)
+        if self.two:
+            difference = means[1] - means[0]
+            difference[np.abs(difference) <= rounding] = 0
+            return np.column_stack([*(means + offset), difference])
+        second, top = np.partition(means, -2, axis=0)[-2:]
+        return np.where(top - second <= rounding, len(means), means.argmax(axis=0)).astype(np.int32)
+
+
+class ProjectedMeans:
+    """Class means from sums that a score is made of anyway (`sfs_cli.methods.low_rank`).
+
+    Parameters
+    ----------
+    means : ClassMeans
+    columns : ndarray, shape (n, k)
+        Orthonormal columns of the sums, which span the differences between the classes.
+    weights : ndarray, shape (n,)
+        Of the samples.
+    """
+
+    def __init__(self, means: ClassMeans, columns: np.ndarray, weights: np.ndarray) -> None:
+        self.means = means
+        self.total = weights.sum()
+        # mean_l = 1_l' D f / W_l, the part of it that is not the mean of all
+        self.share = (means.members / np.sqrt(weights)) @ columns / means.size[:, None]
+
+    def of_sums(self, sums: Sums) -> np.ndarray:
+        """Return what `ClassMeans.measure` does, from the sums of features as read."""
+        means = np.zeros((len(self.share), len(sums.total)))
+        for mean, shares in zip(means, self.share.tolist()):
+            for share, projection in zip(shares, sums.projections):
+                mean += share * projection
+        return self.means.compared(means, sums.along / np.sqrt(self.total), sums.total)
+
+    def measure(self, values: np.ndarray) -> np.ndarray:
+        """Return the same from the features themselves, shape (b, n)."""
+        return self.means.measure(values)

@@ -14,6 +14,7 @@ from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer, Status
 from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, center
+from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
 from sfs_cli.methods.low_rank import LowRankScores, Sums, without
 from sfs_cli.methods.shared import class_counts, f_tests, require_weight, unit_outcome
 from sfs_cli.methods.sparse import NonZeroVariance
@@ -104,7 +105,11 @@ class FisherScorer(CenteredScorer):
         weights = np.ones(problem.n_samples) if self.weights is None else self.weights
         self.low_rank = LowRankScores(weights, self.scatter.columns)
         self.dtype = problem.lossless_dtype
+        self.further: ProjectedMeans | None = None
         if isinstance(self.scatter, ClassScatter):
+            self.class_means = ClassMeans.of(problem)
+            if self.class_means is not None:
+                self.further = ProjectedMeans(self.class_means, self.scatter.columns, weights)
             c = len(self.scatter.counts)
             if problem.n_counted > c and not problem.context.covariates:
                 self.freedom = c - 1, problem.n_counted - c
@@ -114,11 +119,13 @@ class FisherScorer(CenteredScorer):
         freedom = int(within) if within.is_integer() else within
         self.facts["degrees_of_freedom"] = [between, freedom]
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and statuses of a block."""
-        score, status = self.low_rank.score_block(block, self._of_sums, self.score_centered)
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return the scores and statuses of a block, and of classes what their means show."""
+        score, status, *found = self.low_rank.score_block(
+            block, self._of_sums, self.score_centered, self.further
+        )
         score *= self.ratio
-        return score, status
+        return score, status, *found
 
     @staticmethod
     def _of_sums(sums: Sums) -> tuple[np.ndarray, np.ndarray]:
@@ -253,7 +260,7 @@ class VarianceScorer(CenteredScorer):
         self.dtype = problem.lossless_dtype
         self.n = n
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block."""
         return self.low_rank.score_block(block, self._of_sums, self.score_centered)
 

@@ -18,7 +18,7 @@ where r is like the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,6 +34,10 @@ VARIES = (2.0**14 * float(np.finfo(np.float64).eps)) ** 2
 """A feature whose variation is a smaller part of its square may vary by rounding alone."""
 LOW, HIGH = 1e-200, 1e200
 """Between these no term of a sum of squares over- or underflowed and mattered."""
+TOGETHER = 4
+"""Columns are multiplied in multiples of this, and features at least in pairs: what BLAS rounds for
+a feature then does not depend on where that is in its block, so that every block size gives the
+same digits."""
 EVEN = 4 * float(np.finfo(np.float64).eps)
 """Weights whose relative range is no larger are treated as equal."""
 
@@ -45,8 +49,8 @@ class Sums(NamedTuple):
     ----------
     total : ndarray, shape (b,)
         ``f' D f``.
-    mean : ndarray, shape (b,)
-        ``(d' f)^2 / sum(d)``, by which centering lowers `total`.
+    along : ndarray, shape (b,)
+        ``d' f / sum(d)^1/2``: the weighted mean times the root of the weights' sum.
     projections : ndarray, shape (k, b)
         ``(D^1/2 f) . v`` for every column v.
     raw_norm : ndarray, shape (b,)
@@ -54,14 +58,14 @@ class Sums(NamedTuple):
     """
 
     total: np.ndarray
-    mean: np.ndarray
+    along: np.ndarray
     projections: np.ndarray
     raw_norm: np.ndarray
 
     @property
     def square(self) -> np.ndarray:
         """Weighted sum of squares around the weighted mean, shape (b,)."""
-        return self.total - self.mean
+        return self.total - self.along**2
 
     def projected(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the sum of the squared projections, weighted by column (k,), shape (b,)."""
@@ -80,6 +84,16 @@ Of the sums, only `raw_norm` may change the score when a constant is added to a 
 """
 Float64Scores = Callable[[BlockLike], tuple[np.ndarray, np.ndarray]]
 """Scores float64 features of any kind from centered values; it may overwrite them."""
+
+
+class Further(Protocol):
+    """What is found of features beside their scores, a row for each."""
+
+    def of_sums(self, sums: Sums) -> np.ndarray:
+        """Return it from the sums of features as read."""
+
+    def measure(self, values: np.ndarray) -> np.ndarray:
+        """Return it from the features themselves, shape (b, n), where their sums lose digits."""
 
 
 class LowRankScores:
@@ -101,13 +115,19 @@ class LowRankScores:
             # equal weights are one number for all sums: no multiplication of the features
             self.weight, self.scale = float(weights.mean()), None
             columns *= np.sqrt(self.weight)
-        self.columns = columns
+        self.count = columns.shape[1]
+        self.columns = np.zeros((len(columns), -(-self.count // TOGETHER) * TOGETHER))
+        self.columns[:, : self.count] = columns
         self.reference = int(np.argmax(weights))
         self.work = Workspace()
 
     def score_block(
-        self, block: BlockLike, formula: Formula, centered: Float64Scores
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self,
+        block: BlockLike,
+        formula: Formula,
+        centered: Float64Scores,
+        further: Further | None = None,
+    ) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block, float32 or float64, and leave it unchanged.
 
         Parameters
@@ -118,21 +138,28 @@ class LowRankScores:
             Scores from `Sums`.
         centered : callable
             Scores from centered values, for features whose sums lose digits.
+        further : Further, optional
+            What else is to be found.
 
         Returns
         -------
         score : ndarray, shape (b,), float64
         status : ndarray of int8, shape (b,)
+        found : ndarray, a row for each feature
+            Only if there is something further.
         """
         with np.errstate(all="ignore"):
             sums = self._sums(block.values)
             score, sound = _scored(formula, sums)
+            found = [] if further is None else [further.of_sums(sums)]
         status = np.full(len(score), Status.OK, np.int8)
         # Most features end here. The second look subtracts one sample, which takes a large
         # offset away without a mean; only what is then still weak pays for centering in float64.
         rows = np.flatnonzero(~sound)
         if len(rows):
             chosen = rows_of(block, rows)
+            if further is not None:
+                found[0][rows] = further.measure(chosen.values)
             with np.errstate(all="ignore"):
                 score[rows], sound = _scored(
                     formula, self._sums(chosen.values, sums.raw_norm[rows])
@@ -144,7 +171,7 @@ class LowRankScores:
         if block.zero is not None:
             zero = block.zero if block.left_out is None else block.zero & (block.left_out == 0)
             score[zero], status[zero] = np.nan, Status.ALL_ZERO
-        return score, status
+        return score, status, *found
 
     def _sums(self, values: np.ndarray, raw_norm: np.ndarray | None = None) -> Sums:
         """Return the sums of features; less their value in one sample if `raw_norm` is known."""
@@ -153,10 +180,13 @@ class LowRankScores:
         for part in pieces(b, n):
             x = self._prepared(values[part], subtract=raw_norm is not None)
             np.vecdot(x, x, out=total[part])
-            np.matmul(self.columns.T, x.T, out=projections[:, part])
+            if len(x) == 1:
+                projections[:, part] = (self.columns.T @ np.repeat(x, 2, axis=0).T)[:, :1]
+            else:
+                np.matmul(self.columns.T, x.T, out=projections[:, part])
         total *= self.weight
         raw_norm = total if raw_norm is None else raw_norm
-        return Sums(total, projections[0] ** 2, projections[1:], raw_norm)
+        return Sums(total, projections[0], projections[1 : self.count], raw_norm)
 
     def _prepared(self, values: np.ndarray, *, subtract: bool) -> np.ndarray:
         """Return ``D^1/2 f`` in float64, of the features or of their differences to one sample."""

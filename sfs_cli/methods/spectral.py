@@ -103,7 +103,7 @@ class SpecScorer(CenteredScorer):
         if self.low_rank is not None:
             self.dtype = problem.lossless_dtype
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block; may overwrite it."""
         if self.low_rank is not None:
             return self.low_rank.score_block(block, self._of_sums, self.score_centered)
@@ -190,7 +190,7 @@ class SpecScorer(CenteredScorer):
         found = leading(laplacian, min((MAX_CLUSTERS if clusters is None else clusters) + 1, n))
         k = clusters_by_eigengap(found.values) if clusters is None else clusters
         self.facts["clusters"] = k
-        self.facts["eigenvalues"] = found.values
+        self.facts["spectrum"] = found
         if k < len(found.values) and found.values[k] - found.values[k - 1] < 1e-10:
             self.warnings.append(
                 f"eigenvalues {k} and {k + 1} of the sample graph are equal, so phi3 depends on "
@@ -236,7 +236,7 @@ class LaplacianScorer(CenteredScorer):
                 if R is not None:
                     self.triangular = TriangularForm(R, problem.context.m, degrees)
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block; may overwrite it."""
         if self.low_rank is not None:
             return self.low_rank.score_block(block, self._of_sums, self.score_centered)

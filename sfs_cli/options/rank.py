@@ -407,6 +407,14 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         "Rank without each source as well, to show what it changes.", verbs=WHOLE, default=True
     )
 
+    title: str | None = _modules(
+        "Title of the report, in place of the file's name.", metavar="TEXT"
+    )
+    gene_links: str | None = _modules(
+        "Make the names in the report links: gene symbols to GeneCards, Ensembl ids to Ensembl. "
+        "Nothing is looked up before they are followed.",
+        words=("symbol", "ensembl"),
+    )
     signed: bool = _modules(
         f"With --format rnk, two classes and {', '.join(catalog.SIGNED)}: give the metric the sign "
         "of the difference between the means of the classes.",

@@ -21,6 +21,7 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.ties import ties
+from sfs_cli.run.top import LOOKING, TOP, TopFeatures
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import Matrix
 
@@ -40,8 +41,6 @@ LOW_DEGREE = 0.15
 """A sample hardly belongs to a graph if its degree is below this part of the median degree."""
 PAIRS = 2_000_000
 """Pairs of samples that are looked at."""
-TOP = 50
-"""Features at the top that are looked at."""
 SPIKE, SPIKES = 0.5, 0.1
 """A feature is made by a sample that has more than the first part of its squares about the mean;
 the second is the part of the top from which that is told."""
@@ -87,30 +86,38 @@ def guard_pvalues(run: Run, name: str) -> bool:
     `name` is that of the sample graph: one of `sfs_cli.options.graph.SIMILARITIES`, ``obsp:KEY`` or
     ``file``.
     """
-    text = own_graph(name, run.config.coordinates_from)
-    _tell(run, "tested-graph", text)
-    return text is not None
+    made = own_graph(name, run.config.coordinates_from)
+    _tell(run, "tested-graph", None if made is None else f"{made}, {OWN_EDGE}: {OPTIMISTIC}")
+    return made is not None
+
+
+OWN_EDGE = "which follow it for that reason alone"
+"""What is wrong with a graph of the tested features."""
+OTHER_GRAPH = (
+    "test on a graph of something else: --similarity label, --coordinates, or a --similarity-file "
+    "of another profile"
+)
+OPTIMISTIC = (
+    "the p-values are too small, and q-values promise nothing; give --split features or --split "
+    f"counts, or {OTHER_GRAPH}"
+)
+"""What that does to p-values, and what to do."""
 
 
 def own_graph(name: str, coordinates: str | None) -> str | None:
     """Tell whether a sample graph is made of the matrix, or of what scanpy makes of it."""
     if name in (*LABELS_ALONE, "file"):
         return None
-    made = "was made of the tested features"
     if name.startswith("obsp:") or coordinates is not None:
         held = name if name.startswith("obsp:") else str(coordinates)
         if not re.fullmatch(_OF_FEATURES, held):
             return None
         made = f"({held}) is made of the tested features, if they are as scanpy makes them"
-    return (
-        f"the sample graph {made}, which follow it for that reason alone: the p-values are too "
-        "small, and q-values promise nothing; test on a graph of other features or counts (--split "
-        "features, --split counts), or of something else: --similarity label, --coordinates, or a "
-        "--similarity-file of another profile"
-    )
+        return f"the sample graph {made}"
+    return "the sample graph was made of the tested features"
 
 
-def guard_ranking(run: Run, ranking: Ranking) -> float | None:
+def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float | None:
     """Warn of ties, names that are dates, and top features that repeat each other or one sample.
 
     Returns the mean absolute correlation of the top features, None where it was not looked at.
@@ -119,12 +126,11 @@ def guard_ranking(run: Run, ranking: Ranking) -> float | None:
     if _wanted(run, "names"):  # not before: large matrices read the ids during the first pass
         _tell(run, "names", dates(ranking.feature.names))
     few = ranking.n_scored < TOP  # of which a part says little
-    if few or not (_wanted(run, "spikes") or _wanted(run, "repeats")):
+    if top is None or few or not any(_wanted(run, name) for name in LOOKING):
         return None
-    values = _values_of(run, ranking.order[:TOP])
-    _tell(run, "spikes", spikes(values, run.matrix.ids.samples))
-    _tell(run, "repeats", repeats(values))
-    return mean_correlation(values)
+    _tell(run, "spikes", spikes(top.values, run.matrix.ids.samples))
+    _tell(run, "repeats", repeats(top.values))
+    return mean_correlation(top.values)
 
 
 def guard_lists(run: Run, how: str) -> None:
@@ -154,15 +160,6 @@ def look(matrix: Matrix) -> np.ndarray:
         matrix.read(span, block)
         blocks.append(block)
     return np.concatenate(blocks)
-
-
-def _values_of(run: Run, features: np.ndarray) -> np.ndarray:
-    """Read a few features as they were ranked, centered, shape (b, n)."""
-    values = np.empty((len(features), run.matrix.n_samples))
-    for row, feature in zip(values, features.tolist()):
-        row[:] = run.matrix.read(Span(feature, feature + 1), np.dtype(np.float64)).values[0]
-    run.passes.look(len(features))
-    return values - values.mean(axis=1, keepdims=True)
 
 
 def raw_values(values: np.ndarray) -> str | None:

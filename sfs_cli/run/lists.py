@@ -48,7 +48,12 @@ class RankedList:
 
 def read_list(path: Path, config: TableFields, messages: Messages, name: str) -> RankedList:
     """Read a table by the columns that are asked for, and log those that are used."""
-    table, order = read_rank_table(path), ""
+    return list_of(read_rank_table(path), config, messages, name)
+
+
+def list_of(table: TextTable, config: TableFields, messages: Messages, name: str) -> RankedList:
+    """Return the list of a table, as `read_list` does."""
+    path, order = table.path, ""
     choice = choose_columns(table, config.feature_column, config.rank_column, config.score_column)
     features = feature_ids(table, choice.feature)
     values = np.array(parse_numbers(table, choice.value))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS, Method
+from sfs_cli.catalog import METHODS, SIGNED, Method
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.memory import MemoryPlan
@@ -95,7 +95,8 @@ class Run:
             with suppress(SfsError):  # raised again where the ids are needed
                 self.matrix.matrix.ids  # noqa: B018
             self.method.load("prepare")
-            for name in NEEDED_LATER:
+            tests = self.config.pvalues is not None or self.method.name in SIGNED
+            for name in (*NEEDED_LATER, *(("scipy.special",) if tests else ())):
                 import_module(name)
 
         if self.context.n * self.context.m > LONG:

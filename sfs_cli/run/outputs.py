@@ -34,6 +34,7 @@ from sfs_cli.run.config import input_files
 
 if TYPE_CHECKING:
     from sfs_cli.options.aggregate import AggregateConfig
+    from sfs_cli.options.select import SelectConfig
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import ReportData
 
@@ -121,7 +122,7 @@ def describe_files(files: Sequence[tuple[str, Path]]) -> list[InputFile]:
 
 def is_done(
     folder: Path,
-    config: RankConfig | AggregateConfig,
+    config: RankConfig | AggregateConfig | SelectConfig,
     fingerprint: str,
     files: Sequence[str] = (),
 ) -> bool:

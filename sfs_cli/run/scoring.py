@@ -13,6 +13,7 @@ from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.graph.build import Graph, given_graph, on_coordinates, sample_graph
 from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
+from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.sparse import best_read
@@ -33,9 +34,10 @@ class Scored:
 
     solution: Solution
     graph: dict[str, Any] = field(default_factory=dict)  # facts of the sample graph
-    eigenvalues: np.ndarray | None = None  # leading ones of the sample graph
+    eigenvalues: np.ndarray | None = None  # leading ones of the sample graph, or of the method
     sources: dict[str, Any] = field(default_factory=dict)  # what became of the knowledge sources
     batches: BatchFacts = field(default_factory=BatchFacts)  # the rankings within batches
+    spectrum: Spectrum | None = None  # leading eigenpairs of the sample graph, where they are known
 
 
 def make_graph(run: Run) -> Graph | None:
@@ -92,10 +94,13 @@ def score_on(run: Run, graph: Graph | None) -> Scored:
     for warning in solution.warnings:
         run.log.warn(warning)
     check_solution(run, solution)
+    spectrum = solution.facts.pop("spectrum", None)
     eigenvalues = solution.facts.pop("eigenvalues", None)
-    if eigenvalues is None and graph is not None:
-        eigenvalues = spectrum_of(graph.similarity)
-    return Scored(solution, graph.facts if graph else {}, eigenvalues)
+    if spectrum is None and eigenvalues is None and graph is not None:
+        spectrum = spectrum_of(graph.similarity)
+    if spectrum is not None:
+        eigenvalues = spectrum.values
+    return Scored(solution, graph.facts if graph else {}, eigenvalues, spectrum=spectrum)
 
 
 def solve(run: Run, similarity: Similarity | None) -> Solution:
@@ -113,8 +118,10 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         return solver(problem)
     scorer = scorer_of(run.config, problem)
     engine, reads = best_read(engine, scorer, run.log.note)
-    means = ClassMeans.of(problem) if run.method.name in BY_CLASS else None
-    task = reads.score_block if means is None else partial(_with_means, scorer, means)
+    task, means = reads.score_block, scorer.class_means
+    if means is None and run.method.name in BY_CLASS:
+        means = ClassMeans.of(problem)
+        task = task if means is None else partial(_with_means, scorer, means)
     score, status, *measured = engine.columns(task, reads.dtype, kind="score")
     class_means = None if means is None else measured.pop()
     score = score.astype(np.float64, copy=False)
@@ -180,12 +187,12 @@ def report_unconverged(run: Run, text: str, hint: str) -> None:
     run.log.warn(text)
 
 
-def spectrum_of(similarity: Similarity) -> np.ndarray | None:
-    """Return a few eigenvalues for the report, where they cost little."""
+def spectrum_of(similarity: Similarity) -> Spectrum | None:
+    """Return a few eigenpairs for the report, where they cost little."""
     from sfs_cli.graph.laplacian import NormalizedLaplacian
     from sfs_cli.graph.spectral import leading
 
     n = similarity.n
     if n > SPECTRUM_SAMPLES or not (similarity.degrees > 0).all():
         return None
-    return leading(NormalizedLaplacian(similarity), min(SPECTRUM_SIZE, n)).values
+    return leading(NormalizedLaplacian(similarity), min(SPECTRUM_SIZE, n))

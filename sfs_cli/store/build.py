@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Ids
+from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.atomic import sha256_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
 from sfs_cli.store.disk import DENSE, FEATURES, SAMPLES, SPARSE, Manifest, open_store
 from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
-from sfs_cli.store.matrix import SHOWN, DenseMatrix, Matrix, Missing, SparseMatrix
+from sfs_cli.store.matrix import SHOWN, DenseMatrix, FeatureView, Matrix, Missing, SparseMatrix
 from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
 
 if TYPE_CHECKING:
@@ -123,6 +123,32 @@ def _drain(
         )
     coarse = [] if spread is None else spread.result(reader.column_ids)
     return row_ids if isinstance(row_ids, list) else row_ids.finish(), check.result(), coarse
+
+
+def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
+    """Write a store of some features of a matrix, ascending indices of shape (l,)."""
+    view = FeatureView(matrix, features)
+    sink: Sink[Any] = (SparseFeatureRows if view.sparse else FeatureRows)(folder, 0)
+    for span in cut(view.n_features, block_features(view.n_samples, view.dtype.itemsize)):
+        if view.sparse:
+            from scipy.sparse import csr_array
+
+            counts, indices, data = view.read_stored(span)
+            indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+            sink.add(csr_array((data, indices, indptr), shape=(span.size, view.n_samples)))
+        else:
+            block = np.empty((span.size, view.n_samples), view.dtype)
+            view.read(span, block)
+            sink.add(block)
+    sink.finish(to_disk=True)
+    manifest = Manifest(
+        n_features=view.n_features,
+        n_samples=view.n_samples,
+        dtype=view.dtype.name,
+        sparse=view.sparse,
+        missing=asdict(view.missing),
+    )
+    write_store_files(folder, view.ids, manifest, digests=True)
 
 
 class FiniteCheck:

@@ -18,6 +18,7 @@ from tests.cli.bad_options import CHOICES, NAMED_FEATURES, NUMBERS, VERBS, WITHO
 from tests.cli.bad_outcomes import OUTCOMES
 from tests.cli.bad_outputs import OUTPUTS
 from tests.cli.bad_rankings import RANKINGS
+from tests.cli.bad_selections import SELECTIONS
 from tests.cli.bad_shards import SHARDS
 from tests.cli.bad_source_options import ASKED, FUSE
 from tests.cli.bad_sources import SOURCES
@@ -42,6 +43,7 @@ CASES = [
     *OUTPUTS,
     *RANKINGS,
     *EVALUATIONS,
+    *SELECTIONS,
     *SOURCES,
     *GENES,
     *HIERARCHIES,

@@ -34,7 +34,9 @@ def imported_by(arguments: list[str]) -> set[str]:
     return set(packages)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["rank", "--help"], ["convert", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["rank", "--help"], ["convert", "--help"], ["select", "--help"]]
+)
 def test_help_imports_no_numeric_library(arguments):
     heavy = {"numpy", "pandas", "pyarrow", "scipy", "anndata", "sklearn", "h5py"}
     assert not imported_by(arguments) & heavy

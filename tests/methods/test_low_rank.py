@@ -50,7 +50,7 @@ def made(name: str) -> Scorer:
 
 
 def scores(scorer: Scorer, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return scorer.score_block(Block(np.array(values.T, order="C")))
+    return scorer.score_block(Block(np.array(values.T, order="C")))[:2]
 
 
 def centred_first(scorer: Scorer, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -63,12 +63,12 @@ def centered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     once = LowRankScores.score_block
 
-    def score_block(self, block, formula, centered):
+    def score_block(self, block, formula, centered, further=None):
         def counted(piece):
             sizes.append(len(piece.values))
             return centered(piece)
 
-        return once(self, block, formula, counted)
+        return once(self, block, formula, counted, further)
 
     monkeypatch.setattr(LowRankScores, "score_block", score_block)
     return sizes
@@ -134,14 +134,26 @@ def test_doubtful_features_are_scored_from_centered_values(name: str, centered: 
     np.testing.assert_allclose(np.delete(found, unscored), usual, rtol=1e-11)
 
 
+@pytest.mark.parametrize("type_", ["float32", "float64"])
+def test_every_place_in_a_block_gives_the_same_digits(name: str, type_: str) -> None:
+    """Products round by the shape of their factors, which must not show."""
+    scorer = made(name)
+    values = np.array(X.T + 3, order="C").astype(type_)
+    whole = [array.copy() for array in scorer.score_block(Block(values.copy()))]
+    for size in (1, 2, 3, 5, 7, 16):
+        for lo in (0, 1, 6, M - size):
+            part = scorer.score_block(Block(values[lo : lo + size].copy()))
+            for found, expected in zip(part, whole, strict=True):
+                np.testing.assert_array_equal(found, expected[lo : lo + size])
+
+
 def test_missing_features_stay_missing(name: str) -> None:
     scorer = made(name)
     values = np.array(X.T, order="C")
     missing = np.arange(M) % 5 == 0
     values[missing] = 0
-    found, status = scorer.score_block(
-        Block(values, missing * np.int8(Status.MISSING), np.zeros(M, bool))
-    )
+    block = Block(values, missing * np.int8(Status.MISSING), np.zeros(M, bool))
+    found, status, *_ = scorer.score_block(block)
     np.testing.assert_array_equal(status == Status.MISSING, missing)
     np.testing.assert_array_equal(np.isnan(found), missing)
 

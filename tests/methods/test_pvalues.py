@@ -21,6 +21,7 @@ from sfs_cli.graph.similarity import (
     Similarity,
     SparseSimilarity,
 )
+from sfs_cli.methods.base import Scorer
 from sfs_cli.methods.significance import gaussian, moments, permutation
 from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
@@ -65,8 +66,14 @@ def scored(method: str, X: np.ndarray, S: Similarity | None, null: str, **given:
     prepare = METHODS[method].load("prepare")
     assert prepare is not None
     scorer = tested_scores.TestedScorer(prepare(made), made, null)
-    score, _, *measured = scorer.score_block(Block(np.array(X.T, order="C")))
+    score, measured = measured_by(scorer, X)
     return score, scorer.columns(score, *measured)
+
+
+def measured_by(scorer: Scorer, X: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the scores of features and what the columns of the ranking are made of."""
+    score, _, *measured = scorer.score_block(Block(np.array(X.T, order="C")))
+    return score, measured if scorer.class_means is None else measured[:-1]
 
 
 def ratio(method: str, S: Similarity | None, n: int = 27, **given: Any) -> Ratio:
@@ -112,7 +119,7 @@ def test_ratios_of_scores_are_those_of_the_matrices(name: str, graph: str) -> No
     prepare = METHODS[method].load("prepare")
     assert prepare is not None
     scorer = tested_scores.TestedScorer(prepare(made), made, "moments")
-    score, _, *measured = scorer.score_block(Block(np.array(X.T, order="C")))
+    score, measured = measured_by(scorer, X)
     A, B = tested.numerator.dense(), tested.denominator.dense()
     np.testing.assert_allclose(A.sum(axis=0), 0, atol=1e-9 * np.abs(A).max())
     expected = [(x @ A @ x) / (x @ B @ x) for x in (X - X.mean(axis=0)).T]

@@ -16,6 +16,7 @@ from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import SECTIONS, matches, options_of
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS
 from sfs_cli.options.robustness import RobustnessConfig
+from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, OPTIONS, SOURCE_OPTIONS
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
 
@@ -33,7 +34,14 @@ def test_the_reference_has_every_option():
         assert f"`{name}`" in page, name
 
 
-CONFIGS = (RankConfig, AggregateConfig, EvaluateConfig, CompareConfig, RobustnessConfig)
+CONFIGS = (
+    RankConfig,
+    AggregateConfig,
+    EvaluateConfig,
+    CompareConfig,
+    RobustnessConfig,
+    SelectConfig,
+)
 
 
 @pytest.mark.parametrize("config", CONFIGS)

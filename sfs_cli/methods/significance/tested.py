@@ -51,6 +51,7 @@ class TestedScorer(Scorer):
         self.scorer = scorer
         self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
         self.facts, self.warnings, self.extra = scorer.facts, scorer.warnings, scorer.extra
+        self.class_means = scorer.class_means
         self.null, _, count = null.partition(":")
         self.count = int(float(count or DEFAULT_PERMUTATIONS))
         self.seed = problem.context.seed
@@ -84,7 +85,8 @@ class TestedScorer(Scorer):
         """Return scores, statuses, and what `columns` needs besides; may overwrite the block."""
         # before the scores, which may overwrite the block
         measured = self._measure(block.values) if self._measures else ()
-        return *self.scorer.score_block(block), *measured
+        score, status, *found = self.scorer.score_block(block)
+        return score, status, *measured, *found
 
     def _measure(self, values: np.ndarray) -> tuple[np.ndarray, ...]:
         """Measure features (b, n): part of the mean, squares, and powers or p-values; (b,) each."""

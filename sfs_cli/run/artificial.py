@@ -1,0 +1,153 @@
+"""``sfs select --artificial``: the features are ranked again, among shuffled copies of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sfs_cli.compute.passes import PassList
+from sfs_cli.errors import UsageError
+from sfs_cli.methods.base import Solution, Status
+from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import flag
+from sfs_cli.provenance import ArtificialFacts
+from sfs_cli.ranking.competition import Competition, compete
+from sfs_cli.ranking.table import Picked, rank_features, tie_blocks
+from sfs_cli.run.guards import OTHER_GRAPH, OWN_EDGE, own_graph
+from sfs_cli.run.load import Run
+from sfs_cli.run.memory import memory_plan
+from sfs_cli.run.passes import graph_asked, needed
+from sfs_cli.run.scoring import make_graph, score_on
+from sfs_cli.store.copies import WithCopies
+
+ORDER_BLIND = ("variance", "seper")
+"""Methods that give a shuffled copy the score of its feature."""
+_TAKES_PART = (Status.OK, Status.NOT_SELECTED)
+
+
+def check_artificial(config: RankConfig, where: str) -> None:
+    """Refuse a ranking in which shuffled copies of the features prove nothing.
+
+    Raises UsageError where the order of the samples plays no part, samples do not count alike, or
+    the ranking is one of several graphs or rankings.
+    """
+    alike = {
+        "source": "competes on one sample graph; `sfs fuse` makes one of sources, for "
+        "--similarity-file",
+        "members": "has no meaning for an aggregate of rankings",
+        "batch": "has no meaning for an aggregate of rankings",
+        "adjust": "shuffles values, which adjusted ones do not stand",
+        "sample_weights": "treats all samples alike",
+    }
+    for name in config.given(*alike):
+        what, _, hint = alike[name].partition("; ")
+        raise UsageError(
+            f"--artificial {what}: not for a ranking with {flag(name)}",
+            where=where,
+            hint=hint or "choose by another rule, such as --top",
+            option="artificial",
+        )
+    if config.method in ORDER_BLIND:
+        raise UsageError(
+            f"--artificial says nothing of --method {config.method}: a feature whose samples are "
+            "shuffled has the same score",
+            where=where,
+            hint="choose by another rule, such as --top",
+            option="artificial",
+        )
+
+
+def artificial(run: Run, copies: int, seed: int, max_false: float) -> Competition:
+    """Rank the features of a run among copies of them, and cut where too many are false.
+
+    The sample graph is made of the real features alone, as that of the ranking was: a copy is a
+    feature that this graph was not made for. The copies are values as they are scored, in another
+    order of the samples, so that totals and other sums of the samples are those of the real
+    features too. They are made block by block while these are read, so that the features are read
+    once more for each copy.
+    """
+    matrix, context, config = run.matrix, run.context, run.config
+    n, m, memory = matrix.n_samples, matrix.n_features, context.memory
+    times = copies + 1
+    passes = PassList(
+        [
+            replace(each, fraction=times * each.fraction)
+            if each.kind in ("score", "solve")
+            else each
+            for each in run.passes
+        ],
+        m,
+    )
+    plan = memory_plan(config, n, times * m, matrix.dtype, memory, passes)
+    engine = replace(
+        context.engine,
+        executor=context.engine.executor.at_most(plan.workers),
+        block_size=plan.block_size,
+        passes=passes,
+    )
+    run = replace(run, context=replace(context, engine=engine), passes=passes, plan=plan)
+    with run.log.progress("ranking with artificial features", passes.total) as advance:
+        passes.watch(run.log.phase, advance)
+        run.fit_matrix()
+        warn_of_edge(run)
+        graph = make_graph(run)
+        view = WithCopies(matrix, copies, seed)
+        joined = replace(run, context=replace(run.context, engine=replace(engine, source=view)))
+        with run.log.about("among artificial features"):
+            solution = score_on(joined, graph).solution
+    level = levels(solution).reshape(times, m)
+    level[:, ~np.isin(solution.status[:m], _TAKES_PART)] = -np.inf
+    level[:, np.array(context.given, np.int64)] = -np.inf
+    return compete(level, max_false)
+
+
+def levels(solution: Solution) -> np.ndarray:
+    """Return how good each feature is, shape (m,): larger for better, -inf where it is not ranked.
+
+    Scores that differ by rounding alone are one level.
+    """
+    ranking = rank_features(
+        Picked([""], np.zeros(len(solution.score), np.int8)),  # nobody asks for names
+        solution.score,
+        solution.status,
+        [status.text for status in Status],
+        larger_is_better=solution.larger_is_better,
+        order=solution.order,
+    )
+    found, ranked = np.full(len(ranking), -np.inf), ranking.order[: ranking.n_scored]
+    found[ranked] = -np.arange(len(ranked))
+    if solution.order is None:
+        starts, sizes = tie_blocks(ranking.score)
+        found[ranked] = -np.repeat(starts, sizes)
+    return found
+
+
+def warn_of_edge(run: Run) -> None:
+    """Warn where real features are ahead of artificial ones though they tell nothing."""
+    config, needs = run.config, needed(run.config)
+    if "graph" in needs:
+        made = own_graph(graph_asked(config, run.matrix.n_samples).name, config.coordinates_from)
+        if made is not None:
+            run.log.warn(
+                f"{made}, {OWN_EDGE}: real features are ahead of their artificial copies, and "
+                f"--max-false promises nothing; {OTHER_GRAPH}"
+            )
+    elif not needs:
+        run.log.warn(
+            f"--method {config.method} compares the features with each other: shuffled copies, "
+            "which have nothing in common, are behind real ones that only vary together, and "
+            "--max-false promises nothing; rank by labels, or on a graph of something else"
+        )
+
+
+def competition_facts(found: Competition, copies: int, max_false: float) -> ArtificialFacts:
+    """Return what the record says of a competition."""
+    return {
+        "kind": "permuted",
+        "copies": copies,
+        "max_false": max_false,
+        "selected": len(found.selected),
+        "beaten": found.beaten,
+        "estimated_share": found.share,
+    }

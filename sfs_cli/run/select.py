@@ -1,0 +1,641 @@
+"""``sfs select``: how many features of a ranking to take, by one rule, and the list of them.
+
+Rules that rank again read from ``run.json`` how the ranking was made. The table of the result stays
+what the list is cut from: it says the order, and no rule changes it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli import provenance
+from sfs_cli.compute import memory as memory_of
+from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, listed
+from sfs_cli.evaluate.classify import CLASSIFIERS, Fold, accuracies, standardized
+from sfs_cli.evaluate.curve import Curve, curve_of
+from sfs_cli.io.files.atomic import OutputFolder, check_writable
+from sfs_cli.io.files.lock import Lock
+from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.io.files.table import TextTable
+from sfs_cli.io.files.text import text_suffix
+from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
+from sfs_cli.io.results.writers import table_bytes
+from sfs_cli.logs import Messages
+from sfs_cli.methods.shared import require_sklearn
+from sfs_cli.options import RankConfig
+from sfs_cli.options.evaluate import CURVE_LENGTHS
+from sfs_cli.options.fields import flag
+from sfs_cli.options.files import load
+from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.select import SelectConfig
+from sfs_cli.provenance import InputFile
+from sfs_cli.ranking.table import Picked, Ranking
+from sfs_cli.run import outputs
+from sfs_cli.run.artificial import artificial, check_artificial, competition_facts
+from sfs_cli.run.folds import (
+    FoldRankings,
+    place,
+    read_features,
+    stratified_folds,
+)
+from sfs_cli.run.guards import OPTIMISTIC, OWN_EDGE
+from sfs_cli.run.lists import RankedList, list_of, order_without_effect
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.prune import without_repeats
+from sfs_cli.run.subset import check_target, write_subset
+
+IDS, ROWS, CURVE = "selected.txt", "selected.tsv", "curve.tsv"
+Q_VALUE, FREQUENCY = "q_value", "frequency"
+"""The columns that --fdr and --stable read."""
+_WITHOUT: dict[str, Any] = {
+    "pvalues": None,
+    "split": None,
+    "modules": False,
+    "module_features": None,
+    "module_correlation": None,
+    "format": "tsv",
+    "signed": True,
+}
+"""What a ranking is made again without: what does not change the order of the features."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A ranking that was read, and what is known of how it was made."""
+
+    path: Path
+    table: TextTable
+    features: list[str]  # of all rows
+    order: np.ndarray  # the rows that are ranked, best first
+    record: dict[str, Any] | None  # of the run that wrote it, if that was `sfs rank`
+
+
+@dataclass
+class Selected:
+    """The chosen rows of a table, best first, and what the record says of the choice."""
+
+    rows: np.ndarray
+    facts: dict[str, Any] = field(default_factory=dict)
+    curve: bytes = b""
+
+
+def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+    """Select, write what is asked for, and return what belongs on stdout."""
+    started = time.perf_counter()
+    outputs.check_json_option(config.out, as_json)
+    if config.cv:
+        require_sklearn("the accuracy of classifiers")
+    result = read_result(config, messages)
+    ranking = ranking_config(config, result) if config.reads_matrix else None
+    copy = None if config.write_matrix is None else Path(config.write_matrix)
+    if copy is not None and ranking is not None:
+        _check_copy(copy, ranking, result)
+    if config.out is None:
+        _check_free(copy, config)
+        found = select(config, result, ranking, messages)
+        return "".join(f"{result.features[row]}\n" for row in found.rows.tolist()).encode()
+    out = Path(config.out)
+    if out.exists() and out.samefile(result.path.parent) and result.record is not None:
+        raise UsageError(
+            f"--out {out} is the folder of the ranking, whose run.json would be replaced",
+            hint="give another folder",
+            option="out",
+        )
+    names = [IDS, ROWS] + [CURVE] * config.cv
+    with outputs.claimed(out, messages, beside=[copy] if copy else ()) as lock:
+        described = _describe(config, result, ranking)
+        options = config.result_options()
+        if ranking is not None:
+            options = ranking.result_options() | options | {"ranking_seed": ranking.seed}
+        wanted = provenance.fingerprint(options, described)
+        there = outputs.is_done(out, config, wanted, names)
+        if there and (copy is None or copy.exists()):
+            messages.note(f"{out}: up to date")
+            return outputs.json_bytes(provenance.read_run(out), as_json)
+        _check_free(copy, config, lock)
+        found = select(config, result, ranking, messages)
+        rows = found.rows.tolist()
+        columns = result.table.columns
+        cells = [[column[row] for column in columns.values()] for row in rows]
+        content = {
+            IDS: "".join(f"{result.features[row]}\n" for row in rows).encode(),
+            ROWS: table_bytes(list(columns), cells, config.digits),
+        }
+        if config.cv:
+            content[CURVE] = found.curve
+        record: dict[str, Any] = {
+            **outputs.record_head(options, described),
+            "rule": config.rule,
+            "ranking": str(result.path),
+            "n_ranked": len(result.order),
+            "n_selected": len(rows),
+            **found.facts,
+            **outputs.record_tail(
+                messages.warnings, time.perf_counter() - started, memory_of.peak_resident()
+            ),
+        }
+        with OutputFolder(out) as folder:
+            for name, written in content.items():
+                folder.file(name).write_bytes(written)
+            record["outputs"] = {n: outputs.describe_output(folder.file(n)) for n in content}
+            text = provenance.dumps(record)
+            folder.file(provenance.NAME).write_text(text, encoding="utf-8")
+            folder.commit(last=provenance.NAME)
+    messages.note(f"wrote {', '.join(f'{out}/{name}' for name in names)}")
+    return outputs.json_bytes(record, as_json)
+
+
+# ---- what is read --------------------------------------------------------------------------------
+
+
+def read_result(config: SelectConfig, messages: Messages) -> Result:
+    """Read the ranking, and the record beside it.
+
+    Raises InputError when there is none, or it is a GSEA file, whose metric may have signs.
+    """
+    given = Path(config.result)
+    path = _ranking_in(given) if given.is_dir() else given
+    if text_suffix(path) == ".rnk":
+        raise InputError(
+            "an rnk file ranks by a metric that may have signs, and says nothing of features "
+            "without a score",
+            where=str(path),
+            hint="rank again with --format tsv",
+        )
+    table = read_rank_table(path)
+    ranked: RankedList = list_of(table, config, messages, path.stem)
+    if config.order is not None and not ranked.order:
+        raise order_without_effect()
+    order = np.argsort(ranked.ranks, kind="stable")[: ranked.n_ranked]
+    record = provenance.read_run(path.parent) or {}
+    written = record.get("outputs")
+    ours = isinstance(written, dict) and path.name in written
+    known = ours and isinstance(record.get("method"), dict) and "input" in record
+    return Result(path, table, ranked.features, order, record if known else None)
+
+
+def _ranking_in(folder: Path) -> Path:
+    there = sorted(path for path in folder.glob("ranking.*") if path.is_file())
+    if len(there) != 1:
+        what = "holds no ranking" if not there else f"holds {len(there)} rankings"
+        raise InputError(
+            f"{folder} {what}",
+            where=", ".join(path.name for path in there) or str(folder),
+            hint="give the output folder of sfs rank, or the file of the ranking",
+        )
+    return there[0]
+
+
+def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
+    """Return how the matrix was ranked, on what this run may use.
+
+    Raises
+    ------
+    InputError
+        When no record says so and it is needed, or a file is gone or has changed since.
+    UsageError
+        When the rule has no meaning for this ranking.
+    """
+    resources: dict[str, Any] = {
+        "threads": config.threads,
+        "memory": config.memory,
+        "scratch": config.scratch,
+    }
+    record, where = result.record, str(result.path)
+    if record is None:
+        if config.ranks:
+            raise InputError(
+                f"{flag(config.rule)} ranks again, and no run.json beside the ranking says how it "
+                "was made",
+                where=where,
+                hint="give the output folder of sfs rank",
+                option=config.rule,
+            )
+        if config.matrix is None:
+            raise InputError(
+                "no run.json beside the ranking says which matrix was ranked",
+                where=where,
+                hint="give it with --matrix FILE",
+                option="matrix",
+            )
+        # only the values are read, and none is compared by a score
+        return RankConfig(config.matrix, method="variance", missing="mean", **resources)
+    asked = dict(load(result.path.with_name(provenance.NAME)).options)
+    changes: dict[str, Any] = resources | {"accept": tuple(GUARDS)}
+    if config.matrix is not None:
+        changes["matrix"] = config.matrix
+    if config.labels is not None:
+        changes["labels"] = config.labels
+    made = RankConfig(**asked | changes)
+    if made.split is not None and (config.artificial or config.cv):
+        by = "artificial" if config.artificial else "cv"
+        raise UsageError(
+            f"{flag(by)} does not rank again with --split {made.split}",
+            where=where,
+            hint="choose by the q-values, with --fdr Q",
+            option=by,
+        )
+    # the default method depends on options that are left out below
+    made = replace(made.for_samples(int(record["input"]["n_samples_in_file"])), **_WITHOUT)
+    if config.artificial:
+        check_artificial(made, where)
+        made = replace(made, max_correlation=None, keep=None)
+    if config.cv:
+        made = _in_folds(config, made, where)
+    if config.min_redundancy is not None and made.sample_weights is not None:
+        raise UsageError(
+            "--min-redundancy takes correlations over all samples alike: not for a ranking with "
+            "--sample-weights",
+            where=where,
+            hint="leave it out",
+            option="min_redundancy",
+        )
+    _check_unchanged(config, made, result)
+    return made
+
+
+def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
+    """Return how features are ranked inside folds."""
+    if made.labels is None:
+        raise UsageError(
+            "--cv needs labels, and the features were ranked without",
+            where=where,
+            hint="give --labels FILE[:COLUMN], or obs:KEY if the matrix is AnnData",
+            option=("labels", "cv"),
+        )
+    if made.label_type == "continuous":
+        raise UsageError(
+            "--cv measures how well classes are told apart, and the labels of this ranking are "
+            "numbers",
+            where=where,
+            hint="choose by another rule, such as --artificial",
+            option="cv",
+        )
+    for name in made.given("batch", "adjust", "sample_weights"):
+        raise UsageError(
+            f"--cv has no folds for a ranking with {flag(name)}",
+            where=where,
+            hint="choose by another rule, such as --top",
+            option="cv",
+        )
+    if config.min_redundancy is None:
+        return made
+    longest = max(config.asked_lengths or CURVE_LENGTHS)
+    return replace(made, max_correlation=config.min_redundancy, keep=longest)
+
+
+def _check_unchanged(config: SelectConfig, made: RankConfig, result: Result) -> None:
+    """Refuse a ranking or inputs that have changed since; those given here are as they are."""
+    assert result.record is not None
+    if config.matrix is None and not split_modality(Path(made.matrix))[0].exists():
+        raise InputError(
+            "the matrix that was ranked is not there any more",
+            where=f"{made.matrix}, by {result.path.with_name(provenance.NAME)}",
+            hint="give it with --matrix FILE",
+            option="matrix",
+        )
+    known = {each["role"]: each["sha256"] for each in result.record["inputs"]}
+    given = config.given("matrix", "labels")
+    for each in outputs.describe_inputs(made):
+        role = each["role"]
+        if role in known and known[role] != each["sha256"] and role not in given:
+            what = "the matrix" if role == "matrix" else f"an input of the ranking ({role})"
+            raise InputError(
+                f"{what} has changed since the features were ranked",
+                where=f"{each['path']}, by {result.path.with_name(provenance.NAME)}",
+                hint="rank again"
+                + (", or give the file that was ranked: --matrix" if role == "matrix" else ""),
+                option="matrix" if role == "matrix" else (),
+            )
+    if config.ranks:
+        digest = result.record["outputs"][result.path.name]["sha256"]
+        if outputs.describe_output(result.path)["sha256"] != digest:
+            raise InputError(
+                "the ranking is not the one that run.json beside it describes",
+                where=str(result.path),
+                hint="rank again, or choose by --top, --fdr or --stable",
+            )
+
+
+def _describe(config: SelectConfig, result: Result, ranking: RankConfig | None) -> list[InputFile]:
+    """Return the files that are read, with their digests."""
+    found = outputs.describe_files([("result", result.path)])
+    return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
+
+
+def _check_copy(target: Path, ranking: RankConfig, result: Result) -> None:
+    """Refuse a matrix that cannot be written, or would replace what is there."""
+    named = (ranking.matrix, str(result.path), ranking.labels or "")
+    read = [split_modality(Path(name.partition(":")[0]))[0] for name in named if name]
+    if target.exists() and any(path.exists() and target.samefile(path) for path in read):
+        raise UsageError(
+            f"--write-matrix {target} would replace an input",
+            hint="give another name",
+            option="write_matrix",
+        )
+    check_target(ranking, target)
+    check_writable(target, "--write-matrix")
+
+
+def _check_free(target: Path | None, config: SelectConfig, lock: Lock | None = None) -> None:
+    """Refuse to write the matrix over another file, and tell the lock of it."""
+    if target is None:
+        return
+    ours = lock is not None and str(target.absolute()) in lock.left  # of a run that was killed
+    if target.exists() and not config.force and not ours:
+        raise OutputExistsError(
+            f"--write-matrix {target} exists",
+            hint="give another name, or --force",
+            option="write_matrix",
+        )
+    if lock is not None:
+        lock.leaves(target.absolute())
+
+
+# ---- the choice ----------------------------------------------------------------------------------
+
+
+def select(
+    config: SelectConfig, result: Result, ranking: RankConfig | None, messages: Messages
+) -> Selected:
+    """Choose rows of a ranking by the rule of a configuration; write the matrix cut to them.
+
+    `ranking` is how the matrix was ranked, where it is read.
+
+    Raises
+    ------
+    InputError
+        When the ranking lacks a column, or features, that the rule asks for, or is not of the
+        matrix.
+    """
+    if ranking is None:
+        found = Selected(_by_table(config, result, messages))
+    else:
+        with loaded(ranking, messages, labeled=config.cv) as run:
+            index = _positions(run, result)
+            found = _by_matrix(config, result, run, index)
+            if config.write_matrix is not None:
+                target = Path(config.write_matrix)
+                if not len(found.rows):
+                    raise InputError(
+                        "no feature is selected, so there is no matrix to write",
+                        where=str(result.path),
+                        hint="leave out --write-matrix, or ask for less",
+                        option="write_matrix",
+                    )
+                write_subset(run, np.sort(index[found.rows]), target)
+                found.facts["matrix"] = str(target)
+                messages.note(f"wrote {target}: {counted(len(found.rows), 'feature')}")
+    chosen = len(found.rows)
+    of = counted(len(result.order), "ranked feature")
+    if chosen:
+        messages.note(f"selected {chosen:,} of {of} ({_said(config)})")
+    else:
+        messages.warn(f"none of {of} is selected ({_said(config)})")
+    return found
+
+
+def _said(config: SelectConfig) -> str:
+    rules = ("top", "fdr", "stable", "artificial", "cv", "max_false", "min_redundancy")
+    words = []
+    for name in config.given(*rules):
+        value = getattr(config, name)
+        words += [flag(name)] + ([] if value is True else [f"{value:g}"])
+    return shlex.join(words)
+
+
+def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.ndarray:
+    """Return the rows that --top, --fdr or --stable take."""
+    order = result.order
+    if config.top is not None:
+        if config.top > len(order):
+            selects = result.record is not None and "select" in result.record["method"]
+            raise InputError(
+                f"--top {config.top:,}: the ranking has {counted(len(order), 'ranked feature')}",
+                where=str(result.path),
+                hint=f"give {len(order):,} or less"
+                + (", or let the method select more (sfs rank --select)" if selects else ""),
+                option="top",
+            )
+        return order if config.min_redundancy is not None else order[: config.top]
+    if config.fdr is not None:
+        q = _column(
+            result,
+            Q_VALUE,
+            "fdr",
+            "rank with --pvalues, or by a method that tests (f-test, t-test, fisher)",
+        )
+        record = result.record or {}
+        if record.get("graph", {}).get("of_tested_features"):
+            messages.warn(
+                f"the sample graph of this ranking was made of the tested features, {OWN_EDGE}: "
+                f"{OPTIMISTIC}"
+            )
+        return order[q[order] <= config.fdr]
+    assert config.stable is not None
+    hint = "rank with --stability B, which writes how often each feature is selected"
+    frequency = _column(result, FREQUENCY, "stable", hint)
+    return order[frequency[order] >= config.stable]
+
+
+def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
+    if name not in result.table.columns:
+        raise InputError(
+            f"{flag(option)} needs a column {name!r}, which the ranking lacks",
+            where=f"{result.path} (columns: {listed(list(result.table.columns), 10)})",
+            hint=hint,
+            option=option,
+        )
+    return np.array(parse_numbers(result.table, name))
+
+
+def _positions(run: Run, result: Result) -> np.ndarray:
+    """Return the feature of the matrix that each row of the table is about.
+
+    Raises InputError when the features are not those of the matrix.
+    """
+    ids = run.matrix.ids.features
+    index = {name: i for i, name in enumerate(ids)}
+    unknown = [name for name in result.features if name not in index]
+    lacking = len(ids) - (len(result.features) - len(unknown))
+    if unknown or (result.record is not None and lacking):
+        found, others = (unknown, "in the matrix") if unknown else ([], "in the ranking")
+        if not found:
+            known = set(result.features)
+            found = [name for name in ids if name not in known]
+        raise InputError(
+            f"the ranking is of another matrix: {counted(len(found), 'feature')} "
+            f"({listed(found, 3)}) {'is' if len(found) == 1 else 'are'} not {others}",
+            where=f"{result.path}, {run.config.matrix}",
+            hint="give the matrix that was ranked: --matrix FILE",
+            option="matrix",
+        )
+    if result.record is not None:
+        ranked, here = result.record["input"]["n_samples_in_file"], run.opened.matrix.n_samples
+        if ranked != here:
+            raise InputError(
+                f"the ranking is of another matrix: that had {counted(ranked, 'sample')}, and this "
+                f"has {here:,}",
+                where=f"{result.path}, {run.config.matrix}",
+                hint="give the matrix that was ranked: --matrix FILE",
+                option="matrix",
+            )
+    return np.array([index[name] for name in result.features], np.int64)
+
+
+def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray) -> Selected:
+    """Return the rows that any rule takes, with the matrix at hand; `index` are their features."""
+    order = result.order
+    count = None  # that is cut to at the end
+    if config.artificial:
+        found = artificial(run, config.n_copies, config.seed, config.bound)
+        chosen = np.zeros(run.matrix.n_features, bool)
+        chosen[found.selected] = True
+        made = Selected(order[chosen[index[order]]])
+        made.facts["artificial"] = competition_facts(found, config.n_copies, config.bound)
+        if len(found.selected):
+            run.log.note(
+                f"{len(found.selected):,} features are ahead of their artificial copies, and "
+                f"{found.beaten:,} as strong ones are not: an estimated share of "
+                f"{found.share:.3f} is false"
+            )
+        else:
+            run.log.note(
+                "the estimated share of false features is above --max-false at every cut (the "
+                f"smallest is {found.share:.2f})"
+            )
+    elif config.cv:
+        made, count = _cross_validated(config, run, len(order))
+        made.rows = order
+    else:
+        made = Selected(_by_table(config, result, run.log))
+        count = config.top
+    if config.min_redundancy is not None and len(made.rows):
+        _prune(config.min_redundancy, run, made, index, count or len(made.rows))
+    made.rows = made.rows[:count]
+    return made
+
+
+def _prune(max_correlation: float, run: Run, made: Selected, index: np.ndarray, keep: int) -> None:
+    """Leave out rows whose features repeat a better one, until enough are kept."""
+    run.fit_matrix()
+    features = index[made.rows]
+    ranking = Ranking(
+        Picked(run.matrix.ids.features, features),
+        np.zeros(len(features)),
+        Picked(["ok"], np.zeros(len(features), np.int8)),
+        True,
+        features,
+    )
+    asked = replace(run.config, max_correlation=max_correlation, keep=keep)
+    pruned, facts = without_repeats(replace(run, config=asked), ranking, max_correlation)
+    row = dict(zip(features.tolist(), made.rows.tolist()))
+    made.rows = np.array([row[i] for i in pruned.order[: pruned.n_kept].tolist()], np.int64)
+    made.facts["redundancy"] = facts
+    if len(made.rows) < keep and keep < len(features):
+        run.log.warn(
+            f"only {len(made.rows):,} features have no correlation above {max_correlation:g} with "
+            "a better one"
+        )
+
+
+def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Selected, int]:
+    """Return the curve of the accuracy in folds, and the number of features to take."""
+    labels = run.context.labels
+    assert labels is not None
+    lengths = _lengths(config, n_ranked, run.config.matrix)
+    where = str(run.config.labels)
+    folds = stratified_folds(labels, config.folds, config.rounds, config.seed, where)
+    inner = FoldRankings(run, folds, whole=False)
+    found = np.empty((len(folds), len(lengths), len(CLASSIFIERS)))
+    run = inner.run
+    with (
+        run.log.progress("ranking in folds", run.passes.total) as advance,
+        ThreadPoolExecutor(run.plan.workers) as pool,
+    ):
+        run.passes.watch(run.log.phase, advance)
+        values = inner.values(np.arange(run.matrix.n_samples))
+        for at, fold in enumerate(folds):
+            of_fold = inner.values_in(fold, values)
+            ranking = inner.ranked_in(fold, labels)
+            kept = ranking.n_scored if ranking.n_kept is None else ranking.n_kept
+            first = np.asarray(ranking.order[: min(kept, lengths[-1])], np.int64)
+            if len(first) < lengths[-1]:
+                lengths = _shorter(config, lengths, len(first), place(fold), run.config)
+                found = found[:, : len(lengths)]
+            Z = standardized(read_features(of_fold, first), fold.train)
+            found[at] = list(pool.map(partial(_balanced, Z, labels.codes, fold), lengths))
+    by_split = found.reshape(config.rounds, config.folds, len(lengths), len(CLASSIFIERS))
+    curve = curve_of(by_split.mean(axis=-1))
+    chosen, best = lengths[curve.chosen], lengths[curve.best]
+    run.log.note(
+        f"balanced accuracy in folds is best with {counted(best, 'feature')} "
+        f"({curve.mean[curve.best]:.3f} ± {curve.error[curve.best]:.3f}); {chosen:,} are the "
+        f"fewest within that error ({curve.mean[curve.chosen]:.3f})"
+    )
+    facts = {
+        "lengths": list(lengths),
+        "splits": config.folds,
+        "repeats": config.rounds,
+        "classes": labels.counts(),
+        "best": best,
+        "chosen": chosen,
+        "balanced_accuracy": float(curve.mean[curve.chosen]),
+        "standard_error": float(curve.error[curve.best]),
+    }
+    table = _curve_bytes(lengths, curve, found.mean(axis=0), config.digits)
+    return Selected(np.empty(0, np.int64), {"cv": facts}, table), chosen
+
+
+def _balanced(Z: np.ndarray, codes: np.ndarray, fold: Fold, length: int) -> np.ndarray:
+    """Return the balanced accuracy of each classifier by the first features of Z, (l, n)."""
+    return accuracies(Z[:length].T, codes, fold.train, fold.test)[:, 1]
+
+
+def _lengths(config: SelectConfig, n_ranked: int, where: str) -> tuple[int, ...]:
+    asked = config.asked_lengths
+    if asked and asked[-1] > n_ranked:
+        raise InputError(
+            f"--lengths {asked[-1]:,}: the ranking has {counted(n_ranked, 'ranked feature')}",
+            where=where,
+            hint=f"give lengths up to {n_ranked:,}",
+            option="lengths",
+        )
+    return asked or tuple(k for k in CURVE_LENGTHS if k <= n_ranked)
+
+
+def _shorter(
+    config: SelectConfig, lengths: tuple[int, ...], count: int, of: str, ranking: RankConfig
+) -> tuple[int, ...]:
+    """Return the lengths that the list of a fold has; those that are asked for are refused."""
+    if config.asked_lengths:
+        pruned = config.min_redundancy is not None
+        raise InputError(
+            f"--lengths {lengths[-1]:,}: {counted(count, 'feature')} "
+            f"{'is' if count == 1 else 'are'} {'kept' if pruned else 'ranked'} in {of}",
+            where=ranking.matrix,
+            hint=f"give lengths up to {count:,}",
+            option="lengths",
+        )
+    return tuple(k for k in lengths if k <= count)
+
+
+def _curve_bytes(
+    lengths: Sequence[int], curve: Curve, by_classifier: np.ndarray, digits: int
+) -> bytes:
+    header = ("features", "balanced_accuracy", "standard_error", *CLASSIFIERS, "chosen")
+    rows: list[list[str | int | float]] = []
+    for i, k in enumerate(lengths):
+        marks = [word for word, at in (("best", curve.best), ("chosen", curve.chosen)) if at == i]
+        numbers = [float(curve.mean[i]), float(curve.error[i]), *by_classifier[i].tolist()]
+        rows.append([k, *numbers, ", ".join(marks)])
+    return table_bytes(header, rows, digits)

@@ -1,0 +1,56 @@
+"""``sfs select --write-matrix``: the matrix with some of its features alone, in its own format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from sfs_cli.errors import UsageError
+from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.sniff import recognize
+from sfs_cli.io.matrix.base import FORMATS, format_of
+from sfs_cli.io.matrix.subset import WRITERS
+from sfs_cli.options import RankConfig
+from sfs_cli.run.load import Run
+from sfs_cli.store.build import build_subset
+from sfs_cli.store.disk import is_store
+
+
+def check_target(config: RankConfig, target: Path) -> None:
+    """Refuse a matrix that cannot be written in its own format, or a name of another format.
+
+    Raises UsageError; InputError where the matrix is of no known format.
+    """
+    matrix = Path(config.matrix)
+    if is_store(matrix):
+        return
+    name = format_of(matrix, recognize(matrix)).name
+    if name not in WRITERS or config.use_raw:
+        what = "the raw matrix of AnnData" if name in WRITERS else f"a matrix of format {name}"
+        raise UsageError(
+            f"--write-matrix cannot write {what}",
+            where=config.matrix,
+            hint="give a store of it (sfs convert) as --matrix, or cut it by selected.txt",
+            option="write_matrix",
+        )
+    suffixes = next(each.suffixes for each in FORMATS if each.name == name)
+    if not target.name.lower().endswith(suffixes):
+        raise UsageError(
+            f"--write-matrix {target}: the matrix is of format {name}, and so is what is written",
+            where=config.matrix,
+            hint=f"give a name that ends in {', '.join(suffixes)}",
+            option="write_matrix",
+        )
+
+
+def write_subset(run: Run, features: np.ndarray, target: Path) -> None:
+    """Write the matrix of a run with some features, ascending indices of shape (l,), to a file."""
+    matrix = Path(run.config.matrix)
+    with replacing(target) as partial:
+        if is_store(matrix):
+            partial.mkdir()
+            build_subset(run.opened.matrix, features, partial)
+            return
+        facts = run.opened.facts
+        WRITERS[facts["format"]](matrix, partial, target, features, facts["rows"])

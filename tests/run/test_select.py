@@ -1,0 +1,590 @@
+"""``sfs select``: rows of the ranking by each rule, their twins, the same bytes, and the files."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from sklearn.feature_selection import f_classif
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from sfs_cli.errors import InputError, MissingExtraError, OutputExistsError, UsageError
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.options.evaluate import CURVE_LENGTHS
+from sfs_cli.options.select import SelectConfig
+from sfs_cli.provenance import SelectRecord
+from sfs_cli.run import select
+from sfs_cli.run.convert import convert
+from sfs_cli.run.rank import run as run_rank
+from tests.making import annotated, table_text, write_labels, write_parquet, write_table
+from tests.oracles import prune as prune_oracle
+from tests.oracles import select as oracle
+from tests.run.test_record import check
+
+M, N = 60, 36
+
+
+def planted(m: int = M, n: int = N, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Features x samples of three classes: of the first twelve each is higher in one class."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = rng.normal(8, 1, (m, n))
+    X[:12] += 2.0 * (y == np.arange(12)[:, None] % 3)
+    X[5] = X[2] + 0.1 * rng.normal(size=n)
+    return X.round(3), y
+
+
+def ranked(folder: Path, name: str = "ranked", **options: Any) -> str:
+    """Rank the matrix of a folder, written there where it is not; return the output folder."""
+    X, y = planted()
+    if not (folder / "x.csv").exists():
+        write_table(folder / "x.csv", X)
+        write_labels(folder / "y.tsv", y.tolist())
+    given: dict[str, Any] = {
+        "matrix": str(folder / "x.csv"),
+        "labels": str(folder / "y.tsv"),
+        "method": "f-test",
+        "dtype": "float64",
+    }
+    run_rank(RankConfig(**given | options, out=str(folder / name), force=True), Messages(-1))
+    return str(folder / name)
+
+
+def names_by(result: str, log: Messages | None = None, **how: Any) -> list[str]:
+    return select.run(SelectConfig(result, **how), log or Messages(-1)).decode().split()
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines(), delimiter="\t"))
+
+
+# ---- rules on the table --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv", "parquet", "json"])
+def test_top_and_fdr_are_rows_of_the_ranking(tmp_path, format):
+    result = ranked(tmp_path, format=format)
+    table = rows_of(Path(ranked(tmp_path, "as-text")) / "ranking.tsv")
+    for given in (result, f"{result}/ranking.{format}"):
+        assert names_by(given, top=5) == [row["feature"] for row in table[:5]]
+        wanted = [row["feature"] for row in table if float(row["q_value"]) <= 0.01]
+        assert names_by(given, fdr=0.01) == wanted
+        assert 5 < len(wanted) < 20
+
+
+def test_the_folder_has_the_list_and_its_rows(tmp_path):
+    result = ranked(tmp_path)
+    names_by(result, top=7, out=str(tmp_path / "out"))
+    table = (Path(result) / "ranking.tsv").read_text().splitlines()
+    assert (tmp_path / "out" / "selected.tsv").read_text().splitlines() == table[:8]
+    listed = (tmp_path / "out" / "selected.txt").read_text().splitlines()
+    assert listed == [line.split("\t")[1] for line in table[1:8]]
+
+
+def test_stable_features_are_those_of_a_frequency(tmp_path):
+    table = tmp_path / "list.tsv"
+    table.write_text("gene\tscore\tfrequency\na\t3\t0.9\nb\t2\t0.4\nc\t1\t0.6\nd\t0.5\t\n")
+    assert names_by(str(table), stable=0.6) == ["a", "c"]
+    assert names_by(str(table), stable=0.95) == []
+
+
+def test_a_list_of_another_program_is_read_by_its_columns(tmp_path):
+    table = tmp_path / "deseq.csv"
+    table.write_text("gene,padj,q_value\na,0.2,0.3\nb,0.01,0.02\nc,NA,NA\nd,0.03,0.04\n")
+    assert names_by(str(table), top=2, score_column="padj") == ["b", "d"]
+    assert names_by(str(table), fdr=0.1, score_column="padj") == ["b", "d"]
+    with pytest.raises(InputError, match="3 ranked features"):
+        names_by(str(table), top=4, score_column="padj")
+
+
+def test_an_empty_selection_is_no_error_but_is_said(tmp_path):
+    result = ranked(tmp_path)
+    log = Messages(-1)
+    assert names_by(result, log, fdr=1e-300) == []
+    assert any("none of" in text for text in log.warnings)
+    with pytest.raises(InputError, match="no matrix"):
+        names_by(result, fdr=1e-300, write_matrix=str(tmp_path / "cut.csv"))
+    assert not (tmp_path / "cut.csv").exists()
+
+
+def test_q_values_on_a_graph_of_the_tested_features_are_warned_of_again(tmp_path):
+    options = {"method": "spec", "labels": None, "pvalues": "gaussian"}
+    own = ranked(tmp_path, "own", **options, similarity="knn", neighbors=4)
+    log = Messages(-1)
+    names_by(own, log, fdr=0.9)
+    assert any("tested features" in text for text in log.warnings)
+    given = write_table(
+        tmp_path / "S.csv",
+        np.eye(N) + 0.5 * (np.arange(N)[:, None] % 3 == np.arange(N) % 3),
+        [f"s{i}" for i in range(N)],
+        [f"s{i}" for i in range(N)],
+    )
+    log = Messages(-1)
+    other = ranked(tmp_path, "other", **options, similarity_file=given)
+    assert len(names_by(other, log, fdr=0.1)) >= 5
+    assert not log.warnings
+
+
+# ---- artificial features -------------------------------------------------------------------------
+
+
+def f_statistics(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return f_classif(X.T, y)[0]
+
+
+@pytest.mark.parametrize("copies", [1, 4])
+def test_artificial_is_its_twin(tmp_path, copies):
+    result = ranked(tmp_path)
+    X, y = planted()
+    level = [f_statistics(X, y)]
+    for draw in range(1, copies + 1):
+        orders = [oracle.order(f"g{i}", draw, 3, N) for i in range(M)]
+        level.append(f_statistics(np.take_along_axis(X, np.array(orders), axis=1), y))
+    wanted = oracle.compete(np.array(level), 0.2)
+    found = names_by(result, artificial=True, copies=copies, seed=3, max_false=0.2)
+    assert sorted(found) == sorted(f"g{i}" for i in wanted)
+    order = [row["feature"] for row in rows_of(Path(result) / "ranking.tsv")]
+    assert found == sorted(found, key=order.index)
+
+
+METHODS: list[dict[str, Any]] = [
+    {"method": "f-test", "transform": "log1p,zscore"},
+    {"method": "relieff"},
+    {"method": "mrsf", "response": "lda", "select": 20},
+    {"method": "mrsf-rounds", "response": "lda"},
+    {"method": "mrmr", "select": 20},
+    {"method": "hsic"},
+    {"method": "spec", "similarity": "label", "pvalues": "gaussian"},
+]
+
+
+@pytest.mark.parametrize("options", METHODS, ids=lambda o: str(o["method"]))
+def test_artificial_finds_planted_features_by_any_method(tmp_path, options):
+    found = names_by(ranked(tmp_path, **options), artificial=True, seed=1)
+    genes = [int(name[1:]) for name in found]
+    assert sum(gene < 12 for gene in genes) >= 6
+    assert sum(gene >= 12 for gene in genes) <= 4
+
+
+@pytest.mark.parametrize("options", METHODS[:3], ids=lambda o: str(o["method"]))
+def test_threads_memory_and_the_format_change_no_name(tmp_path, options):
+    result = ranked(tmp_path, **options)
+    X, _ = planted()
+    other = write_parquet(tmp_path / "x.parquet", X)
+    convert(RankConfig(str(tmp_path / "x.csv"), dtype="float64"), f"{tmp_path}/st", Messages(-1))
+    cases: list[dict[str, Any]] = [
+        {"threads": 1},
+        {"threads": 4},
+        {"memory": "150M", "threads": 2},
+        {"matrix": other},
+        {"matrix": f"{tmp_path}/st"},
+    ]
+    found = [names_by(result, artificial=True, max_false=0.3, **how) for how in cases]
+    assert all(each == found[0] for each in found)
+    assert len(found[0]) > 3
+
+
+def test_a_sparse_matrix_is_competed_for_as_a_dense_one(tmp_path):
+    from scipy.sparse import csr_matrix
+
+    rng, y = np.random.default_rng(0), np.arange(N) % 3
+    X = rng.poisson(1 + 3 * (y == np.arange(40)[:, None] % 3) * (np.arange(40) < 12)[:, None])
+    samples = [f"s{i}" for i in range(N)]
+    S = write_table(tmp_path / "S.csv", 0.1 + (y[:, None] == y).astype(float), samples, samples)
+    made = []
+    for name, stored in (("dense", X.T.astype(float)), ("sparse", csr_matrix(X.T.astype(float)))):
+        data = annotated(stored)
+        data.obs["tissue"] = [f"c{c}" for c in y]
+        data.write_h5ad(tmp_path / f"{name}.h5ad")
+        result = str(tmp_path / name)
+        config = RankConfig(
+            f"{result}.h5ad",
+            method="spec",
+            similarity_file=S,
+            transform="cpm,log1p",
+            out=result,
+        )
+        run_rank(config, Messages(-1))
+        made.append(names_by(result, artificial=True, max_false=0.2))
+    assert made[0] == made[1]
+    assert len(made[0]) >= 6
+
+
+def test_given_features_and_those_without_a_score_do_not_compete(tmp_path):
+    (tmp_path / "given.txt").write_text("g0\ng1\n")
+    X, y = planted()
+    X[20] = 5.0
+    write_table(tmp_path / "x.csv", X)
+    write_labels(tmp_path / "y.tsv", y.tolist())
+    result = ranked(tmp_path, method="mrmr", select=20, given_=str(tmp_path / "given.txt"))
+    found = names_by(result, artificial=True, max_false=0.3)
+    assert not {"g0", "g1", "g20"}.intersection(found)
+    assert found
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"method": "variance"}, "--method variance"),
+        ({"method": "variance", "adjust": ("ADJUST",)}, "--adjust"),
+        ({"method": "f-test", "sample_weights": "WEIGHTS"}, "--sample-weights"),
+        ({"method": "kogs", "members": ("f-test", "fisher")}, "--members"),
+    ],
+)
+def test_artificial_is_refused_where_it_proves_nothing(tmp_path, options, word):
+    lines = "".join(f"s{i}\t{i % 5 + 1}\t{'ab'[i % 2]}\n" for i in range(N))
+    (tmp_path / "c.tsv").write_text(f"sample\tw\tb\n{lines}")
+    places = {"ADJUST": f"{tmp_path}/c.tsv:b", "WEIGHTS": f"{tmp_path}/c.tsv:w"}
+    for name, value in options.items():
+        if name == "adjust":
+            options = options | {name: (places[value[0]],)}
+        elif value in places:
+            options = options | {name: places[value]}
+    result = ranked(tmp_path, **options)
+    with pytest.raises(UsageError) as found:
+        names_by(result, artificial=True)
+    assert word in str(found.value)
+    assert found.value.options == ("artificial",)
+
+
+# ---- cross-validation ----------------------------------------------------------------------------
+
+
+def test_cv_is_the_pipeline_of_scikit_learn(tmp_path):
+    result, (X, y) = ranked(tmp_path), planted()
+    lengths = (2, 6, 12, 30)
+    names = names_by(
+        result, cv=True, lengths="2,6,12,30", splits=4, repeats=2, seed=7, out=f"{tmp_path}/cv"
+    )
+    assert names == []
+    found = np.zeros((2, 4, 4, 3))
+    split = RepeatedStratifiedKFold(n_splits=4, n_repeats=2, random_state=7).split(X.T, y)
+    models = [KNeighborsClassifier(1), KNeighborsClassifier(5), SVC(kernel="linear")]
+    for at, (train, test) in enumerate(split):
+        order = np.argsort(-f_statistics(X[:, train], y[train]), kind="stable")
+        for i, k in enumerate(lengths):
+            for j, model in enumerate(models):
+                pipe = make_pipeline(StandardScaler(), model)
+                guess = pipe.fit(X[order[:k]][:, train].T, y[train])
+                found[at // 4, at % 4, i, j] = balanced_accuracy_score(
+                    y[test], guess.predict(X[order[:k]][:, test].T)
+                )
+    rows = rows_of(tmp_path / "cv" / "curve.tsv")
+    assert [int(row["features"]) for row in rows] == list(lengths)
+    for i, row in enumerate(rows):
+        assert float(row["balanced_accuracy"]) == pytest.approx(found[:, :, i].mean(), abs=1e-9)
+        for j, name in enumerate(("1-NN", "5-NN", "linear SVM")):
+            assert float(row[name]) == pytest.approx(found[:, :, i, j].mean(), abs=1e-9)
+    best, taken = oracle.one_standard_error(found.mean(axis=-1))
+    assert "best" in rows[best]["chosen"]
+    assert "chosen" in rows[taken]["chosen"]
+    listed = (tmp_path / "cv" / "selected.txt").read_text().split()
+    assert listed == names_by(result, top=lengths[taken])
+
+
+def test_cv_changes_no_byte_with_threads_and_memory(tmp_path):
+    result = ranked(tmp_path, transform="log1p")
+    made = []
+    for i, how in enumerate([{"threads": 1}, {"threads": 4}, {"memory": "150M"}]):
+        out = tmp_path / str(i)
+        names_by(result, cv=True, repeats=1, out=str(out), **how)
+        made.append([(out / n).read_bytes() for n in ("curve.tsv", "selected.tsv")])
+    assert made[0] == made[1] == made[2]
+
+
+def test_default_lengths_go_as_far_as_the_shortest_list_of_a_fold(tmp_path):
+    result = ranked(tmp_path, method="mrmr", select=25)
+    names_by(result, cv=True, repeats=1, out=str(tmp_path / "cv"))
+    lengths = [int(row["features"]) for row in rows_of(tmp_path / "cv" / "curve.tsv")]
+    assert lengths == [k for k in CURVE_LENGTHS if k <= 25]
+    with pytest.raises(InputError) as found:
+        names_by(result, cv=True, lengths="30")
+    assert found.value.options == ("lengths",)
+
+
+def test_cv_of_a_ranking_without_labels_takes_those_that_are_given(tmp_path):
+    result = ranked(tmp_path, labels=None, method="variance")
+    with pytest.raises(UsageError, match="labels"):
+        names_by(result, cv=True)
+    assert names_by(result, cv=True, labels=str(tmp_path / "y.tsv"), repeats=1)
+
+
+def test_cv_needs_scikit_learn_by_name(tmp_path, monkeypatch):
+    import sys
+
+    result = ranked(tmp_path)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtraError, match="scikit-learn"):
+        names_by(result, cv=True)
+
+
+def test_filled_values_are_those_of_training_samples_and_passes_as_planned(tmp_path, capfd):
+    X, y = planted()
+    X[3, 4] = np.nan
+    write_table(tmp_path / "x.csv", X)
+    write_labels(tmp_path / "y.tsv", y.tolist())
+    result = ranked(tmp_path, missing="mean", transform="cpm,log1p")
+    for how in ({"cv": True, "repeats": 1, "splits": 2}, {"artificial": True}):
+        assert names_by(result, Messages(1), **how)
+        assert "not as planned" not in capfd.readouterr().err
+
+
+# ---- redundancy ----------------------------------------------------------------------------------
+
+
+def test_min_redundancy_is_the_greedy_filter_by_correlation(tmp_path):
+    result, (X, _) = ranked(tmp_path), planted()
+    order = [int(row["feature"][1:]) for row in rows_of(Path(result) / "ranking.tsv")]
+    for how in ({"top": 10}, {"fdr": 0.01}, {"artificial": True}):
+        before = [int(name[1:]) for name in names_by(result, **how)]
+        among, keep = (order, 10) if "top" in how else (before, len(before))
+        wanted, _, _ = prune_oracle.prune(X.T, among, 0.5, keep)
+        found = [int(name[1:]) for name in names_by(result, min_redundancy=0.5, **how)]
+        assert found == wanted
+        assert not {2, 5} <= set(found)
+
+
+def test_cv_prunes_inside_the_folds_too(tmp_path):
+    result = ranked(tmp_path)
+    names_by(result, cv=True, lengths="4,8", min_redundancy=0.9, repeats=1, out=f"{tmp_path}/a")
+    rows = rows_of(tmp_path / "a" / "curve.tsv")
+    assert len(rows) == 2
+    listed = (tmp_path / "a" / "selected.txt").read_text().split()
+    assert listed == names_by(result, top=len(listed), min_redundancy=0.9)
+    with pytest.raises(InputError, match="kept"):
+        names_by(result, cv=True, lengths="4,59", min_redundancy=0.2, repeats=1)
+
+
+def test_redundancy_of_any_list_needs_the_matrix_alone(tmp_path):
+    X, _ = planted()
+    matrix = write_table(tmp_path / "x.csv", X)
+    table = tmp_path / "list.txt"
+    table.write_text("gene\tscore\ng2\t3\ng5\t2\ng30\t1\n")
+    how = {"top": 2, "min_redundancy": 0.9}
+    with pytest.raises(InputError, match=r"run\.json"):
+        names_by(str(table), **how)
+    assert names_by(str(table), **how, matrix=matrix) == ["g2", "g30"]
+
+
+# ---- the matrix ----------------------------------------------------------------------------------
+
+
+def cut(folder: Path, matrix: str, target: str, **options: Any) -> list[int]:
+    """Rank a matrix by variance, write it cut to 9 genes; return their indices, ascending."""
+    config = RankConfig(matrix, method="variance", out=f"{folder}/of", force=True, **options)
+    run_rank(config, Messages(-1))
+    names = names_by(f"{folder}/of", top=9, write_matrix=f"{folder}/{target}", force=True)
+    return sorted(int(name[1:]) for name in names)
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
+def test_text_is_copied_line_by_line(tmp_path, packed):
+    text = "# a comment\r\n" + table_text(planted()[0], delimiter="\t").replace("\n", "\r\n")
+    (tmp_path / "x.tsv").write_bytes(text.encode())
+    kept = cut(tmp_path, str(tmp_path / "x.tsv"), f"cut.tsv{packed}")
+    lines = text.replace("\r", "").splitlines()
+    raw = (tmp_path / f"cut.tsv{packed}").read_bytes()
+    if packed == ".gz":
+        raw = gzip.decompress(raw)
+    if packed == ".zst":
+        import pyarrow as pa
+
+        raw = pa.CompressedInputStream(pa.BufferReader(raw), "zstd").read()
+    assert raw.decode().splitlines() == [*lines[:2], *(lines[2 + i] for i in kept)]
+
+
+@pytest.mark.parametrize("header", ["id", None])
+def test_columns_of_text_are_cut_where_rows_are_samples(tmp_path, header):
+    X, _ = planted()
+    genes, samples = [f"g{i}" for i in range(M)], [f"s{i}" for i in range(N)]
+    text = table_text(X.T, samples, genes)
+    text = text if header else text.removeprefix("id,")  # as R's write.table writes it
+    text = text.replace("s3,", '"s3",')
+    (tmp_path / "x.csv").write_text(text)
+    kept = cut(tmp_path, str(tmp_path / "x.csv"), "cut.csv", rows="samples")
+    lines = list(csv.reader((tmp_path / "cut.csv").read_text().splitlines()))
+    lead = [header] if header else []
+    assert lines[0] == [*lead, *(f"g{i}" for i in kept)]
+    assert lines[4] == ["s3", *(str(X[i, 3]) for i in kept)]
+    assert len(lines) == N + 1
+
+
+@pytest.mark.parametrize("rows", ["features", "samples"])
+@pytest.mark.parametrize("name", ["cut.parquet", "cut.feather"])
+def test_tables_keep_their_columns_and_types(tmp_path, rows, name):
+    X, _ = planted()
+    genes, samples = [f"g{i}" for i in range(M)], [f"s{i}" for i in range(N)]
+    parts = (X, genes, samples) if rows == "features" else (X.T, samples, genes)
+    source = write_parquet(tmp_path / "x.parquet", *parts, row_group_size=7)
+    whole = pq.read_table(source)
+    if name.endswith("feather"):
+        source = str(tmp_path / "x.feather")
+        pyarrow.feather.write_feather(whole, source, chunksize=7)
+    kept = cut(tmp_path, source, name, rows=rows)
+    read = pq.read_table if name.endswith("parquet") else pyarrow.feather.read_table
+    found = read(tmp_path / name)
+    wanted = whole.take(kept) if rows == "features" else whole.select([0, *(i + 1 for i in kept)])
+    assert found.equals(wanted)
+
+
+def test_gct_counts_its_rows(tmp_path):
+    X, _ = planted()
+    lines = [f"g{i}\tabout {i}\t" + "\t".join(map(str, row)) for i, row in enumerate(X)]
+    head = ["#1.2", f"{M}\t{N}", "Name\tDescription\t" + "\t".join(f"s{i}" for i in range(N))]
+    (tmp_path / "x.gct").write_text("\n".join([*head, *lines]) + "\n")
+    kept = cut(tmp_path, str(tmp_path / "x.gct"), "cut.gct")
+    found = (tmp_path / "cut.gct").read_text().splitlines()
+    assert found == ["#1.2", f"9\t{N}", head[2], *(lines[i] for i in kept)]
+    assert names_by(f"{tmp_path}/of", top=9) == names_by(
+        f"{tmp_path}/of", top=9, min_redundancy=0.999
+    )
+
+
+@pytest.mark.parametrize("suffix", ["h5ad", "zarr"])
+def test_anndata_keeps_what_it_knows(tmp_path, suffix):
+    import anndata
+
+    X, y = planted()
+    data = annotated(X.T, obsm={"X_pca": X[:2].T.copy()}, varm={"load": X[:, :3].copy()})
+    data.layers["twice"] = 2 * data.X
+    data.obs["class"] = [f"c{c}" for c in y]
+    data.var["length"] = np.arange(M)
+    source = tmp_path / f"x.{suffix}"
+    getattr(data, f"write_{suffix}")(source)
+    kept = cut(tmp_path, str(source), f"cut.{suffix}", layer="twice")
+    found = getattr(anndata, f"read_{suffix}")(tmp_path / f"cut.{suffix}")
+    assert list(found.var_names) == [f"g{i}" for i in kept]
+    assert (found.X == X[kept].T).all()
+    assert (found.layers["twice"] == 2 * X[kept].T).all()
+    assert list(found.obs["class"]) == [f"c{c}" for c in y]
+    assert list(found.var["length"]) == kept
+    assert (found.obsm["X_pca"] == X[:2].T).all()
+    assert (found.varm["load"] == X[kept, :3]).all()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_store_is_cut_to_a_store_that_ranks_alike(tmp_path, sparse):
+    from scipy.sparse import csr_matrix
+
+    X = np.random.default_rng(0).poisson(1.5, (M, N)).astype(float)
+    source = str(tmp_path / "x.h5ad")
+    annotated(csr_matrix(X.T) if sparse else X.T).write_h5ad(source)
+    convert(RankConfig(source), f"{tmp_path}/store", Messages(-1))
+    kept = cut(tmp_path, f"{tmp_path}/store", "cut")
+    out = f"{tmp_path}/again"
+    run_rank(RankConfig(f"{tmp_path}/cut", method="variance", out=out), Messages(-1))
+    table = rows_of(Path(out) / "ranking.tsv")
+    assert sorted(int(row["feature"][1:]) for row in table) == kept
+    first = rows_of(tmp_path / "of" / "ranking.tsv")[:9]
+    assert [row["score"] for row in table] == [row["score"] for row in first]
+
+
+def test_genes_of_one_name_are_cut_by_their_places(tmp_path):
+    X, _ = planted()
+    genes = ["same"] * 3 + [f"g{i}" for i in range(3, M)]
+    write_table(tmp_path / "x.csv", X, genes)
+    run_rank(RankConfig(f"{tmp_path}/x.csv", method="variance", out=f"{tmp_path}/of"), Messages(-1))
+    names = names_by(f"{tmp_path}/of", top=30, write_matrix=f"{tmp_path}/cut.csv")
+    lines = (tmp_path / "x.csv").read_text().splitlines()
+    unique = ["same", "same-1", "same-2", *genes[3:]]
+    wanted = [lines[1 + i] for i in sorted(unique.index(name) for name in names)]
+    assert (tmp_path / "cut.csv").read_text().splitlines() == [lines[0], *wanted]
+
+
+# ---- the record, and what has changed ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"top": 3},
+        {"artificial": True},
+        {"cv": True, "repeats": 1},
+        {"top": 3, "min_redundancy": 0.5},
+    ],
+    ids=lambda how: next(iter(how)),
+)
+def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_path, how):
+    out, copy = tmp_path / "out", tmp_path / "cut.csv"
+    config = SelectConfig(ranked(tmp_path), **how, out=str(out), write_matrix=str(copy))
+    printed = json.loads(select.run(config, Messages(-1), as_json=True))
+    record = json.loads((out / "run.json").read_text())
+    assert printed == record
+    check(record, SelectRecord, "run.json")
+    before = {path.name: path.stat().st_mtime_ns for path in (*out.iterdir(), copy)}
+    select.run(config, Messages(-1))
+    assert {path.name: path.stat().st_mtime_ns for path in (*out.iterdir(), copy)} == before
+    other = SelectConfig(config.result, top=4, out=str(out))
+    with pytest.raises(OutputExistsError):
+        select.run(other, Messages(-1))
+    assert sorted(path.name for path in out.iterdir() if path.name.startswith(".")) == []
+
+
+def test_inputs_that_have_changed_or_are_gone_are_refused(tmp_path):
+    result = ranked(tmp_path)
+    shutil.copy(tmp_path / "x.csv", tmp_path / "kept.csv")
+    with (tmp_path / "x.csv").open("a") as file:
+        file.write("new," + ",".join("1" * N) + "\n")
+    with pytest.raises(InputError, match="matrix has changed") as found:
+        names_by(result, artificial=True)
+    assert "x.csv" in str(found.value.where)
+    (tmp_path / "x.csv").unlink()
+    with pytest.raises(InputError, match="not there") as found:
+        names_by(result, top=3, min_redundancy=0.5)
+    assert found.value.options == ("matrix",)
+    assert names_by(result, artificial=True, matrix=str(tmp_path / "kept.csv"))
+    assert names_by(result, top=3)  # which needs none
+    (tmp_path / "y.tsv").write_text((tmp_path / "y.tsv").read_text() + "other\tc1\n")
+    with pytest.raises(InputError, match="labels"):
+        names_by(result, artificial=True, matrix=str(tmp_path / "kept.csv"))
+
+
+def test_a_ranking_that_was_edited_is_not_ranked_again(tmp_path):
+    result = ranked(tmp_path)
+    table = Path(result) / "ranking.tsv"
+    table.write_text(table.read_text().replace("\tok\t", "\tok\t", 1) + "\n")
+    with pytest.raises(InputError, match="not the one"):
+        names_by(result, artificial=True)
+    assert names_by(result, top=3)
+
+
+def test_a_ranking_of_another_matrix_is_refused(tmp_path):
+    result, X = ranked(tmp_path), planted()[0]
+    fewer = write_table(tmp_path / "fewer.csv", X[:-1])
+    renamed = write_table(tmp_path / "renamed.csv", X, [f"ENSG{i}" for i in range(M)])
+    more = write_table(tmp_path / "more.csv", np.vstack([X, X[:1]]))
+    samples = write_table(tmp_path / "samples.csv", X[:, :-3])
+    for matrix in (fewer, renamed, more, samples):
+        with pytest.raises(InputError, match="another matrix"):
+            names_by(result, artificial=True, matrix=matrix)
+        with pytest.raises(InputError, match="another matrix"):
+            names_by(result, top=3, write_matrix=str(tmp_path / "cut.csv"), matrix=matrix)
+    assert not (tmp_path / "cut.csv").exists()
+
+
+def test_an_input_is_never_written_over(tmp_path):
+    result = ranked(tmp_path)
+    (tmp_path / "link.csv").symlink_to(tmp_path / "x.csv")
+    for name in ("x.csv", "link.csv", "ranked/ranking.tsv", "y.tsv"):
+        with pytest.raises(UsageError, match="replace an input"):
+            names_by(result, top=3, write_matrix=str(tmp_path / name), force=True)
+    (tmp_path / "there.csv").write_text("mine")
+    with pytest.raises(OutputExistsError):
+        names_by(result, top=3, write_matrix=str(tmp_path / "there.csv"))
+    assert (tmp_path / "there.csv").read_text() == "mine"
+    with pytest.raises(UsageError, match="format text"):
+        names_by(result, top=3, write_matrix=str(tmp_path / "x.h5ad"))
