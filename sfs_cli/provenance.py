@@ -297,7 +297,7 @@ class EvaluatedList(TypedDict):
 
 
 class EvaluateRecord(CommonRecord):
-    """``run.json`` of `sfs evaluate`.
+    """``run.json`` of `sfs evaluate` and `sfs compare`.
 
     `background` is the number of features that take part; `splits`, `repeats` and `classes` are
     those of the accuracy, where there are labels; `drivers` and `sets` count what was found.
@@ -316,6 +316,29 @@ class EvaluateRecord(CommonRecord):
     sets: NotRequired[dict[str, int]]
     threads: int
     passes: int
+
+
+class RobustnessRecord(CommonRecord):
+    """``run.json`` of `sfs robustness`; with ``--example`` only levels, draws and claims.
+
+    `noise_graph` says what the graph of noise is made of; `claims` is the part of the samples that
+    each claim of the figure holds for.
+    """
+
+    n_samples: NotRequired[int]
+    n_features: NotRequired[int]
+    n_scored: NotRequired[int]
+    graph: NotRequired[dict[str, Any]]
+    ranking: NotRequired[str]
+    gamma: NotRequired[str]
+    gamma_power: NotRequired[int]
+    clusters: NotRequired[int | None]
+    levels: list[float]
+    draws: int
+    noise_graph: NotRequired[str]
+    threads: NotRequired[int]
+    passes: NotRequired[int]
+    claims: NotRequired[dict[str, float]]
 
 
 class ArtificialFacts(TypedDict):

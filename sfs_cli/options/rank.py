@@ -55,26 +55,28 @@ MAX_DIGITS = 17
 WHOLE = ("rank", "plan", "shard init")
 RANKING = (*WHOLE, "evaluate")
 ON_SOURCE = (*RANKING, "fuse")
-READING = (*ON_SOURCE, "convert", "inspect")
+ON_MATRIX = (*ON_SOURCE, "compare", "robustness")
+READING = (*ON_MATRIX, "convert", "inspect")
 WHOLE_ON_SOURCE = (*WHOLE, "fuse")
 _WRITING = ("rank", "shard merge")
 _SHARDS = ("shard run", "shard merge")
 
-_input = partial(option, section="Input", verbs=ON_SOURCE)
+_input = partial(option, section="Input", verbs=ON_MATRIX)
 _reading = partial(option, section="Input", verbs=READING)
-_labels = partial(option, section="Input", verbs=(*RANKING, "inspect"))
+_labels = partial(option, section="Input", verbs=(*RANKING, "compare", "robustness", "inspect"))
 _method = partial(option, section="Method", verbs=RANKING)
 _own = partial(_method, takers=catalog.takers)
+_spec = partial(_own, verbs=(*RANKING, "robustness"))
 _sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE)
 _fusion = partial(_sources, takers=weightings.taking)
 _stability = partial(option, section="Method", verbs=WHOLE)
-_graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
+_graph = partial(option, section="Sample graph", verbs=(*RANKING, "robustness"), lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
 _modules = partial(option, section="Output", verbs=("rank", "shard init"))
 _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=True)
 _running = partial(option, section="Running", in_result=False)
-_working = partial(_running, verbs=(*ON_SOURCE, "convert", *_SHARDS, "select"))
+_working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select"))
 
 
 def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -93,21 +95,21 @@ class OutputFields(Config):
 
     out: str | None = _output(
         "Write the result, a report of a ranking and the provenance (run.json) to this folder.",
-        verbs=(*_WRITING, "aggregate", "evaluate", "select"),
+        verbs=(*_WRITING, "aggregate", "evaluate", "compare", "robustness", "select"),
         metavar="DIR",
         path=True,
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
     digits: int = _table(
         "Number of significant digits in text output.",
-        verbs=("rank", "shard init", "aggregate", "evaluate", "select"),
+        verbs=("rank", "shard init", "aggregate", "evaluate", "compare", "robustness", "select"),
         default=10,
         least=1,
         most=MAX_DIGITS,
     )
     force: bool = _output(
         "Replace the output of another run.",
-        verbs=(*RANKING, "fuse", "convert", "shard merge", "aggregate", "select"),
+        verbs=(*ON_MATRIX, "convert", "shard merge", "aggregate", "select"),
         default=False,
     )
 
@@ -118,7 +120,7 @@ class ResourceFields(Config):
 
     threads: int | None = _running(
         "Number of threads (of processes with --executor dask).",
-        verbs=(*ON_SOURCE, *_SHARDS, "select"),
+        verbs=(*ON_MATRIX, *_SHARDS, "select"),
         least=1,
         default_text="all that are allowed",
     )
@@ -129,7 +131,7 @@ class ResourceFields(Config):
         "Folder for temporary files.", metavar="DIR", default_text="that of the system", path=True
     )
     seed: int = option(
-        "Random seed.", section="Running", verbs=(*ON_SOURCE, "select"), default=0, least=0
+        "Random seed.", section="Running", verbs=(*ON_MATRIX, "select"), default=0, least=0
     )
 
 
@@ -241,15 +243,15 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         words=("error", "intersect", "union"),
     )
 
-    ranking: str | None = _own("Score to compute.")
-    gamma: str | None = _own(
+    ranking: str | None = _spec("Score to compute.")
+    gamma: str | None = _spec(
         "Function of the eigenvalues of the graph, or weight of the regularization (rfs).",
         metavar="VALUE",
     )
-    gamma_power: int | None = _own(
+    gamma_power: int | None = _spec(
         "Power of the eigenvalues.", metavar="R", least=1, most=MAX_GAMMA_POWER
     )
-    clusters: int | None = _own(
+    clusters: int | None = _spec(
         "Number of clusters of the samples (spec: with phi3).",
         metavar="K",
         least=1,
@@ -481,7 +483,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
     block_size: int | None = option(
         "Number of features per block.",
         section="Running",
-        verbs=RANKING,
+        verbs=(*RANKING, "compare", "robustness"),
         least=1,
         default_text="by the shape",
     )
