@@ -108,7 +108,8 @@ class Split:
 
     def ranked(self, options: Options, *, labels: bool) -> np.ndarray:
         """Rank the features on the training samples; return their positions, best first."""
-        sizes: dict[object, object] = {CLASSES: int(self.codes.max()) + 1, SAMPLES: len(self.codes)}
+        classes, samples = int(self.codes.max()) + 1, len(self.codes)
+        sizes: dict[object, object] = {CLASSES: classes, ONE_MORE: classes + 1, SAMPLES: samples}
         given: dict[str, Any] = {name: sizes.get(value, value) for name, value in options.items()}
         if labels:
             given["labels"] = str(self.folder / LABELS)
@@ -120,34 +121,41 @@ class Split:
         return self.X[order[: len(self.codes)]][:, self.train]
 
 
-CLASSES, SAMPLES = "number of classes", "number of samples"
-"""Stand for these in `Options`."""
+CLASSES, ONE_MORE, SAMPLES = "classes", "classes and one", "samples"
+"""Stand for these numbers in `Options`."""
 
 # ---- the methods of each table, by the names of `paper.tsv` --------------------------------------
 
 _NEAREST = {"RBF": "knn", "DIJ": "geodesic"}
-_BY_PHI = {"phi1": {}, "phi2": {}, "phi3": {"clusters": CLASSES}}
 _RBF = {"similarity": "rbf"}
 _LABEL = {"similarity": "label"}
+
+
+def _spec(ranking: str, clusters: str, **more: Any) -> Options:
+    """Return the options of SPEC; phi3 alone takes the number of clusters."""
+    of_phi3 = {"clusters": clusters} if ranking == "phi3" else {}
+    return {"method": "spec", "ranking": ranking, **of_phi3, **more}
+
 
 UNSUPERVISED_SPEC: dict[str, Options] = {
     "Laplacian Score": {"method": "laplacian", "similarity": "knn", "neighbors": 10},
     "SEPER": {"method": "seper"},
     **{
-        f"{kernel} {phi} r{'' if power == 1 else f'^{power}'}": {
-            "method": "spec", "ranking": phi, "gamma_power": power,
-            "similarity": similarity, "neighbors": 10, **more,
-        }
+        # with as many eigenvectors as classes, two classes leave one beside the trivial one: the
+        # lists of r and r^3 would be the same, and in the paper they are not
+        f"{kernel} {phi} {power}": _spec(
+            phi, ONE_MORE, gamma_power=gamma_power, similarity=similarity, neighbors=10
+        )
         for kernel, similarity in _NEAREST.items()
-        for phi, more in _BY_PHI.items()
-        for power in (1, 3)
+        for phi in ("phi1", "phi2", "phi3")
+        for power, gamma_power in (("r", 1), ("r^3", 3))
     },
-}  # fmt: skip
+}
 SUPERVISED_SPEC: dict[str, Options] = {
     "ReliefF": {"method": "relieff"},
     "Fisher Score": {"method": "fisher"},
     "AROM-SVM": {"method": "arom-svm", "select": 50},
-    **{phi: {"method": "spec", "ranking": phi, **_LABEL, **more} for phi, more in _BY_PHI.items()},
+    **{phi: _spec(phi, CLASSES, **_LABEL) for phi in ("phi1", "phi2", "phi3")},
 }
 LONGEST = 200
 SUPERVISED_MRSF: dict[str, Options] = {
@@ -161,7 +169,7 @@ SUPERVISED_MRSF: dict[str, Options] = {
 }
 UNSUPERVISED_MRSF: dict[str, Options] = {
     "Laplacian Score": {"method": "laplacian", **_RBF},
-    "SPEC": {"method": "spec", "ranking": "phi3", "clusters": CLASSES, **_RBF},
+    "SPEC": _spec("phi3", CLASSES, **_RBF),
     "Trace Ratio": {
         "method": "trace-ratio", "variant": "laplacian", "select": SAMPLES, **_RBF
     },
@@ -231,9 +239,7 @@ def first_genes(split: Split, order: np.ndarray) -> Found:
 
 def errors(split: Split, order: np.ndarray) -> Found:
     """Return a number of Table 1 of the Q-alpha paper: the error of a linear SVM."""
-    found = []
-    for count in Q_ALPHA_GENES:
-        found.append(1 - accuracy(split, split.X[order[:count]], "linear SVM"))
+    found = [1 - accuracy(split, split.X[order[:k]], "linear SVM") for k in Q_ALPHA_GENES]
     return {("Q-alpha 1", ""): float(np.mean(found))}
 
 
