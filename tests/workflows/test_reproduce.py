@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import sys
 from importlib import util
 from pathlib import Path
@@ -96,6 +97,34 @@ def test_bad_arguments_are_refused(folder, tmp_path, options, named):
     done = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == 2
     assert named in done.stderr.splitlines()[-1]
+
+
+def test_samples_without_label_are_counted(folder, tmp_path):
+    shutil.copytree(folder / "colon", tmp_path / "colon")
+    labels = tmp_path / "colon" / "labels.tsv"
+    labels.write_text("".join(labels.read_text().splitlines(keepends=True)[:-2]))
+    command = [sys.executable, str(PROGRAM), str(tmp_path), "--tables", "2.4", "--splits", "1"]
+    done = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 3
+    assert "2 of 30 samples have no label" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_method_that_fails_is_a_row(folder, tmp_path):
+    shutil.copytree(folder / "colon", tmp_path / "allaml")
+    labels = pd.read_csv(tmp_path / "allaml" / "labels.tsv", sep="\t")
+    labels["label"] = [f"c{i % 3}" for i in range(30)]  # no t-test of three classes
+    labels.to_csv(tmp_path / "allaml" / "labels.tsv", sep="\t", index=False)
+    out = tmp_path / "table.tsv"
+    command = [sys.executable, str(PROGRAM), str(tmp_path), "--tables", "RFS 1", "--splits", "1"]
+    command += ["--sets", "ALLAML", "--out", str(out)]
+    done = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 1
+    found = pd.read_csv(out, sep="\t", index_col="method")
+    failed = found.index[found["ours"] == "failed"]
+    assert list(failed) == ["T-test, top 20", "T-test, top 80"]
+    assert found.loc[failed, "reason"].str.contains("two classes").all()
+    assert found.drop(index=failed)["difference"].notna().all()
 
 
 def test_every_number_of_the_papers_has_a_table_and_a_method(program):

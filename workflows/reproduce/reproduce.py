@@ -37,6 +37,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import t as student
 
 from sfs_cli import RankConfig, SfsError, rank
+from sfs_cli.errors import InputError, listed
 from sfs_cli.evaluate.classify import (
     CLASSIFIERS,
     accuracies,
@@ -263,11 +264,17 @@ WITHOUT_LIST: dict[str, Callable[[Split], float]] = {
 # ---- how the samples are split -------------------------------------------------------------------
 
 Parts = list[tuple[np.ndarray, np.ndarray]]
+LEAST_OF_CLASS = 4
 
 
 def halves(codes: np.ndarray, number: int, seed: int) -> Parts:
     """Return a random half of the samples to train on; each class has two or more of them."""
     rng, n = np.random.default_rng([seed, number]), len(codes)
+    if np.bincount(codes).min() < LEAST_OF_CLASS:
+        raise InputError(
+            f"a class has fewer than {LEAST_OF_CLASS} samples",
+            hint="halves need two of them to train on; leave the class out of matrix and labels",
+        )
     while True:
         drawn = rng.permutation(n)
         train = np.sort(drawn[: n // 2])
@@ -296,6 +303,9 @@ def as_given(X: np.ndarray, train: np.ndarray) -> np.ndarray:
 def log_intensities(X: np.ndarray, train: np.ndarray) -> np.ndarray:
     """Return log2 of intensities between 100 and 16,000, standardized by the training samples."""
     return standardized(np.log2(np.clip(X, 100, 16_000)), train)
+
+
+# ---- the tables and their protocols --------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -408,6 +418,13 @@ def read_data(folder: Path) -> tuple[pd.DataFrame, np.ndarray]:
     X = X.set_index(X.columns[0])
     labels = pd.read_csv(folder / LABELS, sep="\t", index_col=0, dtype=str).iloc[:, 0]
     labels.index = labels.index.astype(str)
+    missing = X.columns.astype(str).difference(labels.index)
+    if len(missing):
+        raise InputError(
+            f"{len(missing)} of {X.shape[1]} samples have no label: {listed(list(missing))}",
+            where=str(folder / LABELS),
+            hint=f"give {LABELS} with every sample of {MATRIX}, or leave these out of it",
+        )
     return X, pd.factorize(labels.loc[X.columns.astype(str)], sort=True)[0]
 
 
@@ -466,7 +483,7 @@ def work(job: Job) -> tuple[Values, Failures]:
                 try:
                     judged = _judged(experiment, split, name)
                 except SfsError as error:
-                    failed[job.data, name] = str(error)
+                    failed[job.data, name] = "; ".join(str(error).splitlines())
                     continue
                 for (of, suffix), value in judged.items():
                     found[Cell(of, job.data, name + suffix)].append(value)
@@ -625,7 +642,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         names = ", ".join(sorted({folder_of(asked.data, cell.data).name for cell in facts}))
         line.error(f"{asked.data} has none of the folders {names} with {MATRIX} and {LABELS}")
     jobs = plan(facts, asked.data, quick=asked.quick, splits=asked.splits, seed=asked.seed)
-    values, failed = reproduce(jobs, asked.jobs)
+    try:
+        values, failed = reproduce(jobs, asked.jobs)
+    except SfsError as error:  # of the data; a method that fails is a row of the table
+        print(error, file=sys.stderr)
+        return int(error.exit_code)
     rows = rows_of(facts, values, failed, read_reasons(), asked.data)
     as_text = as_tsv if asked.out is not None and asked.out.suffix == ".tsv" else as_markdown
     if asked.out is None:
