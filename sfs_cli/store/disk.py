@@ -17,6 +17,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Ids, Shared, Span
 from sfs_cli.errors import InputError
+from sfs_cli.io.files.names import check_name_array, check_names
 from sfs_cli.store.ids import read_ids
 from sfs_cli.store.matrix import DenseReads, Matrix, Missing, SparseReads, Stored
 
@@ -126,6 +127,8 @@ def _read_ids(directory: Path, manifest: Manifest) -> Ids:
         with pq.ParquetFile(directory / SAMPLES) as file:  # read_table would import pandas first
             obs = file.read()
         samples = obs["sample"].to_pylist()
+        check_name_array(features.array, "a feature", str(directory / FEATURES))
+        check_names(map(str, samples), "a sample", str(directory / SAMPLES))
         if (len(features), len(samples)) != (manifest.n_features, manifest.n_samples):
             raise ValueError("their number is not that of the manifest")
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:

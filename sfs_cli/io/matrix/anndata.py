@@ -23,6 +23,7 @@ from sfs_cli.io.matrix.stored import (
     SparseRows,
     StoredMatrix,
     StoredReader,
+    check_declared,
     chunks_are_tall,
     open_hdf5,
 )
@@ -303,6 +304,7 @@ def _read_element(group: Any, key: str, path: Path) -> Any:
 
     with read_errors(path, f"AnnData ({key})"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # old versions of the format are read all the same
+        check_declared(group[key], f"{path}, {key}")
         return read_elem(group[key])
 
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, UsageError, listed
+from sfs_cli.io.files.names import check_names
+from sfs_cli.io.files.room import FIELD_BYTES, Tally, asks_too_much
 from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
 from sfs_cli.io.files.text import repeated
 
@@ -30,6 +32,9 @@ _READ_ERRORS = (
     *(OSError, RuntimeError, KeyError, ValueError, TypeError, EOFError),
     *(zlib.error, zipfile.BadZipFile),
 )
+_ENTRY_BYTES = 40  # of a value and its indices, while blocks are joined and turned
+LONGEST_SIZE = 19
+"""A size that a text file declares has fewer digits: it fits into 64 bits."""
 Axis = Literal["features", "samples"]
 Rows = Literal["features", "samples", "auto"]
 
@@ -214,6 +219,28 @@ _ADVICE = {
 }
 
 
+def read_dense_table(path: Path, wanted: str, hint: str) -> tuple[MatrixReader, list[RowBlock]]:
+    """Read a dense matrix in any format as a whole, as float64; return it and the closed reader.
+
+    `wanted` is what the table should hold, for the message about a sparse or an empty one.
+    """
+    reader = open_matrix(path, ReadOptions(dtype="float64"))
+    blocks: list[RowBlock] = []
+    held = Tally(str(path))
+    try:
+        for block in reader.blocks() if not reader.sparse else ():
+            # they are joined, and then cast or cut
+            held.add(2 * np.asarray(block.values).nbytes + FIELD_BYTES * len(block.ids))
+            check_names(block.ids, "a row", str(path))
+            blocks.append(block)
+        check_names(reader.column_ids, "a column", str(path))
+    finally:
+        reader.close()
+    if not blocks:
+        raise InputError(f"this is not {wanted}", where=str(path), hint=hint)
+    return reader, blocks
+
+
 @contextmanager
 def read_errors(
     path: Path,
@@ -228,8 +255,11 @@ def read_errors(
 
     try:
         yield
-    except MemoryError:
-        raise  # Arrow's is an ArrowException too
+    except MemoryError as error:  # before the others, because Arrow's is an ArrowException too
+        refused = asks_too_much(error, name, str(path))
+        if refused is None:
+            raise
+        raise refused from error
     except (pa.ArrowException, *_READ_ERRORS) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise InputError(
@@ -329,9 +359,11 @@ def read_sparse_table(
         columns = list(reader.column_ids)
         rows: list[str] = []
         blocks = [csr_array((0, len(columns)))]
+        held = Tally(str(path))
         for block in reader.blocks():
             rows.extend(block.ids)
             entries = csr_array(block.values)
+            held.add(_ENTRY_BYTES * entries.nnz + FIELD_BYTES * len(block.ids))
             wrong = np.flatnonzero(~is_valid(entries.data))
             if wrong.size:
                 row, column = (int(index[wrong[0]]) for index in coo_array(entries).coords)
@@ -346,6 +378,7 @@ def read_sparse_table(
     finally:
         reader.close()
     for what, ids in (("rows", rows), ("columns", columns)):
+        check_names(ids, f"one of the {what}", str(path))
         if found := repeated(ids):
             raise InputError(
                 f"{what} have the same id: {listed(found)}",

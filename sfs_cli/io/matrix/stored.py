@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.room import FIELD_BYTES, check_room
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,
@@ -24,6 +26,7 @@ from sfs_cli.io.matrix.base import (
 )
 
 _POINTER_BYTES = 8
+_MOST_PACKED = 10_000  # no compression of HDF5 makes arrays smaller by more
 _AGAIN = "copy or write the file again"
 
 
@@ -44,6 +47,35 @@ def changed_copy(source: Path, target: Path) -> Iterator[Any]:
         shutil.copyfile(source, partial)
         with h5py.File(partial, "r+") as file:
             yield file
+
+
+def check_declared(element: Any, where: str) -> None:
+    """Refuse a group or an array, to be read as a whole, that declares more than may be held."""
+    check_room("what it declares takes", _declared(element), where)
+
+
+def _declared(element: Any) -> int:
+    if not hasattr(element, "shape"):
+        return sum(_declared(element[name]) for name in element)
+    text = FIELD_BYTES if element.dtype.kind in "OT" else 0
+    return math.prod(element.shape or ()) * (element.dtype.itemsize + text)
+
+
+def _check_chunks(array: Any, where: str) -> None:
+    """Refuse an array that is read piece by piece, but whose pieces are too large to be held.
+
+    So is one that declares more than may be held and of which next to nothing is there: it would
+    fill the disk with zeros.
+    """
+    size = array.dtype.itemsize
+    if array.chunks:
+        check_room("a chunk of it takes", math.prod(array.chunks) * size, where)
+    if hasattr(array, "id"):  # of HDF5
+        stored = array.id.get_storage_size()
+    else:
+        stored = array.nchunks_initialized * size
+    if stored * _MOST_PACKED < math.prod(array.shape) * size:
+        check_room("little of it is there, and it declares", math.prod(array.shape) * size, where)
 
 
 class StoredMatrix(Protocol):
@@ -70,10 +102,14 @@ class SparseRows:
         self.shape = shape
         self._data = group["data"]
         self._indices = group["indices"]
+        for array in (self._data, self._indices):
+            _check_chunks(array, where)
+        check_declared(group["indptr"], where)
         self._indptr = np.asarray(group["indptr"][:]).astype(np.int64)
         self._where = where
         n_values, n_indices = self._data.shape[0], self._indices.shape[0]
-        fits = len(self._indptr) == shape[0] + 1 and (np.diff(self._indptr) >= 0).all()
+        counts = np.diff(self._indptr)
+        fits = len(counts) == shape[0] and ((counts >= 0) & (counts <= shape[1])).all()
         if not fits or self._indptr[0] != 0 or not self._indptr[-1] == n_values == n_indices:
             raise InputError(
                 f"the sparse matrix of {shape[0]:,} rows is damaged: {n_values:,} values, "
@@ -141,6 +177,7 @@ class DenseRows:
     sparse = False
 
     def __init__(self, array: Any, across: bool, where: str) -> None:
+        _check_chunks(array, where)
         n, m = (int(size) for size in array.shape)
         self.shape = (m, n) if across else (n, m)
         self._array = array
