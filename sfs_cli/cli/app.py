@@ -22,6 +22,7 @@ from sfs_cli.errors import (
     UsageError,
     is_full,
     nearest,
+    shown,
     unwritable,
 )
 
@@ -241,7 +242,8 @@ def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
     if known is None or messages.verbosity >= VERBOSE:
         import traceback
 
-        traceback.print_exception(error)
+        lines = "".join(traceback.format_exception(error))
+        click.echo(shown(lines, lines=True), err=True, nl=False)
     if known is None:
         bug = "this is a bug in sfs, not in your data; please report it with the lines above"
         click.echo(bug, err=True)

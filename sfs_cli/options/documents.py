@@ -127,7 +127,7 @@ def _check_text(node: Node, name: str) -> None:
         for inner in node.value:
             _check_text(inner, name)
     elif isinstance(node.value, str) and _SURROGATE.search(node.value):
-        what = f"text holds half of a character: {ascii(node.value[:80])}"
+        what = f"text holds half of a character: {node.value[:80]!a}"
         raise InputError(what, where=place, hint="write the character itself, in UTF-8")
     elif isinstance(node.value, int) and abs(node.value) > _LARGEST_INTEGER:
         raise InputError("a number is too long", where=place, hint="correct it there")

@@ -48,8 +48,8 @@ class Form(NamedTuple):
     numbers: Schema | None = None  # JSON Schema of those that a file may write without quotes
 
 
-LARGEST_COUNT = 2**31 - 1
-"""The largest whole number of an option; nothing that is counted is more."""
+LARGEST_COUNT = 2**63 - 1
+"""The largest whole number of an option: more does not fit into the integers of arrays."""
 LONGEST = 99_999 * 86_400
 """The longest time limit, in seconds."""
 _SECONDS = (86_400, 3_600, 60, 1)
@@ -241,7 +241,7 @@ class Option(NamedTuple):
         if self.type not in (int, float):
             return None
         if isinstance(value, int) and abs(value) > LARGEST_COUNT:
-            return f"{label} has {len(hex(value)) - 2:,} hexadecimal digits", "give a smaller number"
+            return f"{label} is too large", f"give {LARGEST_COUNT:,} or less"
         if self.least is not None and value < self.least:
             return f"{label} {value:g} is too small", f"give {self.least:g} or more"
         if self.most is not None and value > self.most:

@@ -278,7 +278,7 @@ class LargeCheck:
         else:
             rows, columns = (abs(values) >= LARGEST_EXACT).nonzero()
         if self.rows_are_features:
-            self._rows += [ids[i] for i in np.unique(rows).tolist()]
+            self._rows += [ids[int(i)] for i in np.unique(rows)]
         else:
             self._columns[columns] = True
 
