@@ -27,6 +27,8 @@ COARSE = 1e-5
 """A feature that varies by less than this part of its size keeps about two digits in float32."""
 LARGEST_EXACT = 2.0**53
 """Beyond this, whole numbers are not exact in double precision."""
+TOO_LARGE = 1e100
+"""Numbers from here on measure nothing, and their squares may overflow."""
 Progress = Callable[[int, int | None], None]
 """Called with the rows read so far and, where it is known, their number."""
 
@@ -122,7 +124,7 @@ def _drain(reader: MatrixReader, sink: Sink[Any], options: BuildOptions) -> _Dra
         spread = SpreadCheck(rows_are_features, len(reader.column_ids))
     row_ids: list[str] | FeatureIdsBuilder = FeatureIdsBuilder() if rows_are_features else []
     held = Tally(str(reader.path))
-    large = LargeCheck(rows_are_features, len(reader.column_ids))
+    large = LargeCheck(str(reader.path), rows_are_features, reader.column_ids)
     row = "a feature" if rows_are_features else "a sample"
     for block in reader.blocks():
         check_names(block.ids, row, str(reader.path))
@@ -143,7 +145,7 @@ def _drain(reader: MatrixReader, sink: Sink[Any], options: BuildOptions) -> _Dra
         )
     coarse = [] if spread is None else spread.result(reader.column_ids)
     rows = row_ids if isinstance(row_ids, list) else row_ids.finish()
-    return _Drained(rows, check.result(), coarse, large.result(reader.column_ids))
+    return _Drained(rows, check.result(), coarse, large.result())
 
 
 def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
@@ -260,36 +262,57 @@ class SpreadCheck:
 class LargeCheck:
     """Finds the features with values so large that whole numbers are no longer exact."""
 
-    def __init__(self, rows_are_features: bool, n_columns: int) -> None:
+    def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
+        self.where = where
         self.rows_are_features = rows_are_features
+        self.column_ids = column_ids
         self._rows: list[str] = []
-        self._columns = np.zeros(n_columns, bool)
+        self._columns = np.zeros(len(column_ids), bool)
 
     def see(self, ids: Sequence[str], values: np.ndarray | csr_array) -> None:
-        """Look at a block of rows with these ids, shape (rows, columns)."""
+        """Look at a block of rows with these ids, shape (rows, columns).
+
+        A value of `TOO_LARGE` or more is an `InputError`.
+        """
         stored = values if isinstance(values, np.ndarray) else values.data
         if not stored.size:
             return
         # NaN is in neither extreme, and few matrices need a closer look
-        if max(np.fmax.reduce(stored, None), -np.fmin.reduce(stored, None)) < LARGEST_EXACT:
+        largest = max(float(np.fmax.reduce(stored, None)), -float(np.fmin.reduce(stored, None)))
+        if largest < LARGEST_EXACT:
             return
-        if isinstance(values, np.ndarray):
-            rows, columns = np.nonzero(np.abs(values) >= LARGEST_EXACT)
-        else:
-            rows, columns = (abs(values) >= LARGEST_EXACT).nonzero()
+        limit = TOO_LARGE if largest >= TOO_LARGE else LARGEST_EXACT
+        rows, columns = _beyond(values, limit)
+        if limit == TOO_LARGE and len(rows):
+            row, column = ids[int(rows[0])], self.column_ids[int(columns[0])]
+            feature, sample = (row, column) if self.rows_are_features else (column, row)
+            raise InputError(
+                f"the matrix holds values of {TOO_LARGE:g} or more, which measure nothing and "
+                "whose squares may overflow",
+                where=f"{self.where}: feature {feature}, sample {sample}",
+                hint="correct or remove them; missing values are written as NA",
+            )
         if self.rows_are_features:
             self._rows += [ids[int(i)] for i in np.unique(rows)]
         else:
             self._columns[columns] = True
 
-    def result(self, column_ids: Sequence[str]) -> list[str]:
+    def result(self) -> list[str]:
         """Return the ids of these features, in order."""
-        return self._rows or [column_ids[i] for i in np.flatnonzero(self._columns)]
+        return self._rows or [self.column_ids[i] for i in np.flatnonzero(self._columns)]
+
+
+def _beyond(values: np.ndarray | csr_array, limit: float) -> tuple[np.ndarray, ...]:
+    """Return rows and columns of the values of this size or more."""
+    if isinstance(values, np.ndarray):
+        return np.nonzero(np.abs(values) >= limit)
+    return (abs(values) >= limit).nonzero()
 
 
 def _coarse(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     size = np.maximum(np.abs(low), np.abs(high))
-    return np.flatnonzero((high > low) & (high - low < COARSE * size))
+    with np.errstate(over="ignore"):  # what varies by more than the largest number is not coarse
+        return np.flatnonzero((high > low) & (high - low < COARSE * size))
 
 
 def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bool) -> None:
