@@ -259,4 +259,5 @@ def _of_plain(value: Any, name: str, depth: int) -> Node:
         return Node({key: _of_plain(inner, name, depth + 1) for key, inner in value.items()})
     if isinstance(value, list):
         return Node([_of_plain(inner, name, depth + 1) for inner in value])
-    return Node(value, text=str(value) if type(value) is int else None)
+    whole = type(value) is int and abs(value) <= _LARGEST_INTEGER  # more digits have no text
+    return Node(value, text=str(value) if whole else None)

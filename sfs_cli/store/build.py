@@ -299,7 +299,7 @@ class LargeCheck:
 
     def result(self) -> list[str]:
         """Return the ids of these features, in order."""
-        return self._rows or [self.column_ids[i] for i in np.flatnonzero(self._columns)]
+        return self._rows or [self.column_ids[int(i)] for i in np.flatnonzero(self._columns)]
 
 
 def _beyond(values: np.ndarray | csr_array, limit: float) -> tuple[np.ndarray, ...]:

@@ -79,7 +79,7 @@ class Tally:
         """Count more bytes; too many in all are an `InputError`."""
         self._held += size
         if self._held > self._room:
-            check_room("what the file holds takes more than", self._held, self._where)
+            check_room("what was read of it takes", self._held, self._where)
 
 
 def asks_too_much(error: MemoryError, name: str, where: str) -> InputError | None:

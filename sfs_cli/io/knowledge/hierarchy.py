@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.names import BLANKS
-from sfs_cli.io.files.room import FIELD_BYTES, Tally
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.files.text import first_lines, read_whole
 from sfs_cli.io.knowledge.labels import read_column, split_label_spec
 
+MOST_NODES = 20_000_000
+"""The most nodes that the paths of all leaves of a tree may have: some 160 MB."""
 _USUAL_NAMES = ("path", "hierarchy", "lineage", "ontology", "taxonomy", "class")
 _PATH_HINT = "write a path as epithelial/colon/tumor, from the most general class to the narrowest"
 
@@ -102,7 +103,7 @@ def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
     away from the root. An `InputError` names the character of `where` (the file), from 1.
     """
     leaves: dict[str, tuple[str, ...]] = {}
-    held = Tally(where)  # a chain of leaves has paths as long as it
+    n_kept = 0  # nodes of all paths: those of a chain of leaves are as long as it
     opened: list[int] = []  # the character where each open parenthesis stands
     path: list[str] = []
     n_nodes = 0
@@ -132,7 +133,10 @@ def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
                 if token in leaves:
                     raise wrong(f"the leaf {token!r} occurs twice", at, "name each sample once")
                 n_nodes += 1
-                held.add(8 * len(path) + len(token) + 2 * FIELD_BYTES)
+                n_kept += len(path)
+                if n_kept > MOST_NODES:
+                    what = f"the paths of all leaves have more than {MOST_NODES:,} nodes"
+                    raise wrong(what, at, "give a tree that is less deep")
                 leaves[token] = (*path, str(n_nodes))
                 last = "node"
             case "label", _:

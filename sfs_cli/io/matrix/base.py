@@ -7,8 +7,6 @@ a sample is decided by `decide`, except for the formats that fix it.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from sfs_cli.errors import COPY_AGAIN, InputError, UsageError, listed
+from sfs_cli.errors import COPY_AGAIN, InputError, SfsError, UsageError, is_full, listed
 from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.room import FIELD_BYTES, Tally, asks_too_much
 from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
@@ -28,10 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from scipy.sparse import csr_array
 
-_READ_ERRORS = (
-    *(OSError, RuntimeError, KeyError, ValueError, TypeError, EOFError),
-    *(zlib.error, zipfile.BadZipFile),
-)
 _ENTRY_BYTES = 40  # of a value and its indices, while blocks are joined and turned
 LONGEST_SIZE = 19
 """A size that a text file declares has fewer digits: it fits into 64 bits."""
@@ -251,16 +245,18 @@ def read_errors(
 
     `name` says what the file should be, as in "cannot be read as parquet".
     """
-    import pyarrow as pa
-
     try:
         yield
-    except MemoryError as error:  # before the others, because Arrow's is an ArrowException too
+    except SfsError:
+        raise
+    except MemoryError as error:
         refused = asks_too_much(error, name, str(path))
         if refused is None:
             raise
         raise refused from error
-    except (pa.ArrowException, *_READ_ERRORS) as error:
+    except Exception as error:  # libraries raise any kind on what they did not expect
+        if isinstance(error, OSError) and is_full(error):
+            raise  # about what is written meanwhile
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise InputError(
             f"cannot be read as {name}: {reason}", where=str(path), hint=hint
