@@ -140,7 +140,10 @@ def test_matrices_of_phi2_are_those_of_its_definition(graph: str, name: str, pow
 
 
 @pytest.mark.parametrize("name", TESTED)
-def test_sums_of_a_sparse_graph_are_those_of_the_dense_matrix(name: str) -> None:
+def test_sums_of_a_sparse_graph_are_those_of_the_dense_matrix(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moments, "ROWS", 10)
     method, given = TESTED[name]
     for graph in ("knn", "label"):
         if name == "gdcov" and graph == "label":
@@ -151,8 +154,17 @@ def test_sums_of_a_sparse_graph_are_those_of_the_dense_matrix(name: str) -> None
             M = moments._less(tested, t, mean)
             none = np.empty((27, 0))
             whole = Form(M.dense(), none, np.empty((0, 0)))
-            scale = np.abs(whole.core).max() ** 3 * 27**2
-            np.testing.assert_allclose(sums_of(M), sums_of(whole), atol=1e-12 * scale)
+            scale = np.abs(whole.core).max() ** 4 * 27**2
+            expected = sums_of(whole)
+            np.testing.assert_allclose(sums_of(M), expected, rtol=1e-9, atol=1e-12 * scale)
+            with monkeypatch.context() as patch:
+                patch.setattr(moments, "COLUMNS", 0)
+                np.testing.assert_allclose(sums_of(M), expected, rtol=1e-9, atol=1e-12 * scale)
+                patch.setattr(moments, "DENSE_SAMPLES", 0)
+                found = sums_of(M)
+            if not isinstance(M.core, np.ndarray):
+                np.testing.assert_allclose(found[:7], expected[:7], rtol=1e-9, atol=1e-12 * scale)
+                assert np.isnan(found[7:]).any()
 
 
 # ---- gaussian ----------------------------------------------------------------------------------
@@ -241,43 +253,65 @@ def test_large_graphs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- moments -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("n", [4, 7])
 @pytest.mark.parametrize("name", ["phi2", "phi3", "hsic", "gdcov of L", "fisher"])
-def test_moments_are_those_of_all_permutations(name: str) -> None:
-    """Mean, variance and third moment, of all 720 orders of 6 samples."""
+def test_moments_are_those_of_all_permutations(name: str, n: int) -> None:
+    """Mean and second to fourth moment, of all 5,040 orders of 7 samples, and of fewer."""
     rng = np.random.default_rng(5)
     method, given = TESTED[name]
-    given = given | ({"codes": np.array([0, 0, 0, 1, 1, 2])} if "codes" in given else {})
-    S = DenseSimilarity(similarities.rbf(rng.normal(size=(6, 3))))
-    tested = ratio(method, S, n=6, **given)
+    given = given | ({"codes": np.array([0, 0, 0, 1, 1, 2, 2])[:n]} if "codes" in given else {})
+    S = DenseSimilarity(similarities.rbf(rng.normal(size=(n, 3))))
+    tested = ratio(method, S, n=n, **given)
     found = RatioMoments.of(tested)
     for t in (found.a / found.b, -0.4, 0.9):
         M = tested.numerator.dense() - t * tested.denominator.dense()
         for _ in range(5):
-            x = rng.exponential(size=6)
+            x = rng.exponential(size=n)
             x -= x.mean()
             x /= np.linalg.norm(x)
-            powers = Powers(*(np.array([(x**k).sum()]) for k in (3, 4, 6)))
+            powers = Powers.of(x[None])
             forms = twin.forms_of_all_permutations(M, x)
             size = np.abs(forms).max()
             at, mean = np.array([t]), forms.mean()
             assert found.a - t * found.b == pytest.approx(mean, abs=1e-12 * size)
             variance = found.variance(at, powers)[0]
             assert variance == pytest.approx(forms.var(), abs=1e-12 * size**2)
-            third = found.third(at, powers)[0]
-            assert third == pytest.approx(((forms - mean) ** 3).mean(), abs=1e-11 * size**3)
+            for order in (3, 4):
+                moment = found.moment(order, at, powers)[0]
+                expected = ((forms - mean) ** order).mean()
+                assert moment == pytest.approx(expected, abs=1e-10 * size**order)
 
 
-def test_pearsons_distribution() -> None:
+def test_pearsons_third_type() -> None:
     z = np.linspace(-6, 5, 45)
+    unknown, lighter = np.full(len(z), np.nan), np.full(len(z), 2.0)
     for skewness in (-2.0, -0.5, -1e-3, 0.0):
-        found = moments.below(z, np.full(len(z), skewness))
         expected = stats.pearson3.cdf(z, skewness) if skewness else stats.norm.cdf(z)
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
-    short = moments.below(z, np.full(len(z), 1.0))
+        for kurtosis in (unknown, lighter):
+            found = moments.below(z, np.full(len(z), skewness), kurtosis)
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+    short = moments.below(z, np.full(len(z), 1.0), unknown)
     assert (short > 0).all()  # although it ends at -2
     assert (np.diff(short) > 0).all()
     near = z > -1
     np.testing.assert_allclose(short[near], stats.pearson3.cdf(z[near], 1.0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("skewness", [-0.8, -0.2, 0.0, 0.1])
+@pytest.mark.parametrize("excess", [0.05, 0.4, 1.5])
+def test_pearsons_types_of_heavier_tails(skewness: float, excess: float) -> None:
+    kurtosis = 3 + 1.5 * skewness**2 + excess
+    z = np.linspace(-7, 4, 23)
+    whole = [np.full(len(z), value) for value in (skewness, kurtosis)]
+    expected = [twin.pearson(point, skewness, kurtosis) for point in z]
+    np.testing.assert_allclose(moments.below(z, *whole), expected, rtol=5e-3, atol=1e-11)
+
+
+def test_pearsons_seventh_type_is_students() -> None:
+    z, freedom = np.linspace(-8, 8, 33), 20
+    whole = [np.full(len(z), value) for value in (0.0, 3 + 6 / (freedom - 4))]
+    expected = stats.t.cdf(z * np.sqrt(freedom / (freedom - 2)), freedom)
+    np.testing.assert_allclose(moments.below(z, *whole), expected, rtol=1e-4)
 
 
 # ---- permutations ------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ class TestedScorer(Scorer):
         """Measure features (b, n): part of the mean, squares, and powers or p-values; (b,) each."""
         b, n = values.shape
         degrees, volume = self.ratio.degrees, self.ratio.degrees.sum()
-        share, norm, powers = np.ones(b), np.empty(b), np.zeros((b, 3))
+        share, norm, powers = np.ones(b), np.empty(b), np.zeros((b, 5))
         for part in pieces(b, n):
             with np.errstate(all="ignore"):  # features that do not vary have no score
                 centered = center(Block(values[part].astype(np.float64)))
@@ -104,10 +104,7 @@ class TestedScorer(Scorer):
                     square = (x * x) @ degrees - volume * mean**2
                     share[part] = square / (square + volume * (mean + offset) ** 2)
                 if self.null == "moments":
-                    squares = x * x
-                    powers[part, 0] = np.vecdot(squares, x)
-                    powers[part, 1] = np.vecdot(squares, squares)
-                    powers[part, 2] = np.vecdot(squares * squares, squares)
+                    powers[part] = np.column_stack(Powers.of(x))
                 elif self.null == "permutation":
                     varies = np.isfinite(x).all(axis=1)
                     found = np.full((len(x), 2), np.nan)
@@ -117,7 +114,7 @@ class TestedScorer(Scorer):
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
-        share, norm, powers = measured or (np.ones(1), np.ones(1), np.empty((1, 3)))
+        share, norm, powers = measured or (np.ones(1), np.ones(1), np.empty((1, 5)))
         with np.errstate(all="ignore"):  # NaN where there is no score
             if self.null == "permutation":
                 p, effect = powers[:, 0], powers[:, 1]
