@@ -13,7 +13,6 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 from sfs_cli.catalog import METHODS, WITH_PVALUES
-from sfs_cli.compute.matrix import Block
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
@@ -21,7 +20,6 @@ from sfs_cli.graph.similarity import (
     Similarity,
     SparseSimilarity,
 )
-from sfs_cli.methods.base import Scorer
 from sfs_cli.methods.significance import gaussian, moments, permutation
 from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
@@ -29,8 +27,18 @@ from sfs_cli.methods.significance.ratios import Form, Ratio, ratio_of
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.run import guards
 from tests.cli.running import run_here
-from tests.making import make_engine, problem_of, write_labels, write_table
+from tests.making import write_labels, write_table
 from tests.methods.helpers import run
+from tests.methods.nulls import (
+    LEVELS,
+    counts,
+    graph_of,
+    measured_by,
+    noise,
+    p_values,
+    problem,
+    scored,
+)
 from tests.oracles import pvalues as twin
 from tests.oracles import similarities
 
@@ -48,44 +56,11 @@ GRAPHS: dict[str, Similarity] = {
 }
 
 
-def problem(
-    method: str,
-    X: np.ndarray,
-    S: Similarity | None,
-    codes: np.ndarray | None = None,
-    **options: Any,
-) -> Any:
-    engine = make_engine(X)
-    given = dict(METHODS[method].options) | options
-    return problem_of(engine, S, codes=codes, options=given)
-
-
-def scored(method: str, X: np.ndarray, S: Similarity | None, null: str, **given: Any) -> Any:
-    """Scores, and the columns of the p-values, of all features in one block."""
-    made = problem(method, X, S, **given)
-    prepare = METHODS[method].load("prepare")
-    assert prepare is not None
-    scorer = tested_scores.TestedScorer(prepare(made), made, null)
-    score, measured = measured_by(scorer, X)
-    return score, scorer.columns(score, *measured)
-
-
-def measured_by(scorer: Scorer, X: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the scores of features and what the columns of the ranking are made of."""
-    score, _, *measured = scorer.score_block(Block(np.array(X.T, order="C")))
-    return score, measured if scorer.class_means is None else measured[:-1]
-
-
 def ratio(method: str, S: Similarity | None, n: int = 27, **given: Any) -> Ratio:
     made = problem(method, np.zeros((n, 2 * n)), S, **given)
     prepare = METHODS[method].load("prepare")
     assert prepare is not None
     return ratio_of(prepare(made), made)
-
-
-def graph_of(n: int, seed: int, neighbors: int = 5) -> Similarity:
-    places = np.random.default_rng(seed).normal(size=(n, 6))
-    return SparseSimilarity(csr_array(similarities.knn(places, neighbors)))
 
 
 # ---- what is tested ----------------------------------------------------------------------------
@@ -414,65 +389,49 @@ def test_tied_values_count_as_equal() -> None:
 
 # ---- calibration -------------------------------------------------------------------------------
 
-
-def uniform(null: str, n: int, seeds: int, features: int) -> int:
-    """In how many seeds p-values of normal noise pass the test of Kolmogorov and Smirnov."""
-    passed = 0
-    for seed in range(seeds):
-        noise = np.random.default_rng(seed).normal(size=(n, features))
-        _, columns = scored("spec", noise, graph_of(n, 100 + seed), null)
-        passed += stats.kstest(columns["p_value"], "uniform").pvalue > 0.01
-    return passed
+MADE = {"noise": noise, "counts": counts}
 
 
 @pytest.mark.parametrize("null", ["gaussian", "moments"])
 @pytest.mark.parametrize("n", [30, 100, pytest.param(500, marks=pytest.mark.slow)])
 def test_pvalues_of_noise_are_uniform(null: str, n: int) -> None:
-    assert uniform(null, n, 20, 1000) >= 19
+    passed = 0
+    for seed in range(20):
+        p = p_values(noise(n, 1000, seed), graph_of(n, 100 + seed), null)
+        passed += stats.kstest(p, "uniform").pvalue > 0.01
+    assert passed >= 19
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [30, 100])
-def test_permutation_pvalues_of_noise_are_uniform(n: int) -> None:
-    assert uniform("permutation:300", n, 20, 300) >= 19
+@pytest.mark.parametrize(
+    ("null", "features"),
+    [("moments", "counts"), ("permutation", "counts"), ("permutation", "noise")],
+)
+@pytest.mark.parametrize("n", [30, 100, 500])
+def test_pvalues_of_counts_are_uniform(null: str, features: str, n: int) -> None:
+    """Nine of ten counts are zero: at 30 samples, too few differ for a p-value of every size."""
+    passed, rates = 0, np.zeros(len(LEVELS))
+    for seed in range(20):
+        p = p_values(MADE[features](n, 1000, seed), graph_of(n, 100 + seed), null)
+        alternative = "less" if n == 30 else "two-sided"
+        passed += stats.kstest(p, "uniform", alternative=alternative).pvalue > 0.01
+        rates += [(p <= level).mean() / 20 for level in LEVELS]
+    assert passed >= 19
+    for rate, level in zip(rates, LEVELS):
+        error = np.sqrt(level * (1 - level) / 20_000)
+        assert rate - level < 3 * error
+        assert rate - level > -3 * error or n == 30
 
 
-def counts(n: int, features: int, seed: int) -> np.ndarray:
-    """Negative-binomial counts of unequal depth, nine of ten of them zero; samples x features.
-
-    The samples of each feature are shuffled by themselves: a depth that all features share would
-    make them follow the graph together, or none of them.
-    """
-    rng = np.random.default_rng(seed)
-    depth = np.exp(rng.normal(0, 0.4, size=(n, 1)))
-    mean = 0.12 * depth * rng.uniform(0.7, 1.3, size=features)
-    values = rng.poisson(rng.gamma(0.7, mean / 0.7)).astype(np.float64)
-    return rng.permuted(values, axis=0)
-
-
-def false_positives(n: int, null: str, features: int) -> list[float]:
-    """Rates of p-values of counts up to 0.1, 0.01 and 0.001, as parts of these levels."""
-    values = counts(n, features, 0)
-    assert 0.88 < (values == 0).mean() < 0.93
-    p = scored("spec", values, graph_of(n, 1), null)[1]["p_value"]
-    p = p[~np.isnan(p)]
-    return [float((p <= level).mean() / level) for level in (0.1, 0.01, 0.001)]
-
-
-@pytest.mark.parametrize("n", [100, pytest.param(500, marks=pytest.mark.slow)])
-def test_moments_hold_better_than_normal_noise_for_zero_inflated_counts(n: int) -> None:
-    """Three moments leave the far tail a little too thin; normal noise far more."""
-    rates = false_positives(n, "moments", 40_000)
-    of_noise = false_positives(n, "gaussian", 40_000)
-    np.testing.assert_allclose(rates[:2], 1, atol=0.2)
-    assert rates[2] < 2
-    assert rates[2] < of_noise[2]
-
-
-def test_permutations_hold_for_zero_inflated_counts() -> None:
-    rates = false_positives(50, "permutation:199", 2000)
-    for rate, level in zip(rates, (0.1, 0.01)):
-        assert abs(rate - 1) * level < 3 * np.sqrt(level * (1 - level) / 2000)
+def test_normal_noise_is_no_null_of_counts() -> None:
+    """And the moments are one."""
+    X, S = counts(100, 20_000, 0), graph_of(100, 1)
+    assert 0.88 < (X == 0).mean() < 0.93
+    of_noise, of_moments = (
+        (p_values(X, S, null) <= 0.001).mean() / 0.001 for null in ("gaussian", "moments")
+    )
+    assert of_noise > 1.7
+    assert of_moments < 1.7
 
 
 # ---- whole runs --------------------------------------------------------------------------------
@@ -557,6 +516,36 @@ def test_a_graph_of_the_tested_features_is_told(
     labels = ("--labels", str(table / "labels.tsv"))
     assert told("--similarity", "label", *labels) == (False, False)
     assert told("--similarity", "rbf", "--ranking", "phi1") == (True, True)
+
+
+def test_features_far_from_normal_are_told(
+    table: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By how many times as often normal noise promises too small a p-value."""
+    S = GRAPHS["knn"]
+    tested = ratio("spec", S)
+    values = np.random.default_rng(2).normal(size=(100, 27))
+    centered = values - values.mean(axis=1, keepdims=True)
+    assert guards.not_normal(tested, centered) is None
+    assert guards.not_normal(tested, np.zeros((2, 27))) is None
+    skewed = np.exp(1.5 * values)
+    skewed -= skewed.mean(axis=1, keepdims=True)
+    times = moments.more_often(tested, skewed, 0.001)
+    p = scored(
+        "spec",
+        np.random.default_rng(3).permuted(np.repeat(skewed, 400, 0), axis=1).T,
+        S,
+        "gaussian",
+    )[1]["p_value"]
+    assert times == pytest.approx((p <= 0.001).mean() / 0.001, rel=0.4)
+    assert "gaussian" in str(guards.not_normal(tested, skewed))
+
+    write_table(tmp_path / "counts.csv", skewed)
+    for more, told in (((), True), (("--accept", "not-normal,tested-graph,raw-values"), False)):
+        words = ["rank", str(tmp_path / "counts.csv"), "--method", "spec", "--similarity", "knn"]
+        done = run_here([*words, "--pvalues", "gaussian", *more], capfd)
+        assert done.code == 0, done.err
+        assert ("normal noise" in done.err) == told
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,16 @@
 """p-values by permuting the samples of the features, with a generalized Pareto tail.
 
-A form ``x'Ax`` with ``A 1 = 0`` does not change when the smallest value is taken off all values. The
-k values that are left are put on k places drawn at random, and the permuted form is
+A form ``x'Ax`` with ``A 1 = 0`` does not change when the smallest value is taken off all values.
+The k values that are left are put on k places drawn at random, and the permuted form is
 ``sum_ij a_{P_i P_j} x_i x_j`` over pairs of these values. The places are the same for all features
 with as many values, so all forms of many features are one product of two matrices: permutations x
 pairs, and pairs x features. Sparse features are cheap that way.
 
 Permutations are made in rounds that grow. A feature stops after a round in which `ENOUGH` permuted
 ratios are as good as its own. That keeps its p-value valid: for a level above that at which it may
-stop after the first round, the p-value is at most the level only if that of the first round is, and
-for a level below it only if that of the other rounds is. J. Besag and P. Clifford, "Sequential Monte
-Carlo p-values", Biometrika 78, 1991, for the idea.
+stop after the first round, the p-value is at most the level only if that of the first round is,
+and for a level below it only if that of the other rounds is. J. Besag and P. Clifford, "Sequential
+Monte Carlo p-values", Biometrika 78, 1991, for the idea.
 
 T. A. Knijnenburg, L. F. A. Wessels, M. J. T. Reinders and I. Shmulevich, "Fewer permutations, more
 accurate P-values", Bioinformatics 25, 2009, for the tail; J. R. M. Hosking and J. R. Wallis,
@@ -32,8 +32,8 @@ FEW = 10
 """A feature that fewer permutations are as good as gets the p-value of the tail."""
 ENOUGH = 20
 """A feature that so many permutations of a round are as good as needs no further round."""
-GROWTH, FIRST = 8, 100
-"""Each round has so many times the permutations of the one before; the first one has at least."""
+GROWTH = 8
+"""After each round there are so many times the permutations of the one before."""
 TAIL = 250
 """Permuted ratios that the tail is fitted to, of a quarter of the permutations at most."""
 LEAST_TAIL = 50
@@ -59,22 +59,25 @@ class Permutations:
         What is tested; smaller is better.
     count : int
         The most permutations of a feature.
+    first : int
+        The least permutations of a feature, unless `count` is less.
     seed : int
         Random seed.
     """
 
-    def __init__(self, ratio: Ratio, count: int, seed: int) -> None:
+    def __init__(self, ratio: Ratio, count: int, first: int, seed: int) -> None:
         dense = Form.of(ratio.numerator.dense()) if ratio.n <= DENSE_ENTRIES else ratio.numerator
         self.matrix = dense
         self.ratio = replace(ratio, numerator=dense) if ratio.n <= DENSE_FORM else ratio
         self.count, self.seed = count, seed
         self.rounds = [count]
-        while self.rounds[0] // GROWTH >= FIRST:
+        while self.rounds[0] // GROWTH >= first:
             self.rounds.insert(0, self.rounds[0] // GROWTH)
         self.kept: dict[tuple[int, int, int], tuple[np.ndarray, np.ndarray]] = {}
+        self.small: dict[int, np.ndarray] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"kept": {}}
+        return self.__dict__ | {"kept": {}, "small": {}}
 
     def test(self, x: np.ndarray) -> np.ndarray:
         """Test features (b, n) around their means, of unit norm.
@@ -161,8 +164,7 @@ class Permutations:
             key = (k, start, low)
             found = self.kept.get(key)
             if found is None:
-                if places is None:
-                    places = np.array(list(self._places(k, start, end)))
+                places = self._drawn(k, start, end) if places is None else places
                 of = places[low - start : low - start + rows]
                 entries = self.matrix.entries(of[:, one], of[:, two])
                 entries[:, one != two] *= 2
@@ -170,6 +172,16 @@ class Permutations:
                 if sum(each.size for each, _ in list(self.kept.values())) + entries.size <= KEPT:
                     self.kept[key] = found
             yield found
+
+    def _drawn(self, k: int, start: int, end: int) -> np.ndarray:
+        """Return the places of one round, shape (end - start, k)."""
+        width = SMALL if k <= SMALL < self.ratio.n else k
+        drawn = self.small.get(start) if width == SMALL else None
+        if drawn is None:
+            drawn = np.array(list(self._places(width, start, end)))
+            if width == SMALL:
+                self.small[start] = drawn
+        return drawn[:, :k]
 
     def _places(self, k: int, start: int, end: int) -> Iterator[np.ndarray]:
         """Yield k different places for each of some permutations, the same for every block."""

@@ -16,8 +16,10 @@ from sfs_cli.methods.significance.permutation import SMALL, Permutations
 from sfs_cli.methods.significance.ratios import ratio_of
 
 DEFAULT_PERMUTATIONS = 1000
-FEW_PERMUTATIONS = 8000
-"""Permutations at most of a feature of few values, with ``moments``."""
+FIRST_PERMUTATIONS = 100
+"""Permutations at least of a feature, with ``permutation``."""
+FEW_PERMUTATIONS = 8000, 1000
+"""Permutations at most, and at least, of a feature of few values, with ``moments``."""
 FEW_VALUES = 16
 """Features that so few samples have more than the smallest value of are permuted: no smooth
 distribution is near enough to that of their scores."""
@@ -70,13 +72,14 @@ class TestedScorer(Scorer):
         if self.null == "gaussian":
             self.distribution = RatioDistribution(self.ratio, problem.memory)
             return
-        permutations = int(float(count or DEFAULT_PERMUTATIONS))
+        seed = problem.context.seed
         if self.null == "moments":
             self.moments = RatioMoments.of(self.ratio)
-            permutations = FEW_PERMUTATIONS
+            self.permutations = Permutations(self.ratio, *FEW_PERMUTATIONS, seed)
         else:
+            permutations = int(float(count or DEFAULT_PERMUTATIONS))
             self.facts["permutations"] = permutations
-        self.permutations = Permutations(self.ratio, permutations, problem.context.seed)
+            self.permutations = Permutations(self.ratio, permutations, FIRST_PERMUTATIONS, seed)
 
     def __getstate__(self) -> dict[str, Any]:
         # workers measure blocks: the distributions stay with the process that makes the columns
