@@ -303,7 +303,7 @@ def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
 
 def not_normal(ratio: Ratio, values: np.ndarray) -> str | None:
     """Tell whether centered features (b, n) get small p-values more often than normal noise."""
-    from sfs_cli.methods.significance.moments import more_often
+    from sfs_cli.methods.significance.tested import more_often
 
     times = more_often(ratio, values, SMALL_P)
     if times < TOO_OFTEN:

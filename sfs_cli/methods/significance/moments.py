@@ -171,48 +171,6 @@ class RatioMoments:
         return p, (middle - t) * self.b / np.sqrt(self.variance(middle, powers))
 
 
-def more_often(ratio: Ratio, values: np.ndarray, level: float) -> float:
-    """Return how many times as often features get small p-values as normal noise would.
-
-    Parameters
-    ----------
-    ratio : Ratio
-        What is tested.
-    values : ndarray, shape (b, n)
-        Centered features. Those that do not vary are left out.
-    level : float
-        The p-value that is called small.
-
-    Returns
-    -------
-    float
-        The mean probability over the features of a ratio that normal noise has with probability
-        `level`; over that.
-    """
-    moments = RatioMoments.of(ratio)
-    sizes = np.linalg.norm(values, axis=1)
-    x = values[sizes > 0] / sizes[sizes > 0, None]
-    if not len(x):
-        return 1.0
-    noise = np.random.default_rng(0).normal(size=(len(x), ratio.n))
-    noise -= noise.mean(axis=1, keepdims=True)
-    of_noise = Powers.of(noise / np.linalg.norm(noise, axis=1, keepdims=True))
-    middle = moments.a / moments.b
-    none = np.array([middle])
-    one = Powers(*(each[:1] for each in of_noise))
-    deviation = float(np.sqrt(moments.variance(none, one)[0])) / moments.b
-
-    def mean(distance: float, powers: Powers) -> float:
-        t = np.full(len(x), middle - distance * deviation)
-        return float(np.nanmean(moments.tested(t, powers)[0]))
-
-    near, far = 0.0, 40.0
-    for _ in range(40):
-        half = (near + far) / 2
-        near, far = (half, far) if mean(half, of_noise) > level else (near, half)
-    return mean(far, Powers.of(x)) / level
-
-
 def _less(ratio: Ratio, t: float, mean: float) -> Form:
     """Return ``A - tB`` less a multiple of the centering matrix, which makes the trace 0."""
     A, B, n = ratio.numerator, ratio.denominator, ratio.n

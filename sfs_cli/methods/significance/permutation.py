@@ -88,18 +88,29 @@ class Permutations:
             The p-values, and the effects: by how many standard deviations of the permuted ratios
             the ratio is below their mean.
         """
-        observed = self._ratios(x)
+        observed, found = self._ratios(x), np.empty((len(x), 2))
+        for part, y in self._groups(x):
+            found[part] = self._by_rounds(y, observed[part])
+        return found
+
+    def below(self, x: np.ndarray, t: float) -> np.ndarray:
+        """Return the parts of the permuted ratios of such features that are at most t, (b,)."""
+        found = np.empty(len(x))
+        for part, y in self._groups(x):
+            found[part] = (self._permuted(y, 0, self.count) <= t).mean(axis=1)
+        return found
+
+    def _groups(self, x: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield indices of features (l,), and their values (l, k) above the smallest one."""
         y = x - x.min(axis=1, keepdims=True)
         counts = np.count_nonzero(y, axis=1)
         widths = np.array([_width(k, x.shape[1]) for k in range(x.shape[1] + 1)])[counts]
-        found = np.empty((len(x), 2))
         for width in np.unique(widths).tolist():
             group = np.flatnonzero(widths == width)
             rows = max(1, HELD // self.count)
             for low in range(0, len(group), rows):
                 part = group[low : low + rows]
-                found[part] = self._by_rounds(_first_values(y[part], width), observed[part])
-        return found
+                yield part, _first_values(y[part], width)
 
     def _by_rounds(self, y: np.ndarray, observed: np.ndarray) -> np.ndarray:
         """Test features by their values (b, k) above the smallest one, shape (b, 2)."""

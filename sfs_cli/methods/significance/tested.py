@@ -13,7 +13,7 @@ from sfs_cli.methods.shared import q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.permutation import SMALL, Permutations
-from sfs_cli.methods.significance.ratios import ratio_of
+from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 
 DEFAULT_PERMUTATIONS = 1000
 FIRST_PERMUTATIONS = 100
@@ -28,6 +28,9 @@ FEW_MATTER = 6
 LEAST_VALUES = 3
 """Features of fewer such samples are warned of."""
 MEASURES = 8
+"""Numbers that `columns` needs of each feature beside the score."""
+NOISE = 100
+"""Normal features that others are compared with."""
 SIGNIFICANT = 0.05
 """Features with a q-value of at most this are counted."""
 
@@ -128,13 +131,13 @@ class TestedScorer(Scorer):
         assert self.permutations is not None
         found = np.full((len(x), MEASURES), np.nan)
         found[:, 5] = values = np.count_nonzero(x > x.min(axis=1, keepdims=True), axis=1)
-        varies = np.isfinite(x).all(axis=1)
+        permuted = np.isfinite(x).all(axis=1)
         if self.moments is not None:
-            found[:, :5] = np.column_stack(Powers.of(x))
-            few = (values <= FEW_VALUES) | (found[:, 1] > 1 / FEW_MATTER)
-            varies &= few & (values <= SMALL)
-        if varies.any():
-            found[varies, 6:] = self.permutations.test(x[varies])
+            powers = Powers.of(x)
+            found[:, :5] = np.column_stack(powers)
+            permuted &= _few_valued(values, powers)
+        if permuted.any():
+            found[permuted, 6:] = self.permutations.test(x[permuted])
         return found
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
@@ -185,3 +188,59 @@ def tested_columns(
         f"q_value_at_most_{SIGNIFICANT}": int(np.count_nonzero(q <= SIGNIFICANT)),
     }
     return {"p_value": p, "q_value": q, "effect": effect}, facts
+
+
+def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
+    """Tell which features are to be permuted where moments are asked for, shape (m,).
+
+    `values` are the numbers of samples above the smallest value.
+    """
+    return ((values <= FEW_VALUES) | (powers.fourth > 1 / FEW_MATTER)) & (values <= SMALL)
+
+
+def more_often(ratio: Ratio, values: np.ndarray, level: float) -> float:
+    """Return how many times as often features get small p-values as normal noise would.
+
+    Parameters
+    ----------
+    ratio : Ratio
+        What is tested.
+    values : ndarray, shape (b, n)
+        Centered features. Those that do not vary are left out.
+    level : float
+        The p-value that is called small.
+
+    Returns
+    -------
+    float
+        The mean probability over the features, in all orders of their samples, of a ratio that
+        normal noise has with probability `level`; over that.
+    """
+    sizes = np.linalg.norm(values, axis=1)
+    x = values[sizes > 0] / sizes[sizes > 0, None]
+    if not len(x):
+        return 1.0
+    moments = RatioMoments.of(ratio)
+    noise = np.random.default_rng(0).normal(size=(NOISE, ratio.n))
+    noise -= noise.mean(axis=1, keepdims=True)
+    of_noise = Powers.of(noise / np.linalg.norm(noise, axis=1, keepdims=True))
+    middle = moments.a / moments.b
+    variance = moments.variance(np.full(NOISE, middle), of_noise).mean()
+    deviation = float(np.sqrt(variance)) / moments.b
+
+    def probabilities(distance: float, powers: Powers) -> np.ndarray:
+        t = np.full(len(powers.third), middle - distance * deviation)
+        return moments.tested(t, powers)[0]
+
+    near, far = 0.0, 40.0
+    for _ in range(40):
+        half = (near + far) / 2
+        small = np.nanmean(probabilities(half, of_noise)) <= level
+        near, far = (near, half) if small else (half, far)
+    powers = Powers.of(x)
+    p = probabilities(far, powers)
+    few = _few_valued(np.count_nonzero(x > x.min(axis=1, keepdims=True), axis=1), powers)
+    if few.any():
+        permutations = Permutations(ratio, FEW_PERMUTATIONS[0], FEW_PERMUTATIONS[0], 0)
+        p[few] = permutations.below(x[few], middle - far * deviation)
+    return float(np.nanmean(p)) / level
