@@ -1,10 +1,14 @@
 """p-values by permuting the samples of the features, with a generalized Pareto tail.
 
+Permutations are drawn once for a run. A feature's samples are shuffled by a permutation of its own
+first, so that what a drawn permutation happens to favor is another thing for every feature:
+otherwise all sparse features with as many values err alike, and the rate of small p-values of a
+list is that of one feature. The shuffle is drawn by the seed and the feature's values: it does not
+depend on where the feature stands.
+
 A form ``x'Ax`` with ``A 1 = 0`` does not change when the smallest value is taken off all values.
-The k values that are left are put on k places drawn at random, and the permuted form is
-``sum_ij a_{P_i P_j} x_i x_j`` over pairs of these values. The places are the same for all features
-with as many values, so all forms of many features are one product of two matrices: permutations x
-pairs, and pairs x features. Sparse features are cheap that way.
+Where k values are left, and k is small, the permuted form is the sum of ``a_ij x_i x_j`` over the
+pairs of the places that these values are put on.
 
 Permutations are made in rounds that grow. A feature stops after a round in which `ENOUGH` permuted
 ratios are as good as its own. That keeps its p-value valid: for a level above that at which it may
@@ -12,6 +16,8 @@ stop after the first round, the p-value is at most the level only if that of the
 and for a level below it only if that of the other rounds is. J. Besag and P. Clifford, "Sequential
 Monte Carlo p-values", Biometrika 78, 1991, for the idea.
 
+Where no permutation is as good as the feature, the p-value is that of a tail fitted to the best of
+them, if it is smaller: every level that permutations alone can reach is kept exactly.
 T. A. Knijnenburg, L. F. A. Wessels, M. J. T. Reinders and I. Shmulevich, "Fewer permutations, more
 accurate P-values", Bioinformatics 25, 2009, for the tail; J. R. M. Hosking and J. R. Wallis,
 "Parameter and quantile estimation for the generalized Pareto distribution", Technometrics 29, 1987,
@@ -28,8 +34,6 @@ import numpy as np
 
 from sfs_cli.methods.significance.ratios import Form, Ratio
 
-FEW = 10
-"""A feature that fewer permutations are as good as gets the p-value of the tail."""
 ENOUGH = 20
 """A feature that so many permutations of a round are as good as needs no further round."""
 GROWTH = 8
@@ -40,18 +44,21 @@ LEAST_TAIL = 50
 """With fewer no tail is fitted."""
 TIE = 1e-9
 """Ratios that differ by this part of the largest one are equal: sums in another order differ."""
-SMALL = 32
-"""Up to so many places are drawn by themselves, and more as the beginning of a permutation."""
-PAIRED = 256
-"""Up to so many values above the smallest one, forms are sums over pairs of values."""
-DENSE_FORM, DENSE_ENTRIES = 500, 2000
-"""Up to so many samples a dense matrix is faster than a sparse one: in products, and to look up."""
-HELD, KEPT = 4_000_000, 16_000_000
-"""Numbers that are held together, and entries of the graph that are kept for other blocks."""
+PAIRED, PAIRED_DENSE = 16, 16
+"""Forms are sums over pairs of values where k is at most the former or, where A is dense in
+products, the samples over the latter."""
+FULL = 0.06
+"""A matrix with at least this part of entries that are not 0 is faster as a dense one."""
+DENSE_ENTRIES = 2000
+"""Up to so many samples entries are looked up in a dense matrix."""
+DRAWN = 250
+"""Permutations that are drawn by one generator."""
+HELD, KEPT = 1_000_000, 16_000_000
+"""Numbers of one array at a time, and of the permutations that are kept for the next feature."""
 
 
 class Permutations:
-    """Permuted ratios of features: the same permutations for all with as many values.
+    """p-values of features from ratios of the same values in random orders.
 
     Parameters
     ----------
@@ -66,18 +73,21 @@ class Permutations:
     """
 
     def __init__(self, ratio: Ratio, count: int, first: int, seed: int) -> None:
-        dense = Form.of(ratio.numerator.dense()) if ratio.n <= DENSE_ENTRIES else ratio.numerator
+        n = ratio.n
+        dense = Form.of(ratio.numerator.dense()) if n <= DENSE_ENTRIES else ratio.numerator
         self.matrix = dense
-        self.ratio = replace(ratio, numerator=dense) if ratio.n <= DENSE_FORM else ratio
+        full = ratio.numerator.entries_held >= FULL * n * n
+        self.ratio = replace(ratio, numerator=dense) if full else ratio
+        self.paired = max(PAIRED, n // PAIRED_DENSE if full else 0)
         self.count, self.seed = count, seed
         self.rounds = [count]
         while self.rounds[0] // GROWTH >= first:
             self.rounds.insert(0, self.rounds[0] // GROWTH)
-        self.kept: dict[tuple[int, int, int], tuple[np.ndarray, np.ndarray]] = {}
-        self.small: dict[int, np.ndarray] = {}
+        self.marks = np.random.default_rng(0).integers(1 << 40, size=n)
+        self.kept: dict[int, np.ndarray] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"kept": {}, "small": {}}
+        return self.__dict__ | {"kept": {}}
 
     def test(self, x: np.ndarray) -> np.ndarray:
         """Test features (b, n) around their means, of unit norm.
@@ -88,120 +98,74 @@ class Permutations:
             The p-values, and the effects: by how many standard deviations of the permuted ratios
             the ratio is below their mean.
         """
-        observed, found = self._ratios(x), np.empty((len(x), 2))
-        for part, y in self._groups(x):
-            found[part] = self._by_rounds(y, observed[part])
-        return found
+        observed = self._ratios(x)
+        return np.array([self._test(f, ratio) for f, ratio in zip(x, observed)]).reshape(-1, 2)
 
     def below(self, x: np.ndarray, t: float) -> np.ndarray:
         """Return the parts of the permuted ratios of such features that are at most t, (b,)."""
-        found = np.empty(len(x))
-        for part, y in self._groups(x):
-            found[part] = (self._permuted(y, 0, self.count) <= t).mean(axis=1)
-        return found
+        return np.array([(self._permuted(f, 0, self.count) <= t).mean() for f in x])
 
-    def _groups(self, x: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield indices of features (l,), and their values (l, k) above the smallest one."""
-        y = x - x.min(axis=1, keepdims=True)
-        counts = np.count_nonzero(y, axis=1)
-        widths = np.array([_width(k, x.shape[1]) for k in range(x.shape[1] + 1)])[counts]
-        for width in np.unique(widths).tolist():
-            group = np.flatnonzero(widths == width)
-            rows = max(1, HELD // self.count)
-            for low in range(0, len(group), rows):
-                part = group[low : low + rows]
-                yield part, _first_values(y[part], width)
-
-    def _by_rounds(self, y: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        """Test features by their values (b, k) above the smallest one, shape (b, 2)."""
-        found = np.empty((len(y), 2))
-        left, values, done = np.arange(len(y)), np.empty((len(y), 0)), 0
+    def _test(self, f: np.ndarray, observed: float) -> tuple[float, float]:
+        """Return the p-value and the effect of a feature (n,)."""
+        values = np.empty(0)
         for end in self.rounds:
-            values = np.concatenate([values, self._permuted(y[left], done, end)], axis=1)
-            size = np.maximum(np.abs(values).max(axis=1), np.abs(observed[left]))
-            better = (values <= (observed[left] + TIE * size)[:, None]).sum(axis=1)
-            stop = (better >= ENOUGH) | (end == self.count)
-            p = (1 + better[stop]) / (end + 1)
-            if end == self.count:
-                p = _with_tail(p, better, values, observed[left])
-            deviation = values[stop].std(axis=1)
-            at = left[stop]
-            found[at, 0] = p
-            found[at, 1] = (values[stop].mean(axis=1) - observed[at]) / deviation
-            left, values, done = left[~stop], values[~stop], end
-        return found
+            values = np.concatenate([values, self._permuted(f, len(values), end)])
+            size = max(np.abs(values).max(), abs(observed))
+            better = np.count_nonzero(values <= observed + TIE * size)
+            if better >= ENOUGH:
+                break
+        p = (1 + better) / (len(values) + 1)
+        extreme = min(TAIL, len(values) // 4)
+        if not better and extreme >= LEAST_TAIL:
+            p = min(p, tail(values[None], np.array([observed]), extreme)[0])
+        deviation = values.std()
+        varies = deviation > TIE * size  # else all orders are as good, but for rounding
+        return p, (values.mean() - observed) / deviation if varies else 0.0
 
-    def _permuted(self, y: np.ndarray, start: int, end: int) -> np.ndarray:
-        """Return permuted ratios, shape (b, end - start), of the permutations of one round."""
-        b, k = y.shape
-        values = np.empty((b, end - start))
-        if not b:
-            return values
-        if k <= PAIRED:
-            low = 0
-            for entries, weights in self._entries(k, start, end):
-                part = slice(low, low + len(entries))
-                values[:, part] = self._of_pairs(y, entries, weights)
-                low = part.stop
-            return values
-        for place, places in enumerate(self._places(k, start, end)):
-            permuted = np.zeros((b, self.ratio.n))
-            permuted[:, places] = y
-            values[:, place] = self._ratios(permuted)
+    def _permuted(self, f: np.ndarray, start: int, end: int) -> np.ndarray:
+        """Return the ratios of a feature (n,) in the orders from `start` to `end`."""
+        n, y = len(f), f - f.min()
+        shuffle = np.random.default_rng((self.seed, int(self.marks[f > 0].sum()))).permutation(n)
+        at = np.flatnonzero(y)
+        paired = len(at) <= self.paired
+        one, two = np.triu_indices(len(at)) if paired else (at, at)
+        values, rows = np.empty(end - start), max(1, HELD // (len(one) if paired else n))
+        for orders, low in self._orders(start, end):
+            for top in range(0, len(orders), rows):
+                part = orders[top : top + rows]
+                if paired:
+                    found = self._of_pairs(y[at], part[:, shuffle[at]], one, two)
+                else:
+                    permuted = np.empty((len(part), n))
+                    np.put_along_axis(permuted, part[:, shuffle], y[None], axis=1)
+                    found = self._ratios(permuted)
+                values[low - start + top :][: len(found)] = found
         return values
 
-    def _of_pairs(self, y: np.ndarray, entries: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return ratios (b, r) from the entries of A (r, pairs), and degrees (r, k)."""
-        one, two = _pairs(y.shape[1])
-        form = np.empty((len(y), len(entries)))
-        rows = max(1, HELD // len(one))
-        for low in range(0, len(y), rows):
-            part = y[low : low + rows]
-            np.matmul(part[:, one] * part[:, two], entries.T, out=form[low : low + rows])
+    def _of_pairs(
+        self, y: np.ndarray, places: np.ndarray, one: np.ndarray, two: np.ndarray
+    ) -> np.ndarray:
+        """Return ratios (r,) of values (k,) on places (r, k), by pairs ``one <= two`` of them."""
         ratio = self.ratio
+        entries = self.matrix.entries(places[:, one], places[:, two])
+        form = entries @ (y[one] * y[two] * np.where(one == two, 1, 2))
         if ratio.even:
-            return form * (ratio.n - 1) / ratio.denominator.trace / _scatter(y, ratio.n)[:, None]
-        return form / ((y * y) @ weights.T - (y @ weights.T) ** 2 / ratio.degrees.sum())
+            return form * (ratio.n - 1) / ratio.denominator.trace / _scatter(y, ratio.n)
+        degrees = ratio.degrees[places]
+        return form / (degrees @ (y * y) - (degrees @ y) ** 2 / ratio.degrees.sum())
 
-    def _entries(self, k: int, start: int, end: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the entries of A at pairs of places, and the degrees there, of some permutations.
-
-        Those of two different places are doubled.
-        """
-        one, two = _pairs(k)
-        rows = max(1, HELD // len(one))
-        places = None
-        for low in range(start, end, rows):
-            key = (k, start, low)
-            found = self.kept.get(key)
-            if found is None:
-                places = self._drawn(k, start, end) if places is None else places
-                of = places[low - start : low - start + rows]
-                entries = self.matrix.entries(of[:, one], of[:, two])
-                entries[:, one != two] *= 2
-                found = entries, self.ratio.degrees[of]
-                if sum(each.size for each, _ in list(self.kept.values())) + entries.size <= KEPT:
-                    self.kept[key] = found
-            yield found
-
-    def _drawn(self, k: int, start: int, end: int) -> np.ndarray:
-        """Return the places of one round, shape (end - start, k)."""
-        width = SMALL if k <= SMALL < self.ratio.n else k
-        drawn = self.small.get(start) if width == SMALL else None
-        if drawn is None:
-            drawn = np.array(list(self._places(width, start, end)))
-            if width == SMALL:
-                self.small[start] = drawn
-        return drawn[:, :k]
-
-    def _places(self, k: int, start: int, end: int) -> Iterator[np.ndarray]:
-        """Yield k different places for each of some permutations, the same for every block."""
+    def _orders(self, start: int, end: int) -> Iterator[tuple[np.ndarray, int]]:
+        """Yield permutations (r, n) from `start` to `end`, and the number of the first of them."""
         n = self.ratio.n
-        few = k <= SMALL < n
-        rng = np.random.default_rng((self.seed, start, few))
-        for _ in range(start, end):
-            drawn = rng.choice(n, SMALL, replace=False) if few else rng.permutation(n)
-            yield drawn[:k]
+        for number in range(start // DRAWN, -(-end // DRAWN)):
+            orders = self.kept.get(number)
+            if orders is None:
+                rng = np.random.default_rng((self.seed, number))
+                orders = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (DRAWN, 1)), axis=1)
+                if (len(self.kept) + 1) * orders.size <= KEPT:
+                    self.kept[number] = orders
+            low = max(start, number * DRAWN)
+            yield orders[low - number * DRAWN : end - number * DRAWN], low
 
     def _ratios(self, x: np.ndarray) -> np.ndarray:
         ratio = self.ratio
@@ -214,37 +178,7 @@ class Permutations:
 
 def _scatter(y: np.ndarray, n: int) -> np.ndarray:
     """Return the sums of squares around the mean of n values, of which those not in y are 0."""
-    return np.vecdot(y, y) - y.sum(axis=1) ** 2 / n
-
-
-def _width(k: int, n: int) -> int:
-    """Return the number of places for k values: a few numbers, so that many features share one."""
-    if k <= 4:
-        return min(max(k, 1), n)
-    step = 1 << max(0, k.bit_length() - 3)
-    return min(-(-k // step) * step, n)
-
-
-def _pairs(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices i <= j of the pairs of k values."""
-    return np.triu_indices(k)
-
-
-def _first_values(y: np.ndarray, width: int) -> np.ndarray:
-    """Return the values that are not 0, in their order, and then zeros, shape (b, width)."""
-    order = np.argsort(y == 0, axis=1, kind="stable")[:, :width]
-    return np.take_along_axis(y, order, axis=1)
-
-
-def _with_tail(
-    p: np.ndarray, better: np.ndarray, values: np.ndarray, observed: np.ndarray
-) -> np.ndarray:
-    """Return p-values (b,), of features that few permutations (b, count) are as good as too."""
-    size = min(TAIL, values.shape[1] // 4)
-    few = np.flatnonzero(better < FEW)
-    if size >= LEAST_TAIL and len(few):
-        p[few] = np.minimum(p[few], tail(values[few], observed[few], size))
-    return p
+    return np.vecdot(y, y) - y.sum(axis=-1) ** 2 / n
 
 
 def tail(values: np.ndarray, observed: np.ndarray, size: int) -> np.ndarray:

@@ -112,6 +112,12 @@ class Form:
         return found
 
     @property
+    def entries_held(self) -> int:
+        """Number of entries of the core that are stored, and of U."""
+        core = self.core if isinstance(self.core, np.ndarray) else self.core.data
+        return core.size + self.columns.size
+
+    @property
     def trace(self) -> float:
         """The trace."""
         return float(self.core.trace() + (self.columns @ self.weights * self.columns).sum())

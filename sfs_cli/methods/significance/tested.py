@@ -12,25 +12,25 @@ from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.shared import q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
-from sfs_cli.methods.significance.permutation import SMALL, Permutations
+from sfs_cli.methods.significance.permutation import Permutations
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 
 DEFAULT_PERMUTATIONS = 1000
 FIRST_PERMUTATIONS = 100
 """Permutations at least of a feature, with ``permutation``."""
-FEW_PERMUTATIONS = 8000, 1000
+FEW_PERMUTATIONS = 16_000, 250
 """Permutations at most, and at least, of a feature of few values, with ``moments``."""
 FEW_VALUES = 16
 """Features that so few samples have more than the smallest value of are permuted: no smooth
 distribution is near enough to that of their scores."""
-FEW_MATTER = 6
-"""So are those of up to `SMALL` such samples where so few matter: the reciprocal of sum x^4."""
+FEW_MATTER, MOST_VALUES = 6, 32
+"""So are those of up to `MOST_VALUES` such samples where so few matter: 1 over sum x^4."""
 LEAST_VALUES = 3
 """Features of fewer such samples are warned of."""
 MEASURES = 8
 """Numbers that `columns` needs of each feature beside the score."""
-NOISE = 100
-"""Normal features that others are compared with."""
+NOISE, OF_ORDERS = 100, 4000
+"""Normal features that others are compared with, and permutations of those of few values."""
 SIGNIFICANT = 0.05
 """Features with a q-value of at most this are counted."""
 
@@ -195,7 +195,7 @@ def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
 
     `values` are the numbers of samples above the smallest value.
     """
-    return ((values <= FEW_VALUES) | (powers.fourth > 1 / FEW_MATTER)) & (values <= SMALL)
+    return ((values <= FEW_VALUES) | (powers.fourth > 1 / FEW_MATTER)) & (values <= MOST_VALUES)
 
 
 def more_often(ratio: Ratio, values: np.ndarray, level: float) -> float:
@@ -241,6 +241,6 @@ def more_often(ratio: Ratio, values: np.ndarray, level: float) -> float:
     p = probabilities(far, powers)
     few = _few_valued(np.count_nonzero(x > x.min(axis=1, keepdims=True), axis=1), powers)
     if few.any():
-        permutations = Permutations(ratio, FEW_PERMUTATIONS[0], FEW_PERMUTATIONS[0], 0)
+        permutations = Permutations(ratio, OF_ORDERS, OF_ORDERS, 0)
         p[few] = permutations.below(x[few], middle - far * deviation)
     return float(np.nanmean(p)) / level
