@@ -175,6 +175,43 @@ class BatchFacts(TypedDict, total=False):
     explained: ExplainedFacts
 
 
+class StableFeatures(TypedDict):
+    """How many features are selected in so large a share of the subsets, and of the first ones.
+
+    `false_selections` are upper bounds on how many of them are expected by chance, by what is
+    assumed of how often a feature is selected; empty for bootstrap samples.
+    """
+
+    threshold: float
+    features: int
+    of_first: int
+    false_selections: dict[str, float | None]
+
+
+class StabilityFacts(TypedDict, total=False):
+    """What ``--stability`` found; empty without it.
+
+    On `subsets` of the samples, of `samples` each (the smallest and the largest), the features were
+    ranked again, and the first `top` of each ranking counted; `mean_length` is how many these are,
+    `features` how many there could be. `stability` is Nogueira's measure, with its 95 % confidence
+    `interval`.
+    """
+
+    subsets: int
+    how: str
+    samples: list[int]
+    strata: list[str]
+    donors: int | None
+    top: int
+    mean_length: float
+    features: int
+    stability: float
+    interval: list[float]
+    variance: float
+    stable: list[StableFeatures]
+    summary: str
+
+
 class PlanFacts(TypedDict):
     """How the work was done; `passes` is the number of reads of the matrix that were made."""
 
@@ -224,6 +261,7 @@ class RunFacts(TypedDict):
     solver: SolverFacts
     pruning: PruningFacts
     modules: ModuleFacts
+    stability: StabilityFacts
     covariates: CovariateFacts
     batches: BatchFacts
     plan: PlanFacts
@@ -259,7 +297,7 @@ class EvaluatedList(TypedDict):
 
 
 class EvaluateRecord(CommonRecord):
-    """``run.json`` of `sfs evaluate`.
+    """``run.json`` of `sfs evaluate` and `sfs compare`.
 
     `background` is the number of features that take part; `splits`, `repeats` and `classes` are
     those of the accuracy, where there are labels; `drivers` and `sets` count what was found.
@@ -278,6 +316,29 @@ class EvaluateRecord(CommonRecord):
     sets: NotRequired[dict[str, int]]
     threads: int
     passes: int
+
+
+class RobustnessRecord(CommonRecord):
+    """``run.json`` of `sfs robustness`; with ``--example`` only levels, draws and claims.
+
+    `noise_graph` says what the graph of noise is made of; `claims` is the part of the samples that
+    each claim of the figure holds for.
+    """
+
+    n_samples: NotRequired[int]
+    n_features: NotRequired[int]
+    n_scored: NotRequired[int]
+    graph: NotRequired[dict[str, Any]]
+    ranking: NotRequired[str]
+    gamma: NotRequired[str]
+    gamma_power: NotRequired[int]
+    clusters: NotRequired[int | None]
+    levels: list[float]
+    draws: int
+    noise_graph: NotRequired[str]
+    threads: NotRequired[int]
+    passes: NotRequired[int]
+    claims: NotRequired[dict[str, float]]
 
 
 class ArtificialFacts(TypedDict):

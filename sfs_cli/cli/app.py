@@ -35,6 +35,8 @@ VERBS = {
     "shard": "Rank in shards on many machines.",
     "aggregate": "Aggregate several rankings into one.",
     "evaluate": "Measure what a ranking is worth: accuracy on unseen samples, known sets.",
+    "compare": "Compare methods and rankings on one matrix.",
+    "robustness": "Measure how far noise changes the scores of SPEC, beside its bounds.",
     "select": "Choose how many features of a ranking to take, and write the list.",
     "fuse": "Fuse knowledge sources into one similarity between samples.",
     "inspect": "Describe a matrix file and how it would be read.",

@@ -113,6 +113,8 @@ class RunContext:
         Number of independent columns that are taken out of the features, besides the mean.
     given : tuple of int
         The features that are already chosen, ascending.
+    beside : int
+        Number of subsets of the samples on which every feature is scored, this one included.
     """
 
     engine: Engine
@@ -126,6 +128,7 @@ class RunContext:
     sample_weights: np.ndarray | None = None
     covariates: int = 0
     given: tuple[int, ...] = ()
+    beside: int = 1
 
     @property
     def matrix(self) -> MatrixView:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,8 +104,32 @@ def anonymous() -> int:
     return _kernel_bytes("/proc/self/status", "RssAnon") or 0
 
 
+_before_reset = 0
+"""The largest resident size before the kernel was asked to count anew."""
+
+
 def peak_resident() -> int:
     """Return the largest resident size this process has had, in bytes."""
+    return max(_before_reset, _counted_peak())
+
+
+@contextmanager
+def measured_peak() -> Iterator[Callable[[], int | None]]:
+    """Give the function that returns the largest resident size since the block began.
+
+    None where the system cannot count anew: only Linux can.
+    """
+    global _before_reset
+    _before_reset = peak_resident()
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        yield lambda: None
+    else:
+        yield _counted_peak
+
+
+def _counted_peak() -> int:
     # ru_maxrss is the last resort: at exec the kernel hands over that of the parent
     peak = _kernel_bytes("/proc/self/status", "VmHWM")
     if peak is not None:

@@ -47,6 +47,11 @@ class Pass:
     of_matrix : bool
         Whether the features are those of the matrix; False for a small matrix made from it, such
         as its principal components.
+    rounds : int
+        How many subsets of the samples they are made on, one after the other; `times` is that of
+        all of them.
+    work : float
+        How long a pass takes, as a part of one of its kind on all samples.
     """
 
     purpose: str
@@ -56,6 +61,8 @@ class Pass:
     sharing: Sharing = "divide"
     fraction: float = 1.0
     of_matrix: bool = True
+    rounds: int = 1
+    work: float = 1.0
 
 
 @dataclass
@@ -67,10 +74,11 @@ class Entry:
     executed: int = 0  # how often it was made
     features: int = 0  # features read, all passes of this line together
 
-    @property
-    def open(self) -> bool:
-        """Whether another pass of this kind belongs to this line."""
-        return not self.plan.exact or self.executed < self.plan.times
+    def open(self, number: int) -> bool:
+        """Whether another pass of this kind belongs to this line, in a round (from 1)."""
+        plan = self.plan
+        due = plan.times // plan.rounds * number if plan.rounds > 1 else plan.times
+        return not plan.exact or self.executed < due
 
     @property
     def as_planned(self) -> bool:
@@ -87,6 +95,8 @@ class PassList:
         self.looked = 0  # features read beside all passes
         self._at = 0
         self._closed = 0  # entries before this one take no more passes
+        self._begun = False  # whether a pass was made, in this round
+        self._round = 0  # of the passes that are made on one subset of the samples after the other
         self._show: Callable[[str, int], None] | None = None
         self._advance: Callable[[int], None] | None = None
 
@@ -106,7 +116,7 @@ class PassList:
         """Mark that a pass begins: the next planned one of its kind, else one not planned."""
         # never an earlier line: passes are made in the order of the list, some of them not at all
         for at in range(max(self._at, self._closed), len(self.entries)):
-            if self.entries[at].plan.kind == kind and self.entries[at].open:
+            if self.entries[at].plan.kind == kind and self.entries[at].open(self._round):
                 break
         else:
             at = self._at
@@ -114,7 +124,7 @@ class PassList:
                 at += 1
             extra = Pass(f"{kind} (not planned)", kind, 0, exact=False)
             self.entries.insert(at, Entry(extra, planned=False))
-        self._at = at
+        self._at, self._begun = at, True
         self.entries[at].executed += 1
         if self._show is not None:
             self._show(self.entries[at].plan.purpose, self.total)
@@ -139,8 +149,14 @@ class PassList:
 
     def close(self) -> None:
         """Mark that the current purpose is done: the next pass of its kind is for another one."""
-        if self._at < len(self.entries) and self.entries[self._at].executed:
+        if self._begun:
             self._closed = self._at + 1
+
+    def next_round(self) -> None:
+        """Mark that the passes on the next subset of the samples begin."""
+        self._round, self._begun = self._round + 1, False
+        rounds = (i for i, entry in enumerate(self.entries) if entry.plan.rounds > 1)
+        self._at = self._closed = next(rounds, len(self.entries))
 
     def _features(self, plan: Pass) -> int:
         return round(plan.times * plan.fraction * self.n_features)
@@ -149,8 +165,11 @@ class PassList:
     def total(self) -> int:
         """Features that all passes read: those made as they were, the others as planned."""
         behind = min(self._at, len(self.entries))
-        total = sum(entry.features for entry in self.entries[:behind])
-        for entry in self.entries[behind:]:
+        total = 0
+        for at, entry in enumerate(self.entries):
+            if at < behind and (entry.plan.rounds == 1 or self._round >= entry.plan.rounds):
+                total += entry.features
+                continue
             planned = self._features(entry.plan)
             if entry.executed > entry.plan.times:  # a solver takes longer than most
                 planned = entry.features + self.n_features
@@ -194,7 +213,7 @@ class PassList:
     def facts(self) -> list[dict[str, Any]]:
         """Return what ``run.json`` says of every purpose that passes were made for."""
         look: dict[str, Any] = {
-            "purpose": "a look at a few features, for warnings",
+            "purpose": "a look at a few features, for warnings and pictures",
             "kind": "look",
             "of_matrix": True,
             "planned": 0,

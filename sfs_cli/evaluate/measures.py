@@ -171,3 +171,17 @@ def enrichment(
         )
         for i in np.argsort(p, kind="stable").tolist()
     ]
+
+
+class Overlap(NamedTuple):
+    """What two lists of the same length have in common."""
+
+    shared: int  # features of both
+    jaccard: float  # over those of either
+    by_chance: float  # expected number shared by random lists
+
+
+def overlap(a: np.ndarray, b: np.ndarray, background: int) -> Overlap:
+    """Compare two lists of k different features, of so many that there are, by their indices."""
+    k, shared = len(a), len(np.intersect1d(a, b))
+    return Overlap(shared, shared / (2 * k - shared), k * k / background)

@@ -148,7 +148,8 @@ def _knn(options: GraphOptions, samples: Samples) -> Graph:
 
 def _knn_correlation(options: GraphOptions, samples: Samples) -> Graph:
     samples.check_memory()
-    samples = replace(samples, squared=profile_distances(samples.run.engine))
+    if samples.squared is None:
+        samples = replace(samples, squared=profile_distances(samples.run.engine))
     options = replace(options, neighbors=options.neighbors or min(NEAREST_PROFILES, samples.n - 1))
     found = find_neighbors(options, samples, weighted=options.edge_weights != "binary")
     return _neighbor_graph(options, found, {})

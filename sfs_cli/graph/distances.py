@@ -179,28 +179,49 @@ def profile_distances(engine: Engine) -> np.ndarray:
     InputError
         When the products overflow.
     """
+    return profile_distances_of(*profile_products(engine))
+
+
+def profile_products(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return ``X X'`` (n, n), ``X 1`` (n,) and how many features of X vary, by one pass.
+
+    X (n x m) is centered by `center`, and in float64.
+    """
 
     def products(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rounding = block.values.shape[1] * EPS * np.abs(block.values[:, 0])
         center(block.values)
         # features that do not vary, but for rounding, are no part of a profile
-        spread = np.maximum(block.values.max(axis=1), -block.values.min(axis=1))
-        same = spread <= rounding
+        same = spread_of(block.values) <= rounding
         block.values[same] = 0
         used = np.array(len(same) - np.count_nonzero(same))
         with np.errstate(over="ignore", invalid="ignore"):
             return block.values.T @ block.values, block.values.sum(axis=0), used
 
     total, sums, count = engine.total(products, DOUBLE, kind="gram")
+    return total, sums, int(count)
+
+
+def spread_of(values: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of each feature, shape (b,)."""
+    return np.maximum(values.max(axis=1), -values.min(axis=1))
+
+
+def profile_distances_of(total: np.ndarray, sums: np.ndarray, count: int) -> np.ndarray:
+    """Return the distances of `profile_distances` from what `profile_products` returns.
+
+    The products of some of the samples, with the number of features that vary among those, give
+    the distances that a matrix of these samples alone would have.
+    """
     if not np.isfinite(total).all():
         raise InputError(
             "the correlations between samples overflow float64",
             hint="bring the values to a common scale (--transform)",
         )
     products_ = linear(total)  # `center` leaves a part of the mean of each feature
-    means = (sums - sums.mean()) / max(int(count), 1)
+    means = (sums - sums.mean()) / max(count, 1)
     squares = products_.diagonal().copy()
-    products_ -= int(count) * np.outer(means, means)
+    products_ -= count * np.outer(means, means)
     variances = products_.diagonal().copy()
     known = variances > NOISE_UNITS * EPS * np.maximum(squares, total.diagonal())
     length = np.sqrt(np.where(known, variances, np.inf))

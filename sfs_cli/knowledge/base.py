@@ -124,6 +124,15 @@ class SourceContext:
         passes = None if spec.kind == "profile" else own.passes
         return Engine(prepared, own.executor, dtype, passes=passes, checkpoints=checkpoints)
 
+    def matched(self, spec: SourceSpec, genes: Sequence[str]) -> Matched:
+        """Match the genes of a source with the features, however few they are."""
+        path = spec.id_map or self.id_map
+        if path not in self._indices:  # one index serves all sources of one map
+            pairs = None if path is None else read_id_map(Path(path))
+            with located(str(path)):
+                self._indices[path] = FeatureIndex(self.matrix.ids.features, pairs)
+        return self._indices[path].find(genes)
+
     def find(self, spec: SourceSpec, genes: Sequence[str]) -> tuple[Matched, dict[str, Any]]:
         """Find the genes of a source among the features, and return the facts of it.
 
@@ -132,12 +141,7 @@ class SourceContext:
         InputError
             When too few are found.
         """
-        path = spec.id_map or self.id_map
-        if path not in self._indices:  # one index serves all sources of one map
-            pairs = None if path is None else read_id_map(Path(path))
-            with located(str(path)):
-                self._indices[path] = FeatureIndex(self.matrix.ids.features, pairs)
-        matched = self._indices[path].find(genes)
+        matched = self.matched(spec, genes)
         warning = check_found(matched, spec.name, spec.path, self.allow_unmatched)
         if warning is not None:
             self.run.log.warn(warning)

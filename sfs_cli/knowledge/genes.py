@@ -28,10 +28,17 @@ class Genes:
 
     samples: Sequence[str] | None = None
 
-    def __init__(self, spec: SourceSpec, genes: list[str], facts: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        spec: SourceSpec,
+        genes: list[str],
+        facts: dict[str, Any],
+        sets: dict[str, list[str]] | None = None,
+    ) -> None:
         self.spec = spec
         self.genes = genes
         self.facts = facts
+        self.sets = sets or {}
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return any similarity between the samples, by these features alone."""
@@ -42,7 +49,8 @@ class Genes:
 
 def open_genes(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
     """Read the genes of a list, of gene sets or of annotations."""
-    return Genes(spec, *read_genes(spec.path, spec))
+    genes, facts, sets = read_genes(spec.path, spec)
+    return Genes(spec, genes, facts, sets)
 
 
 def open_interactions(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
@@ -82,12 +90,15 @@ def interacting(edges: EdgeList, seeds: list[str] | None) -> list[str]:
     return [edges.ids[i] for i in np.flatnonzero(chosen)]
 
 
-def read_genes(given: str, spec: SourceSpec) -> tuple[list[str], dict[str, Any]]:
+def read_genes(
+    given: str, spec: SourceSpec
+) -> tuple[list[str], dict[str, Any], dict[str, list[str]]]:
     """Read the genes of a list, of the sets of a GMT, or of the annotations of a GAF.
 
     It is given as ``FILE``, ``FILE.gmt:SET1,SET2`` or ``FILE.gaf:TERM1,TERM2``; the source chooses
     evidence codes and ids of a GAF. Genes are there once, in the order of the file, with facts of
-    what was read. Raises UsageError when an option of GAF files is given for another file.
+    what was read and the sets, where there are some. Raises UsageError when an option of GAF files
+    is given for another file.
     """
     path, names = split_set_spec(given)
     suffix = text_suffix(path)
@@ -99,7 +110,7 @@ def read_genes(given: str, spec: SourceSpec) -> tuple[list[str], dict[str, Any]]
             option,
         )
     if suffix not in (".gmt", ".gaf"):
-        return read_gene_list(path), {}
+        return read_gene_list(path), {}, {}
     if suffix == ".gmt":
         sets, facts = read_gmt(path), {}
     else:
@@ -107,4 +118,4 @@ def read_genes(given: str, spec: SourceSpec) -> tuple[list[str], dict[str, Any]]
         sets, facts = annotations.genes, dict(annotations.facts)
     chosen = choose_sets(sets, names, path) if names else sets
     genes = list(dict.fromkeys(gene for members in chosen.values() for gene in members))
-    return genes, facts | {"sets": len(chosen)}
+    return genes, facts | {"sets": len(chosen)}, chosen

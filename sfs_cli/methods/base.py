@@ -75,6 +75,11 @@ class Problem:
         return self.context.n
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows that are scored: the features, on each subset of the samples."""
+        return self.context.m * self.context.beside
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the dense arithmetic on blocks."""
         return self.context.dtype

@@ -137,7 +137,7 @@ class SpecScorer(CenteredScorer):
             elif problem.context.m >= laplacian.n:  # with fewer features R does not pay
                 R = power_factor(laplacian, self.power)
         if R is not None:
-            triangular = TriangularForm(R, problem.context.m)
+            triangular = TriangularForm(R, problem.n_rows)
             self.form, self.weak = triangular.form, triangular.weak
         elif self.gamma == "exp":
             interval = spectral_interval(laplacian)
@@ -190,7 +190,7 @@ class SpecScorer(CenteredScorer):
         found = leading(laplacian, min((MAX_CLUSTERS if clusters is None else clusters) + 1, n))
         k = clusters_by_eigengap(found.values) if clusters is None else clusters
         self.facts["clusters"] = k
-        self.facts["eigenvalues"] = found.values
+        self.facts["spectrum"] = found
         if k < len(found.values) and found.values[k] - found.values[k - 1] < 1e-10:
             self.warnings.append(
                 f"eigenvalues {k} and {k + 1} of the sample graph are equal, so phi3 depends on "
@@ -234,7 +234,7 @@ class LaplacianScorer(CenteredScorer):
                 normal = degrees / np.linalg.norm(degrees)
                 R = triangular_factor(L, normal, float(degrees.max()))
                 if R is not None:
-                    self.triangular = TriangularForm(R, problem.context.m, degrees)
+                    self.triangular = TriangularForm(R, problem.n_rows, degrees)
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block; may overwrite it."""

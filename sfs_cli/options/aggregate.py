@@ -12,7 +12,7 @@ from sfs_cli.ranking.aggregations import AGGREGATIONS, check_list_weights
 
 _how = partial(option, section="Aggregation", verbs=("aggregate",))
 _input = partial(option, section="Input", verbs=("aggregate",))
-_table = partial(option, section="Input", verbs=("aggregate", "evaluate", "select"))
+_table = partial(option, section="Input", verbs=("aggregate", "evaluate", "compare", "select"))
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)

@@ -14,12 +14,12 @@ DEFAULT_LENGTHS = (10, 20, 50, 100, 200)
 CURVE_LENGTHS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160, 226)
 """Of a curve: each is 1.4 times the one before."""
 DEFAULT_SPLITS, DEFAULT_REPEATS = 5, 5
-_OF_A_METHOD = ("Method", "Sample graph", "Knowledge sources")
+OF_A_METHOD = ("Method", "Sample graph", "Knowledge sources")
 """Sections of options that say how features are ranked."""
 _OF_A_TABLE = ("feature_column", "rank_column", "score_column", "order")
 
-_how = partial(option, section="Evaluation", verbs=("evaluate",))
-_folds = partial(option, section="Evaluation", verbs=("evaluate", "select"))
+_how = partial(option, section="Evaluation", verbs=("evaluate", "compare"))
+_folds = partial(option, section="Evaluation", verbs=("evaluate", "compare", "select"))
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -68,17 +68,9 @@ class FoldFields(Config):
 
 
 @dataclass(frozen=True)
-class EvaluateConfig(TableFields, FoldFields, RankConfig):
-    """The options of `sfs evaluate`: those of a ranking, and how its worth is measured."""
+class JudgeConfig(TableFields, FoldFields, RankConfig):
+    """The options of every command that judges lists of features of a matrix."""
 
-    VERB: ClassVar[str] = "evaluate"
-
-    list_: str | None = _how(
-        "Evaluate this ranking: a table with a column of features and one of ranks or scores. "
-        "With --method too, both are evaluated.",
-        metavar="FILE",
-        path=True,
-    )
     leaky: bool = _how(
         "Show also the accuracy of the list that was ranked once on all samples, test samples "
         "included.",
@@ -95,26 +87,20 @@ class EvaluateConfig(TableFields, FoldFields, RankConfig):
         path=True,
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_evaluation(self, *, lists: bool, ranks: bool) -> None:
+        """Refuse options without an effect: whether there are given lists, and rankings to make."""
         self.check_columns()
         self.asked_lengths  # noqa: B018 - a list that is no list is refused here
         if self.label_type == "continuous":
             what = "--label-type continuous: classifiers need classes"
             hint = "give --label-type ordered or classes, or leave out --labels"
             raise self.error(what, hint, "label_type")
-        if self.list_ is None:
-            for name in self.given(*_OF_A_TABLE):
-                what = f"{flag(name)} has no effect without --list"
-                raise self.error(what, "leave it out, or give --list FILE", name)
-        if not self.ranks:
-            for o in options_of(type(self)):
-                if o.section in _OF_A_METHOD and getattr(self, o.name) != o.default:
-                    what = f"{o.flag} has no effect with --list alone, which nothing is ranked for"
-                    raise self.error(what, "leave it out, or give --method too", o.name, "list_")
-            if self.leaky:
-                what = "--leaky has no effect with --list alone, which stays the same in all folds"
-                raise self.error(what, "leave it out, or give --method too", "leaky", "list_")
+        for name in () if lists else self.given(*_OF_A_TABLE):
+            what = f"{flag(name)} has no effect without --list"
+            raise self.error(what, "leave it out, or give --list FILE", name)
+        if not ranks and self.leaky:
+            what = "--leaky has no effect with --list alone, which stays the same in all folds"
+            raise self.error(what, "leave it out, or give --method too", "leaky", "list_")
         if self.labels is None:
             for name in self.given("splits", "repeats", "leaky"):
                 what = f"{flag(name)} has no effect without --labels"
@@ -123,6 +109,31 @@ class EvaluateConfig(TableFields, FoldFields, RankConfig):
             what = "--sets needs --out"
             hint = "give --out DIR: the tests are a file of that folder"
             raise self.error(what, hint, "sets", "out")
+
+
+@dataclass(frozen=True)
+class EvaluateConfig(JudgeConfig):
+    """The options of `sfs evaluate`: those of a ranking, and how its worth is measured."""
+
+    VERB: ClassVar[str] = "evaluate"
+
+    list_: str | None = option(
+        "Evaluate this ranking: a table with a column of features and one of ranks or scores. "
+        "With --method too, both are evaluated.",
+        section="Evaluation",
+        verbs=("evaluate",),
+        metavar="FILE",
+        path=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.ranks:
+            for o in options_of(type(self)):
+                if o.section in OF_A_METHOD and getattr(self, o.name) != o.default:
+                    what = f"{o.flag} has no effect with --list alone, which nothing is ranked for"
+                    raise self.error(what, "leave it out, or give --method too", o.name, "list_")
+        self.check_evaluation(lists=self.list_ is not None, ranks=self.ranks)
 
     @property
     def ranks(self) -> bool:

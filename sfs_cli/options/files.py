@@ -300,7 +300,7 @@ def _file_or_pattern(option: str, text: str, folder: str) -> str:
 
 
 def _is_inside(option: str, text: str) -> bool:
-    inside = ("labels", "sample_weights", "path", "coordinates", "adjust", "batch")
+    inside = ("labels", "sample_weights", "path", "coordinates", "adjust", "batch", "donors")
     return option in inside and text.startswith(_INSIDE)
 
 

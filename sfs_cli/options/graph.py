@@ -104,7 +104,10 @@ def default_similarity(n: int) -> str:
 
 
 _graph = partial(
-    option, section="Sample graph", verbs=("rank", "plan", "shard init", "evaluate"), takers=taking
+    option,
+    section="Sample graph",
+    verbs=("rank", "plan", "shard init", "evaluate", "robustness"),
+    takers=taking,
 )
 
 

@@ -12,6 +12,7 @@ GUARDS = {
     "spikes": "top features that differ in one sample only",
     "repeats": "top features that repeat each other",
     "ties": "top features with one and the same score, whose order says nothing",
+    "unstable": "a list of first features that changes with the samples",
     "dependent-lists": "p-values of rra over lists that were made from one matrix",
 }
 """What each warns of."""

@@ -45,6 +45,9 @@ DEFAULT_MODULE_CORRELATION = 0.7
 """The features that modules are made of, and how similar those of a module are."""
 DEFAULT_BATCH_SIZE = 10
 """Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
+DEFAULT_STABILITY_TOP = 50
+"""Features of the list whose stability is measured, where there are many."""
+SUBSETS = ("half", "bootstrap")
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
@@ -52,25 +55,28 @@ MAX_DIGITS = 17
 WHOLE = ("rank", "plan", "shard init")
 RANKING = (*WHOLE, "evaluate")
 ON_SOURCE = (*RANKING, "fuse")
-READING = (*ON_SOURCE, "convert", "inspect")
+ON_MATRIX = (*ON_SOURCE, "compare", "robustness")
+READING = (*ON_MATRIX, "convert", "inspect")
 WHOLE_ON_SOURCE = (*WHOLE, "fuse")
 _WRITING = ("rank", "shard merge")
 _SHARDS = ("shard run", "shard merge")
 
-_input = partial(option, section="Input", verbs=ON_SOURCE)
+_input = partial(option, section="Input", verbs=ON_MATRIX)
 _reading = partial(option, section="Input", verbs=READING)
-_labels = partial(option, section="Input", verbs=(*RANKING, "inspect"))
+_labels = partial(option, section="Input", verbs=(*RANKING, "compare", "robustness", "inspect"))
 _method = partial(option, section="Method", verbs=RANKING)
 _own = partial(_method, takers=catalog.takers)
+_spec = partial(_own, verbs=(*RANKING, "robustness"))
 _sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE)
 _fusion = partial(_sources, takers=weightings.taking)
-_graph = partial(option, section="Sample graph", verbs=RANKING, lead=True)
+_stability = partial(option, section="Method", verbs=WHOLE)
+_graph = partial(option, section="Sample graph", verbs=(*RANKING, "robustness"), lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
 _modules = partial(option, section="Output", verbs=("rank", "shard init"))
 _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=True)
 _running = partial(option, section="Running", in_result=False)
-_working = partial(_running, verbs=(*ON_SOURCE, "convert", *_SHARDS, "select"))
+_working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select"))
 
 
 def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -89,21 +95,21 @@ class OutputFields(Config):
 
     out: str | None = _output(
         "Write the result, a report of a ranking and the provenance (run.json) to this folder.",
-        verbs=(*_WRITING, "aggregate", "evaluate", "select"),
+        verbs=(*_WRITING, "aggregate", "evaluate", "compare", "robustness", "select"),
         metavar="DIR",
         path=True,
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
     digits: int = _table(
         "Number of significant digits in text output.",
-        verbs=("rank", "shard init", "aggregate", "evaluate", "select"),
+        verbs=("rank", "shard init", "aggregate", "evaluate", "compare", "robustness", "select"),
         default=10,
         least=1,
         most=MAX_DIGITS,
     )
     force: bool = _output(
         "Replace the output of another run.",
-        verbs=(*RANKING, "fuse", "convert", "shard merge", "aggregate", "select"),
+        verbs=(*ON_MATRIX, "convert", "shard merge", "aggregate", "select"),
         default=False,
     )
 
@@ -114,7 +120,7 @@ class ResourceFields(Config):
 
     threads: int | None = _running(
         "Number of threads (of processes with --executor dask).",
-        verbs=(*ON_SOURCE, *_SHARDS, "select"),
+        verbs=(*ON_MATRIX, *_SHARDS, "select"),
         least=1,
         default_text="all that are allowed",
     )
@@ -125,7 +131,7 @@ class ResourceFields(Config):
         "Folder for temporary files.", metavar="DIR", default_text="that of the system", path=True
     )
     seed: int = option(
-        "Random seed.", section="Running", verbs=(*ON_SOURCE, "select"), default=0, least=0
+        "Random seed.", section="Running", verbs=(*ON_MATRIX, "select"), default=0, least=0
     )
 
 
@@ -237,15 +243,15 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         words=("error", "intersect", "union"),
     )
 
-    ranking: str | None = _own("Score to compute.")
-    gamma: str | None = _own(
+    ranking: str | None = _spec("Score to compute.")
+    gamma: str | None = _spec(
         "Function of the eigenvalues of the graph, or weight of the regularization (rfs).",
         metavar="VALUE",
     )
-    gamma_power: int | None = _own(
+    gamma_power: int | None = _spec(
         "Power of the eigenvalues.", metavar="R", least=1, most=MAX_GAMMA_POWER
     )
-    clusters: int | None = _own(
+    clusters: int | None = _spec(
         "Number of clusters of the samples (spec: with phi3).",
         metavar="K",
         least=1,
@@ -321,6 +327,31 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         "List of features that are already chosen: the methods "
         f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
         metavar="FILE",
+        path=True,
+    )
+    stability: int | None = _stability(
+        "Rank on this many subsets of the samples too, and count how often each feature is among "
+        "the first.",
+        metavar="B",
+        least=2,
+        most=10_000,
+    )
+    stability_how: str | None = _stability(
+        "Subsets of --stability: halves of the samples, in pairs that have none in common, or as "
+        "many draws as samples, with replacement, each drawn sample taken once.",
+        words=SUBSETS,
+        default_text="half",
+    )
+    stability_top: int | None = _stability(
+        "Number of first features that --stability counts.",
+        metavar="K",
+        least=1,
+        default_text=f"{DEFAULT_STABILITY_TOP}, of few features a quarter",
+    )
+    donors: str | None = _stability(
+        "Column of the donor of each sample: --stability takes whole donors.",
+        section="Input",
+        metavar="FILE:COLUMN or obs:KEY",
         path=True,
     )
     on_no_convergence: str = _method(
@@ -405,6 +436,14 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         "Rank without each source as well, to show what it changes.", verbs=WHOLE, default=True
     )
 
+    title: str | None = _modules(
+        "Title of the report, in place of the file's name.", metavar="TEXT"
+    )
+    gene_links: str | None = _modules(
+        "Make the names in the report links: gene symbols to GeneCards, Ensembl ids to Ensembl. "
+        "Nothing is looked up before they are followed.",
+        words=("symbol", "ensembl"),
+    )
     signed: bool = _modules(
         f"With --format rnk, two classes and {', '.join(catalog.SIGNED)}: give the metric the sign "
         "of the difference between the means of the classes.",
@@ -444,7 +483,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
     block_size: int | None = option(
         "Number of features per block.",
         section="Running",
-        verbs=RANKING,
+        verbs=(*RANKING, "compare", "robustness"),
         least=1,
         default_text="by the shape",
     )
@@ -590,6 +629,17 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         """Mean absolute correlation from which groups are joined."""
         given = self.module_correlation
         return DEFAULT_MODULE_CORRELATION if given is None else given
+
+    @property
+    def subset_kind(self) -> str:
+        """What the subsets of the samples are, one of `SUBSETS`."""
+        return self.stability_how or SUBSETS[0]
+
+    @property
+    def subset_count(self) -> int:
+        """Number of subsets of the samples: halves come in pairs."""
+        count = self.stability or 0
+        return count + count % 2 if self.subset_kind == "half" else count
 
     @property
     def smallest_batch(self) -> int:

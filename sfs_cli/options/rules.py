@@ -52,6 +52,7 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_batch_rules(config))
     config.refuse(_given_rules(config))
     config.refuse(_pvalue_rules(config))
+    config.refuse(_stability_rules(config))
     if config.keep is not None and config.max_correlation is None:
         what = "--keep has no effect without --max-correlation"
         config.refuse([(what, "leave it out, or give --max-correlation R", ("keep",))])
@@ -285,10 +286,26 @@ def _split_rules(c: RankConfig) -> Iterator[Refusal]:
         what = f"--split has no effect with --method {c.ranker}, which makes no sample graph"
         yield what, _leave_out("method", catalog.SPLIT), ("split", "method")
     own = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None
+    if c.stability is not None:
+        what = "--stability ranks subsets by scores, and --split by p-values"
+        yield what, "make them in two runs", ("split", "stability")
     if own:
         what = "--split has no effect on a sample graph that is not made of the features"
         hint = "leave out --split"
         yield what, hint, ("split", "similarity")
+
+
+def _stability_rules(c: RankConfig) -> Iterator[Refusal]:
+    for name in c.given("stability_how", "stability_top", "donors") if c.stability is None else ():
+        what = f"{flag(name)} has no effect without --stability"
+        yield what, "leave it out, or give --stability 50", (name, "stability")
+    if c.members:
+        return
+    selected = c.method_options().get("select")
+    if selected is not None and (c.stability_top or 0) > selected:
+        what = f"--stability-top {c.stability_top}: --method {c.scorer} selects {selected} features"
+        hint = f"give {selected} or fewer, or let it select more with --select"
+        yield what, hint, ("stability_top", "select")
 
 
 def _member_rules(c: RankConfig) -> Iterator[Refusal]:

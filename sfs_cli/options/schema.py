@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sfs_cli import catalog
 from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import (
     FORMS,
@@ -21,6 +22,7 @@ from sfs_cli.options.fields import (
 )
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.robustness import RobustnessConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, NAME, SOURCE_OPTIONS
 
@@ -168,6 +170,9 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     parts += ["## sfs aggregate", _table(options_of(AggregateConfig))]
     evaluation = [o for o in options_of(EvaluateConfig) if o.section == "Evaluation"]
     parts += ["## sfs evaluate", _table(evaluation)]
+    for config in (CompareConfig, RobustnessConfig):
+        alone = [o for o in options_of(config) if o.verbs == (config.VERB,)]
+        parts += [f"## sfs {config.VERB}", _table(alone)]
     own = [o for o in options_of(SelectConfig) if "select" in o.verbs and o not in evaluation]
     parts += ["## sfs select", _table(own)]
     rows = [

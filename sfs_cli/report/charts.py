@@ -174,7 +174,15 @@ def polyline(x: np.ndarray, y: np.ndarray, class_: str) -> str:
     return element("polyline", points=points, class_=class_)
 
 
-def svg(name: str, title: str, description: str, *parts: str) -> str:
+def svg(
+    name: str,
+    title: str,
+    description: str,
+    *parts: str,
+    width: float = WIDTH,
+    height: float = HEIGHT,
+    class_: str = "chart",
+) -> str:
     """Wrap the parts of a chart, with a title and a description for screen readers.
 
     The name begins its ids and is different for each chart of a page.
@@ -184,11 +192,11 @@ def svg(name: str, title: str, description: str, *parts: str) -> str:
         element("title", escape(title), id=f"{name}-title"),
         element("desc", escape(description), id=f"{name}-desc"),
         *parts,
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
         role="img",
         aria_labelledby=f"{name}-title",
         aria_describedby=f"{name}-desc",
-        class_="chart",
+        class_=class_,
     )
 
 
@@ -198,6 +206,7 @@ class Frame:
 
     horizontal: Axis
     vertical: Axis
+    height: float = HEIGHT
 
     @property
     def left(self) -> float:
@@ -207,7 +216,7 @@ class Frame:
     @property
     def bottom(self) -> float:
         """Position of the horizontal axis."""
-        return HEIGHT - BOTTOM
+        return self.height - BOTTOM
 
     @property
     def right(self) -> float:
@@ -241,7 +250,9 @@ class Frame:
         ]
         middle = (self.left + self.right) / 2
         parts.append(text(self.vertical.title, 2, 16, class_="axis-title"))
-        parts.append(text(self.horizontal.title, middle, HEIGHT - 6, class_="axis-title middle"))
+        parts.append(
+            text(self.horizontal.title, middle, self.height - 6, class_="axis-title middle")
+        )
         return element("g", *parts)
 
 

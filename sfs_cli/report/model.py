@@ -21,10 +21,82 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SampleNotes:
+    """What labels say of the n samples: a class of each, an outcome, or nothing."""
+
+    n: int
+    classes: Sequence[str] = ()
+    codes: np.ndarray | None = None  # (n,), indices of classes, -1 without one
+    outcome: np.ndarray | None = None  # (n,), NaN where there is none
+    used: bool = False  # whether the ranking was made with them
+    source: str | None = None  # where they come from
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heatmap:
+    """The best features in the samples, in an order of both."""
+
+    features: Sequence[str]  # of each row
+    ranks: Sequence[int]
+    cells: np.ndarray  # (g, c): means of the samples of a column, each row of mean 0 and sd 1
+    sizes: np.ndarray  # (c,): number of samples of each column
+    codes: np.ndarray | None  # (c,): the class of most of its samples
+    outcome: np.ndarray | None  # (c,): their mean outcome
+    samples: Sequence[str] | None  # of each column, where it is one
+    ordered: str  # how the columns are ordered
+    by_class: bool  # first by class
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plane:
+    """The samples, or evenly spaced ones of many, as points."""
+
+    points: np.ndarray  # (p, 2)
+    codes: np.ndarray | None  # (p,), as in `SampleNotes`
+    outcome: np.ndarray | None  # (p,)
+    samples: Sequence[str] | None  # the names of few
+    axes: tuple[str, str]
+    where: str  # which plane it is
+    drawn: str  # how many are drawn, where not all are
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strip:
+    """The values of a feature: of each class, against an outcome, or all of them."""
+
+    feature: str
+    rank: int
+    groups: Sequence[tuple[np.ndarray, float]] = ()  # ascending values and their median
+    pairs: np.ndarray | None = None  # (p, 2): outcome and value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pictures:
+    """What the pictures of the best features show."""
+
+    notes: SampleNotes
+    heatmap: Heatmap
+    plane: Plane | None
+    strips: Sequence[Strip]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """Columns of the features with a score, best first, that have a picture."""
+
+    p_values: np.ndarray | None = None  # (m,)
+    changes: np.ndarray | None = None  # (m,): log fold changes
+    change: str = ""  # which class less which
+    frequency: np.ndarray | None = None  # (b,) of the best features: how often they were selected
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportData:
     """The contents of a report."""
 
     title: str  # what was ranked, such as the name of the matrix
+    sentences: Sequence[str] = ()  # of the first paragraph, after what was ranked and the best
+    made_from: str = ""  # such as: on 72 samples (47 ALL, 25 AML)
     method: str  # its title
     how: str  # how to read a score, in a sentence or two
     larger_is_better: bool
@@ -40,7 +112,13 @@ class ReportData:
     # (k,), leading eigenvalues of the normalized Laplacian, ascending, the first one 0
     eigenvalues: np.ndarray | None = None
     clusters: int | None = None  # that were used; the gap after this eigenvalue is marked
+    groups: int | None = None  # of samples that the eigenvalues show; None for none
+    reading: str = ""  # of the eigenvalues, in a sentence or two
     top: Sequence[Mapping[str, object]] = ()  # the best features: column -> value, in order
+    gene_links: str | None = None  # the kind of ids, where the features are links to gene pages
+    pictures: Pictures | None = None
+    evidence: Evidence = Evidence()
+    results: Sequence[Table] = ()  # what was found out about the best features
     tables: Sequence[Table] = ()  # what the ranking was made from, as the lists of an aggregate
     facts: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()  # heading, names and values
     warnings: Sequence[str] = ()

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from numbers import Integral
 from typing import NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from sfs_cli.errors import counted
-from sfs_cli.report import charts, words
-from sfs_cli.report.model import ReportData
+from sfs_cli.report import charts, gene_charts, words
+from sfs_cli.report.model import ReportData, Table
 from sfs_cli.report.words import is_number, significant
 
 DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/[^\s\"<>]*\w)", re.I)
 
+ALWAYS = ("rank", "feature", "score")
+"""Columns of the best features that are shown whatever is in them."""
+FREQUENCIES = 30
+"""Features whose stability is drawn."""
+GENE_PAGES = {
+    "symbol": "https://www.genecards.org/Search/Keyword?queryString=",
+    "ensembl": "https://www.ensembl.org/Multi/Search/Results?site=ensembl_all&q=",
+}
+"""What the names of features link to, by the kind of ids."""
+
 
 class Figure(NamedTuple):
-    """A chart with its heading and explanation."""
+    """A picture with its heading and explanation."""
 
     heading: str
-    chart: Markup
+    charts: list[Markup]
     caption: str
+    shape: str = "side"  # the explanation beside it; or wide, or a grid of many charts
 
 
 class Cell(NamedTuple):
@@ -32,6 +45,8 @@ class Cell(NamedTuple):
     shown: str
     key: str
     shade: float | None
+    hint: str = ""
+    link: str = ""
 
 
 class Grid(NamedTuple):
@@ -55,32 +70,126 @@ def render(data: ReportData) -> str:
         An HTML document without external resources, and without dates, so that equal rankings have
         equal pages.
     """
-    names = list(data.top[0]) if data.top else []
+    table, same = best_features(data)
     return TEMPLATE.render(
         data=data,
         summary=words.summary(data),
-        figures=figures(data),
-        table=arranged(names, [[row[name] for name in names] for row in data.top]),
-        tables=[(t, arranged(t.columns, t.rows, t.digits, t.shade)) for t in data.tables],
+        left_over=words.left_over(data),
+        how=words.how_to_read(data),
+        genes=gene_figures(data),
+        evidence=evidence_figures(data),
+        samples=sample_figures(data),
+        scores=score_figures(data),
+        table=table,
+        same=same,
+        results=_grids(data.results),
+        tables=_grids(data.tables),
     )
 
 
-def figures(data: ReportData) -> list[Figure]:
-    """Draw the charts that have data."""
+def _grids(tables: Sequence[Table]) -> list[tuple[Table, Grid]]:
+    return [(t, arranged(t.columns, t.rows, t.digits, t.shade)) for t in tables]
+
+
+def gene_figures(data: ReportData) -> list[Figure]:
+    """Draw the best features in the samples, together and one by one."""
+    pictures = data.pictures
+    if pictures is None or not pictures.strips:
+        return []
+    notes, found = pictures.notes, pictures.heatmap
+    heading = f"The best {counted(len(found.features), 'feature')} in the samples"
     drawn = []
-    scores = charts.drawable(data.scores)
-    if len(scores):
-        elbow = data.elbow if len(scores) == len(data.scores) else None
-        curve = charts.score_curve(scores, larger_is_better=data.larger_is_better, elbow=elbow)
-        bars = charts.distribution(scores)
-        drawn.append(Figure("Score against rank", Markup(curve), words.curve_caption(data)))
-        drawn.append(
-            Figure("Distribution of scores", Markup(bars), words.distribution_caption(data))
-        )
-    if data.eigenvalues is not None and len(data.eigenvalues):
-        stems = charts.spectrum(np.asarray(data.eigenvalues), clusters=data.clusters)
-        drawn.append(Figure("Groups of samples", Markup(stems), words.spectrum_caption(data)))
+    if len(found.sizes) > 1 and len(found.features) > 1:
+        map_ = Markup(gene_charts.heatmap_chart(found, notes))
+        drawn.append(Figure(heading, [map_], words.heatmap_caption(found, notes), "wide"))
+    strips = [Markup(gene_charts.strip_chart(strip, notes)) for strip in pictures.strips]
+    heading = "The best features, one by one" if len(strips) > 1 else "The best feature"
+    drawn.append(Figure(heading, strips, words.strips_caption(pictures.strips, notes), "grid"))
     return drawn
+
+
+def evidence_figures(data: ReportData) -> list[Figure]:
+    """Draw what tells how sure the ranking is, where that is known."""
+    drawn, evidence = [], data.evidence
+    names = [str(row["feature"]) for row in data.top if "feature" in row]
+    if evidence.frequency is not None and len(names):
+        shown = min(FREQUENCIES, len(names))
+        bars = gene_charts.frequency_chart(names[:shown], evidence.frequency[:shown])
+        drawn.append(Figure("Stability", [Markup(bars)], words.frequency_caption()))
+    if evidence.p_values is None:
+        return drawn
+    p = evidence.p_values
+    known = np.isfinite(p)
+    if known.any():
+        bars = gene_charts.p_value_chart(p[known])
+        drawn.append(Figure("P-values", [Markup(bars)], words.p_value_caption(p[known])))
+    if evidence.changes is None:
+        return drawn
+    both = known & (np.abs(evidence.changes) <= charts.LARGEST)
+    if both.any():
+        first = [name for name, kept in zip(names, both) if kept]
+        points = gene_charts.volcano_chart(evidence.changes[both], p[both], first, evidence.change)
+        caption = words.volcano_caption(evidence.change, len(first))
+        drawn.append(Figure("Change and p-value", [Markup(points)], caption))
+    return drawn
+
+
+def sample_figures(data: ReportData) -> list[Figure]:
+    """Draw the samples, and the eigenvalues of their graph."""
+    drawn, pictures = [], data.pictures
+    if pictures is not None and pictures.plane is not None:
+        points = Markup(gene_charts.plane_chart(pictures.plane, pictures.notes))
+        caption = words.plane_caption(pictures.plane, pictures.notes)
+        drawn.append(Figure("The samples", [points], caption))
+    if data.eigenvalues is not None and len(data.eigenvalues):
+        marked = data.clusters or data.groups
+        stems = charts.spectrum(np.asarray(data.eigenvalues), clusters=marked)
+        drawn.append(Figure("Groups of samples", [Markup(stems)], words.spectrum_caption(data)))
+    return drawn
+
+
+def score_figures(data: ReportData) -> list[Figure]:
+    """Draw the scores of all features."""
+    scores = charts.drawable(data.scores)
+    if not len(scores):
+        return []
+    elbow = data.elbow if len(scores) == len(data.scores) else None
+    curve = charts.score_curve(scores, larger_is_better=data.larger_is_better, elbow=elbow)
+    bars = charts.distribution(scores)
+    return [
+        Figure("Score against rank", [Markup(curve)], words.curve_caption(data)),
+        Figure("Distribution of scores", [Markup(bars)], words.distribution_caption(data)),
+    ]
+
+
+def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
+    """Arrange the table of the best features; return also columns that are the same in every row.
+
+    Those are told of once. Features with one and the same score are marked at their ranks.
+    """
+    rows = [dict(row) for row in data.top]
+    tied = [_count(row.pop("tied", None)) for row in rows]
+    names, same = list(rows[0]) if rows else [], []
+    if len(rows) > 1:
+        for name in [name for name in names if name not in ALWAYS]:
+            values = {significant(row[name]) for row in rows}
+            if len(values) == 1:
+                same.append((name, values.pop()))
+        names = [name for name in names if name not in dict(same)]
+    grid = arranged(names, [[row[name] for name in names] for row in rows])
+    for cells, size in zip(grid.rows, tied):
+        for i, name in enumerate(names):
+            if name == "rank" and size > 1:
+                hint = f"{size:,} features have this score: their order says nothing"
+                cells[i] = cells[i]._replace(shown=f"{cells[i].shown} =", hint=hint)
+            if name == "feature" and data.gene_links in GENE_PAGES:
+                page = GENE_PAGES[data.gene_links] + quote(cells[i].shown, safe="")
+                cells[i] = cells[i]._replace(link=page)
+    return grid, same
+
+
+def _count(value: object) -> int:
+    return int(str(value)) if is_number(value) else 0
 
 
 def arranged(
@@ -102,7 +211,9 @@ def arranged(
 
 def _cell(value: object, numeric: bool, digits: int, full: float | None) -> Cell:
     """Return a cell; a number is shaded by its size, completely at `full`."""
-    key = repr(float(str(value))) if numeric and value is not None else ""
+    key = ""
+    if numeric and value is not None:
+        key = str(int(value)) if isinstance(value, Integral) else repr(float(str(value)))
     shade = None
     if full is not None and is_number(value) and value == value:
         shade = round(max(-1.0, min(1.0, float(str(value)) / full)), 3)
@@ -116,6 +227,11 @@ def linked(reference: str) -> Markup:
     return Markup("").join(link.format(p) if i % 2 else p for i, p in enumerate(parts))
 
 
+def broken(name: str) -> Markup:
+    """Escape a name of a column, and let it break after underscores."""
+    return Markup("_<wbr>").join(name.split("_"))
+
+
 def _compiled() -> Template:
     environment = Environment(
         loader=PackageLoader("sfs_cli.report"),
@@ -126,6 +242,7 @@ def _compiled() -> Template:
         keep_trailing_newline=True,
     )
     environment.filters["linked"] = linked
+    environment.filters["broken"] = broken
     environment.globals["counted"] = counted
     return environment.get_template("report.html.j2")
 

@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 import math
+import unicodedata
+from collections.abc import Sequence
 from numbers import Integral, Real
 
+import numpy as np
+
 from sfs_cli.errors import counted
-from sfs_cli.report.model import ReportData
+from sfs_cli.report.model import Heatmap, Plane, ReportData, SampleNotes, Strip
 
 LOG_ABOVE = 1000
 """Ranks of more features than this are drawn on a logarithmic axis."""
+TURNING = ("R", "AL", "AN", "RLE", "RLO", "LRE", "LRO", "PDF", "RLI", "LRI", "FSI", "PDI")
+"""Kinds of characters (Unicode Annex 9) that change the order of the text around them."""
+BEST = 5
+"""Features that the first paragraph names."""
+MOST_GROUPS = 10
+"""Classes in the chart of one feature: of more, those with the highest medians."""
 
 
 def significant(value: object, digits: int = 6) -> str:
     """Format a table cell: numbers with significant digits, a dash for a missing value."""
     if value is None or (isinstance(value, Real) and math.isnan(value)):
         return "–"
-    if not is_number(value) or isinstance(value, Integral):
+    if not is_number(value):
         return str(value)
+    if isinstance(value, Integral):
+        return f"{int(value):,}"
     return f"{value:#.{digits}g}" if value else "0"
+
+
+def isolated(name: object) -> str:
+    """Return a name for a sentence, whose order letters from right to left cannot change."""
+    text = " ".join(str(name).split())
+    turns = any(unicodedata.bidirectional(letter) in TURNING for letter in text)
+    return f"\u2068{text}\u2069" if turns else text
 
 
 def is_number(value: object) -> bool:
@@ -27,20 +46,36 @@ def is_number(value: object) -> bool:
 
 
 def summary(data: ReportData) -> list[str]:
-    """Summarize what was ranked, how to read a score and which features are the best."""
+    """Tell the result: what was ranked by what, the best features, and how sure that is."""
     scored = data.n_features - data.n_unscored
     features = counted(data.n_features, "feature")
     share = f"{scored:,} of {features}"
     if scored == data.n_features:
         share = "the only feature" if scored == 1 else f"all {features}"
-    sentences = [f"{data.method} scored {share}."]
-    direction = f"A {'larger' if data.larger_is_better else 'smaller'} score is better."
-    sentences.append(data.how or direction)
-    best = [str(row["feature"]) for row in data.top[:3] if "feature" in row]
+    sentences = [f"{data.method} ranked {share}{' ' if data.made_from else ''}{data.made_from}."]
+    first = [row for row in data.top[:BEST] if "feature" in row]
+    higher = [row.get("direction") or row.get("highest_class") for row in first]
+    together = len(first) > 1 and len(set(higher)) == 1 and higher[0]
+    best = [
+        f"{isolated(row['feature'])} (higher in {isolated(name)})"
+        if name and not together
+        else isolated(row["feature"])
+        for row, name in zip(first, higher)
+    ]
+    end = f", all higher in {isolated(higher[0])}" if together else ""
     if len(best) > 1:
-        sentences.append(f"The best features are {', '.join(best[:-1])} and {best[-1]}.")
+        sentences.append(f"The best features are {', '.join(best[:-1])} and {best[-1]}{end}.")
     elif best:
         sentences.append(f"The best feature is {best[0]}.")
+    sentences += data.sentences
+    if data.reading:
+        sentences.append(data.reading)
+    return sentences
+
+
+def left_over(data: ReportData) -> list[str]:
+    """Say what became of the features without a score."""
+    sentences = []
     not_selected = data.reasons.get("not selected", 0)
     if not_selected:
         sentences.append(f"{counted(not_selected, 'feature')} were not selected.")
@@ -50,6 +85,85 @@ def summary(data: ReportData) -> list[str]:
     if failed:
         sentences.append(f"{counted(failed, 'feature')} could not be scored.")
     return sentences
+
+
+def how_to_read(data: ReportData) -> str:
+    """Say how a score is to be read."""
+    return data.how or f"A {'larger' if data.larger_is_better else 'smaller'} score is better."
+
+
+def heatmap_caption(found: Heatmap, notes: SampleNotes) -> str:
+    """Explain the heatmap."""
+    rows = counted(len(found.features), "feature")
+    words = (
+        f"The best {rows}, their ranks beside them; those that vary alike are neighbors. Samples "
+        f"are ordered {found.ordered}. Each row is scaled to mean 0 and standard deviation 1."
+    )
+    if found.samples is None:
+        largest = int(found.sizes.max())
+        words += (
+            f" Each of the {len(found.sizes):,} columns is the mean of up to {largest:,} "
+            f"neighboring samples, of {notes.n:,} in all."
+        )
+    if notes.codes is not None and not notes.used:
+        words += " The labels took no part in the ranking: they are drawn for comparison."
+    return words
+
+
+def plane_caption(found: Plane, notes: SampleNotes) -> str:
+    """Explain the plane of the samples."""
+    words = f"The samples in {found.where}. Near points are similar samples."
+    if "best" in found.where and notes.used:
+        words += (
+            " The features were chosen by the labels, so they separate the classes better here "
+            "than they would in new samples."
+        )
+    return f"{words} {found.drawn}".strip()
+
+
+def strips_caption(found: Sequence[Strip], notes: SampleNotes) -> str:
+    """Explain the charts of single features."""
+    count = len(found)
+    first = "The best feature" if count == 1 else f"The best {count} features"
+    if notes.codes is not None:
+        words = f"{first}, as they were scored, in each class; the bar is the median."
+        if len(notes.classes) > MOST_GROUPS:
+            words += f" Of {len(notes.classes)} classes the {MOST_GROUPS} with the highest medians."
+        if sum(len(drawn) for drawn, _ in found[0].groups) < np.count_nonzero(notes.codes >= 0):
+            words += " Of large classes evenly spaced quantiles are drawn."
+        return words
+    if notes.outcome is not None:
+        return f"{first}, as they were scored, against the outcome."
+    return (
+        f"{first}, as they were scored: their values in ascending order. A step is a group of "
+        "samples that differs; a slope is a gradual change."
+    )
+
+
+def p_value_caption(p: np.ndarray) -> str:
+    """Explain the histogram of the p-values."""
+    return (
+        f"{counted(len(p), 'p-value')}. Where there is nothing to find, all bars are as high as "
+        "the dashed line; a peak at the left is what was found, and a peak at the right, or a "
+        "slope upwards, means that the p-values do not fit these data."
+    )
+
+
+def volcano_caption(change: str, count: int) -> str:
+    """Explain the volcano plot."""
+    less = f": the mean of {change.replace(' less ', ' less that of ')}" if change else ""
+    return (
+        f"Each feature by its change{less}, and by its p-value. The best {count} are marked; the "
+        "values are as they were scored."
+    )
+
+
+def frequency_caption() -> str:
+    """Explain the picture of stability."""
+    return (
+        "How often a feature was among those selected when the ranking was repeated on subsets of "
+        "the samples. Features near 100 % do not depend on single samples."
+    )
 
 
 def curve_caption(data: ReportData) -> str:
@@ -83,12 +197,15 @@ def is_pruned(data: ReportData) -> bool:
 
 def spectrum_caption(data: ReportData) -> str:
     """Explain the spectrum."""
-    words = (
+    words = (f"{data.reading} " if data.reading else "") + (
         "Each small eigenvalue of the normalized graph Laplacian stands for a split of the samples "
         "that cuts few edges; the first is always 0. "
     )
     if not data.clusters:
-        return words + "A wide gap after the k-th value suggests k groups of samples."
+        return words + (
+            "There are k groups if the gap after the k-th is four times wider than all later ones, "
+            "and the samples do not lie between the groups."
+        )
     return words + (
         f"This ranking used {counted(data.clusters, 'group')} of samples. A wide gap at the dashed "
         "line supports this number; without a gap, the number is a choice and not a finding."

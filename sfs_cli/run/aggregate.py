@@ -14,7 +14,7 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.compute import memory as memory_of
-from sfs_cli.errors import listed
+from sfs_cli.errors import counted, listed
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
@@ -149,13 +149,9 @@ def _report_data(
 ) -> ReportData:
     """Return the contents of the report, which depend on the lists and the options only."""
     how = AGGREGATIONS[config.how]
-    fields = of_ranking(result.ranking)
-    for row in fields["top"]:
-        for name, value in row.items():
-            if name.startswith("rank_") and float(value).is_integer():
-                row[name] = int(value)
     return ReportData(
-        **fields,
+        **of_ranking(result.ranking),
+        made_from=f"in {counted(len(result.lists), 'list')}",
         title=listed([each.name for each in result.lists], 4),
         method=how.title[:1].upper() + how.title[1:],
         how=how.meaning,

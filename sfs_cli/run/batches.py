@@ -112,7 +112,7 @@ def choose_batches(
     used = np.sort(np.concatenate(list(members.values())))
     batches = []
     for name, found in members.items():
-        own = None if labels is None else _compressed(labels, found)
+        own = None if labels is None else compressed(labels, found)
         batches.append(Batch(name, np.searchsorted(used, found), own))
     return Batches(column.name, batches, left_out), used
 
@@ -168,14 +168,14 @@ def _lacking(labels: Labels, samples: np.ndarray) -> str:
     """Return why a method with labels cannot rank a batch; empty if it can."""
     if labels.values is not None:
         return "" if np.ptp(labels.values[samples]) else "the same label in all samples"
-    counts = _compressed(labels, samples).counts()
+    counts = compressed(labels, samples).counts()
     if len(counts) < 2:
         return f"all of class {next(iter(counts))}" if counts else "no labels"
     single = [name for name, count in counts.items() if count == 1]
     return f"one sample of class {listed(single, 2)}" if single else ""
 
 
-def _compressed(labels: Labels, samples: np.ndarray) -> Labels:
+def compressed(labels: Labels, samples: np.ndarray) -> Labels:
     """Return the labels of some samples, with the classes that these have."""
     if labels.values is not None:
         return labels.take(samples)

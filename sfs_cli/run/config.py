@@ -73,6 +73,9 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
     if config.batch is not None and not config.batch.startswith("obs:"):
         path, column = split_label_spec(config.batch)
         yield "batch", path, {"column": column}
+    if config.donors is not None and not config.donors.startswith("obs:"):
+        path, column = split_label_spec(config.donors)
+        yield "donors", path, {"column": column}
     if config.similarity_file is not None:
         yield "similarity_file", Path(config.similarity_file), {}
     if config.coordinates is not None and not config.coordinates.startswith("obsm:"):

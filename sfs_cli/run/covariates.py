@@ -40,15 +40,17 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class SampleColumns:
-    """The columns that ``--adjust`` and ``--batch`` name."""
+    """The columns that ``--adjust``, ``--batch`` and ``--donors`` name."""
 
     adjust: tuple[Covariate, ...] = ()
     batch: Covariate | None = None
+    donors: Covariate | None = None
 
     @property
     def all(self) -> tuple[Covariate, ...]:
         """All of them."""
-        return self.adjust if self.batch is None else (*self.adjust, self.batch)
+        groups = [each for each in (self.batch, self.donors) if each is not None]
+        return (*self.adjust, *groups)
 
     def coverages(self, samples: Sequence[str]) -> list[Coverage]:
         """Return which samples have a value of each column.
@@ -72,14 +74,15 @@ class SampleColumns:
 
 
 FileColumns = dict[str, list[Covariate]]
-"""The columns of each text of ``--adjust`` and ``--batch`` that names a file."""
+"""The columns of each text of ``--adjust``, ``--batch`` and ``--donors`` that names a file."""
 
 
 def read_files(config: RankConfig) -> FileColumns:
     """Read the columns that come from files, before the matrix is read."""
     found = {s: read_covariates(s, "adjust") for s in config.adjust if not is_inside(s)}
-    if config.batch is not None and not is_inside(config.batch):
-        found[f"batch {config.batch}"] = read_covariates(config.batch, "batch")
+    for option, spec in (("batch", config.batch), ("donors", config.donors)):
+        if spec is not None and not is_inside(spec):
+            found[f"{option} {spec}"] = read_covariates(spec, option)
     return found
 
 
@@ -106,16 +109,21 @@ def columns_of(config: RankConfig, files: FileColumns, ids: Ids) -> SampleColumn
         raise UsageError(
             f"--adjust names {listed(twice)} twice", hint="name it once", option="adjust"
         )
-    if config.batch is None:
-        return SampleColumns(tuple(found))
-    batch = of_spec(config.batch, "batch", f"batch {config.batch}")
-    if len(batch) > 1:
-        raise UsageError(
-            f"--batch {config.batch} names {len(batch)} columns",
-            hint="name one; others can be taken out with --adjust",
-            option="batch",
-        )
-    return SampleColumns(tuple(found), batch[0])
+
+    def of_groups(spec: str | None, option: str) -> Covariate | None:
+        if spec is None:
+            return None
+        columns = of_spec(spec, option, f"{option} {spec}")
+        if len(columns) > 1:
+            raise UsageError(
+                f"--{option} {spec} names {len(columns)} columns",
+                hint="name one" + "; others can be taken out with --adjust" * (option == "batch"),
+                option=option,
+            )
+        return columns[0]
+
+    batch, donors = of_groups(config.batch, "batch"), of_groups(config.donors, "donors")
+    return SampleColumns(tuple(found), batch, donors)
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
         asdict(each)
         | {
             "bytes": round(each.times * each.fraction * each.of_matrix * size),
-            "seconds": each.times * each.fraction * timing.passes[each.kind],
+            "seconds": each.times * each.fraction * each.work * timing.passes[each.kind],
         }
         for each in passes
     ]

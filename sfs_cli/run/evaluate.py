@@ -1,4 +1,4 @@
-"""``sfs evaluate``: what a list of features is worth.
+"""``sfs evaluate``: what a list of features is worth; `sfs compare` judges several by the same.
 
 The matrix is read once. In each fold the features are ranked anew on the training samples alone,
 as a matrix of these samples would be (`sfs_cli.run.part`), and classifiers that were trained on
@@ -8,9 +8,10 @@ them are asked about the others. Once on all samples come the measures that need
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,12 @@ from sfs_cli.evaluate.measures import (
     points_of,
     redundancy,
 )
-from sfs_cli.io.files.atomic import OutputFolder
 from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_sets
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.methods.shared import require_sklearn
-from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig
+from sfs_cli.options.compare import ALL, RANDOM, VARIABLE
+from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.provenance import EvaluatedList, InputFile
 from sfs_cli.ranking.table import Ranking
@@ -62,18 +63,14 @@ DRAWS = 5
 """Random lists whose mean is shown."""
 IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
 """When the features of a list were chosen: by the training samples of each fold, or before."""
-VARIABLE, RANDOM, ALL = "most variable genes", "random genes", "all genes"
 LEAST_FOUND = 0.1
 """A list of which less is in the matrix was made from another one."""
 SQUARES = 4
 """Arrays (n, n) of float64 that a thread holds while it judges a list."""
 MEMORY_SHARE = 2
 """They take at most one part in so many of the memory."""
-READ_AT_ONCE = 64
-"""Features of a list that are read at a time."""
 SHOWN_LENGTH = 50
 """The summary shows the greatest length up to this."""
-_SCALING = ("zscore", "center", "unit")
 _DOUBLE = np.dtype(np.float64)
 
 
@@ -102,17 +99,38 @@ class InFold:
 
 
 @dataclass(frozen=True)
+class MeasuredInFold:
+    """A measure of the first features of a list that the training samples of a fold have made."""
+
+    fold: Fold
+    name: str
+    length: int
+    measure: str
+    value: float
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A list that is judged: some orders of features, best first, whose results are averaged."""
 
     name: str
     selection: str
     orders: list[np.ndarray]
+    path: str = ""  # of a given list
 
     @property
     def count(self) -> int:
         """How many features it ranks."""
         return min(map(len, self.orders))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a ranking on all samples took, and those in the folds."""
+
+    seconds: float
+    peak_memory: int | None  # bytes, resident, of the whole process; None where it is not known
+    fold_seconds: list[float] = field(default_factory=list)
 
 
 @dataclass
@@ -121,68 +139,63 @@ class Evaluated:
 
     measures: list[Measured] = field(default_factory=list)
     folds: list[InFold] = field(default_factory=list)
+    fold_measures: list[MeasuredInFold] = field(default_factory=list)
+    lists: list[Candidate] = field(default_factory=list)  # those of all samples
+    costs: dict[str, Cost] = field(default_factory=dict)  # of the rankings that were made
     enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
 
 
 def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Evaluate, write what is asked for, and return what belongs on stdout."""
-    started = time.perf_counter()
-    outputs.check_json_option(config.out, as_json)
     if config.labels is not None:
         require_sklearn("the accuracy of classifiers")
-    if config.out is None:
+
+    def make() -> outputs.Made:
         found = evaluate(config, messages)
-        _log_summary(found, messages)
-        return _evaluation_bytes(found, config.digits)
-    out = Path(config.out)
-    names = [EVALUATION] + [FOLDS] * (config.labels is not None)
-    names += [ENRICHMENT] * (config.sets is not None)
-    with outputs.claimed(out, messages):
-        described = _describe(config)
-        options = config.result_options()
-        wanted = provenance.fingerprint(options, described)
-        if outputs.is_done(out, config, wanted, names):
-            messages.note(f"{out}: up to date")
-            return outputs.json_bytes(provenance.read_run(out), as_json)
-        found = evaluate(config, messages)
-        content = {EVALUATION: _evaluation_bytes(found, config.digits)}
-        if FOLDS in names:
-            content[FOLDS] = _folds_bytes(found, config.digits)
-        if ENRICHMENT in names:
-            content[ENRICHMENT] = _enrichment_bytes(found, config.digits)
-        record: dict[str, Any] = {
-            **outputs.record_head(options, described),
-            **found.facts,
-            **outputs.record_tail(
-                messages.warnings, time.perf_counter() - started, memory_of.peak_resident()
-            ),
-        }
-        with OutputFolder(out) as folder:
-            for name, table in content.items():
-                folder.file(name).write_bytes(table)
-            record["outputs"] = {
-                name: outputs.describe_output(folder.file(name)) for name in content
-            }
-            text = provenance.dumps(record)
-            folder.file(provenance.NAME).write_text(text, encoding="utf-8")
-            folder.commit(last=provenance.NAME)
-    _log_summary(found, messages)
-    messages.note(f"wrote {', '.join(f'{out}/{name}' for name in names)}")
-    return outputs.json_bytes(record, as_json)
+        return outputs.Made(
+            tables_of(found, config, EVALUATION),
+            found.facts,
+            partial(log_summary, found, messages),
+        )
+
+    lists = [] if config.list_ is None else [("list", Path(config.list_))]
+    return outputs.run_tables(
+        config,
+        messages,
+        table_names(config, EVALUATION),
+        lambda: describe_judged(config, input_files(config), lists),
+        make,
+        as_json=as_json,
+    )
 
 
-def _describe(config: EvaluateConfig) -> list[InputFile]:
-    """Return the files that are read, with their digests."""
-    files = list(input_files(config))
-    if config.list_ is not None:
-        files.append(("list", Path(config.list_), {}))
+def table_names(config: JudgeConfig, first: str) -> list[str]:
+    """Return the names of the tables that are written, the first of them with the measures."""
+    return (
+        [first] + [FOLDS] * (config.labels is not None) + [ENRICHMENT] * (config.sets is not None)
+    )
+
+
+def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> dict[str, bytes]:
+    """Return the tables by their names, as `table_names` has them."""
+    make = {first: _evaluation_bytes, FOLDS: _folds_bytes, ENRICHMENT: _enrichment_bytes}
+    return {name: make[name](found, config.digits) for name in table_names(config, first)}
+
+
+def describe_judged(
+    config: JudgeConfig,
+    files: Iterable[tuple[str, Path, dict[str, str | None]]],
+    lists: Sequence[tuple[str, Path]],
+) -> list[InputFile]:
+    """Return the files that are read, with their digests: those of rankings, lists and sets."""
+    named = [*files, *((role, path, dict[str, str | None]()) for role, path in lists)]
     if config.drivers is not None:
-        files.append(("drivers", Path(config.drivers), {}))
+        named.append(("drivers", Path(config.drivers), {}))
     if config.sets is not None:
         path, part = split_sets(config.sets)
-        files.append(("sets", path, {} if part is None else {"part": part}))
-    return outputs.describe_parts(files)
+        named.append(("sets", path, {} if part is None else {"part": part}))
+    return outputs.describe_parts(named)
 
 
 def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
@@ -194,32 +207,52 @@ def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
         When a list, the labels or the sets do not fit the matrix, a class has fewer samples than
         there are folds, or a length exceeds what is ranked.
     """
-    given = None if config.list_ is None else _read_given(config, config.list_, messages)
-    drivers = None if config.drivers is None else read_gene_list(Path(config.drivers))
-    sets = None if config.sets is None else read_sets(config.sets)
+    paths = [] if config.list_ is None else [Path(config.list_)]
+    given = read_given(config, paths, list_names(paths), messages)
     with loaded(config, messages, labeled=config.labels is not None) as run:
-        return _Evaluation(config, run, given, drivers, sets).evaluate()
+        runs = {run.config.ranker: run} if config.ranks else {}
+        return Evaluation(config, run, runs, given).evaluate()
 
 
-def _read_given(config: EvaluateConfig, path: str, messages: Messages) -> RankedList:
-    found = read_list(Path(path), config, messages, list_names([Path(path)])[0])
-    if config.order is not None and not found.order:
+def read_given(
+    config: JudgeConfig, paths: Sequence[Path], names: Sequence[str], messages: Messages
+) -> list[RankedList]:
+    """Read the lists that are there already."""
+    found = [read_list(path, config, messages, name) for path, name in zip(paths, names)]
+    if config.order is not None and not any(each.order for each in found):
         raise order_without_effect()
     return found
 
 
-class _Evaluation(FoldRankings):
-    """One evaluation: the run on all samples, and what is known of the lists."""
+class Evaluation(FoldRankings):
+    """One evaluation: the rankings on all samples, and what is known of the lists.
+
+    Parameters
+    ----------
+    config : JudgeConfig
+        What is measured.
+    run : Run
+        A run on all samples, for what is the same whatever ranks.
+    runs : mapping
+        From names to the runs that rank, of the same matrix and samples.
+    given : sequence of RankedList
+        The lists that are there already.
+    in_folds : bool
+        Whether redundancy and clusters are measured of the lists of folds, too.
+    """
 
     def __init__(
         self,
-        config: EvaluateConfig,
+        config: JudgeConfig,
         run: Run,
-        given: RankedList | None,
-        drivers: list[str] | None,
-        sets: Mapping[str, Sequence[str]] | None,
+        runs: Mapping[str, Run],
+        given: Sequence[RankedList],
+        *,
+        in_folds: bool = False,
     ) -> None:
-        self.config, self.given, self.drivers, self.sets = config, given, drivers, sets
+        self.config, self.given, self.in_folds = config, given, in_folds
+        self.drivers = None if config.drivers is None else read_gene_list(Path(config.drivers))
+        self.sets = None if config.sets is None else read_sets(config.sets)
         self.ids = run.matrix.ids.features
         self.lengths = self._lengths(run.matrix.n_features)
         self.labels = run.context.labels
@@ -248,7 +281,8 @@ class _Evaluation(FoldRankings):
         judging.append(Pass("variances, for the most variable features", "score"))
         if self.squares:
             judging.append(Pass("inner products of the samples by all features", "gram"))
-        super().__init__(run, folds, ranks=config.ranks, judging=judging)
+        super().__init__(run, folds, rankings=list(runs.values()), judging=judging)
+        self.runs = dict(zip(runs, self.rankings))
 
     # ---- what is asked for ---------------------------------------------------------------------
 
@@ -271,12 +305,16 @@ class _Evaluation(FoldRankings):
         with run.log.progress("evaluating", run.passes.total) as advance:
             run.passes.watch(run.log.phase, advance)
             values = self.values(everyone)
-            whole = _scored(self.ranked(run, "", self.labels)) if self.config.ranks else None
+            whole = {name: self._rank_once(name) for name in self.runs}
             variable = self._variable(run, everyone)
-            given = None if self.given is None else self._positions(self.given)
+            given = [
+                Candidate(each.name, GIVEN, [self._positions(each)], str(each.path))
+                for each in self.given
+            ]
             self._tell_of_leaks()
             self._check_sets(variable)
             once = self._candidates(whole, ONCE, given, variable, [self.config.seed])
+            self.found.lists = once
             self._judge_once(once, variable, values)
             for fold in self.folds:
                 self._judge_in(fold, whole, given, values)
@@ -284,8 +322,20 @@ class _Evaluation(FoldRankings):
             run.log.detail(f"passes over the matrix were not as planned: {surprise}")
         if self.folds:
             self._average()
-        self._set_facts(whole, given, variable)
+        self._set_facts(once, variable)
         return self.found
+
+    def _label(self, name: str) -> str:
+        """Return how messages name a ranking: not at all where there is only one."""
+        return name if len(self.runs) > 1 else ""
+
+    def _rank_once(self, name: str) -> np.ndarray:
+        """Rank the features on all samples, and measure what it takes."""
+        started = time.perf_counter()
+        with memory_of.measured_peak() as peak:
+            ranking = self.ranked(self.runs[name], "", self.labels, self._label(name))
+            self.found.costs[name] = Cost(time.perf_counter() - started, peak())
+        return _scored(ranking)
 
     def _variable(self, run: Run, samples: np.ndarray, of: str = "") -> np.ndarray:
         """Return the features that vary among some samples, the most variable first."""
@@ -307,19 +357,15 @@ class _Evaluation(FoldRankings):
 
     def _candidates(
         self,
-        order: np.ndarray | None,
+        orders: Mapping[str, np.ndarray],
         selection: str,
-        given: np.ndarray | None,
+        given: Sequence[Candidate],
         variable: np.ndarray,
         seed: list[int],
     ) -> list[Candidate]:
         """Return the lists that are judged beside each other."""
-        found = []
-        if order is not None:
-            found.append(Candidate(self.method, selection, [order]))
-        if given is not None and self.given is not None:
-            found.append(Candidate(self.given.name, GIVEN, [given]))
-        found.append(Candidate(VARIABLE, selection, [variable]))
+        found = [Candidate(name, selection, [order]) for name, order in orders.items()]
+        found += [*given, Candidate(VARIABLE, selection, [variable])]
         pool, count = np.sort(variable), min(self.lengths[-1], len(variable))
         drawn = [
             np.random.default_rng([*seed, draw]).choice(pool, count, replace=False)
@@ -328,43 +374,46 @@ class _Evaluation(FoldRankings):
         found.append(Candidate(RANDOM, selection, drawn))
         return found
 
-    @property
-    def method(self) -> str:
-        """The name of the method that ranks."""
-        return self.run.config.ranker
-
     def _lengths_of(self, each: Candidate, of: str = "") -> list[int]:
         """Return the lengths that a list has; one that is asked for and too long is refused."""
         if self.config.asked_lengths and each.count < self.lengths[-1]:
             about = ("lengths", "list_") if each.selection == GIVEN else ("lengths", "select")
             hint = f"give lengths up to {each.count:,}"
-            if each.name == self.method and "select" in self.run.options:
+            if each.name in self.runs and "select" in self.runs[each.name].options:
                 hint += ", or let the method select more features (--select)"
             raise InputError(
                 f"--lengths {self.lengths[-1]:,}: {each.name} ranks "
                 f"{counted(each.count, 'feature')} of the matrix{of and f' in {of}'}",
-                where=str(self.config.list_) if each.selection == GIVEN else self.config.matrix,
+                where=each.path or self.config.matrix,
                 hint=hint,
                 option=about,
             )
         return [k for k in self.lengths if k <= each.count]
 
     def _judge_in(
-        self, fold: Fold, once: np.ndarray | None, given: np.ndarray | None, values: Engine
+        self,
+        fold: Fold,
+        once: Mapping[str, np.ndarray],
+        given: Sequence[Candidate],
+        values: Engine,
     ) -> None:
         """Rank on the training samples of a fold, and test every list on the others."""
         run, of = self.run, place(fold)
         assert self.labels is not None
         codes = self.labels.codes
         values = self.values_in(fold, values)
-        order = None
-        if once is not None:
-            order = _scored(self.ranked_in(fold, self.labels))
+        orders = {}
+        for name, ranker in self.runs.items():
+            started = time.perf_counter()
+            ranking = self.ranked_in(fold, self.labels, ranker, self._label(name))
+            orders[name] = _scored(ranking)
+            self.found.costs[name].fold_seconds.append(time.perf_counter() - started)
         variable = self._variable(run, fold.train, of)
         seed = [self.config.seed, fold.repeat, fold.number]
-        lists = self._candidates(order, IN_FOLDS, given, variable, seed)
-        if self.config.leaky and once is not None:
-            lists.insert(1, Candidate(self.method, ONCE, [once]))
+        lists = self._candidates(orders, IN_FOLDS, given, variable, seed)
+        if self.config.leaky:
+            leaky = [Candidate(name, ONCE, [order]) for name, order in once.items()]
+            lists[len(orders) : len(orders)] = leaky
 
         def judge(each: Candidate) -> list[InFold]:
             lengths = self._lengths_of(each, of)
@@ -388,6 +437,16 @@ class _Evaluation(FoldRankings):
             K = _inner_products(values, variable, fold.train)
             found = accuracies(K, codes, fold.train, fold.test, products=True)
             self.found.folds.append(InFold(fold, ALL, IN_FOLDS, self.background, found))
+        if self.in_folds:
+            everyone = np.arange(run.matrix.n_samples)
+            for each in lists:
+                if each.selection == IN_FOLDS:  # of random lists one: each fold has its own
+                    self.found.fold_measures += [
+                        MeasuredInFold(fold, each.name, k, measure, value)
+                        for (k, measure), value in self._measures(
+                            each, each.orders[0], values, everyone, None
+                        )
+                    ]
 
     def _judge_once(self, lists: list[Candidate], variable: np.ndarray, values: Engine) -> None:
         """Take the measures that need no test samples, of lists that all samples have made."""
@@ -465,6 +524,14 @@ class _Evaluation(FoldRankings):
                 for j, measure in enumerate(("accuracy", "balanced_accuracy")):
                     value, error = float(means[:, c, j].mean()), error_of(means[:, c, j])
                     found.append(Measured(name, selection, k, measure, classifier, value, error))
+        values: dict[tuple[str, int, str], list[float]] = {}
+        for one in self.found.fold_measures:
+            values.setdefault((one.name, one.length, one.measure), []).append(one.value)
+        for (name, k, measure), of_measure in values.items():
+            if len(of_measure) == len(self.folds):
+                means = np.reshape(of_measure, (self.config.rounds, -1)).mean(axis=1)
+                value, error = float(means.mean()), error_of(means)
+                found.append(Measured(name, IN_FOLDS, k, measure, "", value, error))
         self.found.measures = found + self.found.measures
 
     # ---- what does not fit, and what is said ---------------------------------------------------
@@ -526,61 +593,65 @@ class _Evaluation(FoldRankings):
 
     def _tell_of_leaks(self) -> None:
         """Say where a measure has seen the samples that it is taken on."""
-        self.same_matrix: bool | None = None
-        if self.given is not None:
-            self.same_matrix = made_from(self.given.path, self.config)
-        if self.given is not None and self.labels is not None:
-            name = str(self.given.path)
-            if self.same_matrix:
+        self.same_matrix = {each.name: made_from(each.path, self.config) for each in self.given}
+        for each in self.given if self.labels is not None else ():
+            name, instead = str(each.path), "--method in place of --list ranks inside folds"
+            if self.same_matrix[each.name]:
                 self.log.warn(
                     f"{name} was ranked on this very matrix: its accuracy is leaky, because the "
-                    "list has seen the test samples; --method in place of --list ranks inside folds"
+                    f"list has seen the test samples; {instead}"
                 )
-            elif self.same_matrix is None:
+            elif self.same_matrix[each.name] is None:
                 self.log.warn(
                     f"if {name} was ranked on samples of this matrix, its accuracy is leaky: the "
-                    "list has seen the test samples; --method in place of --list ranks inside folds"
+                    f"list has seen the test samples; {instead}"
                 )
-        config = self.run.config
-        if self.config.ranks and self.folds and "graph" in needed(config):
+        for name, run in self.runs.items():
+            self._tell_of_labels(name, run)
+
+    def _tell_of_labels(self, name: str, run: Run) -> None:
+        """Say what a ranking may have seen of the test samples, or of the labels."""
+        config = run.config
+        if self.folds and "graph" in needed(config):
             of_file = config.coordinates_from or config.similarity_file
             if of_file is None and config.graph == "obsp":
                 of_file = config.similarity
             if of_file is not None:
+                label = self._label(name)
                 self.log.note(
-                    f"the sample graph in the folds is that of the training samples in {of_file}, "
-                    "which may have been made from the test samples, too"
+                    f"{label and f'{label}: '}the sample graph in the folds is that of the "
+                    f"training samples in {of_file}, which may have been made from the test "
+                    "samples, too"
                 )
-        needs = needed(config) & {"labels", "some-labels"}
-        if self.config.ranks and self.labels is not None and needs:
+        if self.labels is not None and needed(config) & {"labels", "some-labels"}:
             self.log.note(
-                f"{self.method} uses the labels: NMI and ARI of its clusters are those of a list "
+                f"{name} uses the labels: NMI and ARI of its clusters are those of a list "
                 "that has seen all of them"
             )
 
-    def _set_facts(
-        self, whole: np.ndarray | None, given: np.ndarray | None, variable: np.ndarray
-    ) -> None:
+    def _set_facts(self, once: Sequence[Candidate], variable: np.ndarray) -> None:
         """Keep what the record says of the evaluation."""
-        lists: list[EvaluatedList] = []
-        if whole is not None:
-            selection = IN_FOLDS if self.folds else ONCE
-            lists.append(
-                EvaluatedList(
-                    name=self.method, selection=selection, n_ranked=len(whole), method=self.method
-                )
+        lists = [
+            EvaluatedList(
+                name=each.name,
+                selection=IN_FOLDS if self.folds else ONCE,
+                n_ranked=each.count,
+                method=self.runs[each.name].config.ranker,
             )
-        if given is not None and self.given is not None:
-            lists.append(
-                EvaluatedList(
-                    name=self.given.name,
-                    selection=GIVEN,
-                    n_ranked=len(given),
-                    path=str(self.given.path),
-                    not_in_matrix=self.given.n_ranked - len(given),
-                    made_from_this_matrix=self.same_matrix,
-                )
+            for each in once
+            if each.name in self.runs
+        ]
+        lists += [
+            EvaluatedList(
+                name=each.name,
+                selection=GIVEN,
+                n_ranked=each.count,
+                path=each.path,
+                not_in_matrix=given.n_ranked - each.count,
+                made_from_this_matrix=self.same_matrix[each.name],
             )
+            for given, each in zip(self.given, [e for e in once if e.selection == GIVEN])
+        ]
         facts: dict[str, Any] = {
             "n_samples": self.run.matrix.n_samples,
             "n_features": self.run.matrix.n_features,
@@ -601,7 +672,7 @@ class _Evaluation(FoldRankings):
         self.found.facts = facts
 
 
-def made_from(path: Path, config: EvaluateConfig) -> bool | None:
+def made_from(path: Path, config: JudgeConfig) -> bool | None:
     """Tell whether a ranking was made from the matrix, by the record beside it; None: not known."""
     record = provenance.read_run(path.parent) or {}
     known = record.get("outputs")
@@ -678,7 +749,7 @@ def _enrichment_bytes(found: Evaluated, digits: int) -> bytes:
     return table_bytes((*header, "p_value", "q_value", "members"), rows, digits)
 
 
-def _log_summary(found: Evaluated, messages: Messages) -> None:
+def log_summary(found: Evaluated, messages: Messages) -> None:
     """Say what the lists are worth at one length: by a linear SVM, else by their redundancy."""
     measure = "balanced_accuracy" if found.folds else "redundancy"
     classifier = CLASSIFIERS[-1] if found.folds else ""

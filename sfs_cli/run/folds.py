@@ -85,8 +85,9 @@ class FoldRankings:
         The run on all samples.
     folds : list of Fold
         The folds.
-    ranks : bool
-        Whether features are ranked, or lists only judged.
+    rankings : sequence of Run, optional
+        The runs on all samples that rank, one after the other, of the same matrix and samples; none
+        where lists are only judged. By default `run`.
     judging : sequence of Pass
         The passes that are made on all samples, and in each fold, besides those of a ranking.
     whole : bool
@@ -96,6 +97,8 @@ class FoldRankings:
     ----------
     run : Run
         The run, with the passes of all folds in its list, in memory that is planned for them.
+    rankings : list of Run
+        Those that rank, with the same list and memory.
     steps : tuple of str
         The steps of the transformation before the first that compares samples: what is judged.
     """
@@ -105,7 +108,7 @@ class FoldRankings:
         run: Run,
         folds: list[Fold],
         *,
-        ranks: bool = True,
+        rankings: Sequence[Run] | None = None,
         judging: Sequence[Pass] = (),
         whole: bool = True,
     ) -> None:
@@ -118,18 +121,21 @@ class FoldRankings:
                 "ranked with it inside each fold, and judged by their values before it"
             )
         self._warned: set[str] = set()  # kinds of warnings that were given
-        self.run = self._planned(run, ranks, judging, whole)
+        asked = [run] if rankings is None else list(rankings)
+        planned = self._planned([run, *asked], asked, judging, whole)
+        self.run, self.rankings = planned[0], planned[1:]
 
-    def _planned(self, run: Run, ranks: bool, judging: Sequence[Pass], whole: bool) -> Run:
-        """Return the run with the passes of all folds, in memory that is planned for them."""
-        matrix, context = run.matrix, run.context
-        config = replace(run.config, leave_one_out=True)
-        n, m, memory = matrix.n_samples, matrix.n_features, context.memory
-        width = None if run.coordinates is None else run.coordinates.shape[1]
+    def _planned(
+        self, runs: list[Run], rankings: list[Run], judging: Sequence[Pass], whole: bool
+    ) -> list[Run]:
+        """Return the runs with the passes of all folds, in memory that is planned for them."""
+        matrix, memory = runs[0].matrix, runs[0].context.memory
+        n, m = matrix.n_samples, matrix.n_features
 
         def passes_of(samples: int, of: str) -> list[Pass]:
             found: list[Pass] = []
-            if ranks:
+            for each in rankings:
+                config, width = replace(each.config, leave_one_out=True), _width(each)
                 made = pass_list(
                     config, samples, m, stored=matrix.dtype, memory=memory, coordinates=width
                 )
@@ -147,21 +153,31 @@ class FoldRankings:
         if self.folds:  # a sparse graph of all samples may be a dense one of fewer
             parts.append({"training samples": len(self.folds[0].train)})
         plans = [
-            memory_plan(run.config, n, m, matrix.dtype, memory, passes, sizes, coordinates=width)
+            memory_plan(
+                each.config, n, m, matrix.dtype, memory, passes, sizes, coordinates=_width(each)
+            )
+            for each in runs
             for sizes in parts
         ]
         plan = min(plans, key=lambda each: each.workers)
-        engine = replace(
-            context.engine,
-            executor=ThreadExecutor(plan.workers),
-            block_size=plan.block_size,
-            passes=passes,
-        )
-        context = replace(context, engine=engine)
-        return replace(run, context=context, plan=plan, passes=passes)
 
-    def ranked(self, part: Run, of: str, labels: Labels | None) -> Ranking:
-        """Rank the features on the samples of a run; `of` names the fold, empty for all samples."""
+        def planned_run(run: Run) -> Run:
+            engine = replace(
+                run.context.engine,
+                executor=ThreadExecutor(plan.workers),
+                block_size=plan.block_size,
+                passes=passes,
+            )
+            context = replace(run.context, engine=engine)
+            return replace(run, context=context, plan=plan, passes=passes)
+
+        return [planned_run(each) for each in runs]
+
+    def ranked(self, part: Run, of: str, labels: Labels | None, name: str = "") -> Ranking:
+        """Rank the features on the samples of a run.
+
+        `of` names the fold, empty for all samples, and `name` the ranking, where there are several.
+        """
         needs = needed(part.config) & {"labels", "some-labels"}
         quiet = Messages(verbosity=-1)
         config = part.config
@@ -169,19 +185,25 @@ class FoldRankings:
             config = replace(config, leave_one_out=config.method == "kogs")
         context = replace(part.context, labels=labels if needs else None, log=quiet)
         part.passes.close()
+        of = ", ".join(filter(None, (name and f"ranking {name}", of)))
         with _located(of):
             ranking = ranked(replace(part, config=config, context=context))
         for warning in quiet.warnings:  # most folds repeat what another has said
-            kind = re.sub(r"[\d.,]+", "#", warning)
+            kind = name + re.sub(r"[\d.,]+", "#", warning)
             if kind not in self._warned:
                 self.log.warn(f"{of}: {warning}" if of else warning)
                 self._warned.add(kind)
         return ranking
 
-    def ranked_in(self, fold: Fold, labels: Labels) -> Ranking:
-        """Rank the features on the training samples of a fold; `labels` are of all samples."""
+    def ranked_in(
+        self, fold: Fold, labels: Labels, run: Run | None = None, name: str = ""
+    ) -> Ranking:
+        """Rank the features on the training samples of a fold; `labels` are of all samples.
+
+        `run` is one of `rankings`, by default the one that all is about, and `name` its name.
+        """
         known = labels.take(fold.train)
-        return self.ranked(run_on(self.run, fold.train, known), place(fold), known)
+        return self.ranked(run_on(run or self.run, fold.train, known), place(fold), known, name)
 
     def values(self, train: np.ndarray) -> Engine:
         """Return passes over the values that are judged; gaps are filled by training samples."""
@@ -205,6 +227,10 @@ class FoldRankings:
     def values_in(self, fold: Fold, values: Engine) -> Engine:
         """Return the values that are judged in a fold: those of all samples, but for gaps."""
         return self.values(fold.train) if self.run.matrix.matrix.missing.values else values
+
+
+def _width(run: Run) -> int | None:
+    return None if run.coordinates is None else run.coordinates.shape[1]
 
 
 def place(fold: Fold) -> str:

@@ -17,10 +17,12 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.provenance import StabilityFacts
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.ties import ties
+from sfs_cli.run.top import LOOKING, TOP, TopFeatures
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import Matrix
 
@@ -40,13 +42,14 @@ LOW_DEGREE = 0.15
 """A sample hardly belongs to a graph if its degree is below this part of the median degree."""
 PAIRS = 2_000_000
 """Pairs of samples that are looked at."""
-TOP = 50
-"""Features at the top that are looked at."""
 SPIKE, SPIKES = 0.5, 0.1
 """A feature is made by a sample that has more than the first part of its squares about the mean;
 the second is the part of the top from which that is told."""
 REPEATS = 0.7
 """Mean absolute correlation of the pairs of the top from which that is told."""
+UNSTABLE = 0.4
+"""Nogueira's measure below this is poor: agreement by chance-corrected measures is poor below 0.4
+(Fleiss), which Nogueira et al. 2018 take over."""
 LARGEST_EXACT = 2**53
 _OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
 """What scanpy makes of the matrix itself."""
@@ -118,7 +121,7 @@ def own_graph(name: str, coordinates: str | None) -> str | None:
     return "the sample graph was made of the tested features"
 
 
-def guard_ranking(run: Run, ranking: Ranking) -> float | None:
+def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float | None:
     """Warn of ties, names that are dates, and top features that repeat each other or one sample.
 
     Returns the mean absolute correlation of the top features, None where it was not looked at.
@@ -127,12 +130,16 @@ def guard_ranking(run: Run, ranking: Ranking) -> float | None:
     if _wanted(run, "names"):  # not before: large matrices read the ids during the first pass
         _tell(run, "names", dates(ranking.feature.names))
     few = ranking.n_scored < TOP  # of which a part says little
-    if few or not (_wanted(run, "spikes") or _wanted(run, "repeats")):
+    if top is None or few or not any(_wanted(run, name) for name in LOOKING):
         return None
-    values = _values_of(run, ranking.order[:TOP])
-    _tell(run, "spikes", spikes(values, run.matrix.ids.samples))
-    _tell(run, "repeats", repeats(values))
-    return mean_correlation(values)
+    _tell(run, "spikes", spikes(top.values, run.matrix.ids.samples))
+    _tell(run, "repeats", repeats(top.values))
+    return mean_correlation(top.values)
+
+
+def guard_stability(run: Run, found: StabilityFacts, enough: float) -> None:
+    """Warn of a list that changes with the samples; `enough` is the frequency of a good feature."""
+    _tell(run, "unstable", unstable(found, enough))
 
 
 def guard_lists(run: Run, how: str) -> None:
@@ -162,15 +169,6 @@ def look(matrix: Matrix) -> np.ndarray:
         matrix.read(span, block)
         blocks.append(block)
     return np.concatenate(blocks)
-
-
-def _values_of(run: Run, features: np.ndarray) -> np.ndarray:
-    """Read a few features as they were ranked, centered, shape (b, n)."""
-    values = np.empty((len(features), run.matrix.n_samples))
-    for row, feature in zip(values, features.tolist()):
-        row[:] = run.matrix.read(Span(feature, feature + 1), np.dtype(np.float64)).values[0]
-    run.passes.look(len(features))
-    return values - values.mean(axis=1, keepdims=True)
 
 
 def raw_values(values: np.ndarray) -> str | None:
@@ -301,6 +299,20 @@ def repeats(values: np.ndarray) -> str | None:
         f"the first {len(values)} features repeat each other (their mean absolute correlation is "
         f"{mean:.2f}): the list says one thing many times; --max-correlation 0.7 moves repetition "
         "behind, --method mrsf leaves it out"
+    )
+
+
+def unstable(found: StabilityFacts, enough: float) -> str | None:
+    """Tell whether the first features change with the samples."""
+    low, high = found["interval"]
+    if not found["stability"] < UNSTABLE:
+        return None
+    kept = next(each for each in found["stable"] if each["threshold"] == enough)["features"]
+    return (
+        f"the first {found['top']:,} features change with the samples: their stability is "
+        f"{found['stability']:.2f} ({low:.2f} to {high:.2f}), and below {UNSTABLE} it is poor; "
+        f"report those with a frequency of {enough:g} or more ({kept:,}) in place of the list, and "
+        "look for more samples, or a method that uses what is known (--labels, --source)"
     )
 
 

@@ -40,6 +40,7 @@ from sfs_cli.store.transforms import parse as parse_transform
 if TYPE_CHECKING:
     from distributed import Client
 
+NO_COLUMNS = covariates_of.SampleColumns()
 LONG = 20_000_000
 """Values of a matrix whose first pass is long enough to do other things meanwhile."""
 NEEDED_LATER = (
@@ -64,6 +65,7 @@ class Run:
     design: covariates_of.Design | None = None  # of ``--adjust``, where there are no batches
     batches: Batches | None = None
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
+    columns: covariates_of.SampleColumns = NO_COLUMNS  # as they were read
 
     @property
     def method(self) -> Method:
@@ -117,11 +119,13 @@ def loaded(
     client: Client | None = None,
     *,
     labeled: bool = False,
+    matrix: inputs.Opened | None = None,
 ) -> Iterator[Run]:
     """Read what a configuration names, and plan the run; `client` is of a Dask cluster to use.
 
     A matrix that does not fit in memory is stored in a scratch folder, which is removed at the end.
     With `labeled`, every sample that is used has a label, whether the method needs one or not.
+    `matrix` is that of another run, which has read it.
     """
     memory = memory_budget(config)
     steps = parse_transform(config.transform)
@@ -138,7 +142,9 @@ def loaded(
         files = sources_of.SampleFiles()
         known = sources_of.known_samples(config, table, files) + list(weight_table or ())
         known += covariates_of.known_samples(of_files)
-        if checkpoints.matrix is not None:
+        if matrix is not None:
+            opened = matrix
+        elif checkpoints.matrix is not None:
             opened = checkpoints.matrix.load(config, known, memory, log)
         else:
             opened = inputs.load(config, known, memory, folder, log)
@@ -155,8 +161,8 @@ def loaded(
                 f"sources about genes find only the first feature of each id, not the {renamed:,} "
                 "that were given suffixes; --id-map can name those"
             )
-        columns = covariates_of.SampleColumns()
-        if config.adjust or config.batch is not None:
+        columns = NO_COLUMNS
+        if config.adjust or config.batch is not None or config.donors is not None:
             columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
         chosen, used = _choose_samples(
             config, opened.matrix, labels, weights, sources, columns, found, log, labeled
@@ -173,7 +179,7 @@ def loaded(
         if design is not None:
             used = None if used is None else used.adjusted(design.basis)
             _tell_unadjusted(sources, found, log)
-        matrix = PreparedMatrix(
+        prepared = PreparedMatrix(
             opened.matrix,
             samples=chosen,
             missing=cast(Any, config.missing),
@@ -188,8 +194,8 @@ def loaded(
             where=config.matrix,
         )
         given = given_features(config, opened.matrix, log)
-        coordinates = None if found is None else found.aligned(matrix.ids.samples)
-        n, m, stored = matrix.n_samples, matrix.n_features, matrix.dtype
+        coordinates = None if found is None else found.aligned(prepared.ids.samples)
+        n, m, stored = prepared.n_samples, prepared.n_features, prepared.dtype
         sizes = {} if batches is None else batches.sizes
         width = None if found is None else found.width
         passes = pass_list(
@@ -204,7 +210,7 @@ def loaded(
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
         plan = memory_plan(config, n, m, stored, memory, passes, sizes, held, width)
         engine = Engine(
-            matrix,
+            prepared,
             start(plan.workers),
             plan.dtype,
             plan.block_size,
@@ -231,6 +237,7 @@ def loaded(
             design,
             batches,
             coordinates,
+            columns,
         )
 
 

@@ -36,7 +36,13 @@ from sfs_cli.options.graph import (
     GraphOptions,
     default_similarity,
 )
-from sfs_cli.run.passes import graph_asked, needed
+from sfs_cli.run.passes import (
+    bytes_together,
+    graph_asked,
+    needed,
+    ranks_together,
+    subset_size,
+)
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE
 from sfs_cli.store.transforms import parse as parse_transform
@@ -86,8 +92,32 @@ def memory_plan(
     taken out of the features, and of given ones, `coordinates` how many each sample has, where the
     graph is made of some.
     """
+    plan = _memory_plan(config, n, m, stored, memory, passes, batches or {}, held, coordinates)
+    if config.stability is None:
+        return plan
+    # subsets of the samples come when the graph of all is gone; theirs may be dense where that is
+    # sparse, and several are held where they are ranked together
+    sizes = {name: subset_size(config.subset_kind, size) for name, size in (batches or {}).items()}
+    sizes = sizes or {"subset": subset_size(config.subset_kind, n)}
+    more = bytes_together(config, n, memory) if ranks_together(config, n, m) else 0
+    other = _memory_plan(config, n, m, stored, memory, passes, sizes, held + more, coordinates)
+    return min((plan, other), key=lambda each: (each.workers, -each.needed))
+
+
+def _memory_plan(
+    config: RankConfig,
+    n: int,
+    m: int,
+    stored: np.dtype[Any],
+    memory: int,
+    passes: PassList,
+    batches: Mapping[str, int],
+    held: int,
+    coordinates: int | None,
+) -> MemoryPlan:
+    """Fit a run into memory whose sample graphs are of the largest of the `batches`, or of all."""
     # within batches the graphs are smaller, but may be dense where that of all would be sparse
-    largest = max((batches or {}).values(), default=n)
+    largest = max(batches.values(), default=n)
     model = memory_model(config, largest, m, passes, coordinates)
     if largest < n:
         room = model.graph_bytes(largest, arithmetic_dtype(largest, m, stored))

@@ -6,15 +6,17 @@ import json
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.compute.memory import peak_resident
 from sfs_cli.errors import InputError, OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import (
     OutputFolder,
@@ -189,6 +191,63 @@ def write_folder(
     for name in before - set(outputs):
         (folder / name).unlink(missing_ok=True)
     return run
+
+
+class Made(NamedTuple):
+    """What a command that makes tables has made."""
+
+    tables: dict[str, bytes]  # by their names, the main one first
+    facts: dict[str, Any]  # for the record
+    summarize: Callable[[], None]  # logs what was found
+
+
+def run_tables(
+    config: RankConfig,
+    messages: Messages,
+    files: Sequence[str],
+    describe: Callable[[], list[InputFile]],
+    make: Callable[[], Made],
+    *,
+    as_json: bool = False,
+) -> bytes:
+    """Make tables, write them to ``--out`` with their record, and return what belongs on stdout.
+
+    Without ``--out`` that is the main table. Nothing is made where exactly this result is there
+    already: `describe` returns the inputs that it depends on, and `files` are the names of the
+    tables.
+    """
+    started = time.perf_counter()
+    check_json_option(config.out, as_json)
+    if config.out is None:
+        made = make()
+        made.summarize()
+        return next(iter(made.tables.values()))
+    out = Path(config.out)
+    with claimed(out, messages):
+        described, options = describe(), config.result_options()
+        if is_done(out, config, provenance.fingerprint(options, described), files):
+            messages.note(f"{out}: up to date")
+            return json_bytes(provenance.read_run(out), as_json)
+        made = make()
+        seconds, peak = time.perf_counter() - started, peak_resident()
+        record: dict[str, Any] = {
+            **record_head(options, described),
+            **made.facts,
+            **record_tail(messages.warnings, seconds, peak),
+        }
+        before = provenance.unchanged_outputs(out)
+        with OutputFolder(out) as folder:
+            for name, table in made.tables.items():
+                folder.file(name).write_bytes(table)
+            record["outputs"] = {name: describe_output(folder.file(name)) for name in made.tables}
+            text = provenance.dumps(record)
+            folder.file(provenance.NAME).write_text(text, encoding="utf-8")
+            folder.commit(last=provenance.NAME)
+        for name in before - set(made.tables):  # of the result that is replaced
+            (out / name).unlink(missing_ok=True)
+    made.summarize()
+    messages.note(f"wrote {', '.join(f'{out}/{name}' for name in made.tables)}")
+    return json_bytes(record, as_json)
 
 
 def describe_output(path: Path) -> OutputFile:

@@ -38,6 +38,13 @@ def run_on(
     # blocks are as large as those of all samples, which are what is read
     dtype = arithmetic_dtype(matrix.n_samples, matrix.n_features, matrix.dtype)
     engine = replace(context.engine, source=matrix, dtype=dtype)
-    own = replace(context, engine=engine, labels=labels, covariates=covariates)
+    weights = context.sample_weights
+    own = replace(
+        context,
+        engine=engine,
+        labels=labels,
+        covariates=covariates,
+        sample_weights=None if weights is None else weights[samples],
+    )
     coordinates = None if run.coordinates is None else run.coordinates[samples]
     return replace(run, context=own, coordinates=coordinates)

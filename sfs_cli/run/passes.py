@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS, SIGNED
+from sfs_cli.catalog import METHODS, ON_SOURCES, SIGNED
+from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.graph.build import coordinate_passes, graph_passes
+from sfs_cli.graph.pca import reduction_of
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import GRAPH_FIELDS, GraphOptions, default_similarity
+from sfs_cli.options.graph import (
+    FROM_DISTANCES,
+    GRAPH_FIELDS,
+    LABELS_ALONE,
+    GraphOptions,
+    default_similarity,
+)
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.store import quantile
-from sfs_cli.store.transforms import QUANTILE, SAMPLE_STEPS, parse
+from sfs_cli.store.transforms import QUANTILE, SAMPLE_STEPS, before_fitting, parse
 
 EXAMINED_FOR_EACH = 2
 """Features that pruning examines for each that it keeps: what is planned, as it depends on them."""
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
+TOGETHER_SHARE, TOGETHER_SQUARES = 4, 2
+"""What scores on subsets of the samples takes at most one part in so many of the memory; of a
+sample graph that is so many n x n arrays."""
 PRODUCTS = ("feature-similarity", "terms")
 """Kinds of sources whose distances come from products with what is known of the features."""
 
@@ -53,6 +65,31 @@ def pass_list(
     coordinates : int, optional
         Number of coordinates of a sample, where the graph is made of some.
     """
+    passes = _scoring_passes(config, n, m, stored, memory, batches or {}, coordinates)
+    if batches and wants_direction(config):
+        # where there are two classes; without batches the pass of the scores finds it
+        what = "differences between the classes, for --format rnk"
+        passes.append(Pass(what, "score", 1, exact=False, sharing="merge"))
+    passes += _pruning_passes(config, m)
+    if config.modules:
+        few = min(config.modules_of, m)
+        what = f"correlations of the first {few:,} features, for --modules"
+        passes.append(Pass(what, "modules", 1, sharing="merge", fraction=few / m))
+    if config.stability is not None:
+        passes += _subset_passes(config, n, m, stored, memory, batches or {}, coordinates)
+    return PassList(passes, m)
+
+
+def _scoring_passes(
+    config: RankConfig,
+    n: int,
+    m: int,
+    stored: np.dtype[Any],
+    memory: int,
+    batches: Mapping[str, int],
+    coordinates: int | None,
+) -> list[Pass]:
+    """Return the passes until the features have scores."""
     passes, count = _fitting(config.transform, "", n, m, memory), len(config.source)
     for spec in config.source:
         passes += _source_passes(spec, config, n, m, stored, memory)
@@ -86,20 +123,116 @@ def pass_list(
     else:
         for member in config.member_configs() or [config]:
             passes += _ranking_passes(member, n, m, stored, memory, coordinates)
-    if batches and wants_direction(config):
-        # where there are two classes; without batches the pass of the scores finds it
-        what = "differences between the classes, for --format rnk"
-        passes.append(Pass(what, "score", 1, exact=False, sharing="merge"))
-    if config.max_correlation is not None:
-        # every feature at most; how many there are until enough are kept shows as they are read
-        typical = min(1.0, EXAMINED_FOR_EACH * config.kept_features / m)
-        what = f"correlations, until {config.kept_features:,} features are kept"
-        passes.append(Pass(what, "prune", 1, exact=False, sharing="merge", fraction=typical))
-    if config.modules:
-        few = min(config.modules_of, m)
-        what = f"correlations of the first {few:,} features, for --modules"
-        passes.append(Pass(what, "modules", 1, sharing="merge", fraction=few / m))
-    return PassList(passes, m)
+    return passes
+
+
+def _pruning_passes(config: RankConfig, m: int) -> list[Pass]:
+    """Return the pass of ``--max-correlation``."""
+    if config.max_correlation is None:
+        return []
+    # every feature at most; how many there are until enough are kept shows as they are read
+    typical = min(1.0, EXAMINED_FOR_EACH * config.kept_features / m)
+    what = f"correlations, until {config.kept_features:,} features are kept"
+    return [Pass(what, "prune", 1, exact=False, sharing="merge", fraction=typical)]
+
+
+def _subset_passes(
+    config: RankConfig,
+    n: int,
+    m: int,
+    stored: np.dtype[Any],
+    memory: int,
+    batches: Mapping[str, int],
+    coordinates: int | None,
+) -> list[Pass]:
+    """Return the passes of the rankings on subsets of the samples."""
+    count, kind = config.subset_count, config.subset_kind
+    size = max(1, subset_size(kind, n))
+    of = f", on {count} {'half-samples' if kind == 'half' else 'bootstrap samples'}"
+    if ranks_together(config, n, m):
+        passes = []  # what the transformation needs of each sample is known
+        if made_of_distances(config, n):
+            what = f"inner products of the samples, for the sample graphs{of}"
+            passes.append(Pass(what, "gram", sharing="merge"))
+        groups = -(-count // scored_together(config, n, memory))
+        work = count / groups * size / n
+        passes.append(Pass(f"scores{of}", "score", groups, sharing="merge", work=work))
+        return passes
+    sizes = {name: max(1, subset_size(kind, each)) for name, each in batches.items()}
+    config = replace(config, leave_one_out=not config.source and config.method != "kogs")
+    one = _scoring_passes(config, size, m, stored, memory, sizes, coordinates)
+    return [
+        replace(
+            each,
+            purpose=f"{each.purpose}{of}",
+            times=count * each.times,
+            sharing="merge",
+            rounds=count,
+            work=size / n,
+        )
+        for each in [*one, *_pruning_passes(config, m)]
+    ]
+
+
+def subset_size(kind: str, n: int) -> int:
+    """Return how many of n samples a subset of a kind (`RankConfig.subset_kind`) has, typically."""
+    return n // 2 if kind == "half" else round(n * (1 - math.exp(-1)))
+
+
+def ranks_together(config: RankConfig, n: int, m: int) -> bool:
+    """Tell whether subsets of n samples are ranked together: by one or two passes for all of them.
+
+    So it is for methods that score the features one by one, if what is done to a value before does
+    not depend on other samples, and the sample graph of a subset follows from the inner products of
+    all samples. Else they are ranked one after the other.
+    """
+    method, steps = METHODS[config.scorer], parse(config.transform)
+    own_passes = method.name == "sselect" and config.method_options()["variant"] == "cut-value"
+    if method.iterative or config.ranker in ON_SOURCES or own_passes:
+        return False
+    fitted = before_fitting(steps) != steps or "clr" in steps  # a zero feature may vary after clr
+    fitted = fitted or config.missing != "error" or bool(config.adjust)
+    if fitted or config.batch is not None or config.max_correlation is not None:
+        return False
+    if config.min_samples is not None or config.min_total is not None:
+        return False
+    if "graph" not in needed(config):
+        return True
+    options = graph_asked(config, subset_size(config.subset_kind, n))
+    if options.name in LABELS_ALONE:
+        return n <= LIMITS.dense_distances
+    return (
+        made_of_distances(config, n)
+        and n <= LIMITS.dense_distances
+        and config.coordinates_from is None
+        and reduction_of(options, subset_size(config.subset_kind, n), m) is None
+    )
+
+
+def made_of_distances(config: RankConfig, n: int) -> bool:
+    """Tell whether the sample graphs of subsets of n samples are made of distances."""
+    if "graph" not in needed(config):
+        return False
+    name = graph_asked(config, subset_size(config.subset_kind, n)).name
+    return name == "knn-correlation" or name in FROM_DISTANCES
+
+
+def scored_together(config: RankConfig, n: int, memory: int) -> int:
+    """Return on how many subsets of n samples the features are scored by one pass."""
+    if "graph" not in needed(config):
+        return config.subset_count
+    return max(1, min(config.subset_count, memory // TOGETHER_SHARE // _subset_bytes(config, n)))
+
+
+def bytes_together(config: RankConfig, n: int, memory: int) -> int:
+    """Return the bytes of what scores on subsets of n samples by one pass."""
+    if "graph" not in needed(config):
+        return 0
+    return scored_together(config, n, memory) * _subset_bytes(config, n)
+
+
+def _subset_bytes(config: RankConfig, n: int) -> int:
+    return TOGETHER_SQUARES * 8 * max(1, subset_size(config.subset_kind, n)) ** 2
 
 
 def _ranking_passes(

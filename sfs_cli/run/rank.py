@@ -21,11 +21,13 @@ from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import ConflictError, OutputExistsError, UsageError
+from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import flag
 from sfs_cli.options.files import resolved
 from sfs_cli.provenance import (
     CovariateFacts,
@@ -37,9 +39,11 @@ from sfs_cli.provenance import (
     PassFacts,
     PruningFacts,
     RunFacts,
+    StabilityFacts,
 )
 from sfs_cli.ranking.modules import Modules
 from sfs_cli.ranking.table import Ranking, rank_features
+from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import (
     NO_CHECKPOINTS,
@@ -65,10 +69,12 @@ from sfs_cli.run.outputs import (
     record_tail,
     write_folder,
 )
+from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.report_data import report_data
 from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
+from sfs_cli.run.top import read_top
 from sfs_cli.store.adjust import Adjustment
 
 if TYPE_CHECKING:
@@ -156,6 +162,10 @@ class RankResult:
         Largest resident size of the process, bytes.
     modules : Modules, optional
         Groups of the best features, where they are asked for.
+    groups : Groups, optional
+        Groups of the samples that the eigenvalues of the sample graph show.
+    pictures : Pictures, optional
+        What the pictures of the report show, where one is written.
     """
 
     config: RankConfig
@@ -168,6 +178,8 @@ class RankResult:
     seconds: float = 0.0
     peak_memory: int = 0
     modules: Modules | None = None
+    groups: Groups | None = None
+    pictures: Pictures | None = None
 
 
 def rank(
@@ -214,10 +226,20 @@ def rank(
             modules, of_modules = None, ModuleFacts()
             if config.modules:
                 modules, of_modules = modules_of(run, ranking)
-        repeated = guards.guard_ranking(run, ranking)
+            of_subsets = StabilityFacts()
+            if config.stability is not None:
+                from sfs_cli.run.stability import stability_of
+
+                ranking, of_subsets = stability_of(run, ranking, ranked)
+        top = read_top(run, ranking)
+        repeated = guards.guard_ranking(run, ranking, top)
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
-        facts["modules"] = of_modules
+        facts["modules"], facts["stability"] = of_modules, of_subsets
+        if config.out is not None and run.sources:
+            from sfs_cli.run.enrichment import enriched_sets  # imports SciPy
+
+            facts["knowledge"] |= enriched_sets(run, ranking)
         if "log_fold_change" in ranking.extra:
             first, second = compared_classes(run)
             facts["method"]["log_fold_change"] = f"{second} - {first}"
@@ -226,6 +248,10 @@ def rank(
         facts["next_runs"] = after_ranking(run, raw, repeated)
         result = RankResult(config, ranking, METHODS[config.ranker], facts, modules=modules)
         result.eigenvalues = scored.eigenvalues
+        if scored.spectrum is not None:
+            result.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
+        if config.out is not None and top is not None:
+            result.pictures = pictures_of(run, ranking, top, scored.spectrum, result.groups)
         if solution.coefficients is not None:
             indices, rows = solution.coefficients
             result.coefficients = ([features[int(i)] for i in indices], rows)
@@ -410,6 +436,7 @@ def _facts(
         "solver": {},
         "pruning": pruning,
         "modules": {},
+        "stability": {},
         "covariates": _covariate_facts(run, explained),
         "batches": scored.batches,
         "plan": {
@@ -452,6 +479,13 @@ def check_outputs(config: RankConfig, as_json: bool) -> None:
             hint="give --out DIR: the modules are files of that folder",
             option=("modules", "out"),
         )
+    for name in config.given("title", "gene_links"):
+        if config.out is None:
+            raise ConflictError(
+                f"{flag(name)} needs --out",
+                hint="give --out DIR: it is about the report, which is a file of that folder",
+                option=(name, "out"),
+            )
     if config.write_h5ad is None:
         return
     target = Path(config.write_h5ad)
@@ -497,7 +531,15 @@ def _write_result(
         "result": ranking_facts(ranking) | {"eigenvalues": result.eigenvalues},
         **record_tail(result.warnings, result.seconds, result.peak_memory),
     }
-    data = report_data(result.config, ranking, facts, result.eigenvalues, result.warnings)
+    data = report_data(
+        result.config,
+        ranking,
+        facts,
+        result.warnings,
+        eigenvalues=result.eigenvalues,
+        groups=result.groups,
+        pictures=result.pictures,
+    )
     more: dict[str, Callable[[Path], None]] = {}
     if result.modules is not None:
         from sfs_cli.io.results.modules import module_writers

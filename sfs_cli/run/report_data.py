@@ -15,7 +15,9 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.errors import counted, listed
+from sfs_cli.graph.groups import Groups
 from sfs_cli.options import RankConfig
+from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.provenance import (
     BatchFacts,
@@ -23,15 +25,23 @@ from sfs_cli.provenance import (
     ExplainedFacts,
     ModuleFacts,
     RunFacts,
+    StabilityFacts,
     versions,
 )
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.report.model import ReportData, Table
+from sfs_cli.report.model import Evidence, Pictures, ReportData, Table
+from sfs_cli.report.words import isolated
 
 TOP = 50
 """Number of features in the table of the best."""
+FEW = 8
+"""Classes or groups that a sentence lists."""
+LEVEL, OFTEN = 0.05, 0.8
+"""The q-value, and the part of resampled sample sets, that sentences speak of."""
+MUCH, LITTLE = 0.3, 0.1
+"""A source decides if so much of the top changes without it, and so little without any other."""
 
 _MODULE_FILES = (
     ("modules.tsv", "the modules of the best features"),
@@ -46,8 +56,11 @@ def report_data(
     config: RankConfig,
     ranking: Ranking,
     facts: RunFacts,
-    eigenvalues: np.ndarray | None,
     warnings: list[str],
+    *,
+    eigenvalues: np.ndarray | None = None,
+    groups: Groups | None = None,
+    pictures: Pictures | None = None,
 ) -> ReportData:
     """Return the contents of the report of a run."""
     method, knowledge = METHODS[config.ranker], facts["knowledge"]
@@ -57,13 +70,28 @@ def report_data(
         ("Combination of the sources", _pairs(_combination(knowledge))),
         ("Method", _pairs(facts["method"])),
         ("Pruning", _pairs(dict(facts["pruning"]))),
+        ("Stability", _stability_pairs(facts["stability"])),
         ("Covariates", _explained(facts["covariates"].get("explained"))),
         ("Batches", _explained(facts["batches"].get("explained"))),
     ]
+    reading = _reading(groups, facts["graph"], knowledge)
+    change = facts["method"].get("log_fold_change", "")
     return ReportData(
-        **of_ranking(ranking),
+        **of_ranking(ranking, change.replace(" - ", " less ")),
+        sentences=[
+            *_significance(ranking, facts["graph"], knowledge),
+            *_stability(ranking, dict(facts).get("stability")),
+            *_enrichment(knowledge),
+            *([changes] if (changes := _changes(knowledge)) else []),
+        ],
+        made_from=f"on {_samples(facts)}",
+        reading=reading,
+        groups=None if groups is None or groups.count < 2 else groups.count,
+        gene_links=config.gene_links,
+        pictures=pictures,
+        results=_enrichment_tables(knowledge),
         n_left_out=sum(facts["input"]["left_out"].values()),
-        title=Path(config.matrix).name,
+        title=config.title or Path(config.matrix).name,
         method=_title(method, facts["method"]),
         how=_how(method, facts["method"], facts["batches"].get("how")),
         eigenvalues=eigenvalues,
@@ -73,6 +101,7 @@ def report_data(
             *_covariate_tables(facts["covariates"]),
             *_batch_tables(facts["batches"]),
             *_module_tables(facts["modules"]),
+            *_stability_tables(facts["stability"]),
         ],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=warnings,
@@ -87,11 +116,18 @@ def report_data(
     )
 
 
-def of_ranking(ranking: Ranking) -> dict[str, Any]:
-    """Return the fields of `ReportData` that follow from a ranking."""
+def of_ranking(ranking: Ranking, change: str = "") -> dict[str, Any]:
+    """Return the fields of `ReportData` that follow from a ranking.
+
+    `change` says which class less which log fold changes are of.
+    """
     scores = ranking.curve
-    columns = ranking.columns(0, min(TOP, ranking.n_scored))
+    count = min(TOP, ranking.n_scored)
+    columns = ranking.columns(0, count)
     del columns["status"]  # ok in every row: the best features have a score
+    for name, column in columns.items():
+        if name.startswith("rank_"):  # mean ranks of ties are halves
+            columns[name] = [int(v) if float(v).is_integer() else v for v in column]  # type: ignore
     return {
         "larger_is_better": ranking.larger_is_better,
         "scores": scores,
@@ -100,8 +136,165 @@ def of_ranking(ranking: Ranking) -> dict[str, Any]:
         "reasons": ranking.unscored(),
         "elbow": elbow(scores),
         "top": [dict(zip(columns, row)) for row in zip(*columns.values())],
+        "evidence": Evidence(
+            p_values=_column(ranking, "p_value", ranking.n_scored),
+            changes=_column(ranking, "log_fold_change", ranking.n_scored),
+            change=change,
+            frequency=_column(ranking, "frequency", count),
+        ),
         "version": versions()["sfs"],
     }
+
+
+def _column(ranking: Ranking, name: str, count: int) -> np.ndarray | None:
+    """Return the first numbers of a column; None where there is none."""
+    column = ranking.extra.get(name)
+    return column[:count] if isinstance(column, np.ndarray) else None
+
+
+def _samples(facts: RunFacts) -> str:
+    """Return how many samples were used, and of which classes."""
+    labels, words = facts["labels"], counted(facts["input"]["n_samples"], "sample")
+    classes = labels.get("classes") or {}
+    if not labels.get("used") or not 0 < len(classes) <= FEW:
+        return words
+    of = " of class" if any(name[:1].isdigit() for name in classes) else ""
+    parts = [f"{count:,}{of} {isolated(name)}" for name, count in classes.items()]
+    return f"{words} ({', '.join(parts)})"
+
+
+def _significance(ranking: Ranking, graph: dict[str, Any], knowledge: dict[str, Any]) -> list[str]:
+    """Say how many features have a small q-value, and whether that can be trusted."""
+    q = _column(ranking, "q_value", ranking.n_scored)
+    if q is None:
+        return []
+    count = int(np.count_nonzero(q <= LEVEL))
+    if not count:
+        return [f"No feature has a q-value of {LEVEL:g} or less: none is significant."]
+    words = f"{counted(count, 'feature')} {'has' if count == 1 else 'have'} a q-value of {LEVEL:g}"
+    if graph.get("of_tested_features"):
+        return [
+            f"{words} or less, but the sample graph was made of the tested features, so that even "
+            "noise would have some."
+        ]
+    if knowledge.get("aggregation", {}).get("how") == "rra":
+        return [
+            f"{words} or less, but the lists rank the features of one matrix, so that even noise "
+            "would have some."
+        ]
+    return [f"{words} or less, so about {LEVEL:.0%} of these are expected to be false."]
+
+
+def _stability(ranking: Ranking, found: Any) -> list[str]:
+    """Say how many of the best features are selected again in most subsets of the samples.
+
+    `found` are the facts of the subsets, which may hold a sentence of their own (``summary``).
+    """
+    if found and found.get("summary"):
+        words = str(found["summary"]).rstrip(".")
+        return [f"{words[:1].upper()}{words[1:]}."]
+    frequency = _column(ranking, "frequency", min(TOP, ranking.n_scored))
+    if frequency is None or not len(frequency):
+        return []
+    often = int(np.count_nonzero(frequency >= OFTEN))
+    return [
+        f"Of the first {len(frequency):,} features, {often:,} are selected again in at least "
+        f"{OFTEN:.0%} of the resampled sample sets."
+    ]
+
+
+def _enrichment(knowledge: dict[str, Any]) -> list[str]:
+    """Say which gene set is over-represented at the top."""
+    tests = [(t["p_value"], t, e) for e in knowledge.get("enrichment", []) for t in e["best"]]
+    known = [each for each in tests if each[1]["q_value"] <= LEVEL]
+    if not known:
+        return []
+    _, best, tested = min(known, key=lambda each: each[0])
+    return [
+        f"Among the first {tested['first']:,} features are {best['among_first']:,} of the "
+        f"{best['features']:,} features of {best['set']} ({best['expected']:.1f} by chance)."
+    ]
+
+
+def _enrichment_tables(knowledge: dict[str, Any]) -> list[Table]:
+    """Return a table of the best gene sets of each source that has some."""
+    tables = []
+    columns = ("set", "features", "among the first", "by chance", "p-value", "q-value", "which")
+    for tested in knowledge.get("enrichment", []):
+        if not tested["best"]:
+            continue
+        rows = [
+            (
+                *(t["set"], t["features"], t["among_first"], t["expected"]),
+                *(t["p_value"], t["q_value"], listed(t["members"], 8)),
+            )
+            for t in tested["best"]
+        ]
+        shown = f"The best {len(rows)} are shown. " if tested["tested"] > len(rows) else ""
+        tables.append(
+            Table(
+                heading=f"Gene sets of {tested['source']} among the first {tested['first']:,}",
+                columns=columns,
+                rows=rows,
+                note=f"Over-representation of {counted(tested['tested'], 'set')} among the first "
+                f"{tested['first']:,} of {tested['ranked']:,} ranked features (hypergeometric "
+                f"test; q-values of Benjamini and Hochberg). {shown}The sets took part in the "
+                "ranking as a source, so the test is no independent confirmation.",
+                digits=3,
+            )
+        )
+    return tables
+
+
+def _changes(knowledge: dict[str, Any]) -> str:
+    """Say in a sentence or two how much of the top each source changes."""
+    rows = [row for row in knowledge.get("leave_one_out", []) if row["overlap"] is not None]
+    if len(rows) < 2:
+        return ""
+    changed = sorted(((1 - row["overlap"], row["without"]) for row in rows), reverse=True)
+    (most, name), (next_most, second) = changed[:2]
+    kind = "method" if "members" in knowledge else "source"
+    if most < LITTLE:
+        return (
+            f"No {kind} decides alone: without any one of them at most {most:.0%} of the top 100 "
+            "changes."
+        )
+    if most >= MUCH and next_most <= LITTLE:
+        return (
+            f"The ranking is that of {kind} {name}: without it {most:.0%} of the top 100 changes, "
+            f"without any other {kind} at most {next_most:.0%}."
+        )
+    rest = f", without {kind} {second} {next_most:.0%}"
+    rest += f", without any other {kind} at most {changed[2][0]:.0%}" if len(changed) > 2 else ""
+    return f"Without {kind} {name} {most:.0%} of the top 100 changes{rest}."
+
+
+def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, Any]) -> str:
+    """Say what the eigenvalues of the sample graph show."""
+    if groups is None:
+        return ""
+    given = any(source["kind"] == "labels" for source in knowledge.get("sources", []))
+    labels = " (classes are among the sources)" if given else ""
+    if graph.get("similarity") in LABELS_ALONE:
+        return "The graph is made of the labels, so its groups are theirs."
+    if groups.count > 1:
+        if len(set(groups.sizes)) == 1:
+            sizes = f"{groups.sizes[0]:,} samples each"
+        else:
+            sizes = f"{listed([f'{size:,}' for size in groups.sizes], FEW)} samples"
+        return f"The samples form {groups.count} groups, of {sizes}{labels}."
+    if groups.gradual:
+        directions = counted(groups.gradual, "direction")
+        return (
+            f"No groups are seen: {directions} stand{'s' if groups.gradual == 1 else ''} out, but "
+            f"the samples change gradually along {'it' if groups.gradual == 1 else 'them'}."
+        )
+    if groups.structured:
+        return (
+            "The samples have a structure, but no number of groups stands out: the eigenvalues "
+            "rise without a gap."
+        )
+    return "No groups are seen: no gap between the eigenvalues stands out."
 
 
 def _title(method: Method, facts: dict[str, Any]) -> str:
@@ -242,6 +435,67 @@ def _module_tables(facts: ModuleFacts) -> list[Table]:
     ]
 
 
+def _stability_pairs(facts: StabilityFacts) -> Pairs:
+    """Return how the samples were divided, and how stable the list is."""
+    if not facts:
+        return []
+    low, high = facts["interval"]
+    least, most = facts["samples"]
+    kind = "half-samples" if facts["how"] == "half" else "bootstrap samples"
+    size = counted(least, "sample") if least == most else f"{least:,} to {most:,} samples"
+    pairs = [
+        ("In words", facts["summary"]),
+        ("Subsets", f"{facts['subsets']:,} {kind} of {size}"),
+    ]
+    if facts["strata"]:
+        pairs.append(("Shares kept", f"of {' and '.join(facts['strata'])}"))
+    if facts["donors"] is not None:
+        pairs.append(("Whole donors", f"{facts['donors']:,}"))
+    measure = f"{facts['stability']:.3f} (95 % interval {low:.3f} to {high:.3f})"
+    return [
+        *pairs,
+        ("List", f"the first {facts['top']:,} of {facts['features']:,} features"),
+        ("Stability", f"{measure}: 1 for equal lists, 0 for random ones (Nogueira et al. 2018)"),
+    ]
+
+
+def _stability_tables(facts: StabilityFacts) -> list[Table]:
+    """Return the table of the features that are selected often."""
+    if not facts:
+        return []
+    words = {"any": "any distribution", "unimodal": "unimodal", "r_concave": "r-concave"}
+    bounded = bool(facts["stable"][0]["false_selections"])
+    shown = words if bounded else {}
+    rows: list[tuple[object, ...]] = [
+        (
+            f"{row['threshold']:.0%}",
+            row["features"],
+            row["of_first"],
+            *(row["false_selections"][name] for name in shown),
+        )
+        for row in facts["stable"]
+    ]
+    note = (
+        "How many features are among the first of that share of the subsets, and how many of those "
+        f"are among the first {facts['top']:,} of the ranking."
+    )
+    if bounded:
+        note += (
+            " The other columns are upper bounds on the expected number of features selected so "
+            "often that are no likelier in a list than by chance, from the fewest assumptions to "
+            "the most (Shah and Samworth 2013)."
+        )
+    return [
+        Table(
+            heading="Features selected often",
+            columns=("in at least", "features", "of the first", *shown.values()),
+            rows=rows,
+            note=note,
+            digits=3,
+        )
+    ]
+
+
 def _agreement(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Table:
     return Table(
         heading="Agreement of the rankings",
@@ -307,12 +561,12 @@ def _knowledge_tables(knowledge: dict[str, Any]) -> list[Table]:
         keys = ("without", "rank_correlation", "overlap")
         tables.append(
             Table(
-                heading="Effect of each source",
+                heading="What each source changed",
                 columns=("without", "rank correlation", "top 100 kept"),
                 rows=[tuple(row[key] for key in keys) for row in knowledge["leave_one_out"]],
-                note="The ranking was repeated without each source in turn, with new weights. If "
-                "the rank correlation and the share of the top 100 that is kept are near 1, the "
-                "source changed little.",
+                note=f"{_changes(knowledge)} The ranking was repeated without each source in turn, "
+                "with new weights. If the rank correlation and the share of the top 100 that is "
+                "kept are near 1, the source changed little.",
                 digits=3,
             )
         )

@@ -13,6 +13,7 @@ from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.graph.build import Graph, given_graph, on_coordinates, sample_graph
 from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
+from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.sparse import best_read
@@ -33,13 +34,16 @@ class Scored:
 
     solution: Solution
     graph: dict[str, Any] = field(default_factory=dict)  # facts of the sample graph
-    eigenvalues: np.ndarray | None = None  # leading ones of the sample graph
+    eigenvalues: np.ndarray | None = None  # leading ones of the sample graph, or of the method
     sources: dict[str, Any] = field(default_factory=dict)  # what became of the knowledge sources
     batches: BatchFacts = field(default_factory=BatchFacts)  # the rankings within batches
+    spectrum: Spectrum | None = None  # leading eigenpairs of the sample graph, where they are known
 
 
-def make_graph(run: Run) -> Graph | None:
+def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
     """Make or read the sample graph of a run; None where its method needs none.
+
+    Squared `distances` between the samples, shape (n, n), save the pass over the matrix.
 
     Raises InputError when it does not fit the matrix, or a sample has a zero or negative degree.
     """
@@ -70,7 +74,7 @@ def make_graph(run: Run) -> Graph | None:
             where = str(config.coordinates_from)
             context = on_coordinates(context, run.coordinates, f"{config.matrix}: {where}")
             facts = {"coordinates": where, "dimensions": run.coordinates.shape[1]}
-        graph = sample_graph(asked, context)
+        graph = sample_graph(asked, context, distances=distances)
         graph.facts |= facts
     if not run.method.kernel:  # the degrees of a kernel may be zero or negative
         # the ids of a store are read during the pass above
@@ -92,20 +96,21 @@ def score_on(run: Run, graph: Graph | None) -> Scored:
     for warning in solution.warnings:
         run.log.warn(warning)
     check_solution(run, solution)
+    spectrum = solution.facts.pop("spectrum", None)
     eigenvalues = solution.facts.pop("eigenvalues", None)
-    if eigenvalues is None and graph is not None:
-        eigenvalues = spectrum_of(graph.similarity)
-    return Scored(solution, graph.facts if graph else {}, eigenvalues)
+    if spectrum is None and eigenvalues is None and graph is not None:
+        spectrum = spectrum_of(graph.similarity)
+    if spectrum is not None:
+        eigenvalues = spectrum.values
+    return Scored(solution, graph.facts if graph else {}, eigenvalues, spectrum=spectrum)
 
 
 def solve(run: Run, similarity: Similarity | None) -> Solution:
     """Score every feature by the method of a run, on a sample graph where it needs one."""
     run.log.phase("scores")
     run.passes.close()  # what follows is scored by a method and on a graph of its own
-    engine, weights = run.context.engine, run.context.sample_weights
-    if similarity is not None and weights is not None:
-        similarity = weighted_similarity(similarity, weights)
-    problem = Problem(run.context, similarity, run.options)
+    engine = run.context.engine
+    problem = problem_of(run, similarity)
     solver = run.method.load("solve")
     if solver is not None:
         if engine.checkpoints is not None:
@@ -129,6 +134,14 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         facts=scorer.facts,
         warnings=scorer.warnings,
     )
+
+
+def problem_of(run: Run, similarity: Similarity | None) -> Problem:
+    """Return what the method of a run is given, on a sample graph where it needs one."""
+    weights = run.context.sample_weights
+    if similarity is not None and weights is not None:
+        similarity = weighted_similarity(similarity, weights)
+    return Problem(run.context, similarity, run.options)
 
 
 def scorer_of(config: RankConfig, problem: Problem) -> Scorer:
@@ -182,12 +195,12 @@ def report_unconverged(run: Run, text: str, hint: str) -> None:
     run.log.warn(text)
 
 
-def spectrum_of(similarity: Similarity) -> np.ndarray | None:
-    """Return a few eigenvalues for the report, where they cost little."""
+def spectrum_of(similarity: Similarity) -> Spectrum | None:
+    """Return a few eigenpairs for the report, where they cost little."""
     from sfs_cli.graph.laplacian import NormalizedLaplacian
     from sfs_cli.graph.spectral import leading
 
     n = similarity.n
     if n > SPECTRUM_SAMPLES or not (similarity.degrees > 0).all():
         return None
-    return leading(NormalizedLaplacian(similarity), min(SPECTRUM_SIZE, n)).values
+    return leading(NormalizedLaplacian(similarity), min(SPECTRUM_SIZE, n))

@@ -59,6 +59,10 @@ Q_VALUE, FREQUENCY = "q_value", "frequency"
 _WITHOUT: dict[str, Any] = {
     "pvalues": None,
     "split": None,
+    "stability": None,
+    "stability_how": None,
+    "stability_top": None,
+    "donors": None,
     "modules": False,
     "module_features": None,
     "module_correlation": None,

@@ -25,6 +25,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -376,6 +377,8 @@ def main() -> None:
             rest = given.jobs, supervised, given.data, bench
             text = report_with_labels(of_sets(measure_with_labels, chosen, *rest))
         else:
+            with suppress(MissingError):  # told set by set
+                environment(bench, "scanpy")  # before several processes would make it at once
             rest = given.jobs, rankings, given.data, bench
             text = report(of_sets(measure, chosen, *rest))
     if given.out is None:

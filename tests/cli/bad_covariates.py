@@ -85,6 +85,14 @@ def batches(column: str, *more: str, method: Sequence[str] = METHOD) -> Make:
     return make
 
 
+def donors(column: str) -> Make:
+    def make(folder: Path) -> list[str]:
+        path = covariates(folder, usual(folder))
+        return ["rank", good(folder), *METHOD, "--stability", "4", "--donors", f"{path}:{column}"]
+
+    return make
+
+
 def two_batches(folder: Path, size: int = 12) -> list[str]:
     """Return a matrix of two batches, and the option that names them."""
     samples = [f"s{i}" for i in range(2 * size)]
@@ -261,6 +269,17 @@ COVARIATES: list[Bad] = [
         "--min-samples",
         "12 samples; 12 or less",
     ),
+    bad("--donors of no column", donors("sex"), "c.csv", "no column 'sex'"),
+    bad("--donors of two columns", donors("batch,age"), "--donors", "2 columns; name one", USAGE),
+    bad("--donors as a number", donors("age=numeric"), "--donors", "no number", USAGE),
+    bad("--donors that are two", donors("batch"), "c.csv", "--stability; only 2; 4 or more"),
+    bad(
+        "--donors that samples lack",
+        lambda f: [*donors("age")(f)[:-1], f"{covariates(f, usual(f)[:-1])}:age"],
+        "c.csv",
+        "no value of age; s6",
+    ),
+    option("--donors alone", "no effect without --stability", *METHOD, "--donors", "c.csv:x"),
     option("--min-batch-size alone", "no effect without --batch", "--min-batch-size", "12"),
     option("--min-batch-size 3", "too small; 4 or more", "--min-batch-size", "3"),
     option("--how without --batch", "--how; no effect", *METHOD, "--how", "rra"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from tests.cli.making import AB, USAGE, Make, bad, good, labels, text
@@ -10,7 +11,12 @@ RANKED = "gene\trank\n" + "".join(f"gene{i}\t{i}\n" for i in range(1, 6))
 OTHERS = "gene\trank\n" + "".join(f"ENSG{i}\t{i}\n" for i in range(1, 6))
 
 
-def asked(*options: str, classes: list[str] | None = None, ids: list[str] | None = None) -> Make:
+def asked(
+    *options: str,
+    classes: list[str] | None = None,
+    ids: list[str] | None = None,
+    verb: str = "evaluate",
+) -> Make:
     """Evaluate a good matrix; LABELS stands for labels, LIST and OTHERS for rankings."""
 
     def make(folder: Path) -> list[str]:
@@ -23,9 +29,13 @@ def asked(*options: str, classes: list[str] | None = None, ids: list[str] | None
             "OUT": lambda: str(folder.parent / "out"),
         }
         words = [files[word]() if word in files else word for word in options]
-        return ["evaluate", good(folder), *words]
+        return [verb, good(folder), *words]
 
     return make
+
+
+compared = partial(asked, verb="compare")
+shaken = partial(asked, verb="robustness")
 
 
 EVALUATIONS = [
@@ -109,4 +119,114 @@ EVALUATIONS = [
     ),
     bad("a batch to evaluate", asked("--batch", "x.tsv:b"), "--batch", "unknown option", USAGE),
     bad("json without out to evaluate", asked("--json"), "--json", "--out", USAGE),
+    bad("nothing to compare", compared(), "nothing to compare", "--ranking-of; --list", USAGE),
+    bad(
+        "one class to compare",
+        compared("--method", "f-test", "--labels", "LABELS", classes=[*"aaaaaa"]),
+        "labels.tsv",
+        "one class; at least two",
+    ),
+    bad(
+        "a class smaller than the number of folds to compare",
+        compared("--method", "f-test", "--labels", "LABELS", "--splits", "3", classes=[*"aaaabb"]),
+        "--splits",
+        "b (2); give --splits 2",
+    ),
+    bad(
+        "lengths beyond a list to compare",
+        compared("--method", "variance", "--list", "LIST", "--lengths", "8"),
+        "--lengths 8",
+        "list.tsv; 5 features",
+    ),
+    bad(
+        "lengths beyond what one of the rankings selects",
+        compared(
+            *("--method", "variance", "--lengths", "4"),
+            *("--ranking-of", "m=--method mrsf --select 3"),
+        ),
+        "--lengths 4",
+        "m ranks 3 features; --select",
+    ),
+    bad(
+        "a list of another matrix to compare",
+        compared("--method", "variance", "--list", "OTHERS"),
+        "--list",
+        "0 of its 5; ensg1; gene1",
+    ),
+    bad(
+        "an unknown method to compare",
+        compared("--method", "varianc"),
+        "--method",
+        "varianc; did you mean variance",
+        USAGE,
+    ),
+    bad(
+        "a method twice",
+        compared("--method", "variance", "--method", "variance"),
+        "'variance'",
+        "its own name",
+        USAGE,
+    ),
+    bad(
+        "two rankings of one name",
+        compared("--ranking-of", "a=--method variance", "--ranking-of", "a=--method spec"),
+        "'a'",
+        "its own name",
+        USAGE,
+    ),
+    bad(
+        "an unknown option of a ranking",
+        compared("--ranking-of", "a=--method spec --similarty rbf"),
+        "ranking a",
+        "--similarty; did you mean --similarity",
+        USAGE,
+    ),
+    bad(
+        "options of a ranking that contradict each other",
+        compared("--ranking-of", "a=--method variance --similarity-file x --similarity rbf"),
+        "ranking a",
+        "two sample graphs",
+        USAGE,
+    ),
+    bad(
+        "a ranking without a name",
+        compared("--ranking-of", "--method spec"),
+        "--ranking-of",
+        "NAME=OPTIONS",
+        USAGE,
+    ),
+    bad(
+        "a graph for all rankings",
+        compared("--method", "spec", "--similarity", "rbf"),
+        "--similarity",
+        "unknown option",
+        USAGE,
+    ),
+    bad(
+        "a method that needs labels to compare",
+        compared("--method", "f-test"),
+        "f-test",
+        "--labels",
+        USAGE,
+    ),
+    bad("a level of zero", shaken("--noise", "0,0.1"), "--noise", "above 0", USAGE),
+    bad("a level above one", shaken("--noise", "1.5"), "--noise", "up to 1", USAGE),
+    bad("levels that are words", shaken("--noise", "much"), "--noise", "0.1,0.3", USAGE),
+    bad("no draw", shaken("--draws", "0"), "--draws", "too small", USAGE),
+    bad("an example with a matrix", shaken("--example"), "MATRIX", "--example", USAGE),
+    bad(
+        "an example with a graph",
+        lambda _: ["robustness", "--example", "--similarity", "rbf"],
+        "--similarity",
+        "--example",
+        USAGE,
+    ),
+    bad("robustness of nothing", lambda _: ["robustness"], "MATRIX", "--example", USAGE),
+    bad(
+        "more clusters than samples to shake",
+        shaken("--ranking", "phi3", "--clusters", "9"),
+        "--clusters",
+        "6 samples",
+    ),
+    bad("a method to shake", shaken("--method", "fisher"), "--method", "unknown option", USAGE),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.making import SAMPLES, bad, good, labels, option
+from tests.cli.making import BAD, SAMPLES, bad, good, labels, option
 
 
 def supervised(folder: Path, method: str, classes: list[str], *more: str) -> list[str]:
@@ -62,6 +62,12 @@ METHODS = [
         name="--split",
     ),
     option(
+        "split: beside stability",
+        "in two runs",
+        *("--pvalues", "moments", "--split", "features", "--stability", "10"),
+        name="--split",
+    ),
+    option(
         "split: a graph of labels",
         "not made of the features",
         *("--similarity", "label", "--labels", "LABELS", "--pvalues", "moments"),
@@ -97,6 +103,29 @@ METHODS = [
         "pvalues: within batches",
         "--batch",
         *("--method", "spec", "--pvalues", "moments", "--batch", "LABELS"),
+    ),
+    option("stability: none", "0 is too small; 2 or more", "--stability", "0"),
+    option("stability: one", "1 is too small; 2 or more", "--stability", "1"),
+    option("stability: negative", "-3 is too small; 2 or more", "--stability", "-3"),
+    option("stability: half", "--stability", "--stability", "2.5"),
+    option(
+        "stability: another way",
+        "'jackknife'; half; bootstrap",
+        *("--stability", "4", "--stability-how", "jackknife"),
+    ),
+    option("stability: how alone", "without --stability", "--stability-how", "half"),
+    option("stability: top alone", "without --stability", "--stability-top", "9"),
+    option("stability: a list of none", "1 or more", "--stability", "4", "--stability-top", "0"),
+    option(
+        "stability: a longer list than is selected",
+        "selects 5; --select",
+        *("--method", "mrsf", "--select", "5", "--stability", "4", "--stability-top", "6"),
+    ),
+    option(
+        "stability: a list of all",
+        "first 900 features; smaller --stability-top",
+        *("--method", "variance", "--stability", "4", "--stability-top", "900"),
+        code=BAD,
     ),
     option("mrsf: lda without labels", "needs --labels", "--method", "mrsf", "--response", "lda"),
     option("l21: neither penalty nor budget", "--lambda; --budget", "--method", "l21"),

@@ -70,6 +70,8 @@ CASES: dict[str, tuple[str, ...]] = {
         *("--transform", "cpm,log1p", "--batch", "obs:tissue", "--min-batch-size", "8"),
     ),
     "mrsf": ("m.csv", "--method", "mrsf", "--select", "5"),
+    "stability": ("m.csv", "--method", "spec", "--stability", "6"),
+    "stability in turn": ("m.csv", "--method", "spec", "--transform", "zscore", "--stability", "4"),
     "given": (
         *("m.csv", "--method", "spec", "--similarity", "knn", "--neighbors", "4"),
         *("--max-correlation", "0.3", "--given", "panel.txt"),

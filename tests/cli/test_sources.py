@@ -96,7 +96,7 @@ def test_the_record_of_a_run_is_complete(tmp_path, capfd):
     assert knowledge["fusion"]["objective"] > 1
     assert len(knowledge["leave_one_out"]) == 3
     page = (tmp_path / "out" / "report.html").read_text()
-    for shown in ("mirna", "interactions", "Knowledge sources", "Effect of each source"):
+    for shown in ("mirna", "interactions", "Knowledge sources", "What each source changed"):
         assert shown in page
     assert "up to date" in done(words[:-1], capfd).err
 

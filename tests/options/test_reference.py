@@ -11,9 +11,11 @@ from sfs_cli.cli.app import VERBS, app
 from sfs_cli.cli.config import commands_of
 from sfs_cli.options import RankConfig
 from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import SECTIONS, matches, options_of
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS
+from sfs_cli.options.robustness import RobustnessConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, OPTIONS, SOURCE_OPTIONS
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
@@ -32,7 +34,17 @@ def test_the_reference_has_every_option():
         assert f"`{name}`" in page, name
 
 
-@pytest.mark.parametrize("config", [RankConfig, AggregateConfig, EvaluateConfig, SelectConfig])
+CONFIGS = (
+    RankConfig,
+    AggregateConfig,
+    EvaluateConfig,
+    CompareConfig,
+    RobustnessConfig,
+    SelectConfig,
+)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
 def test_every_option_is_of_a_section_and_of_commands_that_exist(config):
     for option in options_of(config):
         assert option.section in SECTIONS
@@ -42,7 +54,7 @@ def test_every_option_is_of_a_section_and_of_commands_that_exist(config):
 
 def test_commands_have_the_options_that_are_declared_for_them():
     assert {name.split()[0] for name in COMMANDS} == set(VERBS)
-    for config in (RankConfig, AggregateConfig, EvaluateConfig, SelectConfig):
+    for config in CONFIGS:
         for option in options_of(config):
             for verb in option.verbs:
                 known = [parameter.name for parameter in COMMANDS[verb].params]
@@ -50,11 +62,8 @@ def test_commands_have_the_options_that_are_declared_for_them():
 
 
 def test_defaults_are_values_that_the_options_take():
-    for option in (
-        *options_of(EvaluateConfig),
-        *options_of(AggregateConfig),
-        *options_of(SelectConfig),
-    ):
+    own = [o for config in CONFIGS[1:] for o in options_of(config)]
+    for option in own:
         assert option.problem(option.default, option.flag) is None
     for method in catalog.METHODS.values():
         for name, words in method.choices.items():

@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from sfs_cli.report.model import ReportData, Table
+from sfs_cli.report.model import Evidence, ReportData, Table
 from sfs_cli.report.page import linked, render
 
-VOID = {"meta", "link", "br", "img", "input", "hr"}
+VOID = {"meta", "link", "br", "img", "input", "hr", "wbr"}
 LOADS = {"src", "srcset", "action", "data", "poster", "xlink:href"}
 
 
@@ -112,7 +112,7 @@ def test_a_missing_value_is_a_dash_and_the_column_still_sorts_as_numbers(
 
 def test_the_summary_names_counts_leaders_and_direction(usual: ReportData) -> None:
     html = render(usual)
-    for words in ("1,990 of 2,000 features", "GENE0, GENE1 and GENE2", usual.how):
+    for words in ("1,990 of 2,000 features", "GENE0, GENE1, GENE2, GENE3 and GENE4", usual.how):
         assert words in html
     assert "A larger score is better" in render(replace(usual, how=""))
     assert "A smaller score is better" in render(replace(usual, how="", larger_is_better=False))
@@ -184,6 +184,81 @@ def test_a_doi_becomes_a_link(reference: str, target: str) -> None:
 def test_features_that_were_not_selected_are_not_said_to_have_failed(usual: ReportData) -> None:
     html = render(replace(usual, n_unscored=10, reasons={"not selected": 8, "constant": 2}))
     assert "8 features were not selected. 2 features could not be scored." in html
+
+
+def test_features_without_a_score_are_told_apart_from_those_that_were_not_selected(
+    usual: ReportData,
+) -> None:
+    html = render(replace(usual, reasons={"not selected": 8, "constant": 2}))
+    assert "were not selected were looked at" in html
+    assert "were not selected were looked at" not in render(usual)
+
+
+def rows(html: str) -> list[list[str]]:
+    """Return the cells of the table of the best features."""
+    table = html[html.index('<table id="top">') :].partition("</table>")[0]
+    found = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in table.split("<tr>")[1:]]
+    return [[re.sub("<.*?>", "", cell) for cell in row] for row in found]
+
+
+def test_columns_that_say_one_thing_are_a_note(usual: ReportData) -> None:
+    html = render(usual)
+    assert rows(html)[0] == ["rank", "feature", "score", "p_value"]
+    assert "The same in every row: status ok." in html
+    alone = rows(render(replace(usual, top=usual.top[:1])))
+    assert alone[0] == ["rank", "feature", "score", "status", "p_value"]
+
+
+def test_ranks_are_integers_with_thousands_marks_and_ties_are_marked(usual: ReportData) -> None:
+    top = [
+        row | {"rank": 999 + i, "tied": 1 + 1500 * (i in (3, 4))} for i, row in enumerate(usual.top)
+    ]
+    html = render(replace(usual, top=top))
+    found = rows(html)
+    assert "tied" not in found[0]
+    assert [row[0] for row in found[1:7]] == [
+        "999",
+        "1,000",
+        "1,001",
+        "1,002 =",
+        "1,003 =",
+        "1,004",
+    ]
+    assert "1,501 features have this score" in html
+    assert Page(html).all("td")[0]["data-key"] == "999"
+
+
+def test_genes_are_links_when_asked_for(usual: ReportData, hostile: ReportData) -> None:
+    assert not [a for a in Page(render(usual)).all("a") if "GENE" in str(a["href"])]
+    for kind, host in (("symbol", "www.genecards.org"), ("ensembl", "www.ensembl.org")):
+        links = [str(a["href"]) for a in Page(render(replace(usual, gene_links=kind))).all("a")]
+        genes = [link for link in links if link.endswith("GENE7")]
+        assert len(genes) == 1
+        assert genes[0].startswith(f"https://{host}/")
+    page = Page(render(replace(hostile, gene_links="symbol")))
+    links = [str(a["href"]) for a in page.all("a") if "genecards" in str(a["href"])]
+    assert len(links) == len(hostile.top)
+    assert not [link for link in links if re.search(r"[<>\"' ]", link)]
+    assert len(page.all("script")) == 1
+
+
+def test_p_values_changes_and_frequencies_have_pictures(usual: ReportData) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(1990)
+    p[5] = np.nan
+    evidence = Evidence(
+        p_values=p, changes=rng.normal(size=1990), change="b less a", frequency=rng.random(50)
+    )
+    headings = Page(render(replace(usual, evidence=evidence))).words("h2")
+    assert {"Stability", "P-values", "Change and p-value"} <= set(headings)
+    assert not {"Stability", "P-values"} & set(Page(render(usual)).words("h2"))
+
+
+def test_names_from_right_to_left_do_not_turn_the_sentence(usual: ReportData) -> None:
+    names = ["A", "שלום", "x\u202ey", "B"]
+    top = [{"rank": i + 1, "feature": name, "score": 1.0} for i, name in enumerate(names)]
+    (summary,) = (w for w in Page(render(replace(usual, top=top))).words("p") if "best" in w)
+    assert "A, \u2068שלום\u2069, \u2068x\u202ey\u2069 and B" in summary
 
 
 def matrix(**changes: object) -> Table:

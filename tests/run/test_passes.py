@@ -27,6 +27,7 @@ from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.estimate import Timing
 from sfs_cli.run.memory import memory_model
 from sfs_cli.run.rank import RankResult, rank
+from sfs_cli.run.top import TOP
 from sfs_cli.store.matrix import DenseMatrix, SparseMatrix, Stored
 from tests.making import names, write_labels, write_table
 
@@ -332,6 +333,51 @@ def test_pruning_is_in_the_list(
     assert planned(config, monkeypatch)[-1]["purpose"] == row["purpose"]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "spec"},
+        {"method": "spec", "similarity": "rbf", "transform": "cpm,log1p"},
+        {"method": "variance", "modules": True},
+        {"method": "f-test", "labelled": True, "stability_how": "bootstrap"},
+        {"method": "spec", "transform": "clr"},
+        {"method": "spec", "transform": "cpm,zscore"},
+        {"method": "spec", "similarity": "knn", "neighbors": 3, "components": "3"},
+        {"method": "spec", "max_correlation": 0.5, "keep": 10},
+        {"method": "sselect", "labelled": True, "variant": "cut-value"},
+        {"method": "mrmr", "select": 3, "labelled": True},
+        {"method": "mrsf", "select": 3},
+        {"method": "qalpha"},
+        {"method": "msfs", "source": [SOURCES["target"], SOURCES["profile"]]},
+        {"method": "kogs", "source": [SOURCES["target"], SOURCES["own"]]},
+        {"method": "kogs", "members": ("spec", "variance")},
+        {"method": "spec", "transform": "cpm", "matrix": "sparse.csv"},
+    ],
+    ids=name_of,
+)
+def test_rankings_on_subsets_are_in_the_list(
+    options: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = case(folder, **options, stability=4, stability_top=2)
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    plan = [(row["purpose"], row["times"]) for row in planned(config, monkeypatch) if row["exact"]]
+    assert plan == [(r["purpose"], r["planned"]) for r in result.facts["passes"] if r["exact"]]
+    rows = [r for r in result.facts["passes"] if ", on 4 " in r["purpose"] and r["executed"]]
+    assert rows
+    assert result.facts["passes"][-1] in rows
+
+
+def test_limited_memory_scores_subsets_in_groups(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_passes, "TOGETHER_SHARE", 1 << 28)
+    config = case(folder, method="spec", stability=4, stability_top=2, memory="1G")
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    assert result.facts["passes"][-1]["executed"] == 4
+
+
 @pytest.mark.parametrize("features", [7, 5000])
 def test_modules_are_in_the_list(
     features: int, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -343,6 +389,39 @@ def test_modules_are_in_the_list(
     assert (row["kind"], row["executed"], row["exact"]) == ("modules", 1, True)
     assert row["features"] == min(features, M)
     assert planned(config, monkeypatch)[-1]["purpose"] == row["purpose"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "variance"},
+        {"method": "variance", "accept": ("spikes", "repeats")},
+        {"method": "f-test", "labelled": True},
+        {"method": "variance", "include": ("^g[0-6]$",)},  # fewer than warnings look at
+        {"method": "spec", "similarity": "knn", "neighbors": 3, "transform": "cpm,log1p"},
+        {"method": "kogs", "source": [SOURCES["target"], SOURCES["knn"]]},
+        {"method": "msfs", "source": [SOURCES["target"], SOURCES["terms"]]},
+    ],
+    ids=name_of,
+)
+def test_the_pictures_of_a_report_look_at_the_best_features(
+    options: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept = ("raw-values", *options.get("accept", ()))  # which looks at other features
+    config = case(folder, out=str(tmp_path / "out"), **(options | {"accept": accept}))
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    assert result.pictures is not None
+    looks = [row["features"] for row in result.facts["passes"] if row["kind"] == "look"]
+    assert looks == [min(TOP, result.ranking.n_scored)]
+
+
+def test_without_a_report_no_picture_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = case(folder, method="variance", accept=("spikes", "repeats", "raw-values"))
+    result, read, log = ranked(config, monkeypatch)
+    check(result, read, log)
+    assert result.pictures is None
+    assert not [row for row in result.facts["passes"] if row["kind"] == "look"]
 
 
 SHARED = [*({"method": "spec"} | graph for graph in GRAPHS.values())]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["categorical", "numeric"]
 KINDS: tuple[Kind, ...] = ("categorical", "numeric")
+GROUPING = {"batch": "batches", "donors": "donors"}
+"""Options whose column puts samples into groups, and what these are."""
 CODES = 10
 """Whole numbers of at most so many values may be codes of categories."""
 _INSIDE = "obs:"
@@ -135,15 +137,15 @@ def is_inside(spec: str) -> bool:
 def _split_columns(text: str, known: Sequence[str], option: str) -> list[tuple[str, Kind | None]]:
     """Return the columns of ``NAME,NAME=KIND``; a text that is a column is that column."""
     found: list[tuple[str, Kind | None]] = []
-    usual: Kind | None = "categorical" if option == "batch" else None
+    usual: Kind | None = "categorical" if option in GROUPING else None
     for part in [text] if text in known else text.split(","):
         part = part.strip()
         start, _, kind = part.rpartition("=")
         named = next((k for k in KINDS if k == kind), None) if part not in known else None
         found.append((part if named is None else start, named or usual))
-    if option == "batch" and "numeric" in dict(found).values():
+    if option in GROUPING and "numeric" in dict(found).values():
         raise UsageError(
-            f"--batch {text} is no number: batches are categories",
+            f"--{option} {text} is no number: {GROUPING[option]} are categories",
             hint="give --adjust for numeric covariates",
             option=option,
         )

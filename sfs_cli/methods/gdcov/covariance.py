@@ -161,7 +161,7 @@ class GraphCovariance:
             if not self.normalized:
                 size = max(size, float(laplacian.similarity.degrees.max()))
             R = triangular_factor(Gamma.copy(), laplacian.trivial, size)
-            return function if R is None else TriangularForm(R, problem.context.m)
+            return function if R is None else TriangularForm(R, problem.n_rows)
         if name == "one-minus":
             return Smoothing(laplacian, self.null)
         if name == "inverse":

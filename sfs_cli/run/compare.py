@@ -1,0 +1,233 @@
+"""``sfs compare``: several rankings of one matrix, judged as `sfs evaluate` judges one.
+
+The matrix is read once, and prepared for each ranking as its options ask. What is measured of each
+list, and inside which folds, is the business of `sfs_cli.run.evaluate`; here are the lists beside
+each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial, reduce
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.compute.memory import format_size
+from sfs_cli.errors import InputError, counted
+from sfs_cli.evaluate.measures import Overlap, overlap
+from sfs_cli.io.results.writers import table_bytes
+from sfs_cli.logs import Messages
+from sfs_cli.methods.shared import require_sklearn
+from sfs_cli.options.compare import (
+    RANDOM,
+    VARIABLE,
+    CompareConfig,
+    about_ranking,
+    check_different,
+)
+from sfs_cli.options.rank import RankConfig
+from sfs_cli.run import outputs
+from sfs_cli.run.config import input_files
+from sfs_cli.run.evaluate import (
+    GIVEN,
+    SHOWN_LENGTH,
+    Cost,
+    Evaluated,
+    Evaluation,
+    describe_judged,
+    log_summary,
+    read_given,
+    table_names,
+    tables_of,
+)
+from sfs_cli.run.lists import list_names
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.part import run_on
+
+CURVES, OVERLAP, METHODS = "curves.tsv", "overlap.tsv", "methods.tsv"
+
+Pair = tuple[str, str, int, Overlap]
+"""Two lists, a length, and what their first features have in common."""
+
+
+def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> bytes:
+    """Compare, write what is asked for, and return what belongs on stdout."""
+    if config.labels is not None:
+        require_sklearn("the accuracy of classifiers")
+
+    def make() -> outputs.Made:
+        found = compare(config, messages)
+        pairs = overlaps(found)
+        tables = tables_of(found, config, CURVES)
+        tables[OVERLAP] = _overlap_bytes(pairs, config.digits)
+        tables[METHODS] = _methods_bytes(found, config)
+        return outputs.Made(tables, found.facts, partial(_log_summary, found, pairs, messages))
+
+    names = [*table_names(config, CURVES), OVERLAP, METHODS]
+    return outputs.run_tables(
+        config, messages, names, lambda: _describe(config), make, as_json=as_json
+    )
+
+
+def _describe(config: CompareConfig) -> list[Any]:
+    """Return the files that are read, those of each ranking under its name."""
+    files = list(input_files(config))
+    common = {role for role, _, _ in files}
+    for name, ranking in config.rankings.items():
+        own = [each for each in input_files(ranking) if each[0] not in common]
+        files += [(f"ranking.{name}.{role}", path, part) for role, path, part in own]
+    lists = [(f"list.{i}", Path(each.path)) for i, each in enumerate(config.list_, 1)]
+    return describe_judged(config, files, lists)
+
+
+def compare(config: CompareConfig, messages: Messages) -> Evaluated:
+    """Rank, and judge every ranking beside the given lists and the controls.
+
+    Raises
+    ------
+    InputError
+        When a list, the labels or the sets do not fit the matrix, a class has fewer samples than
+        there are folds, or a length exceeds what a list ranks.
+    UsageError
+        When two lists have the same name.
+    """
+    paths = [Path(each.path) for each in config.list_]
+    names = [each.name or name for each, name in zip(config.list_, list_names(paths))]
+    check_different([*config.rankings, *names])
+    given = read_given(config, paths, names, messages)
+    with _loaded(config, messages) as runs:
+        first = next(iter(runs.values()))
+        rankings = {name: each for name, each in runs.items() if name in config.rankings}
+        in_folds = config.labels is not None
+        return Evaluation(config, first, rankings, given, in_folds=in_folds).evaluate()
+
+
+@contextmanager
+def _loaded(config: CompareConfig, messages: Messages) -> Iterator[dict[str, Run]]:
+    """Give a run for each ranking, all of the same matrix and samples; one where there is none."""
+    asked = config.rankings or {"": _without_ranking(config)}
+    runs: dict[str, Run] = {}
+    with ExitStack() as stack:
+        for name, each in asked.items():
+            log, opened = messages, None
+            if runs:  # what is said of the matrix is said once
+                log, opened = Messages(verbosity=-1), next(iter(runs.values())).opened
+            with about_ranking(name) if name else nullcontext():
+                made = stack.enter_context(
+                    loaded(each, log, labeled=config.labels is not None, matrix=opened)
+                )
+            for warning in log.warnings if log is not messages else ():
+                if warning not in messages.warnings:
+                    messages.warn(f"ranking {name}: {warning}")
+            runs[name] = replace(made, context=replace(made.context, log=messages))
+        yield _on_common_samples(runs, config, messages)
+
+
+def _without_ranking(config: CompareConfig) -> RankConfig:
+    """Return a configuration that reads the matrix for given lists alone."""
+    return replace(config, method="variance")
+
+
+def _on_common_samples(
+    runs: dict[str, Run], config: CompareConfig, messages: Messages
+) -> dict[str, Run]:
+    """Return the runs on the samples that all of them use."""
+    samples = {name: _samples(each) for name, each in runs.items()}
+    common = reduce(np.intersect1d, samples.values())
+    if all(len(each) == len(common) for each in samples.values()):
+        return runs
+    if len(common) < 2:
+        raise InputError(
+            f"{counted(len(common), 'sample')} can be used by all rankings: too few",
+            where=config.matrix,
+            hint="give the sources of the rankings more common samples",
+            option="samples",
+        )
+    sizes = ", ".join(f"{name} {len(each):,}" for name, each in samples.items())
+    messages.note(
+        f"the rankings can use different samples ({sizes}): they are compared on the "
+        f"{len(common):,} that all can use"
+    )
+    return {name: _on(each, np.searchsorted(samples[name], common)) for name, each in runs.items()}
+
+
+def _on(run: Run, samples: np.ndarray) -> Run:
+    labels = run.context.labels
+    return run_on(run, samples, None if labels is None else labels.take(samples))
+
+
+def _samples(run: Run) -> np.ndarray:
+    """Return the samples of a run by their index in the file, ascending."""
+    chosen = run.matrix.samples
+    return np.arange(run.matrix.n_samples) if chosen is None else np.asarray(chosen)
+
+
+# ---- the lists beside each other -----------------------------------------------------------------
+
+
+def overlaps(found: Evaluated) -> list[Pair]:
+    """Return what the first features of each pair of lists have in common, random lists left out.
+
+    Lists are those of all samples, at each length that both have.
+    """
+    lists = [each for each in found.lists if each.name != RANDOM]
+    background = found.facts["background"]
+    return [
+        (a.name, b.name, k, overlap(a.orders[0][:k], b.orders[0][:k], background))
+        for a, b in combinations(lists, 2)
+        for k in found.facts["lengths"]
+        if k <= min(a.count, b.count)
+    ]
+
+
+def _overlap_bytes(pairs: list[Pair], digits: int) -> bytes:
+    header = ("list", "other", "features", "shared", "shared_by_chance", "jaccard")
+    rows = [(a, b, k, each.shared, each.by_chance, each.jaccard) for a, b, k, each in pairs]
+    return table_bytes(header, rows, digits)
+
+
+def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:
+    texts = {each.name: each.text for each in config.ranking_of}
+    methods = {each["name"]: each.get("method", "") for each in found.facts["lists"]}
+    header = ("list", "kind", "method", "options", "ranked", "seconds", "seconds_in_folds")
+    rows = []
+    for each in found.lists:
+        made = each.name in found.costs
+        kind = "given" if each.selection == GIVEN else "ranking" if made else "control"
+        count = found.facts["background"] if each.name == RANDOM else each.count
+        cost = found.costs.get(each.name)
+        numbers = ("", "", "") if cost is None else _cost_cells(cost)
+        rows.append(
+            (
+                *(each.name, kind, methods.get(each.name, "")),
+                *(texts.get(each.name, each.path), count, *numbers),
+            )
+        )
+    return table_bytes((*header, "peak_memory_bytes"), rows, config.digits)
+
+
+def _cost_cells(cost: Cost) -> tuple[str | float, str | float, str | int]:
+    """Return seconds on all samples, mean seconds in a fold and peak memory, for the table."""
+    folds = round(float(np.mean(cost.fold_seconds)), 3) if cost.fold_seconds else ""
+    return round(cost.seconds, 3), folds, "" if cost.peak_memory is None else cost.peak_memory
+
+
+def _log_summary(found: Evaluated, pairs: list[Pair], messages: Messages) -> None:
+    """Say what the lists are worth at one length, how far they agree, and what they took."""
+    log_summary(found, messages)
+    lengths = [k for _, _, k, _ in pairs]
+    shown = max((k for k in lengths if k <= SHOWN_LENGTH), default=min(lengths, default=0))
+    for a, b, k, each in pairs:
+        if k == shown and VARIABLE not in (a, b):
+            messages.note(
+                f"{a} and {b} share {each.shared:,} of their first {k:,} features "
+                f"({each.by_chance:.1f} by chance)"
+            )
+    for name, cost in found.costs.items():
+        peak = "" if cost.peak_memory is None else f", peak memory {format_size(cost.peak_memory)}"
+        messages.note(f"{name} took {cost.seconds:.2f} s on all samples{peak}")

@@ -1,0 +1,86 @@
+"""Gene sets that knowledge sources name: which of them are over-represented at the top."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfs_cli.knowledge.base import Source, SourceContext
+from sfs_cli.knowledge.features import SharedTerms
+from sfs_cli.knowledge.genes import Genes
+from sfs_cli.ranking.table import Ranking
+from sfs_cli.run.load import Run
+
+LENGTH, SHARE = 100, 4
+"""The first features that are tested: so many, or at most one in so many of all."""
+FEWEST = 5
+"""Fewer first features are not tested."""
+SHOWN = 10
+"""Sets that ``run.json`` and the report list."""
+MEMBERS = 8
+
+
+def source_sets(source: Source) -> dict[str, list[str]]:
+    """Return the gene sets of a source by their names; nothing for one without sets."""
+    if isinstance(source, SharedTerms):
+        terms = source.terms
+        columns = terms.matrix.tocsc()
+        starts = columns.indptr.tolist()
+        return {
+            name: [terms.genes[i] for i in columns.indices[a:b].tolist()]
+            for name, a, b in zip(terms.terms, starts, starts[1:])
+        }
+    return source.sets if isinstance(source, Genes) else {}
+
+
+def enriched_sets(run: Run, ranking: Ranking) -> dict[str, list[dict[str, Any]]]:
+    """Test the sets of each source among the first features, as `sfs evaluate` does.
+
+    Genes are found among the features as the source has found them. ``enrichment`` has for each
+    source with sets its name, the numbers of first features, ranked features and tested sets, and
+    the best of the tests.
+    """
+    from sfs_cli.evaluate.measures import enrichment
+
+    length = min(LENGTH, ranking.n_scored // SHARE)
+    if length < FEWEST or not any(source_sets(source) for source in run.sources):
+        return {}
+    ids = run.matrix.ids.features
+    ranked = ranking.feature[: ranking.n_scored]
+    context = SourceContext(run.context, run.config.id_map, allow_unmatched=True)
+    found: list[dict[str, Any]] = []
+    for source in run.sources:
+        sets = source_sets(source)
+        if not sets:
+            continue
+        genes = list(dict.fromkeys(gene for members in sets.values() for gene in members))
+        of_gene: dict[int, list[str]] = {}
+        matched = context.matched(source.spec, genes)
+        for gene, feature in zip(matched.source.tolist(), matched.feature.tolist()):
+            of_gene.setdefault(gene, []).append(ids[feature])
+        place = {gene: of_gene.get(i, []) for i, gene in enumerate(genes)}
+        features = {
+            name: [feature for gene in members for feature in place[gene]]
+            for name, members in sets.items()
+        }
+        tests = enrichment(ranked, length, features)
+        found.append(
+            {
+                "source": source.spec.name,
+                "first": length,
+                "ranked": len(ranked),
+                "tested": len(tests),
+                "best": [
+                    {
+                        "set": test.name,
+                        "features": test.size,
+                        "among_first": test.overlap,
+                        "expected": test.expected,
+                        "p_value": test.p_value,
+                        "q_value": test.q_value,
+                        "members": test.members[:MEMBERS],
+                    }
+                    for test in tests[:SHOWN]
+                ],
+            }
+        )
+    return {"enrichment": found}

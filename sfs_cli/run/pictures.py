@@ -1,0 +1,285 @@
+"""What the pictures of the report show: the best features, and the samples in their order.
+
+It is made of the few values that `read_top` has read and of the eigenvectors of the sample graph,
+where those are known. Everything is small: what is drawn for ten samples and for a million.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from sfs_cli.errors import counted
+from sfs_cli.graph.groups import Groups
+from sfs_cli.graph.spectral import Spectrum, fix_signs
+from sfs_cli.ranking.table import Ranking
+from sfs_cli.report.model import Heatmap, Pictures, Plane, SampleNotes, Strip
+from sfs_cli.run.load import Run
+from sfs_cli.run.top import TopFeatures
+
+ROWS, STRIPS = 40, 12
+"""Features of the heatmap, and features whose values are drawn one by one."""
+COLUMNS = 240
+"""Columns of the heatmap: more samples are joined to bins."""
+NAMED, POINTS = 400, 4000
+"""Samples up to which the plane names each, and the most that it draws."""
+DRAWN = 60
+"""Values of a class that a strip draws; of more, so many quantiles."""
+MOST_CLASSES = 30
+"""Classes that are told apart; the smallest of more are one."""
+DISTINCT = 0.5
+"""Part of the samples that has to have places of its own in a plane."""
+ROUNDING = 1e-9
+
+
+class Layout(NamedTuple):
+    """Where the samples lie: their order, and two coordinates."""
+
+    along: np.ndarray  # (n,): increases along the order
+    along_what: str
+    points: np.ndarray | None  # (n, 2)
+    axes: tuple[str, str]
+    where: str  # what the plane is, in a sentence
+
+
+def pictures_of(
+    run: Run,
+    ranking: Ranking,
+    top: TopFeatures,
+    spectrum: Spectrum | None,
+    groups: Groups | None,
+) -> Pictures:
+    """Return what the pictures of a ranking show.
+
+    `spectrum` is that of the sample graph, `groups` what it shows; None where it is not known.
+    """
+    notes = notes_of(run)
+    names = ranking.feature[: len(top.values)]
+    norms = np.sqrt(np.vecdot(top.values, top.values))
+    unit = top.values / np.where(norms > 0, norms, 1)[:, None]
+    layout = layout_of(run, unit, spectrum, groups)
+    return Pictures(
+        notes=notes,
+        heatmap=heatmap(run, unit[:ROWS], names[:ROWS], notes, layout),
+        plane=plane(run, notes, layout),
+        strips=strips(top, names[:STRIPS], notes),
+    )
+
+
+def notes_of(run: Run) -> SampleNotes:
+    """Return what the labels say of the samples in use, whether the method needs them or not."""
+    n = run.matrix.n_samples
+    if run.labels is None:
+        return SampleNotes(n=n)
+    labels = run.labels.take(run.matrix.samples)
+    used = run.context.labels is not None
+    if run.config.label_type == "continuous":
+        return SampleNotes(n=n, outcome=labels.values, used=used, source=run.config.labels)
+    codes, names = labels.codes.copy(), list(labels.classes)
+    sizes = np.bincount(codes[codes >= 0], minlength=len(names))
+    kept = np.flatnonzero(sizes)
+    if len(kept) > MOST_CLASSES:
+        kept = np.sort(np.argsort(-sizes, kind="stable")[: MOST_CLASSES - 1])
+    other = len(kept)
+    place = np.full(len(names) + 1, other)
+    place[kept] = np.arange(other)
+    place[-1] = -1  # of the code -1
+    codes = place[codes]
+    classes = [names[i] for i in kept.tolist()]
+    if (codes == other).any():
+        classes.append(f"{np.count_nonzero(sizes) - other:,} other classes")
+    return SampleNotes(n=n, classes=classes, codes=codes, used=used, source=run.config.labels)
+
+
+def layout_of(
+    run: Run, unit: np.ndarray, spectrum: Spectrum | None, groups: Groups | None
+) -> Layout:
+    """Arrange the samples: by the sample graph, its coordinates, or the best features.
+
+    `unit` are features (b, n), centered and of unit norm.
+    """
+    components = principal_components(unit)
+    along, along_what = components[:, 0], "along the first principal component of the best features"
+    points, axes = components, ("principal component 1", "principal component 2")
+    where = f"the plane of the first two principal components of the best {len(unit)} features"
+    if spectrum is not None and spectrum.vectors.shape[1] > 1:
+        vectors = spectrum.vectors[:, 1:3] / spectrum.vectors[:, :1]
+        vectors /= np.abs(vectors).max(axis=0)
+        vectors = np.round(vectors, 9)
+        # samples of one place, as those of a connected component, follow the features
+        keys = [components[:, 0], *vectors.T[::-1]]
+        along_what = "along the second eigenvector of the sample graph"
+        if groups is not None and groups.codes is not None:
+            sizes = np.bincount(groups.codes)
+            means = np.bincount(groups.codes, vectors[:, 0]) / np.maximum(sizes, 1)
+            keys.append(np.argsort(np.argsort(means, kind="stable"))[groups.codes])
+            along_what = f"by group of the graph and {along_what}"
+        order = np.lexsort(keys)
+        along = np.empty(len(order))
+        along[order] = np.arange(len(order))
+        if vectors.shape[1] == 2 and _distinct(vectors):
+            points, axes = vectors, ("eigenvector 2", "eigenvector 3")
+            where = (
+                "the plane of the two leading eigenvectors of the sample graph (after the "
+                "constant one)"
+            )
+    coordinates = run.coordinates
+    if coordinates is not None and coordinates.shape[1] > 1:
+        name = str(run.config.coordinates_from)
+        points, axes = coordinates[:, :2], (f"{name}, 1", f"{name}, 2")
+        where = f"the first two coordinates of {name}, which the sample graph was made of"
+    return Layout(along, along_what, points if points.shape[1] == 2 else None, axes, where)
+
+
+def _distinct(points: np.ndarray) -> bool:
+    """Tell whether enough points (n, 2) have a place of their own, to some digits."""
+    places = np.unique(np.round(points, 3), axis=0)
+    return len(places) >= DISTINCT * len(points)
+
+
+def principal_components(unit: np.ndarray) -> np.ndarray:
+    """Return the first two principal components of the samples, (n, 2) or (n, 1), by b features."""
+    values, vectors = np.linalg.eigh(unit @ unit.T)
+    found = unit.T @ vectors[:, ::-1][:, : min(2, len(unit))]
+    found[:, values[::-1][: found.shape[1]] <= ROUNDING] = 0.0
+    return fix_signs(found)
+
+
+def heatmap(
+    run: Run, unit: np.ndarray, names: list[str], notes: SampleNotes, layout: Layout
+) -> Heatmap:
+    """Arrange features (b, n) and samples, and join neighboring samples where they are many."""
+    n = notes.n
+    by_class = notes.used and notes.codes is not None
+    keys: list[np.ndarray] = [np.arange(n), layout.along]
+    ordered = layout.along_what
+    if notes.used and notes.codes is not None:
+        last = np.where(notes.codes < 0, len(notes.classes), notes.codes)
+        keys.append(last)
+        ordered = f"by class, and within a class {ordered}"
+    elif notes.used and notes.outcome is not None:
+        keys.append(notes.outcome)
+        ordered = "by the outcome"
+    order = np.lexsort(keys)
+    if not by_class:
+        order = _first_feature_up(order, unit[0])
+    edges = _edges(n, notes.codes[order] if by_class and notes.codes is not None else None)
+    sizes = np.diff(edges)
+    cells = np.empty((len(unit), len(sizes)))
+    for row, values in zip(cells, unit):
+        row[:] = np.add.reduceat(values[order], edges[:-1]) / sizes
+    spread = cells.std(axis=1)
+    cells -= cells.mean(axis=1, keepdims=True)
+    cells /= np.where(spread > ROUNDING * np.abs(unit).max(axis=1), spread, 1)[:, None]
+    rows = angular_order(cells)
+    ids = run.matrix.ids.samples
+    codes = outcome = None
+    if notes.codes is not None:
+        pieces = np.split(notes.codes[order], edges[1:-1])
+        codes = np.array([_most_common(piece) for piece in pieces])
+    if notes.outcome is not None:
+        outcome = np.add.reduceat(notes.outcome[order], edges[:-1]) / sizes
+    return Heatmap(
+        features=[names[i] for i in rows.tolist()],
+        ranks=(rows + 1).tolist(),
+        cells=cells[rows],
+        sizes=sizes,
+        codes=codes,
+        outcome=outcome,
+        samples=[ids[i] for i in order.tolist()] if len(sizes) == n else None,
+        ordered=ordered,
+        by_class=by_class,
+    )
+
+
+def _first_feature_up(order: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Return the order, reversed where the best feature would fall along it."""
+    half = len(order) // 2
+    falls = first[order[:half]].mean() > first[order[len(order) - half :]].mean() if half else False
+    return order[::-1] if falls else order
+
+
+def _edges(n: int, codes: np.ndarray | None) -> np.ndarray:
+    """Return where the columns of n ordered samples begin, and n; no column has two classes."""
+    if n <= COLUMNS:
+        return np.arange(n + 1)
+    if codes is None:
+        return np.linspace(0, n, COLUMNS + 1).round().astype(int)
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [n]])
+    edges = [np.zeros(1, int)]
+    for lo, hi in pairwise(starts):
+        count = max(1, min(hi - lo, round(COLUMNS * (hi - lo) / n)))
+        edges.append(np.linspace(lo, hi, count + 1).round().astype(int)[1:])
+    return np.concatenate(edges)
+
+
+def _most_common(codes: np.ndarray) -> int:
+    values, counts = np.unique(codes, return_counts=True)
+    return int(values[np.argmax(counts)])
+
+
+def angular_order(cells: np.ndarray) -> np.ndarray:
+    """Order rows (b, c), centered, by the angle of their two leading components, shape (b,).
+
+    Rows that vary alike are neighbors (M. Friendly, "Corrgrams", The American Statistician 56,
+    2002). The circle is cut where it is emptiest, and the first row is in the upper half.
+    """
+    b = len(cells)
+    if b < 3:
+        return np.arange(b)
+    values, vectors = np.linalg.eigh(cells @ cells.T)
+    scaled = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
+    scaled = fix_signs(scaled)
+    angle = np.round(np.arctan2(scaled[:, 0], scaled[:, 1]), 9)
+    order = np.argsort(angle, kind="stable")
+    gaps = np.diff(angle[order], append=angle[order[0]] + 2 * np.pi)
+    order = np.roll(order, -int(np.argmax(gaps)) - 1)
+    return order[::-1] if int(np.flatnonzero(order == 0)[0]) > (b - 1) / 2 else order
+
+
+def plane(run: Run, notes: SampleNotes, layout: Layout) -> Plane | None:
+    """Return the samples in the plane; evenly spaced ones of more than `POINTS`."""
+    if layout.points is None:
+        return None
+    n = notes.n
+    kept = np.arange(n) if n <= POINTS else np.unique(np.linspace(0, n - 1, POINTS).astype(int))
+    ids = run.matrix.ids.samples
+    return Plane(
+        points=layout.points[kept],
+        codes=None if notes.codes is None else notes.codes[kept],
+        outcome=None if notes.outcome is None else notes.outcome[kept],
+        samples=[ids[i] for i in kept.tolist()] if len(kept) <= NAMED else None,
+        axes=layout.axes,
+        where=layout.where,
+        drawn="" if len(kept) == n else f"{len(kept):,} of the {counted(n, 'sample')} are drawn.",
+    )
+
+
+def strips(top: TopFeatures, names: list[str], notes: SampleNotes) -> list[Strip]:
+    """Return the values of features: by class, against the outcome, or sorted."""
+    made = []
+    for i, name in enumerate(names):
+        values = top.values[i] + top.means[i]
+        if notes.codes is not None:
+            parts = [values[notes.codes == k] for k in range(len(notes.classes))]
+            groups = [(_quantiles(part), float(np.median(part))) for part in parts if len(part)]
+            made.append(Strip(feature=name, rank=i + 1, groups=groups))
+        elif notes.outcome is not None:
+            known = np.flatnonzero(np.isfinite(notes.outcome))
+            kept = known[np.unique(np.linspace(0, len(known) - 1, 200).astype(int))]
+            pairs = np.column_stack([notes.outcome[kept], values[kept]])
+            made.append(Strip(feature=name, rank=i + 1, pairs=pairs))
+        else:
+            groups = [(_quantiles(values), float(np.median(values)))]
+            made.append(Strip(feature=name, rank=i + 1, groups=groups))
+    return made
+
+
+def _quantiles(values: np.ndarray) -> np.ndarray:
+    """Return the sorted values, or `DRAWN` of them, evenly spaced by their ranks."""
+    values = np.sort(values)
+    if len(values) <= DRAWN:
+        return values
+    return values[np.linspace(0, len(values) - 1, DRAWN).round().astype(int)]

@@ -1,0 +1,181 @@
+"""The subsets of the samples that ``--stability`` ranks on: which they are, and their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfs_cli.compute.context import Labels
+from sfs_cli.errors import InputError
+from sfs_cli.logs import Messages
+from sfs_cli.run.batches import Batch, Batches, compressed, design_batches
+from sfs_cli.run.covariates import check_labels, design_of
+from sfs_cli.run.load import Run
+from sfs_cli.run.part import run_on
+
+FEWEST = 4
+"""Units (donors, or samples) that are divided: of fewer, there are hardly two ways to do it."""
+
+
+@dataclass(frozen=True)
+class Subsets:
+    """Subsets of the samples, drawn from `--seed` alone.
+
+    Attributes
+    ----------
+    samples : list of ndarray
+        Indices among the samples that are used, ascending; complementary halves follow each other.
+    strata : list of str
+        What each subset has its share of.
+    donors : int, optional
+        Number of donors, where whole ones are taken.
+    """
+
+    samples: list[np.ndarray]
+    strata: list[str]
+    donors: int | None = None
+
+
+def draw_subsets(run: Run) -> Subsets:
+    """Draw the subsets of a run, stratified by its classes and batches, of whole donors if asked.
+
+    Raises InputError where there are too few samples or donors to divide.
+    """
+    config, n = run.config, run.matrix.n_samples
+    strata: list[str] = []
+    kinds = np.zeros((0, n), np.int64)
+    codes = _class_codes(run)
+    if codes is not None:
+        strata.append("classes")
+        kinds = np.vstack([kinds, codes])
+    if run.batches is not None:
+        strata.append("batches")
+        batch = np.empty(n, np.int64)
+        for number, each in enumerate(run.batches.ranked):
+            batch[each.samples] = number
+        kinds = np.vstack([kinds, batch])
+    units = np.arange(n)
+    column = run.columns.donors
+    if column is not None:
+        ids = run.matrix.ids.samples
+        units = np.unique([str(column.values[s]) for s in ids], return_inverse=True)[1]
+    count = int(units.max()) + 1
+    if count < FEWEST:
+        what = "samples" if column is None else f"donors in {column.name}"
+        raise InputError(
+            f"--stability divides {what}, and there are only {count}",
+            where=config.matrix if column is None else column.where,
+            hint=f"it needs {FEWEST} or more; leave out --stability"
+            + ("" if column is None else ", or --donors"),
+            option=("stability",) if column is None else ("donors", "stability"),
+        )
+    groups = _groups(units, count, kinds)
+    drawn = _halves if config.subset_kind == "half" else _bootstrap
+    samples = [
+        np.flatnonzero(np.isin(units, chosen))
+        for chosen in drawn(groups, config.subset_count, config.seed)
+    ]
+    return Subsets(samples, strata, None if column is None else count)
+
+
+def _class_codes(run: Run) -> np.ndarray | None:
+    """Return the class of each sample that is used, shape (n,), also where no method needs them."""
+    if run.labels is None:
+        return None
+    codes = run.labels.take(run.matrix.samples).codes
+    return codes if (codes >= 0).any() else None
+
+
+def _groups(units: np.ndarray, count: int, kinds: np.ndarray) -> list[np.ndarray]:
+    """Return the units of each stratum: those whose samples are of the same kinds, (s, n)."""
+    found: dict[tuple[tuple[int, ...], ...], list[int]] = {}
+    own: list[set[tuple[int, ...]]] = [set() for _ in range(count)]
+    for unit, kind in zip(units.tolist(), kinds.T.tolist()):
+        own[unit].add(tuple(kind))
+    for unit, has in enumerate(own):
+        found.setdefault(tuple(sorted(has)), []).append(unit)
+    return [np.array(found[key]) for key in sorted(found)]
+
+
+def _halves(groups: Sequence[np.ndarray], count: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield pairs of halves without a common unit, each of half of the units (rounded down).
+
+    Of every stratum each half has half of the units; of odd strata one is left, and these go to
+    the two halves in turn. So no more than one unit is in neither.
+    """
+    for pair in range(count // 2):
+        rng = np.random.default_rng([seed, pair])
+        halves: tuple[list[int], list[int]] = ([], [])
+        left: list[int] = []
+        for group in groups:
+            mixed, size = rng.permutation(group).tolist(), len(group) // 2
+            halves[0].extend(mixed[:size])
+            halves[1].extend(mixed[size : 2 * size])
+            left.extend(mixed[2 * size :])
+        left = rng.permutation(left).astype(int).tolist()
+        for i in range(len(left) // 2):
+            halves[0].append(left[2 * i])
+            halves[1].append(left[2 * i + 1])
+        yield from map(np.array, halves)
+
+
+def _bootstrap(groups: Sequence[np.ndarray], count: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield the units that draws with replacement find, as many draws as units in each stratum.
+
+    A unit that is drawn more than once is there once: copies of a sample would be each other's
+    nearest neighbors in a sample graph. Of a stratum of several units two different ones are
+    drawn at least, because many methods need two samples of each class.
+    """
+    for number in range(count):
+        rng = np.random.default_rng([seed, number])
+        drawn = []
+        for group in groups:
+            found = np.unique(rng.choice(group, len(group)))
+            while len(found) < min(2, len(group)):
+                found = np.unique(rng.choice(group, len(group)))
+            drawn.append(found)
+        yield np.concatenate(drawn)
+
+
+def run_on_subset(run: Run, samples: np.ndarray, log: Messages) -> Run:
+    """Return the run of some samples, as a matrix of these alone would be ranked.
+
+    Labels, batches, covariates and weights are theirs; `log` receives its messages. What does not
+    change the order of the features is left out.
+    """
+    config = replace(run.config, pvalues=None)
+    if config.source or config.method == "kogs":  # what each source changes is not asked
+        config = replace(config, leave_one_out=False)
+    memory, labels = run.context.memory, None
+    if run.context.labels is not None:
+        assert run.labels is not None
+        labels = compressed(run.labels.take(run.matrix.samples), samples)
+    covariates, ids = run.columns.adjust, run.matrix.ids.samples
+    names = [ids[i] for i in samples.tolist()] if covariates else []
+    adjustment, columns, batches = None, 0, None
+    if run.batches is not None:
+        batches = _batches_of(run.batches, samples, labels)
+        if covariates:
+            batches = design_batches(covariates, batches, names, memory, log)
+    elif covariates:
+        design = design_of(covariates, names, memory, log, within_batch=True)
+        if labels is not None:
+            check_labels(labels, design, covariates[0].where, log)
+            labels = labels.adjusted(design.basis)
+        adjustment, columns = design.adjustment, len(design.basis)
+    part = run_on(run, samples, labels, adjustment, columns)
+    context = replace(part.context, log=log)
+    engine = replace(context.engine, checkpoints=None)  # a few of its passes are kept by none
+    return replace(part, config=config, context=replace(context, engine=engine), batches=batches)
+
+
+def _batches_of(batches: Batches, samples: np.ndarray, labels: Labels | None) -> Batches:
+    """Return the batches of some samples, which are indices of them; `labels` are theirs."""
+    ranked = []
+    for batch in batches.ranked:
+        own = np.flatnonzero(np.isin(samples, batch.samples))
+        classes = None if labels is None or batch.labels is None else compressed(labels, own)
+        ranked.append(Batch(batch.name, own, classes))
+    return replace(batches, ranked=ranked)

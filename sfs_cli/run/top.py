@@ -1,0 +1,38 @@
+"""The values of the best features, which warnings and the pictures of the report are made from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sfs_cli.compute.matrix import Span
+from sfs_cli.ranking.table import Ranking
+from sfs_cli.run.load import Run
+
+TOP = 50
+"""Features at the top that are looked at."""
+LOOKING = ("spikes", "repeats")
+"""The warnings that look at them, if there are so many."""
+
+
+class TopFeatures(NamedTuple):
+    """The best features as they were scored."""
+
+    values: np.ndarray  # (b, n), best first, centered
+    means: np.ndarray  # (b,): what was taken out
+
+
+def read_top(run: Run, ranking: Ranking) -> TopFeatures | None:
+    """Read the best features, for the report or a warning; None where nobody wants them."""
+    warned = ranking.n_scored >= TOP and not set(LOOKING) <= set(run.config.accept)
+    if run.config.out is None and not warned:
+        return None
+    features = ranking.order[: min(TOP, ranking.n_scored)]
+    values = np.empty((len(features), run.matrix.n_samples))
+    for row, feature in zip(values, features.tolist()):
+        row[:] = run.matrix.read(Span(feature, feature + 1), np.dtype(np.float64)).values[0]
+    run.passes.look(len(features))
+    means = values.mean(axis=1)
+    values -= means[:, None]
+    return TopFeatures(values, means)

@@ -1,0 +1,503 @@
+"""``--stability``: subsets of the samples, rankings on them, and what is said of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli import RankConfig, rank
+from sfs_cli.errors import InputError
+from sfs_cli.logs import Messages
+from sfs_cli.options import parse_source
+from sfs_cli.run import rank as run_rank
+from sfs_cli.run import stability as stability_of
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.passes import ranks_together
+from sfs_cli.run.rank import ranked
+from sfs_cli.run.stability import (
+    SubsetScorers,
+    _distances,
+    constant_among,
+    rank_in_turn,
+    rank_together,
+    scorer_on,
+)
+from sfs_cli.run.subsets import draw_subsets, run_on_subset
+from tests.making import names, write_labels, write_table
+from tests.oracles import stability as slow
+
+N, M = 26, 90
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of two classes and two batches, with other knowledge of its samples."""
+    folder = tmp_path_factory.mktemp("stability")
+    rng = np.random.default_rng(11)
+    y = np.arange(N) % 2
+    counts = rng.poisson(6 + 8 * y * (np.arange(M)[:, None] < 12), (M, N)).astype(float)
+    counts[-3] = 0
+    counts[-3, 4] = 7  # constant in most subsets
+    counts[-2] = 3
+    write_table(folder / "x.csv", counts + rng.random((M, N)) * (np.arange(M) < M - 3)[:, None])
+    write_table(folder / "counts.csv", counts)
+    write_table(folder / "p.csv", rng.random((12, N)) + y, names("p", 12))
+    S = np.exp(-((np.arange(N)[:, None] - np.arange(N)) ** 2) / 9)
+    write_table(folder / "S.csv", S, names("s", N))
+    write_labels(folder / "y.tsv", ["ab"[code] for code in y])
+    rows = [f"s{i}\t{a:.4f}\t{b:.4f}\n" for i, (a, b) in enumerate(rng.normal(size=(N, 2)))]
+    (folder / "at.tsv").write_text("sample\ta\tb\n" + "".join(rows))
+    column(folder / "age.tsv", (40 + 5 * y + rng.normal(size=N)).round(3))
+    column(folder / "donor.tsv", [f"d{i // 3}" for i in range(N)])
+    column(folder / "plate.tsv", ["one" if i < 14 else "two" for i in range(N)])
+    column(folder / "w.tsv", (1 + rng.random(N)).round(3))
+    (folder / "few.txt").write_text("g2\ng5\n")
+    return folder
+
+
+def column(path: Path, values: Iterable[object]) -> None:
+    rows = [f"s{i}\t{value}\n" for i, value in enumerate(values)]
+    path.write_text("sample\tvalue\n" + "".join(rows))
+
+
+def config_of(folder: Path, **given: Any) -> RankConfig:
+    options: dict[str, Any] = {"stability": 8, "threads": 2, "stability_top": 10}
+    options |= {
+        name: str(folder / value) if isinstance(value, str) and value.endswith(FILES) else value
+        for name, value in given.items()
+    }
+    options["adjust"] = tuple(str(folder / each) for each in options.get("adjust", ()))
+    options["source"] = tuple(
+        parse_source(text.format(folder=folder)) for text in options.get("source", ())
+    )
+    matrix = str(folder / options.pop("matrix", "x.csv").rpartition("/")[2])
+    return RankConfig(matrix, **options)
+
+
+FILES = (".tsv", ".csv", ".txt")
+LABELED: dict[str, Any] = {"labels": "y.tsv"}
+
+TOGETHER: list[dict[str, Any]] = [
+    {"method": "spec"},
+    {"method": "spec", "matrix": "counts.csv", "transform": "cpm,log1p"},
+    {"method": "spec", "similarity": "rbf"},
+    {"method": "spec", "similarity": "rbf", "ranking": "phi1", "gamma_power": 2},
+    {"method": "spec", "similarity": "rbf", "ranking": "phi3", "clusters": 3},
+    {"method": "spec", "similarity": "rbf", "gamma": "exp"},
+    {"method": "spec", "similarity": "rbf", "bandwidth": "self-tuning"},
+    {"method": "spec", "similarity": "knn", "neighbors": 4, "transform": "log1p"},
+    {"method": "spec", "similarity": "label", **LABELED},
+    {"method": "spec", "similarity": "rbf", "sample_weights": "w.tsv"},
+    {"method": "spec", "exclude": ("^g1",)},
+    {"method": "spec", "stability_how": "bootstrap"},
+    {"method": "spec", "donors": "donor.tsv"},
+    {"method": "laplacian", "similarity": "geodesic", "neighbors": 6},
+    {"method": "laplacian", "similarity": "diffusion", "neighbors": 4},
+    {"method": "hsic", **LABELED},
+    {"method": "hsic", "labels": "age.tsv", "label_type": "continuous"},
+    {"method": "gdcov", "similarity": "car", "neighbors": 4},
+    {"method": "sselect", **LABELED},
+    {"method": "fisher", "sample_weights": "w.tsv", **LABELED},
+    {"method": "f-test", **LABELED},
+    {"method": "f-test", "labels": "age.tsv", "label_type": "continuous"},
+    {"method": "t-test", **LABELED},
+    {"method": "mutual-info", **LABELED},
+    {"method": "seper"},
+    {"method": "variance"},
+]
+IN_TURN: list[dict[str, Any]] = [
+    {},
+    LABELED,
+    {"method": "spec", "transform": "log1p,zscore"},
+    {"method": "spec", "transform": "quantile"},
+    {"method": "spec", "matrix": "counts.csv", "transform": "clr"},
+    {"method": "hsic", "similarity": "linear"},
+    {"method": "spec", "similarity": "correlation"},
+    {"method": "spec", "similarity": "knn", "components": "4", "neighbors": 4},
+    {"method": "spec", "similarity_file": "S.csv"},
+    {"method": "spec", "coordinates": "at.tsv"},
+    {"method": "spec", "similarity": "rbf", "pvalues": "gaussian"},
+    {"method": "spec", "min_samples": 3, "matrix": "counts.csv"},
+    {"method": "spec", "max_correlation": 0.5, "keep": 12},
+    {"method": "spec", "adjust": ("plate.tsv",)},
+    {"method": "mrsf", "response": "outcome", "labels": "age.tsv", "label_type": "continuous"}
+    | {"adjust": ("plate.tsv",)},
+    {"method": "spec", "batch": "plate.tsv", "min_batch_size": 4},
+    {"method": "t-test", "batch": "plate.tsv", "adjust": ("age.tsv",)}
+    | LABELED
+    | {"min_batch_size": 4},
+    {"method": "sselect", "variant": "cut-value", **LABELED},
+    {"method": "relieff", "neighbors": 3, **LABELED},
+    {"method": "mrmr", "select": 12, **LABELED},
+    {"method": "mrsf", "select": 12, "given_": "few.txt"},
+    {"method": "l21", "lambda_": 0.5},
+    {"method": "rfs", **LABELED},
+    {"method": "qalpha"},
+    {"method": "trace-ratio", "select": 12, **LABELED},
+    {"method": "gdcov-spca", "select": 12},
+    {"method": "spca", "select": 12},
+    {"method": "arom-svm", "select": 12, **LABELED},
+    {"method": "msfs", "source": ("p=profile:{folder}/p.csv", "t=target:")},
+    {"method": "kogs", "source": ("p=profile:{folder}/p.csv", "t=target:,similarity=knn")},
+    {"method": "kogs", "members": ("spec", "f-test"), **LABELED},
+]
+
+
+def name_of(given: dict[str, Any]) -> str:
+    return "-".join(str(value) for value in given.values()) or "default"
+
+
+class Parts:
+    """The run of a configuration whose features were scored, and its subsets."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        ranked(run)
+        self.subsets = draw_subsets(run).samples
+
+
+def quiet() -> Messages:
+    return Messages(verbosity=-1)
+
+
+# ---- the rankings on the subsets -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", TOGETHER, ids=name_of)
+def test_subsets_that_are_scored_together_are_scored_as_alone(given, folder):
+    config = config_of(folder, **given)
+    assert ranks_together(config, N, M)
+    with loaded(config, quiet()) as run:
+        parts = Parts(run)
+        engine = run.context.engine
+        distances = _distances(run, engine, parts.subsets)
+        scorers = SubsetScorers(
+            [
+                (own, scorer_on(run, own, distances(k), k, parts.subsets, quiet()))
+                for k, own in enumerate(parts.subsets)
+            ]
+        )
+        found = engine.columns(lambda block: (scorers.score_block(block),), scorers.dtype)[0]
+        for own, scores in zip(parts.subsets, found.T):
+            alone = ranked(run_on_subset(run, own, quiet()))
+            wanted = np.empty(M)
+            wanted[alone.order] = alone.score
+            np.testing.assert_array_equal(np.isnan(scores), np.isnan(wanted))
+            np.testing.assert_allclose(scores, wanted, rtol=1e-9, atol=1e-12)
+        together = rank_together(run, parts.subsets, 10)
+        in_turn = rank_in_turn(run, parts.subsets, 10, ranked)
+        for one, other in zip(together, in_turn):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("given", [*TOGETHER, *IN_TURN], ids=name_of)
+def test_a_subset_is_ranked_as_a_matrix_of_its_samples(given, folder, tmp_path):
+    """The frequencies are those of `sfs rank` on files that hold the samples of each subset."""
+    config = config_of(folder, **given)
+    result = rank(config, quiet())
+    with loaded(config, quiet()) as run:
+        subsets = draw_subsets(run).samples
+    counts = dict.fromkeys((f"g{i}" for i in range(M)), 0)
+    for own in subsets:
+        for feature in first_on(config, own, folder, tmp_path):
+            counts[feature] += 1
+    found = dict(zip(result.ranking.feature, result.ranking.extra["frequency"]))
+    assert found == {feature: count / len(subsets) for feature, count in counts.items()}
+    assert not [p for p in result.facts["passes"] if p["exact"] and p["planned"] != p["executed"]]
+
+
+def first_on(config: RankConfig, own: np.ndarray, folder: Path, where: Path) -> list[str]:
+    """Rank a copy of the study with some of its samples; return the first features."""
+    wanted = {f"s{i}" for i in own.tolist()}
+    copies: dict[str, str] = {}
+    for path in folder.iterdir():
+        text = path.read_text()
+        if path.suffix == ".tsv":
+            head, *rows = text.splitlines()
+            text = "\n".join([head, *(r for r in rows if r.split("\t")[0] in wanted)]) + "\n"
+        elif path.name == "S.csv":
+            text = cut(text, wanted, both=True)
+        elif path.suffix == ".csv":
+            text = cut(text, wanted)
+        (where / path.name).write_text(text)
+        copies[str(path)] = str(where / path.name)
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(moved, value))
+        return copies.get(value, value) if isinstance(value, str) else value
+
+    options = {name: moved(value) for name, value in vars(config).items()}
+    options |= {"stability": None, "stability_how": None, "stability_top": None, "donors": None}
+    options["source"] = tuple(
+        parse_source(str(source).replace(str(folder), str(where))) for source in config.source
+    )
+    ranking = rank(RankConfig(**options), quiet()).ranking
+    return ranking.feature[: min(config.stability_top or 0, ranking.n_scored)]
+
+
+def cut(text: str, wanted: set[str], *, both: bool = False) -> str:
+    """Return a table with some of its columns, and of its rows if these are samples too."""
+    rows = [line.split(",") for line in text.splitlines()]
+    kept = [0] + [j for j, name in enumerate(rows[0]) if name in wanted]
+    return "".join(
+        ",".join(row[j] for j in kept) + "\n"
+        for i, row in enumerate(rows)
+        if i == 0 or not both or row[0] in wanted
+    )
+
+
+# ---- the subsets ---------------------------------------------------------------------------------
+
+
+def subsets_of(config: RankConfig) -> list[np.ndarray]:
+    with loaded(config, quiet()) as run:
+        return draw_subsets(run).samples
+
+
+def test_halves_come_in_pairs_that_have_no_sample_in_common(folder):
+    found = subsets_of(config_of(folder, method="variance", stability=5))
+    assert len(found) == 6
+    for one, other in zip(found[::2], found[1::2]):
+        assert len(one) == len(other) == N // 2
+        assert not set(one.tolist()) & set(other.tolist())
+        assert (np.diff(one) > 0).all()
+
+
+@pytest.mark.parametrize("how", ["half", "bootstrap"])
+def test_every_stratum_keeps_its_share(how, tmp_path):
+    rng = np.random.default_rng(0)
+    write_table(tmp_path / "x.csv", rng.normal(size=(30, 45)))
+    y = ["a"] * 21 + ["b"] * 15 + ["c"] * 8 + ["d"]
+    write_labels(tmp_path / "y.tsv", y)
+    config = RankConfig(
+        str(tmp_path / "x.csv"),
+        "variance",
+        labels=str(tmp_path / "y.tsv"),
+        stability=200,
+        stability_how=how,
+    )
+    classes, sizes = np.array(y), []
+    for own in subsets_of(config):
+        counts = [int((classes[own] == name).sum()) for name in "abcd"]
+        sizes.append(len(own))
+        if how == "half":
+            for count, whole in zip(counts, (21, 15, 8, 1)):
+                assert count in (whole // 2, -(-whole // 2))
+        else:
+            assert min(counts[:3]) >= 2
+            assert counts[3] == 1
+    if how == "half":
+        assert set(sizes) == {22}
+    else:  # of k samples k (1 - (1 - 1/k)^k) are drawn on average
+        wanted = sum(k * (1 - (1 - 1 / k) ** k) for k in (21, 15, 8, 1))
+        assert np.mean(sizes) == pytest.approx(wanted, abs=0.5)
+
+
+@pytest.mark.parametrize("how", ["half", "bootstrap"])
+def test_donors_stay_whole(how, folder):
+    config = config_of(
+        folder, method="variance", donors="donor.tsv", stability=40, stability_how=how
+    )
+    donors = np.arange(N) // 3
+    for own in subsets_of(config):
+        inside = np.isin(np.arange(N), own)
+        for donor in np.unique(donors):
+            assert len(set(inside[donors == donor].tolist())) == 1
+
+
+def test_donors_of_one_class_are_divided_by_class(tmp_path):
+    rng = np.random.default_rng(0)
+    write_table(tmp_path / "x.csv", rng.normal(size=(30, 40)))
+    donors = np.arange(40) // 4
+    write_labels(tmp_path / "y.tsv", ["case" if d < 4 else "control" for d in donors])
+    column(tmp_path / "d.tsv", [f"d{d}" for d in donors])
+    config = RankConfig(
+        str(tmp_path / "x.csv"),
+        "f-test",
+        labels=str(tmp_path / "y.tsv"),
+        donors=str(tmp_path / "d.tsv"),
+        stability=30,
+        stability_top=5,
+    )
+    for own in subsets_of(config):
+        taken = np.unique(donors[own])
+        assert (taken < 4).sum() == 2
+        assert (taken >= 4).sum() == 3
+    facts = rank(config, quiet()).facts["stability"]
+    assert facts["donors"] == 10
+    assert facts["strata"] == ["classes"]
+
+
+def test_subsets_follow_from_the_seed_alone(folder):
+    def drawn(**given: Any) -> list[list[int]]:
+        return [own.tolist() for own in subsets_of(config_of(folder, **given))]
+
+    first = drawn(method="variance")
+    assert drawn(method="spec", transform="zscore", threads=1) == first
+    assert drawn(method="variance", stability=20)[:8] == first
+    assert drawn(method="variance", seed=1) != first
+
+
+# ---- what is written -----------------------------------------------------------------------------
+
+
+def table_of(config: RankConfig, tmp_path: Path, name: str) -> dict[str, bytes]:
+    out = tmp_path / name
+    run_rank.run(replace(config, out=str(out)), quiet())
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
+
+
+@pytest.mark.parametrize(
+    "given", [{"method": "spec"}, {"method": "spec", "transform": "zscore"}, {}], ids=name_of
+)
+def test_threads_and_memory_change_no_byte(given, folder, tmp_path, monkeypatch):
+    config = config_of(folder, **given)
+    first = table_of(config, tmp_path, "one")
+    assert table_of(replace(config, threads=1), tmp_path, "threads") == first
+    # three subsets at a time, where they are scored together
+    monkeypatch.setattr(stability_of, "scored_together", lambda *_: 3)
+    assert table_of(config, tmp_path, "memory") == first
+
+
+@pytest.mark.parametrize("given", [{"method": "spec"}, {"method": "mrsf", "select": 20}])
+def test_blocks_change_no_list(given, folder):
+    results = [rank(config_of(folder, block_size=b, **given), quiet()) for b in (None, 7)]
+    first, other = (dict(zip(r.ranking.feature, r.ranking.extra["frequency"])) for r in results)
+    assert first == other
+
+
+def test_a_list_that_no_sample_changes_is_stable(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 40))
+    X[:10] *= 100
+    write_table(tmp_path / "x.csv", X)
+    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=20, stability_top=10)
+    result = rank(config, quiet())
+    facts = result.facts["stability"]
+    assert facts["stability"] == pytest.approx(1)
+    assert [row["features"] for row in facts["stable"]] == [10, 10, 10]
+    assert (result.ranking.extra["frequency"][:10] == 1).all()
+    assert not any("--accept unstable" in text for text in result.warnings)
+    assert "of the first 10 features, 10 are selected in at least 75% of 20" in facts["summary"]
+
+
+def test_noise_is_told(tmp_path):
+    write_table(tmp_path / "x.csv", np.random.default_rng(1).normal(size=(400, 30)))
+    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=20)
+    result = rank(config, quiet())
+    assert result.facts["stability"]["stability"] < 0.4
+    (told,) = [text for text in result.warnings if "--accept unstable" in text]
+    assert "0.75" in told
+    accepted = rank(replace(config, accept=("unstable",)), quiet())
+    assert not any("unstable" in text for text in accepted.warnings)
+
+
+def test_the_numbers_are_those_of_the_lists(folder):
+    config = config_of(folder, method="spec", stability=10)
+    facts = rank(config, quiet()).facts["stability"]
+    with loaded(config, quiet()) as run:
+        lists = [each.tolist() for each in rank_in_turn(run, Parts(run).subsets, 10, ranked)]
+    candidates = M - 1  # g88 is constant
+    Z = slow.selections(lists, M)[:, [i for i in range(M) if i != M - 2]]
+    assert facts["features"] == candidates
+    assert facts["stability"] == pytest.approx(slow.phi(Z))
+    assert facts["variance"] == pytest.approx(slow.phi_variance(Z))
+    assert facts["mean_length"] == 10
+    for row in facts["stable"]:
+        reached = np.ceil(row["threshold"] * 10 - 1e-9) / 10
+        assert row["features"] == (Z.mean(axis=0) >= row["threshold"] - 1e-9).sum()
+        bound = slow.worst_case(10, candidates, reached)
+        assert row["false_selections"]["any"] == pytest.approx(bound)
+
+
+def test_bootstrap_samples_have_no_bound(folder):
+    config = config_of(folder, method="variance", stability_how="bootstrap", stability=3)
+    facts = rank(config, quiet()).facts["stability"]
+    assert facts["subsets"] == 3
+    assert [row["false_selections"] for row in facts["stable"]] == [{}] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "top"),
+    [({"method": "variance"}, 22), ({"method": "mrsf", "select": 7}, 7)],
+    ids=["a quarter", "what is selected"],
+)
+def test_short_rankings_have_shorter_lists(given, top, folder):
+    facts = rank(config_of(folder, stability_top=None, **given), quiet()).facts["stability"]
+    assert facts["top"] == top
+
+
+def test_false_selections_of_noise_stay_below_the_bound(tmp_path):
+    """Whole rankings of noise: what is selected often is less than promised."""
+    found: dict[float, list[int]] = {}
+    bounds: dict[float, dict[str, float | None]] = {}
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        write_table(tmp_path / "x.csv", rng.normal(size=(200, 30)))
+        write_labels(tmp_path / "y.tsv", rng.permutation(np.arange(30) % 2).tolist())
+        config = RankConfig(
+            str(tmp_path / "x.csv"),
+            "f-test",
+            labels=str(tmp_path / "y.tsv"),
+            stability=20,
+            stability_top=10,
+        )
+        for row in rank(config, quiet()).facts["stability"]["stable"]:
+            found.setdefault(row["threshold"], []).append(row["features"])
+            bounds[row["threshold"]] = row["false_selections"]
+    assert set(found) == {0.6, 0.75, 0.9}
+    for threshold, counts in found.items():
+        for bound in bounds[threshold].values():
+            assert bound is None or np.mean(counts) <= bound
+
+
+def test_features_constant_in_a_subset_are_counted():
+    rng = np.random.default_rng(2)
+    values = rng.poisson(0.3, (200, 12)).astype(float) + 1e3 * (np.arange(200) % 3)[:, None]
+    values[5] = 1 / 3
+    subsets = [np.sort(rng.choice(12, k, replace=False)) for k in (4, 6, 6, 7)]
+    wanted = [sum(len(set(row[own])) == 1 for row in values) for own in subsets]
+    assert constant_among(values, subsets).tolist() == wanted
+
+
+# ---- what cannot be done -------------------------------------------------------------------------
+
+
+def refused(config: RankConfig) -> InputError:
+    with pytest.raises(InputError) as caught:
+        rank(config, quiet())
+    return caught.value
+
+
+def test_a_list_as_long_as_the_ranking_is_refused(folder):
+    error = refused(config_of(folder, method="variance", stability_top=M - 1))
+    assert error.options[0] == "stability_top"
+    assert f"{M - 1}" in error.what
+
+
+def test_a_subset_that_cannot_be_ranked_is_named(folder, tmp_path):
+    (tmp_path / "y.tsv").write_text(
+        "sample\tvalue\n" + "".join(f"s{i}\t{'ab'[i < 3]}\n" for i in range(N))
+    )
+    error = refused(config_of(folder, method="t-test", labels=str(tmp_path / "y.tsv")))
+    assert "stability" in error.options
+    assert "subset" in str(error.where)
+    assert "of 8" in str(error.where)
+
+
+@pytest.mark.parametrize("of", ["samples", "donors"])
+def test_too_few_to_divide_are_refused(of, tmp_path):
+    n = 3 if of == "samples" else 9
+    write_table(tmp_path / "x.csv", np.random.default_rng(0).normal(size=(40, n)))
+    column(tmp_path / "d.tsv", [f"d{i // 3}" for i in range(n)])
+    donors = None if of == "samples" else str(tmp_path / "d.tsv")
+    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=4, donors=donors)
+    error = refused(config)
+    assert of in error.what
+    assert "stability" in error.options
