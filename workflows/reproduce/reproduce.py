@@ -53,6 +53,9 @@ MATRIX, LABELS = "expression.parquet", "labels.tsv"
 TOLERATED = 0.05
 """A larger difference needs a reason."""
 CONFIDENCE = 0.95
+CHANCE, UNEXPLAINED = "within chance", "not explained"
+"""How a reason begins that is chance, and one that says only what was tried."""
+VERDICTS = (f"within {TOLERATED}", CHANCE, "with a reason", UNEXPLAINED)
 COLUMNS = (
     "table", "data set", "method", "paper", "ours", "standard error", "difference", "reason"
 )  # fmt: skip
@@ -337,23 +340,23 @@ class Experiment:
 EXPERIMENTS = (
     Experiment(
         ("2.3",), UNSUPERVISED_SPEC, partial(nearest_neighbor, "2.3"), halves,
-        trials=10, ours=10, quick=3, labels=False,
+        trials=10, ours=10, quick=5, labels=False,
     ),
     Experiment(
         ("2.4",), SUPERVISED_SPEC, partial(nearest_neighbor, "2.4"), halves,
-        trials=10, ours=10, quick=3,
+        trials=10, ours=10, quick=5,
     ),
     Experiment(
         ("4.2", "4.3"), SUPERVISED_MRSF, supervised, halves,
-        trials=20, ours=20, quick=3, prepare=standardized,
+        trials=20, ours=20, quick=5, prepare=standardized,
     ),
     Experiment(
         ("4.4", "4.5"), UNSUPERVISED_MRSF, unsupervised, halves,
-        trials=20, ours=20, quick=3, labels=False, prepare=standardized,
+        trials=20, ours=20, quick=5, labels=False, prepare=standardized,
     ),
     Experiment(
         ("RFS 1",), RFS_TABLE, first_genes, five_folds,
-        trials=1, ours=10, quick=2, prepare=standardized,
+        trials=1, ours=10, quick=5, prepare=standardized,
     ),
     Experiment(
         ("Q-alpha 1",), {"Q-alpha": Q_ALPHA}, errors, one_left_out,
@@ -552,8 +555,8 @@ def reason_of(
             return reason
     chance = difference_by_chance(values, _experiment(cell.table)[1].trials)
     if abs(difference) <= chance:
-        return f"within chance: {len(values)} splits tell differences above {chance:.2f}"
-    return "not explained"
+        return f"{CHANCE}: {len(values)} splits tell differences above {chance:.2f}"
+    return UNEXPLAINED
 
 
 def rows_of(
@@ -595,17 +598,28 @@ def as_markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def summary(rows: Sequence[Sequence[str]]) -> str:
-    """Return one line for each table: how many numbers there are, and how near they are."""
+    """Return a line for each table: how many numbers there are, how near, and why they differ."""
     lines = []
     for table in dict.fromkeys(row[0] for row in rows):
         of = [row for row in rows if row[0] == table]
         apart = [abs(float(row[6])) for row in of if row[6]]
-        near = sum(each <= TOLERATED for each in apart)
-        lines.append(
-            f"table {table}: {len(apart)} of {len(of)} numbers; {near} within {TOLERATED}"
-            + (f", median difference {np.median(apart):.3f}" if apart else "")
-        )
+        line = f"table {table}: {len(apart)} of {len(of)} numbers"
+        if apart:
+            verdicts = [verdict(row) for row in of if row[6]]
+            counts = "; ".join(f"{verdicts.count(each)} {each}" for each in VERDICTS)
+            line += f"; {counts}; median difference {np.median(apart):.3f}"
+        lines.append(line)
     return "\n".join(lines)
+
+
+def verdict(row: Sequence[str]) -> str:
+    """Return which of `VERDICTS` holds for a row that has a number of ours."""
+    if abs(float(row[6])) <= TOLERATED:
+        return VERDICTS[0]
+    for known, name in ((CHANCE, VERDICTS[1]), (UNEXPLAINED, VERDICTS[3])):
+        if row[7].startswith(known):
+            return name
+    return VERDICTS[2]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -614,7 +628,7 @@ def parser() -> argparse.ArgumentParser:
     facts = read_facts()
     sets = list(dict.fromkeys(cell.data for cell in facts))
     made.add_argument("data", type=Path, help="folder with a folder for each data set")
-    made.add_argument("--quick", action="store_true", help="fewer splits: under ten minutes")
+    made.add_argument("--quick", action="store_true", help="fewer splits: a few minutes")
     made.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES, metavar="TABLE",
                       help=f"by default all: {', '.join(TABLES)}")  # fmt: skip
     made.add_argument("--sets", nargs="+", choices=sets, default=sets, metavar="SET",
