@@ -25,6 +25,7 @@ LARGEST = 4 << 20
 """Bytes of the largest file of options; a ``run.json`` has some thousands."""
 MOST_NODES = 100_000
 """The most values of a YAML file: aliases let a short one stand for billions."""
+_MOST_PARTS = 100  # words with points between them
 _LARGEST_INTEGER = 2**63 - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half of a character, which no file can hold
 
@@ -210,6 +211,10 @@ def _plain_scalar(text: str) -> Any:
 def _toml(text: str, name: str) -> Node:
     import tomllib
 
+    # a key of thousands of parts takes their number squared of memory before it is refused
+    words = re.split(r"[^\w.-]", text.translate(dict.fromkeys(map(ord, " \t\"'"))))
+    if any(word.count(".") > _MOST_PARTS for word in words):
+        raise _too_deep(name)
     try:
         found = tomllib.loads(text, parse_float=_written(float))
     except tomllib.TOMLDecodeError as error:

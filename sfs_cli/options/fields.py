@@ -49,7 +49,7 @@ class Form(NamedTuple):
 
 
 SMALLEST, LARGEST = 1e-100, 1e100
-"""The numbers that options take, besides 0: squares of others may overflow, or vanish."""
+"""The largest number of an option, and the smallest width or time, whose squares can be held."""
 LARGEST_COUNT = 2**63 - 1
 """The largest whole number of an option: more does not fit into the integers of arrays."""
 LONGEST = 99_999 * 86_400
@@ -253,9 +253,8 @@ class Option(NamedTuple):
         if self.above is not None and not self.above < value < math.inf:
             such = 1 if self.below is None else self.below / 2
             return f"{label} {value:g} is not a positive number", f"give a number such as {such:g}"
-        if value and not SMALLEST <= abs(value) <= LARGEST and math.isfinite(value):
-            what = f"{label} {value:g} is beyond the numbers that can be computed with"
-            return what, f"give a number from {SMALLEST:g} to {LARGEST:g}"
+        if LARGEST < abs(value) < math.inf:
+            return f"{label} {value:g} is too large", f"give {LARGEST:g} or less"
         if not math.isfinite(value):
             return f"{label} {value:g} is not a finite number", "give a number such as 1"
         return None

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.options import weightings
-from sfs_cli.options.fields import Config, numbers_of, option, split_words
+from sfs_cli.options.fields import SMALLEST, Config, numbers_of, option, split_words
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     GRAPH_FIELDS,
@@ -395,7 +395,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         words=("frobenius",),
     )
     fusion_lambda: float | None = _fusion(
-        "Regularization.", metavar="L", above=0, default_text="1 / samples"
+        "Regularization.", metavar="L", above=0, least=SMALLEST, default_text="1 / samples"
     )
     fusion_neighbors: int | None = _fusion(
         "Number of nearest neighbors.",

@@ -28,7 +28,7 @@ from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import MemoryPlan, format_size
 from sfs_cli.compute.passes import PassList
 from sfs_cli.compute.tree import MAX_CHUNKS
-from sfs_cli.errors import counted, listed
+from sfs_cli.errors import counted, listed, shown
 from sfs_cli.graph import distances
 from sfs_cli.graph.build import on_coordinates, sample_graph
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS
@@ -503,7 +503,7 @@ def _text(facts: dict[str, Any]) -> str:
         if not shards["fits"]:
             lines.append(("", "no number of shards is enough: allow more time"))
         lines += [("", command) for command in shards["commands"]]
-    return "".join(f"{name:<11}{text}".rstrip() + "\n" for name, text in lines)
+    return "".join(shown(f"{name:<11}{text}".rstrip()) + "\n" for name, text in lines)
 
 
 def _taken_as(column: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Block
-from sfs_cli.errors import listed
+from sfs_cli.errors import listed, shown
 from sfs_cli.io.files.atomic import scratch_folder
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.logs import Messages
@@ -88,5 +88,5 @@ def _text(facts: dict[str, Any]) -> str:
             value = f"{value:.6g}"
         elif isinstance(value, int) and not isinstance(value, bool):
             value = f"{value:,}"
-        lines.append(f"{name.replace('_', ' '):<30}{value}\n")
+        lines.append(f"{name.replace('_', ' '):<30}{shown(str(value))}\n")
     return "".join(lines)

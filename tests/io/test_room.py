@@ -235,8 +235,9 @@ def declaring(path: Path, n: int, m: int, **X: object) -> Path:
         (5000, 5000, {"chunks": (100, 100)}),
         (5, 5, {"chunks": (2000, 2000), "maxshape": (None, None)}),
         (10**12, 10**12, {"chunks": (100, 100)}),
+        (10**8, 5, {"chunks": (100, 5)}),
     ],
-    ids=["values", "chunk", "ids"],
+    ids=["values", "chunk", "ids", "few ids"],
 )
 def test_an_h5ad_that_declares_what_is_not_there_is_refused(n, m, X, tmp_path) -> None:
     with pytest.raises(InputError, match=r"m\.h5ad"):

@@ -25,6 +25,7 @@ DIGITS = "9" * 4000
         ("deep.json", "[" * 100_000),
         ("deep.toml", "a = " + "[" * 100_000),
         ("keys.toml", "a." * 20_000 + "a = 1"),
+        ("blanks.toml", "a . 'a' ." * 20_000 + "a = 1"),
         ("hex.yaml", f"matrix: m.csv\nseed: 0x{'f' * 4000}\n"),
         ("digits.yaml", f"matrix: m.csv\nseed: {DIGITS}\n"),
         ("digits.json", f'{{"matrix": "m.csv", "seed": {DIGITS}}}'),

@@ -21,6 +21,8 @@ LINE_PART, LEAST_LINE = 16, 16 << 20
 ten times the room of their text."""
 FIELD_BYTES = 64
 """Bytes of a short text as an object of Python, and of the place in a list that holds it."""
+MOST_PACKED = 10_000
+"""No compression makes an array smaller by more."""
 SHORT = 256 << 20
 """With fewer bytes left to take, an allocation fails for lack of memory."""
 
@@ -64,6 +66,24 @@ def check_room(what: str, size: int, where: str) -> None:
             f"{what} {format_size(size)}, more than the {format_size(room)} that may be held",
             where=where,
             hint="the file is damaged, or is not what it should be; if it is right, raise --memory",
+        )
+
+
+def check_there(declared: int, stored: int, where: str) -> None:
+    """Refuse an array that declares much and of which next to nothing is there.
+
+    It would be read as zeros, which fill memory or disk.
+
+    Raises
+    ------
+    InputError
+        When its bytes cannot come from those that are stored.
+    """
+    if declared > max(LEAST, stored * MOST_PACKED):
+        raise InputError(
+            f"it declares {format_size(declared)}, of which {format_size(stored)} are there",
+            where=where,
+            hint="the file is damaged or was not written to its end: write it again",
         )
 
 

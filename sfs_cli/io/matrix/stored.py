@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.atomic import replacing
-from sfs_cli.io.files.room import FIELD_BYTES, check_room
+from sfs_cli.io.files.room import FIELD_BYTES, check_room, check_there
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,
@@ -26,7 +26,6 @@ from sfs_cli.io.matrix.base import (
 )
 
 _POINTER_BYTES = 8
-_MOST_PACKED = 10_000  # no compression of HDF5 makes arrays smaller by more
 _AGAIN = "copy or write the file again"
 
 
@@ -51,31 +50,31 @@ def changed_copy(source: Path, target: Path) -> Iterator[Any]:
 
 def check_declared(element: Any, where: str) -> None:
     """Refuse a group or an array, to be read as a whole, that declares more than may be held."""
-    check_room("what it declares takes", _declared(element), where)
+    check_room("what it declares takes", _declared(element, where), where)
 
 
-def _declared(element: Any) -> int:
+def _declared(element: Any, where: str) -> int:
     if not hasattr(element, "shape"):
-        return sum(_declared(element[name]) for name in element)
+        return sum(_declared(element[name], where) for name in element)
     text = FIELD_BYTES if element.dtype.kind in "OT" else 0
+    _check_there(element, where)
     return math.prod(element.shape or ()) * (element.dtype.itemsize + text)
 
 
 def _check_chunks(array: Any, where: str) -> None:
-    """Refuse an array that is read piece by piece, but whose pieces are too large to be held.
-
-    So is one that declares more than may be held and of which next to nothing is there: it would
-    fill the disk with zeros.
-    """
-    size = array.dtype.itemsize
+    """Refuse an array that is read piece by piece, but whose pieces are too large to be held."""
+    _check_there(array, where)
     if array.chunks:
-        check_room("a chunk of it takes", math.prod(array.chunks) * size, where)
+        check_room("a chunk of it takes", math.prod(array.chunks) * array.dtype.itemsize, where)
+
+
+def _check_there(array: Any, where: str) -> None:
+    size = array.dtype.itemsize
     if hasattr(array, "id"):  # of HDF5
         stored = array.id.get_storage_size()
     else:
         stored = array.nchunks_initialized * size
-    if stored * _MOST_PACKED < math.prod(array.shape) * size:
-        check_room("little of it is there, and it declares", math.prod(array.shape) * size, where)
+    check_there(math.prod(array.shape or ()) * size, stored, where)
 
 
 class StoredMatrix(Protocol):
