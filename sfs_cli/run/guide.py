@@ -103,7 +103,7 @@ def guide(config: RankConfig, messages: Messages) -> str:
     folder = shlex.split(runs[0][1])[-1] if runs else "results"
     reason = "How many features to take is a question of its own: this cuts the list by a rule."
     runs.append((reason, shlex.join(["sfs", "select", folder, *_rule(config)])))
-    return "\n".join(f"# {reason}\n{command}\n" for reason, command in runs)
+    return "\n".join(f"# {why}\n{command}\n" for why, command in runs)
 
 
 def _rule(config: RankConfig) -> list[str]:
