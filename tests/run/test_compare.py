@@ -40,7 +40,7 @@ def of_list(rows: Rows, name: str) -> Rows:
 
 
 def compared(folder: Path, **options: Any) -> CompareConfig:
-    asked: dict[str, Any] = {"lengths": "5,10", "repeats": 2, "splits": 3}
+    asked: dict[str, Any] = {"lengths": "5,10", "repeats": 1, "splits": 3}
     return CompareConfig(**asked | options, out=str(folder / "out"))
 
 
@@ -57,7 +57,7 @@ def test_each_ranking_has_the_accuracy_that_evaluate_finds(tmp_path):
     ):
         out = tmp_path / f"evaluated {name}"
         config = EvaluateConfig(
-            **given, **options, lengths="5,10", repeats=2, splits=3, out=str(out)
+            **given, **options, lengths="5,10", repeats=1, splits=3, out=str(out)
         )
         evaluate.run(config, Messages(-1))
         for table in ("evaluation", "folds"):
@@ -77,9 +77,8 @@ def test_controls_stand_beside_the_rankings(tmp_path):
 
 def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_path):
     X, y = planted()
-    found = tables(
-        compared(tmp_path, **study(tmp_path, X, y), method_=("f-test",), dtype="float64")
-    )
+    given = study(tmp_path, X, y) | {"repeats": 2, "dtype": "float64"}
+    found = tables(compared(tmp_path, **given, method_=("f-test",)))
     rows = [r for r in found["curves"] if r["list"] == "f-test" and r["selection"] == "in folds"]
     assert {r["measure"] for r in rows if not r["classifier"]} == {"redundancy", "nmi", "ari"}
     from sklearn.feature_selection import f_classif
@@ -210,7 +209,7 @@ def test_without_out_the_curves_are_on_stdout(tmp_path):
 
 
 def test_threads_and_memory_change_no_byte(tmp_path):
-    given = study(tmp_path, *planted(m=120))
+    given = study(tmp_path, *planted(m=120)) | {"lengths": "5"}
     made = []
     for i, how in enumerate(({"threads": 1}, {"threads": 4}, {"memory": "150M"})):
         folder = tmp_path / str(i)
