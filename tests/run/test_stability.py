@@ -437,7 +437,7 @@ def test_false_selections_of_noise_stay_below_the_bound(tmp_path):
     """Whole rankings of noise: what is selected often is less than promised."""
     found: dict[float, list[int]] = {}
     bounds: dict[float, dict[str, float | None]] = {}
-    for seed in range(40):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         write_table(tmp_path / "x.csv", rng.normal(size=(200, 30)))
         write_labels(tmp_path / "y.tsv", rng.permutation(np.arange(30) % 2).tolist())
