@@ -298,10 +298,11 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
     how: str | None = _own("How the rankings are aggregated, with --batch too.")
     pvalues: str | None = _method(
         "Add p-values, q-values and effects: of normal noise, from the moments of all permutations "
-        "of the samples, or from so many permutations (by default 1000).",
+        "of the samples, or from so many permutations (by default 1000); mutual-info: "
+        "permutations of the labels.",
         metavar="[gaussian|moments|permutation[:B]]",
         words=("gaussian", "moments", "permutation", "permutation:COUNT"),
-        takers=lambda _: catalog.WITH_PVALUES,
+        takers=lambda _: (*catalog.WITH_PVALUES, *catalog.PERMUTED),
     )
     split: str | None = _method(
         "Test on a graph that is not made of what is tested: of the other half of the features, or "

@@ -28,6 +28,7 @@ from sfs_cli.io.files.atomic import (
 from sfs_cli.io.files.lock import Lock, output_lock
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import flag
 from sfs_cli.provenance import InputFile, OutputFile, RankingFacts
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.run.config import input_files
@@ -201,33 +202,63 @@ class Made(NamedTuple):
     summarize: Callable[[], None]  # logs what was found
 
 
+class Beside(NamedTuple):
+    """A file that a command writes besides its folder."""
+
+    option: str  # that names it, as a field
+    path: Path
+
+    def claim(self, force: bool, lock: Lock | None) -> None:
+        """Refuse to write over another file, and tell the lock of this one."""
+        path = self.path.absolute()
+        ours = lock is not None and str(path) in lock.left  # of a run that was killed
+        if self.path.exists() and not force and not ours:
+            raise OutputExistsError(
+                f"{flag(self.option)} {self.path} exists",
+                hint="give another name, or --force",
+                option=self.option,
+            )
+        if lock is not None:
+            lock.leaves(path)
+
+
 def run_tables(
-    config: RankConfig,
+    config: RankConfig | SelectConfig,
     messages: Messages,
     files: Sequence[str],
     describe: Callable[[], list[InputFile]],
     make: Callable[[], Made],
     *,
+    options: dict[str, Any] | None = None,
+    beside: Beside | None = None,
     as_json: bool = False,
 ) -> bytes:
     """Make tables, write them to ``--out`` with their record, and return what belongs on stdout.
 
     Without ``--out`` that is the main table. Nothing is made where exactly this result is there
     already: `describe` returns the inputs that it depends on, and `files` are the names of the
-    tables.
+    tables. `options` are those that it depends on, by default those of the configuration. `beside`
+    is another file, which `make` writes.
     """
     started = time.perf_counter()
     check_json_option(config.out, as_json)
     if config.out is None:
+        if beside is not None:
+            beside.claim(config.force, None)
         made = make()
         made.summarize()
         return next(iter(made.tables.values()))
     out = Path(config.out)
-    with claimed(out, messages):
-        described, options = describe(), config.result_options()
-        if is_done(out, config, provenance.fingerprint(options, described), files):
+    if options is None:
+        options = config.result_options()
+    with claimed(out, messages, beside=[] if beside is None else [beside.path]) as lock:
+        described = describe()
+        done = is_done(out, config, provenance.fingerprint(options, described), files)
+        if done and (beside is None or beside.path.exists()):
             messages.note(f"{out}: up to date")
             return json_bytes(provenance.read_run(out), as_json)
+        if beside is not None:
+            beside.claim(config.force, lock)
         made = make()
         seconds, peak = time.perf_counter() - started, peak_resident()
         record: dict[str, Any] = {

@@ -40,7 +40,7 @@ from tests.methods.nulls import (
     scored,
 )
 from tests.oracles import pvalues as twin
-from tests.oracles import similarities
+from tests.oracles import ratio_values, similarities
 
 NULLS = ("gaussian", "moments", "permutation:60")
 CODES = np.repeat([0, 1, 2], [9, 12, 6])
@@ -184,6 +184,21 @@ def test_the_distribution_is_that_of_imhofs_quadrature() -> None:
                 assert np.exp(found.interpolated(one))[0] == pytest.approx(expected, abs=1e-6)
                 compared += 1
     assert compared == 200
+
+
+def test_stored_probabilities_of_ten_patterns_to_the_far_tails() -> None:
+    """200 values of quadrature with 30 digits; eight digits are right, however small they are."""
+    rows, stored = ratio_values.rows(), ratio_values.stored()
+    assert len(rows) == 200
+    assert [row[:2] for row in rows] == [row[:2] for row in stored]
+    assert min(probability for *_, probability in stored) < 1e-40
+    for (name, _, values, counts), (*_, expected) in zip(rows, stored):
+        assert min(values) < 0 < max(values)  # the form has both signs
+        found = gaussian.log_below_zero(np.array([values]), np.array(counts, float))[0]
+        assert np.exp(found) == pytest.approx(expected, rel=1e-8), name
+        if all(count % 2 == 0 for count in counts):  # then a sum of rational numbers
+            exact = ratio_values.by_residues(values, counts)
+            assert expected == pytest.approx(float(exact), rel=1e-12)
 
 
 def _method(name: str) -> tuple[str]:
