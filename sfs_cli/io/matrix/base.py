@@ -178,9 +178,8 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
     opener = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)
     if not found.apart:
         return opener(path, options)
-    from sfs_cli.io.matrix.apart import ReaderApart
-
-    return ReaderApart(opener, path, options, found.apart)
+    in_child = import_module("sfs_cli.io.matrix.apart").ReaderApart
+    return in_child(opener, path, options, found.apart)
 
 
 def format_of(path: Path, content: Content) -> Format:
