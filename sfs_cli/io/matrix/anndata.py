@@ -232,7 +232,12 @@ def _read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]
                 hint=f"{there}; scanpy.pp.neighbors writes 'connectivities' and 'distances'",
             )
         graph = _read_element(group, keys[key], path)
-        graph = csr_array(graph.tocsr()) if hasattr(graph, "tocsr") else np.asarray(graph)
+        if hasattr(graph, "tocsr"):
+            with read_errors(path, f"AnnData ({keys[key]})"):
+                graph.check_format(full_check=True)  # compiled loops trust the indices
+            graph = csr_array(graph.tocsr())
+        else:
+            graph = np.asarray(graph)
         samples = list(_read_frame(group, "obs", path).index)
     if graph.shape != (len(samples), len(samples)):
         raise InputError(
