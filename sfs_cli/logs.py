@@ -44,6 +44,7 @@ class Messages:
         self.warnings: list[str] = []
         self._about = ""
         self._title = ""
+        self._step = ""
         self._total: int | None = None
         self._done = 0
         self._update_bar: Callable[[], None] = _no_bar
@@ -69,6 +70,12 @@ class Messages:
         self._write("", text)
         if self.verbosity >= VERBOSE:
             self.console.print(text, style="dim", markup=False)
+
+    def step(self, text: str) -> None:
+        """Log how far a solver has come, and show it on the bar."""
+        self._step = text
+        self._update_bar()
+        self.detail(text)
 
     def note(self, text: str) -> None:
         """Log a decision or a result."""
@@ -107,7 +114,7 @@ class Messages:
     @contextmanager
     def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
         """Show a progress bar on a terminal; give the function that advances it."""
-        self._title, self._total, self._done = title, total, 0
+        self._title, self._step, self._total, self._done = title, "", total, 0
         if self.verbosity < NORMAL or not sys.stderr.isatty():
             yield self._advance
             return
@@ -118,7 +125,8 @@ class Messages:
             task = bar.add_task(title, total=total)
 
             def update_bar() -> None:
-                bar.update(task, description=self._title, completed=self._done, total=self._total)
+                title = self._title + (f": {self._step}" if self._step else "")
+                bar.update(task, description=title, completed=self._done, total=self._total)
 
             self._update_bar = update_bar
             try:
@@ -128,13 +136,15 @@ class Messages:
 
     def phase(self, title: str, total: int | None = None) -> None:
         """Show on the bar what is being done now, and how much there is to do in all."""
-        self._title, self._total = title, total or self._total
+        self._title, self._step, self._total = title, "", total or self._total
         self._update_bar()
 
     def reached(self) -> str:
         """Return how far the work has come, for an error message."""
         if not self._title or not self._done:
             return self._title or "nothing was read yet"
+        if self._step:
+            return f"{self._title}: {self._step}"
         if self._total and self._done <= self._total:
             return f"{self._title}: {100 * self._done // self._total}%"
         return f"{self._title}: {self._done:,}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from sfs_cli.cli.streams import close_stdout, fill_closed
+from sfs_cli.cli.watchdog import watchdog
 from sfs_cli.errors import (
     ExitCode,
     InputError,
@@ -54,7 +55,8 @@ BLAS_VARIABLES = (
 )
 
 CLEANUP_SECONDS = 10
-"""For so long after the first signal, further ones do not interrupt the cleanup."""
+"""For so long after the first signal, further ones do not interrupt the cleanup. A main thread that
+has not begun it by then is not waited for."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -140,7 +142,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     context: dict[str, Messages] = {}
     try:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
-        code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
+        with watchdog(CLEANUP_SECONDS):
+            code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
         # a finalizer may have swallowed the exception of the signal
         return code if interrupter.raised is None else _end_interrupted(interrupter.raised)
     except Interrupted as stop:

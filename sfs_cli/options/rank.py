@@ -158,6 +158,10 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
     use_raw: bool = _reading("Read raw/X of an h5ad.", default=False)
+    allow_external: bool = _reading(
+        "Read HDF5 files (the matrix, profiles) that take values from other files.",
+        default=False,
+    )
     dtype: str | None = _reading(
         "Type of the stored values.", words=("float32", "float64"), default_text="float32"
     )

@@ -175,6 +175,7 @@ def peek(
         block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
         layer=config.layer,
         use_raw=config.use_raw,
+        allow_external=config.allow_external,
         decode_bytes=memory // DECODE_PART,
         scratch=scratch,
     )

@@ -115,6 +115,7 @@ def test_it_is_complete_and_readable():
         "matrix": "../x.csv",
         "rows": "auto",
         "use-raw": False,
+        "allow-external": False,
         "missing": "error",
         "label-type": "classes",
         "samples": "error",

@@ -25,6 +25,9 @@ WHOLE = "sfs-whole"
 """Part of the name of a staging folder whose files are complete and being moved."""
 
 
+_scratch: set[Path] = set()  # the folders of this process
+
+
 class OutputFolder:
     """Files of a run, staged in a hidden folder inside `path`, which is made if absent."""
 
@@ -192,12 +195,20 @@ def scratch_folder(
         folder = home.absolute() / f"sfs-{os.getpid()}-{uuid.uuid4().hex[:12]}"
         if announce is not None:
             announce(folder)
+        _scratch.add(folder)
         folder.mkdir(mode=0o700)
     except OSError as error:
         raise unwritable(parent or tempfile.gettempdir(), error, "--scratch") from None
     try:
         yield folder
     finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _scratch.discard(folder)
+
+
+def remove_scratch() -> None:
+    """Remove the scratch folders of this process, which is about to end."""
+    for folder in list(_scratch):
         shutil.rmtree(folder, ignore_errors=True)
 
 

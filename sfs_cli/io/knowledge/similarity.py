@@ -331,11 +331,7 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
 
 def write_obsp(source: Path, target: Path, key: str, similarity: Similarity) -> None:
     """Copy an h5ad with a similarity of all its samples, in their order, as ``obsp[key]``."""
-    from anndata.io import write_elem
+    from sfs_cli.io.matrix.h5ad_copy import change_copy, write_member
 
-    from sfs_cli.io.matrix.stored import changed_copy
-
-    with changed_copy(source, target) as file:
-        if "obsp" not in file:
-            write_elem(file, "obsp", {})
-        write_elem(file["obsp"], key, similarity)
+    with replacing(target) as partial:
+        change_copy(source, partial, lambda file: write_member(file, "obsp", key, similarity))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import csr_array
 
-from sfs_cli.errors import InputError
-from sfs_cli.io.files.atomic import replacing
+from sfs_cli.errors import InputError, listed
+from sfs_cli.io.files.apart import reading
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,
@@ -27,23 +26,71 @@ _POINTER_BYTES = 8
 _AGAIN = "copy or write the file again"
 
 
-def open_hdf5(path: Path) -> Any:
-    """Open an HDF5 file for reading, as an ``h5py.File``."""
+def open_hdf5(path: Path, allow_external: bool = False) -> Any:
+    """Open an HDF5 file for reading, as an ``h5py.File``.
+
+    One that takes values from other files (external links, external storage, virtual data sets)
+    is an `InputError`, unless that is allowed: a file from elsewhere could name any file of the
+    user, and what is hashed and recorded would not be what is read.
+    """
     import h5py
 
     with read_errors(path, "HDF5"):
-        return h5py.File(path, "r")
+        file = h5py.File(path, "r")
+        with releasing(file.close):
+            if not allow_external and (found := _external_objects(file)):
+                raise InputError(
+                    f"it takes values from other files: {listed(found)}",
+                    where=str(path),
+                    hint="give --allow-external if you trust it, or write it as one file",
+                    option="allow_external",
+                )
+        return file
 
 
 @contextmanager
-def changed_copy(source: Path, target: Path) -> Iterator[Any]:
-    """Give a copy of an HDF5 file to change, which becomes `target` on success."""
-    import h5py
+def releasing(release: Callable[[], None]) -> Iterator[None]:
+    """Release a file if the block fails."""
+    try:
+        yield
+    except BaseException:
+        release()
+        raise
 
-    with replacing(target) as partial:
-        shutil.copyfile(source, partial)
-        with h5py.File(partial, "r+") as file:
-            yield file
+
+def _external_objects(file: Any) -> list[str]:
+    """Return the objects of a file whose content is in other files, with the names of these."""
+    from h5py import h5d, h5l, h5o
+
+    found: list[str] = []
+
+    def see_link(name: bytes) -> None:
+        if file.id.links.get_info(name).type == h5l.TYPE_EXTERNAL:
+            other = file.id.links.get_val(name)[0]
+            found.append(f"{_decoded(name)} (a link to {_decoded(other)})")
+
+    def see_object(name: bytes) -> None:
+        element = h5o.open(file.id, name)
+        if not isinstance(element, h5d.DatasetID):
+            return
+        plist = element.get_create_plist()
+        if plist.get_external_count():
+            other = plist.get_external(0)[0]
+            found.append(f"{_decoded(name)} (stored in {_decoded(other)})")
+        elif plist.get_layout() == h5d.VIRTUAL:
+            # a part of itself is named "."
+            others = {plist.get_virtual_filename(i) for i in range(plist.get_virtual_count())}
+            if others != {"."}:
+                found.append(f"{_decoded(name)} (a virtual data set of other files)")
+
+    reading("the list of its objects")
+    file.id.links.visit(see_link)
+    h5o.visit(file.id, see_object)
+    return found
+
+
+def _decoded(name: bytes | str) -> str:
+    return name.decode(errors="replace") if isinstance(name, bytes) else name
 
 
 class StoredMatrix(Protocol):

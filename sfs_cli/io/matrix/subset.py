@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfs_cli.io.files.apart import call_apart
 from sfs_cli.io.files.table import read_header
 from sfs_cli.io.files.text import LineStream
 from sfs_cli.io.matrix.base import Axis, read_errors
@@ -157,13 +158,16 @@ def _write_feather(
 def _write_h5ad(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
     import anndata
 
-    with read_errors(source, "h5ad"):
-        whole = anndata.read_h5ad(source, backed="r")
-        try:
-            made = whole[:, features].to_memory()
-        finally:
-            whole.file.close()
-    made.write_h5ad(path)
+    def work() -> None:
+        with read_errors(source, "h5ad"):
+            whole = anndata.read_h5ad(source, backed="r")
+            try:
+                made = whole[:, features].to_memory()
+            finally:
+                whole.file.close()
+        made.write_h5ad(path)
+
+    call_apart(work, source)
 
 
 def _write_zarr(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
