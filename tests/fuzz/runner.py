@@ -1,0 +1,316 @@
+"""Commands in forked children, with limits on time and memory.
+
+The parent has imported all that commands import, and computes nothing: it has no threads, so that a
+child is a fresh process without the second that the imports take.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import pickle
+import resource
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+GIB = 1 << 30
+SECONDS = 10.0
+"""The longest time of a case."""
+MEMORY = "256M"
+"""The value of --memory in all commands that take it."""
+ABOVE_IDLE = (256 << 20) + GIB
+"""What a case may take above the size of the idle process: --memory and 1 GiB."""
+ADDRESSES = 24 * GIB
+"""The limit of the address space, which protects the machine from what grows faster than a look."""
+HARNESS = 99
+"""The exit code of a child whose files could not be made."""
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the commands of a case ended.
+
+    Attributes
+    ----------
+    code : int
+        The exit code of the last command, or minus the number of the signal that ended it.
+    stopped : str
+        ``time`` or ``memory`` if the limit was passed, else empty.
+    seconds : float
+    above : int
+        Bytes of the largest resident size above the idle one.
+    step : int
+        Which of the commands was the last, from 0.
+    out, err, fault : str
+        What was printed, and what the fault handler wrote.
+    """
+
+    code: int
+    stopped: str
+    seconds: float
+    above: int
+    step: int
+    out: str
+    err: str
+    fault: str
+
+
+def warm_up() -> None:
+    """Import all that commands import, without starting a thread."""
+    for module in (
+        *("numpy", "scipy.sparse", "scipy.linalg", "scipy.stats", "scipy.spatial", "scipy.io"),
+        *("pandas", "pyarrow.csv", "pyarrow.parquet", "pyarrow.feather", "pyarrow.compute"),
+        *("anndata", "h5py", "zarr", "yaml", "jinja2", "rich.console", "rich.progress"),
+        *("sklearn.svm", "sklearn.neighbors", "sklearn.cluster", "sklearn.model_selection"),
+    ):
+        import_module(module)
+    import pkgutil
+
+    import sfs_cli
+
+    for found in pkgutil.walk_packages(sfs_cli.__path__, "sfs_cli."):
+        if "dask" not in found.name and not found.name.endswith("__main__"):
+            with suppress(ModuleNotFoundError):  # numba is an extra
+                import_module(found.name)
+    gc.collect()
+    gc.freeze()
+
+
+def in_child(function: Callable[[], Any], seconds: float = 60) -> Any:
+    """Return what a function returns in a forked child; a child that fails is a RuntimeError."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        os.setpgid(0, 0)
+        try:
+            answer = pickle.dumps((True, function()))
+        except BaseException as error:
+            answer = pickle.dumps((False, f"{type(error).__name__}: {error}\n{traceback.format_exc()}"))
+        with open(writer, "wb") as pipe:
+            pipe.write(answer)
+        os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        answer = _read_until(pipe.fileno(), time.monotonic() + seconds)
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    if not answer:
+        raise RuntimeError("the child died, or took too long")
+    good, result = pickle.loads(answer)
+    if not good:
+        raise RuntimeError(result)
+    return result
+
+
+def _read_until(descriptor: int, deadline: float) -> bytes:
+    import select
+
+    pieces = []
+    while True:
+        ready, _, _ = select.select([descriptor], [], [], max(0, deadline - time.monotonic()))
+        if not ready:
+            return b""
+        piece = os.read(descriptor, 1 << 20)
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+
+
+def idle_size() -> int:
+    """Return the largest resident size of a child that does nothing, in bytes."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    return os.wait4(pid, 0)[2].ru_maxrss << 10
+
+
+class Runner:
+    """Runs cases, each in a folder of its own below `home`."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.idle = idle_size()
+
+    def run(
+        self,
+        prepare: Callable[[Path], None],
+        steps: Sequence[Sequence[str]],
+        *,
+        stdin: bytes = b"",
+        variables: dict[str, str] | None = None,
+        seconds: float = SECONDS,
+    ) -> Ended:
+        """Make the files of a case in ``home/work``, and run its commands there."""
+        shutil.rmtree(self.home, ignore_errors=True)
+        for name in ("work", "tmp"):
+            (self.home / name).mkdir(parents=True)
+        (self.home / "stdin").write_bytes(stdin)
+        started = time.monotonic()
+        pid = os.fork()
+        if pid == 0:
+            _be_the_command(self.home, prepare, steps, variables or {}, seconds)
+        status, used, stopped = self._watch(pid, started + seconds)
+        code = os.waitstatus_to_exitcode(status)
+        above = max(0, (used.ru_maxrss << 10) - self.idle)
+        if above > ABOVE_IDLE:
+            stopped = stopped or "memory"
+        step = self._text("step")
+        return Ended(
+            code,
+            stopped,
+            time.monotonic() - started,
+            above,
+            int(step or 0),
+            self._text("stdout"),
+            self._text("stderr"),
+            self._text("fault"),
+        )
+
+    def _watch(self, pid: int, deadline: float) -> tuple[int, Any, str]:
+        pause, stopped = 0.001, ""
+        while True:
+            found, status, used = os.wait4(pid, os.WNOHANG)
+            if found:
+                _kill_group(pid)  # what a command has left running
+                return status, used, stopped
+            if time.monotonic() > deadline:
+                stopped = "time"
+            elif _resident(pid) > self.idle + ABOVE_IDLE:
+                stopped = "memory"
+            if stopped:
+                _kill_group(pid)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                _, status, used = os.wait4(pid, 0)
+                return status, used, stopped
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.02)
+
+    def _text(self, name: str) -> str:
+        path = self.home / name
+        if not path.exists():
+            return ""
+        with path.open("rb") as file:
+            return file.read(1 << 20).decode("utf-8", "backslashreplace")
+
+
+def _kill_group(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _resident(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm") as file:  # noqa: PTH123
+            return int(file.read().split()[1]) * _PAGE
+    except (OSError, IndexError):
+        return 0
+
+
+def _be_the_command(
+    home: Path,
+    prepare: Callable[[Path], None],
+    steps: Sequence[Sequence[str]],
+    variables: dict[str, str],
+    seconds: float,
+) -> NoReturn:
+    """Become the process of the command line; never return."""
+    os.setpgid(0, 0)
+    code = HARNESS
+    try:
+        work = home / "work"
+        _redirect(home)
+        prepare(work)
+        (home / "before").write_bytes(pickle.dumps(digests(work)))
+        os.chdir(work)
+        import tempfile
+
+        tempfile.tempdir = None
+        os.environ |= {"TMPDIR": str(home / "tmp"), "COLUMNS": "80"} | variables
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+        fault = (home / "fault").open("w")
+        faulthandler.enable(fault)
+        faulthandler.dump_traceback_later(seconds - 1, file=fault)
+        code = _run_steps(home, steps)
+        threading._shutdown()  # as the interpreter does: threads are waited for
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException:
+        code = HARNESS if code == HARNESS else 1
+        traceback.print_exc()
+        with suppress(Exception):
+            sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def _run_steps(home: Path, steps: Sequence[Sequence[str]]) -> int:
+    from sfs_cli.cli.app import main
+
+    code = 0
+    for step, words in enumerate(steps):
+        (home / "step").write_text(str(step))
+        try:
+            main(list(words))
+        except SystemExit as end:
+            code = int(end.code or 0)
+        except BaseException:  # as the interpreter: a traceback and 1
+            traceback.print_exc()
+            return 1
+        if code:
+            return code
+    return code
+
+
+def _redirect(home: Path) -> None:
+    """Give the process the files that stand for its three streams."""
+    os.dup2(os.open(home / "stdin", os.O_RDONLY), 0)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(home / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644), number)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115, PTH123
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the digest of every file below a folder; of links and others what they are."""
+    import hashlib
+    import stat
+
+    found = {}
+    for name in sorted(_walk(os.fsencode(folder))):
+        path = os.path.join(os.fsencode(folder), name)
+        mode = os.lstat(path).st_mode
+        key = os.fsdecode(name)
+        if stat.S_ISREG(mode):
+            try:
+                with open(path, "rb") as file:  # noqa: PTH123
+                    found[key] = hashlib.file_digest(file, "sha1").hexdigest()
+            except PermissionError:
+                found[key] = "unreadable"
+        else:
+            found[key] = f"mode {stat.S_IFMT(mode):o}"
+    return found
+
+
+def _walk(folder: bytes) -> list[bytes]:
+    found = []
+    for home, folders, files in os.walk(folder):
+        found += [os.path.relpath(os.path.join(home, name), folder) for name in (*folders, *files)]
+    return found
