@@ -10,9 +10,9 @@ from pathlib import Path
 from random import Random
 
 from tests.fuzz.mutations import mutate
-from tests.fuzz.oracle import REFUSED
+from tests.fuzz.oracle import BAD, OK, REFUSED
 from tests.fuzz.runner import MEMORY
-from tests.fuzz.seeds import Files, Seed
+from tests.fuzz.seeds import REFUSED_FORMAT, Files, Seed
 
 WITH_MEMORY = ("rank", "fuse", "plan", "convert", "evaluate", "compare", "robustness", "select")
 WITH_THREADS = tuple(verb for verb in WITH_MEMORY if verb != "convert")
@@ -46,6 +46,9 @@ class Case:
     table: str = ""
     codes: frozenset[int] = REFUSED
     undamaged: Callable[[Path], None] | None = None
+    apart: bool = (
+        False  # whether making the files takes so long, or so much, that it is done before
+    )
     stdin: bytes = b""
     variables: dict[str, str] = field(default_factory=dict)
 
@@ -81,7 +84,7 @@ def undamaged(seeds: Sequence[Seed]) -> list[Case]:
             partial(write_files, seed.files),
             "valid" if is_right == "same" else is_right,
             seed.table,
-            frozenset({0}),
+            frozenset({BAD if seed.format == REFUSED_FORMAT else OK}),
         )
         for seed in seeds
         for command, is_right, _ in seed.commands
@@ -106,7 +109,7 @@ def mutated(seeds: Sequence[Seed], others: Sequence[bytes], seed: int, index: in
         partial(_write_damaged, chosen.files, target, f"{seed} {index} files", others),
         is_right,
         chosen.table,
-        undamaged=partial(write_files, chosen.files),
+        undamaged=None if chosen.format == REFUSED_FORMAT else partial(write_files, chosen.files),
     )
 
 

@@ -19,20 +19,146 @@ from typing import Any
 
 Mutation = Callable[[bytes, Random], "bytes | None"]
 
-INTEGERS = (0, 1, 2, -1, -2, 127, 128, 255, 256, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, -(2**31),
-            2**32 - 1, 2**40, 2**53 + 1, 2**62, 2**63 - 1)  # fmt: skip
-NUMBERS = ("0", "-0", "-1", "1e308", "-1e308", "1e309", "1e-320", "1e38", "3.5e38", "1e39", "nan",
-           "NaN", "inf", "-inf", "Infinity", "NA", "", "null", "None", "1,5", "1.5.2", "0x10", "1_0",
-           "९", "１２", "1e", "--1", "+-1", "1 2", "9" * 400, "1e99999", "0." + "3" * 300,
-           "9007199254740993", "-9223372036854775809", "18446744073709551616", "TRUE", "1d3", "½",
-           "1\u00a0000", "−1", "1e-5000", ".", "e5", "1%", "$1", "(1)", "#N/A", "#DIV/0!")  # fmt: skip
-WORDS = ("", " ", "\u00a0x", "x\u00a0", "\u202egene", "gene1", "gene1 ", "s1", "S1", "id", "nan",
-         "None", "\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "[bold]x[/bold]", "[/]", "[link=x]y",
-         "<script>alert(1)</script>", "=1+1", "-x", "--out", "a/b", "../../x", "a:b", "a,b", 'a"b',
-         '"', "'", "a\tb", "a\rb", "a\x00b", "a\x0bb", "a\x85b", "a\u2028b", "\ufeffgene1", "\ud7ff",
-         "é", "e\u0301", "ﬀ", "x" * 5000, "%s%n", "{0}", "${HOME}", "$(id)", "`id`", "\\", "\\n", "*",
-         "?", "obs:tissue", "1", "0.5", "2024-01-01", "2-Sep", "NaN;", "#", "# x", "%", "!", "|",
-         "@2", "a=b", "\x7f", "\x9b31m", "\U0001f9ec", "\U000e0041")  # fmt: skip
+INTEGERS = (
+    0,
+    1,
+    2,
+    -1,
+    -2,
+    127,
+    128,
+    255,
+    256,
+    2**15,
+    2**16,
+    2**24,
+    2**31 - 1,
+    2**31,
+    -(2**31),
+    2**32 - 1,
+    2**40,
+    2**53 + 1,
+    2**62,
+    2**63 - 1,
+)
+NUMBERS = (
+    "0",
+    "-0",
+    "-1",
+    "1e308",
+    "-1e308",
+    "1e309",
+    "1e-320",
+    "1e38",
+    "3.5e38",
+    "1e39",
+    "nan",
+    "NaN",
+    "inf",
+    "-inf",
+    "Infinity",
+    "NA",
+    "",
+    "null",
+    "None",
+    "1,5",
+    "1.5.2",
+    "0x10",
+    "1_0",
+    "९",
+    "１２",
+    "1e",
+    "--1",
+    "+-1",
+    "1 2",
+    "9" * 400,
+    "1e99999",
+    "0." + "3" * 300,
+    "9007199254740993",
+    "-9223372036854775809",
+    "18446744073709551616",
+    "TRUE",
+    "1d3",
+    "½",
+    "1\u00a0000",
+    "−1",
+    "1e-5000",
+    ".",
+    "e5",
+    "1%",
+    "$1",
+    "(1)",
+    "#N/A",
+    "#DIV/0!",
+)
+WORDS = (
+    "",
+    " ",
+    "\u00a0x",
+    "x\u00a0",
+    "\u202egene",
+    "gene1",
+    "gene1 ",
+    "s1",
+    "S1",
+    "id",
+    "nan",
+    "None",
+    "\x1b[31mred\x1b[0m",
+    "\x1b]0;title\x07",
+    "[bold]x[/bold]",
+    "[/]",
+    "[link=x]y",
+    "<script>alert(1)</script>",
+    "=1+1",
+    "-x",
+    "--out",
+    "a/b",
+    "../../x",
+    "a:b",
+    "a,b",
+    'a"b',
+    '"',
+    "'",
+    "a\tb",
+    "a\rb",
+    "a\x00b",
+    "a\x0bb",
+    "a\x85b",
+    "a\u2028b",
+    "\ufeffgene1",
+    "\ud7ff",
+    "é",
+    "e\u0301",
+    "ﬀ",
+    "x" * 5000,
+    "%s%n",
+    "{0}",
+    "${HOME}",
+    "$(id)",
+    "`id`",
+    "\\",
+    "\\n",
+    "*",
+    "?",
+    "obs:tissue",
+    "1",
+    "0.5",
+    "2024-01-01",
+    "2-Sep",
+    "NaN;",
+    "#",
+    "# x",
+    "%",
+    "!",
+    "|",
+    "@2",
+    "a=b",
+    "\x7f",
+    "\x9b31m",
+    "\U0001f9ec",
+    "\U000e0041",
+)
 
 # ---- bytes ---------------------------------------------------------------------------------------
 
@@ -61,13 +187,24 @@ def flip_bits(data: bytes, rng: Random) -> bytes:
 def set_bytes(data: bytes, rng: Random) -> bytes:
     changed = bytearray(data)
     for _ in range(rng.choice((1, 2, 5))):
-        changed[rng.randrange(len(changed))] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+        changed[rng.randrange(len(changed))] = rng.choice(
+            (0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256))
+        )
     return bytes(changed)
 
 
 def insert(data: bytes, rng: Random) -> bytes:
     at = rng.randrange(len(data) + 1)
-    known = (b"\0", b"\n", b"\r", b"\xff\xfe", b"\xef\xbb\xbf", b"PK\x03\x04", b"\x1f\x8b", b"\x89HDF")
+    known = (
+        b"\0",
+        b"\n",
+        b"\r",
+        b"\xff\xfe",
+        b"\xef\xbb\xbf",
+        b"PK\x03\x04",
+        b"\x1f\x8b",
+        b"\x89HDF",
+    )
     piece = rng.choice((*known, rng.randbytes(rng.randrange(1, 40))))
     return data[:at] + piece + data[at:]
 
@@ -88,7 +225,9 @@ def swap_chunks(data: bytes, rng: Random) -> bytes | None:
         return None
     a = rng.randrange(len(data) - 2 * size + 1)
     b = rng.randrange(a + size, len(data) - size + 1)
-    return data[:a] + data[b : b + size] + data[a + size : b] + data[a : a + size] + data[b + size :]
+    return (
+        data[:a] + data[b : b + size] + data[a + size : b] + data[a : a + size] + data[b + size :]
+    )
 
 
 def zero_fill(data: bytes, rng: Random) -> bytes:
@@ -105,7 +244,9 @@ def set_integer(data: bytes, rng: Random) -> bytes | None:
         return None
     at = rng.randrange(0, len(data) - width + 1)
     at -= at % width if rng.random() < 0.7 else 0
-    word = (rng.choice(INTEGERS) % 256**width).to_bytes(width, rng.choice(("little", "little", "big")))
+    word = (rng.choice(INTEGERS) % 256**width).to_bytes(
+        width, rng.choice(("little", "little", "big"))
+    )
     return data[:at] + word + data[at + width :]
 
 
@@ -128,8 +269,21 @@ def splice(data: bytes, rng: Random, other: bytes) -> bytes:
     return data[:a] + other[b:]
 
 
-OF_BYTES = (truncate, cut_head, flip_bits, flip_bits, set_bytes, insert, delete, repeat, swap_chunks,
-            zero_fill, set_integer, nudge_integer, append)  # fmt: skip
+OF_BYTES = (
+    truncate,
+    cut_head,
+    flip_bits,
+    flip_bits,
+    set_bytes,
+    insert,
+    delete,
+    repeat,
+    swap_chunks,
+    zero_fill,
+    set_integer,
+    nudge_integer,
+    append,
+)
 
 # ---- lines and cells -----------------------------------------------------------------------------
 
@@ -214,16 +368,52 @@ def change_ends(data: bytes, rng: Random) -> bytes:
     return text.encode(("utf-16", "utf-32")[what - 4])
 
 
-OF_TEXT = (change_lines, change_lines, change_cells, change_cells, change_cells, change_marks,
-           change_ends)  # fmt: skip
+OF_TEXT = (
+    change_lines,
+    change_lines,
+    change_cells,
+    change_cells,
+    change_cells,
+    change_marks,
+    change_ends,
+)
 
 # ---- JSON ----------------------------------------------------------------------------------------
 
 HOSTILE_JSON: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, 10**400, 1e308, float("nan"), float("inf"),
-    1.5, "", "x", "-1", "\x1b[31m", "\ud800", "../x", "a" * 10_000, [], {}, [None], [[]], [1] * 1000,
-    {"": 0}, {"a": {"a": {"a": {}}}}, "<f8", "|O", "float128", "nan",
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**63,
+    2**64,
+    10**400,
+    1e308,
+    float("nan"),
+    float("inf"),
+    1.5,
+    "",
+    "x",
+    "-1",
+    "\x1b[31m",
+    "\ud800",
+    "../x",
+    "a" * 10_000,
+    [],
+    {},
+    [None],
+    [[]],
+    [1] * 1000,
+    {"": 0},
+    {"a": {"a": {"a": {}}}},
+    "<f8",
+    "|O",
+    "float128",
+    "nan",
+)
 
 
 def change_json(data: bytes, rng: Random) -> bytes | None:
@@ -297,9 +487,12 @@ def change_members(data: bytes, rng: Random) -> bytes | None:
     sink = io.BytesIO()
     import warnings
 
-    with warnings.catch_warnings(), zipfile.ZipFile(
-        sink, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
-    ) as archive:
+    with (
+        warnings.catch_warnings(),
+        zipfile.ZipFile(
+            sink, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+        ) as archive,
+    ):
         warnings.simplefilter("ignore")  # a name twice
         for member, inner in members:
             archive.writestr(member, inner)
@@ -333,16 +526,52 @@ def _with_header(data: bytes, rng: Random) -> bytes:
     header = data[10 : 10 + size].decode("latin-1")
     old, new = rng.choice(
         (
-            (r"'<f8'|'<i4'|'\|S3'|'<[a-zU0-9]+'", rng.choice(("'|O'", "'<U99999999'", "'>f8'", "'<f2'",
-             "'<c16'", "'<M8[s]'", "'|V8'", "''", "7", "'<i9'", "[('a', '<f8')]", "'<f16'"))),
-            (r"\(.*?\)", rng.choice(("()", "(12,)", "(-1, 12)", "(12, -12)", "(144,)", "(3, 48)",
-             "(9223372036854775807, 2)", "(4611686018427387904, 4)", "(1000000000000, 12)", "12",
-             "(12, 12, 1)", "(0, 0)", "(12.0, 12)", "(True, 144)", "(" + "1," * 70 + ")"))),
+            (
+                r"'<f8'|'<i4'|'\|S3'|'<[a-zU0-9]+'",
+                rng.choice(
+                    (
+                        "'|O'",
+                        "'<U99999999'",
+                        "'>f8'",
+                        "'<f2'",
+                        "'<c16'",
+                        "'<M8[s]'",
+                        "'|V8'",
+                        "''",
+                        "7",
+                        "'<i9'",
+                        "[('a', '<f8')]",
+                        "'<f16'",
+                    )
+                ),
+            ),
+            (
+                r"\(.*?\)",
+                rng.choice(
+                    (
+                        "()",
+                        "(12,)",
+                        "(-1, 12)",
+                        "(12, -12)",
+                        "(144,)",
+                        "(3, 48)",
+                        "(9223372036854775807, 2)",
+                        "(4611686018427387904, 4)",
+                        "(1000000000000, 12)",
+                        "12",
+                        "(12, 12, 1)",
+                        "(0, 0)",
+                        "(12.0, 12)",
+                        "(True, 144)",
+                        "(" + "1," * 70 + ")",
+                    )
+                ),
+            ),
             ("False", "True"),
             ("'fortran_order'", "'fortran'"),
             (r"\{.*\}", rng.choice(("{}", "[]", "1", "{" * 900, "__import__('os')", "", "'x'"))),
         )
-    )  # fmt: skip
+    )
     changed = re.sub(old, lambda _: new, header, count=1).encode("latin-1")
     version = b"\x93NUMPY" + rng.choice((b"\x01\x00",) * 5 + (b"\x02\x00", b"\x07\x00"))
     return version + struct.pack("<H", len(changed)) + changed + data[10 + size :]
@@ -358,7 +587,19 @@ def change_array(array: Any, rng: Random) -> Any:
         flat = array.reshape(-1)
         extremes: Sequence[Any] = INTEGERS
         if array.dtype.kind == "f":
-            extremes = (0.0, -1.0, 1e308, -1e308, 1e38, np.nan, np.inf, -np.inf, 5e-324, 1e300, 2**53 + 2)
+            extremes = (
+                0.0,
+                -1.0,
+                1e308,
+                -1e308,
+                1e38,
+                np.nan,
+                np.inf,
+                -np.inf,
+                5e-324,
+                1e300,
+                2**53 + 2,
+            )
         with np.errstate(all="ignore"):
             for _ in range(rng.choice((1, 1, 3))):
                 flat[rng.randrange(flat.size)] = np.array(rng.choice(extremes)).astype(array.dtype)
@@ -414,9 +655,26 @@ def change_hdf5(data: bytes, rng: Random) -> bytes | None:
 def _change_attribute(node: Any, rng: Random) -> None:
     import numpy as np
 
-    words = (b"\xff\xfe", "csr_matrix", "csc_matrix", "array", "dataframe", "dict", "string-array",
-             "categorical", "nullable-integer", "awkward-array", "9.9.9", "", 7, np.zeros(3), "_index",
-             np.array(["obs", "var"], dtype=object), np.array([10**12, 5]), np.array([-1, 5]))  # fmt: skip
+    words = (
+        b"\xff\xfe",
+        "csr_matrix",
+        "csc_matrix",
+        "array",
+        "dataframe",
+        "dict",
+        "string-array",
+        "categorical",
+        "nullable-integer",
+        "awkward-array",
+        "9.9.9",
+        "",
+        7,
+        np.zeros(3),
+        "_index",
+        np.array(["obs", "var"], dtype=object),
+        np.array([10**12, 5]),
+        np.array([-1, 5]),
+    )
     names = list(node.attrs)
     if not names:
         return
@@ -448,7 +706,9 @@ def _change_group(file: Any, name: str, names: list[str], rng: Random) -> None:
     elif what == 1:
         file[name] = np.arange(5.0)
     elif what == 2:
-        file[name] = h5py.SoftLink(rng.choice(("/", "/nowhere", f"/{name}", "/" + rng.choice(names))))
+        file[name] = h5py.SoftLink(
+            rng.choice(("/", "/nowhere", f"/{name}", "/" + rng.choice(names)))
+        )
     elif what == 3:
         file[name] = h5py.ExternalLink(rng.choice(("nowhere.h5", "/dev/zero", "m.h5")), "/")
 
@@ -471,7 +731,9 @@ def _change_dataset(file: Any, name: str, names: list[str], rng: Random) -> None
             file.create_dataset(name, data=new, dtype=h5py.string_dtype())
         else:
             new = change_array(old, rng)
-            file[name] = np.array([str(v) for v in new.reshape(-1)], "S") if new.dtype.kind == "U" else new
+            file[name] = (
+                np.array([str(v) for v in new.reshape(-1)], "S") if new.dtype.kind == "U" else new
+            )
     elif what == 3:
         file.create_group(name)
     elif what == 4:
@@ -506,13 +768,22 @@ def change_table(data: bytes, rng: Random) -> bytes | None:
         values = column.to_pylist()
         if values:
             odd = rng.choice((None, None, float("nan"), float("inf"), 1e308, -1e308, 1e39, 5e-324))
-            words = [w for w in WORDS]
+            words = list(WORDS)
             is_text = isinstance(values[0], str)
             values[rng.randrange(len(values))] = rng.choice(words) if is_text and odd else odd
         table = table.set_column(at, name, pa.array(values, column.type))
     elif what == 3:
-        kinds = (pa.string(), pa.float16(), pa.decimal128(38, 3), pa.int8(), pa.bool_(), pa.binary(),
-                 pa.timestamp("s"), pa.dictionary(pa.int32(), pa.string()), pa.large_string())  # fmt: skip
+        kinds = (
+            pa.string(),
+            pa.float16(),
+            pa.decimal128(38, 3),
+            pa.int8(),
+            pa.bool_(),
+            pa.binary(),
+            pa.timestamp("s"),
+            pa.dictionary(pa.int32(), pa.string()),
+            pa.large_string(),
+        )
         try:
             table = table.set_column(at, name, column.cast(rng.choice(kinds), safe=False))
         except (pa.ArrowException, NotImplementedError):
@@ -525,22 +796,33 @@ def change_table(data: bytes, rng: Random) -> bytes | None:
         names[at] = rng.choice((*WORDS, names[-1], names[0]))
         table = table.rename_columns(names)
     elif what == 6:
-        table = rng.choice((table.slice(0, 0), table.slice(1), table.drop_columns([name]), table.select([])))
+        table = rng.choice(
+            (table.slice(0, 0), table.slice(1), table.drop_columns([name]), table.select([]))
+        )
     elif what == 7:
         table = table.append_column(name, column)
     else:
         known = (table.schema.metadata or {}).get(b"pandas")
         changed = change_json(known, rng) if known else None
-        odd_json = (b"{", b"[]", b"7", b'{"index_columns": 3}', b'{"index_columns": ["nope"]}',
-                    b'{"index_columns": [{"kind": "range"}], "columns": {}}', b"\xff",
-                    b'{"columns": [1], "index_columns": [[]]}')  # fmt: skip
+        odd_json = (
+            b"{",
+            b"[]",
+            b"7",
+            b'{"index_columns": 3}',
+            b'{"index_columns": ["nope"]}',
+            b'{"index_columns": [{"kind": "range"}], "columns": {}}',
+            b"\xff",
+            b'{"columns": [1], "index_columns": [[]]}',
+        )
         table = table.replace_schema_metadata({b"pandas": changed or rng.choice(odd_json)})
     sink = io.BytesIO()
     try:
         if is_parquet:
             pq.write_table(table, sink, compression=rng.choice(("none", "snappy", "zstd")))
         else:
-            feather.write_feather(table, sink, compression=rng.choice(("uncompressed", "lz4", "zstd")))
+            feather.write_feather(
+                table, sink, compression=rng.choice(("uncompressed", "lz4", "zstd"))
+            )
     except (pa.ArrowException, NotImplementedError, UnicodeError):
         return None
     return sink.getvalue()
@@ -548,12 +830,24 @@ def change_table(data: bytes, rng: Random) -> bytes | None:
 
 # ---- the mutations of a file ---------------------------------------------------------------------
 
-_BINARY = (".bin", ".npy", ".npz", ".h5ad", ".h5mu", ".h5", ".parquet", ".feather", ".arrow", ".xlsx",
-           ".gz", ".zst")  # fmt: skip
+_BINARY = (
+    ".bin",
+    ".npy",
+    ".npz",
+    ".h5ad",
+    ".h5mu",
+    ".h5",
+    ".parquet",
+    ".feather",
+    ".arrow",
+    ".xlsx",
+    ".gz",
+    ".zst",
+)
 
 
 def mutations_of(name: str, data: bytes) -> list[Mutation]:
-    """Return the mutations that make sense for a file, those of its container as often as others."""
+    """Return the mutations that fit a file, those of its container as often as others."""
     found: list[Mutation] = list(OF_BYTES)
     if name.endswith(".gz"):
         found += [inside_gzip] * 14

@@ -8,6 +8,7 @@ program reads in the damaged file.
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import pickle
@@ -31,7 +32,9 @@ LONGEST = 20_000
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _THREAD_FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_NOISE = re.compile(r"(\w+Warning): |HDF5-DIAG|Exception ignored|^Exception in thread", re.MULTILINE)
+_NOISE = re.compile(
+    r"(\w+Warning): |HDF5-DIAG|Exception ignored|^Exception in thread", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,11 @@ def _of_the_end(ended: Ended, allowed: frozenset[int]) -> Iterator[Fault]:
     elif ended.stopped == "time":
         yield Fault("time", _hanging_frame(ended.fault), ended.fault[-2000:])
     elif ended.stopped == "memory":
-        yield Fault("memory", _hanging_frame(ended.fault) or f"code {ended.code}",
-                    f"{ended.above >> 20} MiB above idle")  # fmt: skip
+        yield Fault(
+            "memory",
+            _hanging_frame(ended.fault) or f"code {ended.code}",
+            f"{ended.above >> 20} MiB above idle",
+        )
     elif ended.code < 0:
         yield Fault(f"signal {-ended.code}", _hanging_frame(ended.fault), ended.fault[:2000])
     elif ended.code not in allowed:
@@ -210,7 +216,9 @@ def _of_the_result(
             return
     kind = "wrong result" if right else "accepted"
     cause = "no independent reading agrees" if right else "what no other program reads"
-    yield Fault(kind, f"{cause} ({why.partition(':')[0]})" if why else cause, f"{why}\n{_first(result)}")
+    yield Fault(
+        kind, f"{cause} ({why.partition(':')[0]})" if why else cause, f"{why}\n{_first(result)}"
+    )
 
 
 def _first(result: bytes) -> str:
@@ -243,15 +251,14 @@ def parse(result: bytes) -> list[dict[str, str]] | str:
         return "the ranking is not UTF-8"
     if lines.pop() != "" or not lines or not lines[0].startswith("rank\tfeature\tscore\tstatus"):
         return "the ranking is cut off, or is none"
-    names = lines[0].split("\t")
-    rows = [line.split("\t") for line in lines[1:]]
+    names, *rows = csv.reader(lines, delimiter="\t")
     if any(len(row) != len(names) for row in rows):
         return "a row of the ranking has other columns"
     found = [dict(zip(names, row)) for row in rows]
     if len({row["feature"] for row in found}) < len(found):
         return "a feature is ranked twice"
-    if any(_CONTROL.search(row["feature"]) for row in found):
-        return "a control character in the ranking"
+    if any(set(row["feature"]) & set("\0\n\r\t") for row in found):
+        return "a name that is no line of text"
     return found
 
 
@@ -259,7 +266,9 @@ Expected = tuple[list[str], np.ndarray]
 """Features and their scores."""
 
 
-def _expected(is_right: str, table: str, steps: list[list[str]], work: Path) -> tuple[list[Expected], str]:
+def _expected(
+    is_right: str, table: str, steps: list[list[str]], work: Path
+) -> tuple[list[Expected], str]:
     """Return what may be expected of a file that is damaged, and why nothing may be."""
     words = shlex.join([word for step in steps for word in step])
     try:
@@ -315,6 +324,7 @@ def _laplacian(S: np.ndarray, spec: bool) -> Expected:
         raise ValueError("not a similarity")
     if np.abs(S - S.T).max() > 1e-8 * np.abs(S).max():
         raise ValueError("not symmetric")
+    S = S / (S.max() or 1.0)  # scores do not depend on its size
     S = (S + S.T) / 2
     X = values().astype("float32").astype(float)
     d = S.sum(axis=1)

@@ -16,7 +16,21 @@ from typing import Any
 
 import numpy as np
 
-MISSING = {"", "NA", "NaN", "nan", "N/A", "n/a", "null", "NULL", "#N/A", "None", "<NA>", "-nan", "NAN"}
+MISSING = {
+    "",
+    "NA",
+    "NaN",
+    "nan",
+    "N/A",
+    "n/a",
+    "null",
+    "NULL",
+    "#N/A",
+    "None",
+    "<NA>",
+    "-nan",
+    "NAN",
+}
 LARGEST = 1 << 26
 """More values than these are not compared."""
 
@@ -272,7 +286,7 @@ def similarity(path: Path, samples: list[str]) -> np.ndarray:
     elif path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as arrays:
             ids = [str(i) for i in arrays["samples"].tolist()] if "samples" in arrays else None
-            dense = arrays["dense"] if "dense" in arrays else None
+            dense = arrays.get("dense")
         if dense is None:
             stored = load_npz(path)
             if hasattr(stored, "check_format"):

@@ -20,13 +20,16 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 GIB = 1 << 30
 SECONDS = 10.0
-"""The longest time of a case."""
+"""The longest processor time of a case, and the longest time that it may wait and do nothing."""
+LONGEST = 90.0
+"""The longest time of a case on the clock: other work on the machine must not fail one."""
 MEMORY = "256M"
 """The value of --memory in all commands that take it."""
 ABOVE_IDLE = (256 << 20) + GIB
@@ -36,7 +39,7 @@ ADDRESSES = 24 * GIB
 HARNESS = 99
 """The exit code of a child whose files could not be made."""
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PAGE, _TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,15 @@ def in_child(function: Callable[[], Any], seconds: float = 60) -> Any:
         try:
             answer = pickle.dumps((True, function()))
         except BaseException as error:
-            answer = pickle.dumps((False, f"{type(error).__name__}: {error}\n{traceback.format_exc()}"))
-        with open(writer, "wb") as pipe:
+            answer = pickle.dumps(
+                (False, f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
+            )
+        with os.fdopen(writer, "wb") as pipe:
             pipe.write(answer)
         os._exit(0)
     os.close(writer)
-    with open(reader, "rb") as pipe:
-        answer = _read_until(pipe.fileno(), time.monotonic() + seconds)
+    answer = _read_until(reader, time.monotonic() + seconds)
+    os.close(reader)
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
@@ -139,6 +144,10 @@ def idle_size() -> int:
     return os.wait4(pid, 0)[2].ru_maxrss << 10
 
 
+def _nothing(_folder: Path) -> None:
+    """Make no file."""
+
+
 class Runner:
     """Runs cases, each in a folder of its own below `home`."""
 
@@ -154,17 +163,24 @@ class Runner:
         stdin: bytes = b"",
         variables: dict[str, str] | None = None,
         seconds: float = SECONDS,
+        apart: bool = False,
     ) -> Ended:
-        """Make the files of a case in ``home/work``, and run its commands there."""
+        """Make the files of a case in ``home/work``, and run its commands there.
+
+        With `apart` the files are made in a process of their own, outside of all limits.
+        """
         shutil.rmtree(self.home, ignore_errors=True)
         for name in ("work", "tmp"):
             (self.home / name).mkdir(parents=True)
         (self.home / "stdin").write_bytes(stdin)
+        if apart:
+            in_child(partial(prepare, self.home / "work"), 600)
+            prepare = _nothing
         started = time.monotonic()
         pid = os.fork()
         if pid == 0:
-            _be_the_command(self.home, prepare, steps, variables or {}, seconds)
-        status, used, stopped = self._watch(pid, started + seconds)
+            _be_the_command(self.home, prepare, steps, variables or {})
+        status, used, stopped = self._watch(pid, seconds)
         code = os.waitstatus_to_exitcode(status)
         above = max(0, (used.ru_maxrss << 10) - self.idle)
         if above > ABOVE_IDLE:
@@ -181,25 +197,26 @@ class Runner:
             self._text("fault"),
         )
 
-    def _watch(self, pid: int, deadline: float) -> tuple[int, Any, str]:
+    def _watch(self, pid: int, seconds: float) -> tuple[int, Any, str]:
         pause, stopped = 0.001, ""
+        started = moved = time.monotonic()
+        spent = 0.0
         while True:
             found, status, used = os.wait4(pid, os.WNOHANG)
             if found:
                 _kill_group(pid)  # what a command has left running
                 return status, used, stopped
-            if time.monotonic() > deadline:
+            now, before, spent = time.monotonic(), spent, _processor_seconds(pid)
+            moved = now if spent > before else moved
+            if spent > seconds or now - moved > seconds or now - started > LONGEST + seconds:
                 stopped = "time"
             elif _resident(pid) > self.idle + ABOVE_IDLE:
                 stopped = "memory"
             if stopped:
-                _kill_group(pid)
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                _, status, used = os.wait4(pid, 0)
+                status, used = _end(pid)
                 return status, used, stopped
             time.sleep(pause)
-            pause = min(pause * 1.5, 0.02)
+            pause = min(pause * 1.5, 0.05)
 
     def _text(self, name: str) -> str:
         path = self.home / name
@@ -209,6 +226,22 @@ class Runner:
             return file.read(1 << 20).decode("utf-8", "backslashreplace")
 
 
+def _end(pid: int) -> tuple[int, Any]:
+    """Have a process write where it is, and kill it."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGABRT)  # which the fault handler answers, in a loop of C as well
+    for _ in range(40):
+        found, status, used = os.wait4(pid, os.WNOHANG)
+        if found:
+            return status, used
+        time.sleep(0.05)
+    _kill_group(pid)
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    _, status, used = os.wait4(pid, 0)
+    return status, used
+
+
 def _kill_group(pid: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
@@ -216,10 +249,17 @@ def _kill_group(pid: int) -> None:
 
 def _resident(pid: int) -> int:
     try:
-        with open(f"/proc/{pid}/statm") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * _PAGE
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
     except (OSError, IndexError):
         return 0
+
+
+def _processor_seconds(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+    except (OSError, IndexError):
+        return 0.0
 
 
 def _be_the_command(
@@ -227,7 +267,6 @@ def _be_the_command(
     prepare: Callable[[Path], None],
     steps: Sequence[Sequence[str]],
     variables: dict[str, str],
-    seconds: float,
 ) -> NoReturn:
     """Become the process of the command line; never return."""
     os.setpgid(0, 0)
@@ -246,7 +285,6 @@ def _be_the_command(
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
         fault = (home / "fault").open("w")
         faulthandler.enable(fault)
-        faulthandler.dump_traceback_later(seconds - 1, file=fault)
         code = _run_steps(home, steps)
         threading._shutdown()  # as the interpreter does: threads are waited for
         sys.stdout.flush()
@@ -283,9 +321,9 @@ def _redirect(home: Path) -> None:
     os.dup2(os.open(home / "stdin", os.O_RDONLY), 0)
     for number, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(os.open(home / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644), number)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115, PTH123
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -294,23 +332,15 @@ def digests(folder: Path) -> dict[str, str]:
     import stat
 
     found = {}
-    for name in sorted(_walk(os.fsencode(folder))):
-        path = os.path.join(os.fsencode(folder), name)
-        mode = os.lstat(path).st_mode
-        key = os.fsdecode(name)
-        if stat.S_ISREG(mode):
-            try:
-                with open(path, "rb") as file:  # noqa: PTH123
-                    found[key] = hashlib.file_digest(file, "sha1").hexdigest()
-            except PermissionError:
-                found[key] = "unreadable"
-        else:
-            found[key] = f"mode {stat.S_IFMT(mode):o}"
-    return found
-
-
-def _walk(folder: bytes) -> list[bytes]:
-    found = []
     for home, folders, files in os.walk(folder):
-        found += [os.path.relpath(os.path.join(home, name), folder) for name in (*folders, *files)]
+        for name in (*folders, *files):
+            path = Path(home, name)
+            key, mode = str(path.relative_to(folder)), path.lstat().st_mode
+            try:
+                content = path.read_bytes() if stat.S_ISREG(mode) else None
+            except PermissionError:
+                content = b"unreadable"
+            found[key] = f"{stat.S_IFMT(mode):o}"
+            if content is not None:
+                found[key] += hashlib.sha1(content).hexdigest()
     return found

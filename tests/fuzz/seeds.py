@@ -21,6 +21,8 @@ import numpy as np
 from tests.fuzz.study import AGES, CLASSES, FEATURES, SAMPLES, counts, graph, values
 
 Files = dict[str, bytes]
+REFUSED_FORMAT = "xlsx"
+"""A format that is recognized, and refused even if it is not damaged."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,11 @@ OF_MATRICES = (
         1,
     ),
 )
-OF_STORES = tuple((words, "same" if judge == "variance" else judge, w)
-                  for words, judge, w in OF_MATRICES if not {"convert", "float64"}.intersection(words.replace("--dtype", "").split()))  # fmt: skip
+OF_STORES = tuple(
+    (words, "same" if judge == "variance" else judge, w)
+    for words, judge, w in OF_MATRICES
+    if not {"convert", "float64"}.intersection(words.replace("--dtype", "").split())
+)
 RANK_ALL = "rank clean.csv --method"
 
 
@@ -122,7 +127,8 @@ def _matrices() -> Iterator[Seed]:
             commands = tuple(c for c in commands if "CHOSEN" not in c[0])
         chosen = "chosen" + "".join(Path(path).suffixes)
         words = tuple(
-            (c.replace("FILE", path).replace("CHOSEN", chosen), judge, w) for c, judge, w in commands
+            (c.replace("FILE", path).replace("CHOSEN", chosen), judge, w)
+            for c, judge, w in commands
         )
         yield Seed(name, format, files | COMPANIONS, tuple(files), words, table)
 
@@ -223,7 +229,7 @@ def _write_pandas_parquet(folder: Path, X: np.ndarray) -> None:
     frame.to_parquet(folder / "p.parquet", compression="snappy")
 
 
-def _arrow(X: np.ndarray):  # noqa: ANN202
+def _arrow(X: np.ndarray):
     import pyarrow as pa
 
     return pa.table({"id": FEATURES} | dict(zip(SAMPLES, np.ascontiguousarray(X.T))))
@@ -440,10 +446,16 @@ def _of_features() -> list[tuple]:
         for i, name in enumerate(FEATURES)
     )
     biogrid = _rows(
-        ("#BioGRID Interaction ID", "Official Symbol Interactor A", "Official Symbol Interactor B",
-         "Organism ID Interactor A", "Organism ID Interactor B", "Score"),
+        (
+            "#BioGRID Interaction ID",
+            "Official Symbol Interactor A",
+            "Official Symbol Interactor B",
+            "Organism ID Interactor A",
+            "Organism ID Interactor B",
+            "Score",
+        ),
         *((i, a, b, 9606, 9606, s / 1000) for i, (a, b, s) in enumerate(edges)),
-    )  # fmt: skip
+    )
     terms = np.eye(18)[:, :6] + np.eye(18, k=-6)[:, :6] + np.eye(18, k=-7)[:, :6]
     term_names = [f"T{i}" for i in range(6)]
     nearby = np.exp(-0.3 * np.subtract.outer(np.arange(18), np.arange(18)) ** 2)
@@ -454,27 +466,61 @@ def _of_features() -> list[tuple]:
         _msfs("feature-similarity:FILE"),
     )
     return [
-        ("gmt", "g.gmt", gmt, _msfs("genes:FILE:A,B"), _msfs("terms:FILE"),
-         "evaluate clean.csv --list ranking.tsv --sets FILE --out out",
-         f"{RANK_ALL} kogs --source g=genes:FILE --source x=target:"),
+        (
+            "gmt",
+            "g.gmt",
+            gmt,
+            _msfs("genes:FILE:A,B"),
+            _msfs("terms:FILE"),
+            "evaluate clean.csv --list ranking.tsv --sets FILE --out out",
+            f"{RANK_ALL} kogs --source g=genes:FILE --source x=target:",
+        ),
         ("gmt", "g.gmt.gz", gzip.compress(gmt.encode()), _msfs("genes:FILE")),
-        ("gaf", "g.gaf", gaf, _msfs("terms:FILE"), _msfs("genes:FILE"),
-         "evaluate clean.csv --list ranking.tsv --sets FILE --out out"),
-        ("list", "g.txt", ids, _msfs("genes:FILE"), f"{RANK_ALL} variance --include FILE",
-         f"{RANK_ALL} variance --exclude FILE", f"{RANK_ALL} mrmr --labels labels.tsv:tissue"
-         " --select 2 --given FILE", "evaluate clean.csv --list ranking.tsv --drivers FILE"),
+        (
+            "gaf",
+            "g.gaf",
+            gaf,
+            _msfs("terms:FILE"),
+            _msfs("genes:FILE"),
+            "evaluate clean.csv --list ranking.tsv --sets FILE --out out",
+        ),
+        (
+            "list",
+            "g.txt",
+            ids,
+            _msfs("genes:FILE"),
+            f"{RANK_ALL} variance --include FILE",
+            f"{RANK_ALL} variance --exclude FILE",
+            f"{RANK_ALL} mrmr --labels labels.tsv:tissue --select 2 --given FILE",
+            "evaluate clean.csv --list ranking.tsv --drivers FILE",
+        ),
         ("edges", "e.tsv", _rows(("a", "b", "score"), *edges), *interactions),
         ("edges", "e.csv", _rows(*edges, delimiter=","), *interactions),
-        ("edges", "string.txt", _rows(("protein1", "protein2", "combined_score"), *edges,
-                                      delimiter=" "), *interactions),
+        (
+            "edges",
+            "string.txt",
+            _rows(("protein1", "protein2", "combined_score"), *edges, delimiter=" "),
+            *interactions,
+        ),
         ("edges", "b.tab3.txt", biogrid, *interactions),
         ("terms", "t.csv", _table(terms, FEATURES, term_names, ",", "gene"), _msfs("terms:FILE")),
-        ("features", "f.csv", _table(nearby, FEATURES, FEATURES, ",", "id"),
-         _msfs("feature-similarity:FILE")),
-        ("id map", "map.tsv", {"map.tsv": _rows(*((f"P{f}", f) for f in FEATURES)),
-                               "g.txt": "\n".join(f"P{f}" for f in FEATURES[:6]) + "\n"},
-         _msfs("genes:g.txt,id-map=FILE"), _msfs("genes:g.txt") + " --id-map FILE"),
-    ]  # fmt: skip
+        (
+            "features",
+            "f.csv",
+            _table(nearby, FEATURES, FEATURES, ",", "id"),
+            _msfs("feature-similarity:FILE"),
+        ),
+        (
+            "id map",
+            "map.tsv",
+            {
+                "map.tsv": _rows(*((f"P{f}", f) for f in FEATURES)),
+                "g.txt": "\n".join(f"P{f}" for f in FEATURES[:6]) + "\n",
+            },
+            _msfs("genes:g.txt,id-map=FILE"),
+            _msfs("genes:g.txt") + " --id-map FILE",
+        ),
+    ]
 
 
 CONFIG = """\
@@ -500,8 +546,14 @@ labels = "labels.tsv:tissue"
 digits = 8
 [source]
 """
-JSON = {"matrix": "clean.csv", "method": "variance", "dtype": "float64", "transform": ["center"],
-        "missing": "drop", "accept": ["graph"]}  # fmt: skip
+JSON = {
+    "matrix": "clean.csv",
+    "method": "variance",
+    "dtype": "float64",
+    "transform": ["center"],
+    "missing": "drop",
+    "accept": ["graph"],
+}
 
 
 def _of_results() -> list[tuple]:

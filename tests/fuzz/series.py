@@ -114,7 +114,9 @@ class Series:
             tried.codes[ended.code] += 1
             tried.slowest = max(tried.slowest, ended.seconds)
             tried.largest = max(tried.largest, ended.above)
-            found = [Failure(number, case.name, case.format, case.command, damage, f) for f in faults]
+            found = [
+                Failure(number, case.name, case.format, case.command, damage, f) for f in faults
+            ]
             tried.failures += found
             if found and self.keep is not None:
                 self._keep(case, found, ended, runner)
@@ -128,7 +130,7 @@ class Series:
         """Run a case; return how it ended, what is wrong with it, and how it was damaged."""
         steps = case.steps
         clean = self._clean_result(runner, case) if case.undamaged else None
-        given = {"stdin": case.stdin, "variables": case.variables}
+        given = {"stdin": case.stdin, "variables": case.variables, "apart": case.apart}
         ended = runner.run(case.prepare, steps, **given)
         if ended.stopped == "time" and "/numba/core/" in ended.fault:
             ended = runner.run(case.prepare, steps, **given, seconds=COMPILING)
@@ -175,8 +177,12 @@ class Series:
             if (runner.home / name).exists():
                 shutil.copy(runner.home / name, folder / name)
         lines = [f"{f.fault.kind}: {f.fault.cause}\n{f.fault.detail}\n" for f in found]
-        lines.append(f"code {ended.code}, {ended.seconds:.2f} s, {ended.above >> 20} MiB above idle")
-        (folder / "why.txt").write_text("\n".join(lines), encoding="utf-8", errors="backslashreplace")
+        lines.append(
+            f"code {ended.code}, {ended.seconds:.2f} s, {ended.above >> 20} MiB above idle"
+        )
+        (folder / "why.txt").write_text(
+            "\n".join(lines), encoding="utf-8", errors="backslashreplace"
+        )
 
 
 def _finished(pid: int, path: Path) -> Tried:
@@ -193,7 +199,9 @@ def by_cause(failures: Iterable[Failure]) -> Iterator[tuple[str, str, list[Failu
     for failure in failures:
         fault = failure.fault
         plain = fault.kind in ("wrong result", "accepted", "input changed")
-        groups[fault.kind, f"{fault.cause} ({failure.format})" if plain else fault.cause].append(failure)
+        groups[fault.kind, f"{fault.cause} ({failure.format})" if plain else fault.cause].append(
+            failure
+        )
     for (kind, cause), found in sorted(groups.items(), key=lambda item: -len(item[1])):
         yield kind, cause, found
 
