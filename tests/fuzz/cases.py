@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from tests.fuzz.mutations import mutate
-from tests.fuzz.oracle import BAD, OK, REFUSED
+from tests.fuzz.oracle import BAD, EXISTS, OK, REFUSED
 from tests.fuzz.runner import MEMORY
 from tests.fuzz.seeds import REFUSED_FORMAT, Files, Seed
 
@@ -109,6 +109,8 @@ def mutated(seeds: Sequence[Seed], others: Sequence[bytes], seed: int, index: in
         partial(_write_damaged, chosen.files, target, f"{seed} {index} files", others),
         is_right,
         chosen.table,
+        # results that are damaged are those of another run
+        REFUSED | {EXISTS} if chosen.format == "results" else REFUSED,
         undamaged=None if chosen.format == REFUSED_FORMAT else partial(write_files, chosen.files),
     )
 

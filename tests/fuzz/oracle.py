@@ -29,8 +29,10 @@ REFUSED = frozenset({OK, USAGE, BAD})
 """The exit codes of a damaged file. Workflow engines repeat 137 with more memory, for ever."""
 LONGEST = 20_000
 """Bytes of messages that somebody may still read."""
+csv.field_size_limit(1 << 30)
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
-_THREAD_FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
+_THREADcsv.field_size_limit(1 << 30)
+_FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _NOISE = re.compile(
     r"(\w+Warning): |HDF5-DIAG|Exception ignored|^Exception in thread", re.MULTILINE
@@ -105,7 +107,8 @@ def _of_the_messages(ended: Ended, steps: int) -> Iterator[Fault]:
         line = err[noise.start() :].splitlines()[0][:160]
         yield Fault("noise", re.sub(r"\d+|'[^']*'", "_", line), err[-1500:])
     if _CONTROL.search(err):
-        yield Fault("control", "a control character on stderr", repr(err[-500:]))
+        line = next(line for line in err.split("\n") if _CONTROL.search(line))
+        yield Fault("control", f"on stderr: {_masked(_CONTROL.sub('', line))}", repr(err[-500:]))
     if len(err) > LONGEST:
         yield Fault("messages", f"longer than {LONGEST}", err[:500])
     if ended.code in (USAGE, BAD, EXISTS, MEMORY) and "Traceback" not in err:
@@ -140,7 +143,12 @@ def _of_the_files(folder: Path, steps: list[list[str]], ended: Ended) -> Iterato
 
 def _first_line(err: str) -> str:
     line = next((line for line in err.splitlines() if line.startswith("error:")), "")
-    return re.sub(r"\d[\d,.]*|'[^']*'", "_", line)[:120]
+    return _masked(line)
+
+
+def _masked(line: str) -> str:
+    """Return the beginning of a line without numbers and names, so that cases share it."""
+    return re.sub(r"\d[\d,.]*|'[^']*'|'.*", "_", line)[:120]
 
 
 def _last_frame(err: str) -> str:

@@ -31,6 +31,7 @@ MISSING = {
     "-nan",
     "NAN",
 }
+csv.field_size_limit(1 << 30)
 LARGEST = 1 << 26
 """More values than these are not compared."""
 

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sys
 import time
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -69,6 +70,8 @@ class Series:
         tried = sum(each.count for each in done)
         failures = [failure for each in done for failure in each.failures]
         _print_causes(failures)
+        if self.keep is not None and failures:
+            _write_causes(self.keep, failures)
         codes = sum((each.codes for each in done), Counter())
         by_code = ", ".join(f"{code}: {count}" for code, count in sorted(codes.items()))
         largest = max(each.largest for each in done) >> 20
@@ -90,8 +93,6 @@ class Series:
             path.write_bytes(pickle.dumps(self._work(work, job, deadline)))
             code = 0
         except BaseException:
-            import traceback
-
             traceback.print_exc()
         finally:
             sys.stderr.flush()
@@ -139,13 +140,13 @@ class Series:
         if ended.code == 0 and ranking_of(runner.home, steps, ended) == clean:
             is_right = "valid"
         verdict = partial(judge, runner.home, steps, ended, case.codes, is_right, case.table, clean)
-        if ended.code or is_right in ("valid", "same"):  # no library is asked
-            return ended, verdict(), damage
         try:
+            if ended.code or is_right in ("valid", "same"):  # no library is asked
+                return ended, verdict(), damage
             return ended, in_child(verdict, PATIENCE), damage
-        except RuntimeError as error:
-            reason = str(error).splitlines()[0]
-            return ended, [Fault("judge", reason, str(error))], damage
+        except Exception as error:  # other programs may fail on a damaged file as well
+            reason = (str(error).splitlines() or [""])[0]
+            return ended, [Fault("judge", reason, traceback.format_exc())], damage
 
     def _clean_result(self, runner: Runner, case: Case) -> bytes | None:
         key = (case.name.partition(",")[0], case.command)
@@ -159,8 +160,7 @@ class Series:
 
     def _keep(self, case: Case, found: list[Failure], ended: Ended, runner: Runner) -> None:
         assert self.keep is not None
-        slug = "".join(c if c.isalnum() else "-" for c in case.name)[:50]
-        folder = self.keep / f"{found[0].number}-{slug}"
+        folder = self.keep / folder_of(found[0])
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "files").mkdir(parents=True)
         try:
@@ -204,6 +204,24 @@ def by_cause(failures: Iterable[Failure]) -> Iterator[tuple[str, str, list[Failu
         )
     for (kind, cause), found in sorted(groups.items(), key=lambda item: -len(item[1])):
         yield kind, cause, found
+
+
+def _write_causes(keep: Path, failures: list[Failure]) -> None:
+    """Write the table of causes, each with the folder of an example."""
+    lines = ["| cases | what | cause | formats | example | command |", "|---|---|---|---|---|---|"]
+    for kind, cause, found in by_cause(failures):
+        formats = ", ".join(f"{k} {v}" for k, v in Counter(f.format for f in found).most_common(4))
+        first = min(found, key=lambda f: f.damage.count("+"))
+        cells = (len(found), kind, cause[:SHOWN], formats, folder_of(first).name, first.command)
+        plain = (ascii(str(cell))[1:-1].replace("|", "/") for cell in cells)
+        lines.append("| " + " | ".join(plain) + " |")
+    (keep / "causes.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def folder_of(failure: Failure) -> Path:
+    """Return the name of the folder that keeps a failing case."""
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in failure.name)[:50]
+    return Path(f"{failure.number}-{slug}")
 
 
 def _print_causes(failures: list[Failure]) -> None:
