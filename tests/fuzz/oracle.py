@@ -31,8 +31,7 @@ LONGEST = 20_000
 """Bytes of messages that somebody may still read."""
 csv.field_size_limit(1 << 30)
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
-_THREADcsv.field_size_limit(1 << 30)
-_FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
+_THREAD_FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _NOISE = re.compile(
     r"(\w+Warning): |HDF5-DIAG|Exception ignored|^Exception in thread", re.MULTILINE
