@@ -20,8 +20,8 @@ import numpy as np
 from sfs_cli import provenance
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, listed
-from sfs_cli.evaluate.classify import CLASSIFIERS, Fold, accuracies, standardized
-from sfs_cli.evaluate.curve import Curve, curve_of
+from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
+from sfs_cli.evaluation.curve import Curve, curve_of
 from sfs_cli.io.files.atomic import OutputFolder, check_writable
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.io.files.sniff import split_modality
@@ -240,6 +240,16 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
     if config.labels is not None:
         changes["labels"] = config.labels
     made = RankConfig(**asked | changes)
+    made = to_rank_again(config, made, int(record["input"]["n_samples_in_file"]), where)
+    _check_unchanged(config, made, result)
+    return made
+
+
+def to_rank_again(config: SelectConfig, made: RankConfig, n: int, where: str) -> RankConfig:
+    """Return how features are ranked again that were ranked so, from n samples in the file.
+
+    Raises UsageError when the rule has no meaning for this ranking.
+    """
     if made.split is not None and (config.artificial or config.cv):
         by = "artificial" if config.artificial else "cv"
         raise UsageError(
@@ -249,7 +259,7 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
             option=by,
         )
     # the default method depends on options that are left out below
-    made = replace(made.for_samples(int(record["input"]["n_samples_in_file"])), **_WITHOUT)
+    made = replace(made.for_samples(n), **_WITHOUT)
     if config.artificial:
         check_artificial(made, where)
         made = replace(made, max_correlation=None, keep=None)
@@ -263,7 +273,6 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
             hint="leave it out",
             option="min_redundancy",
         )
-    _check_unchanged(config, made, result)
     return made
 
 

@@ -88,8 +88,6 @@ def _open(
                 where=str(path),
                 hint=_REWRITE,
             )
-        columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
-        known = {column: values for column, values in columns.items() if values is not None}
         return StoredReader(
             path=path,
             format=name,
@@ -99,7 +97,7 @@ def _open(
             matrix=matrix,
             options=options,
             release=release,
-            annotations=Annotations(pa.table(known) if known else None, _comparisons(group)),
+            annotations=Annotations(arrow_table(obs), _comparisons(group)),
         )
     except BaseException:
         release()
@@ -333,6 +331,13 @@ def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:
 
 def _text(name: Any) -> str:
     return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def arrow_table(obs: pd.DataFrame) -> pa.Table | None:
+    """Return the columns that Arrow has a type for, categories as strings; None without any."""
+    columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
+    known = {column: values for column, values in columns.items() if values is not None}
+    return pa.table(known) if known else None
 
 
 def _arrow_column(series: pd.Series) -> pa.Array | None:
