@@ -12,19 +12,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.errors import UsageError, listed, nearest
+from sfs_cli.errors import InputError, UsageError, listed, nearest
 from sfs_cli.io.given import giving, named
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.rank import texts_of
 from sfs_cli.options.source import SourceSpec, parse_sources
 from sfs_cli.run import rank as of_rank
 
@@ -34,11 +35,36 @@ if TYPE_CHECKING:
 
     from sfs_cli.ranking.table import Ranking
 
+F = TypeVar("F", bound=Callable[..., Any])
 OF_SAMPLES = ("labels", "sample_weights", "batch", "donors", "adjust")
 """Options that take a column of ``obs`` by its name, or values of the samples."""
 MEASURES = ("name", "selection", "length", "measure", "classifier", "value", "error")
 KEY = "sfs"
 """What names in an AnnData begin with."""
+
+
+class WrongInputError(InputError, ValueError):
+    """An `InputError` that is a ValueError too, as users of Python expect."""
+
+
+class WrongUsageError(UsageError, ValueError):
+    """A `UsageError` that is a ValueError too."""
+
+
+def _for_python(function: F) -> F:
+    """Let the errors of a function be a ValueError where Python users expect one."""
+
+    @wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        try:
+            return function(*given, **named)
+        except (InputError, UsageError) as error:
+            kind = WrongInputError if isinstance(error, InputError) else WrongUsageError
+            raise kind(
+                error.what, where=error.where, hint=error.hint, option=error.options
+            ) from error
+
+    return cast(F, call)
 
 
 class SfsWarning(UserWarning):
@@ -91,6 +117,7 @@ class Ranked:
         return f"Ranked({len(self):,} features by {self.config.method}: {best}, ...)"
 
 
+@_for_python
 def rank(
     data: Any,
     *,
@@ -176,18 +203,18 @@ def _messages(verbose: bool) -> Messages:
 def _warn(texts: Iterable[str], verbose: bool) -> None:
     """Give the warnings that were not shown."""
     for text in () if verbose else texts:
-        warnings.warn(text, SfsWarning, stacklevel=4)
+        warnings.warn(text, SfsWarning, stacklevel=5)
 
 
 def _config(kind: type, matrix: str, options: Mapping[str, Any]) -> Any:
     """Return a configuration; UsageError for an option that it does not have."""
-    known = [each.name for each in fields(kind)]
+    known = {each.name: each.default for each in fields(kind)}
     made = {}
     for name, value in options.items():
         asked = name if name in known else f"{name}_"  # such as given_, as the commands have it
         if asked not in known:
             raise UsageError(f"there is no option {name!r}", hint=nearest(name, known), option=name)
-        made[asked] = value
+        made[asked] = texts_of(value) if isinstance(known[asked], tuple) else value
     return kind(matrix, **made)
 
 
@@ -436,6 +463,7 @@ def _written(
     return adata
 
 
+@_for_python
 def fuse(
     data: Any,
     source: Any,
@@ -495,6 +523,7 @@ def fuse(
     return adata if copy and adata is not None else frame
 
 
+@_for_python
 def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.DataFrame:
     """Aggregate several rankings into one, as ``sfs aggregate`` does.
 
@@ -566,6 +595,7 @@ def table_of_ranking(ranking: Ranking) -> pd.DataFrame:
     return pd.DataFrame(made).set_index("feature")
 
 
+@_for_python
 def select(ranked: Ranked, *, verbose: bool = False, **options: Any) -> list[str]:
     """Choose how many features of a ranking to take, as ``sfs select`` does.
 
@@ -627,6 +657,7 @@ class Evaluated:
     facts: dict[str, Any]
 
 
+@_for_python
 def evaluate(
     data: Any,
     *,
@@ -658,6 +689,7 @@ def evaluate(
     return _judged(data, modality, verbose, options, EvaluateConfig, run_evaluate, lists)
 
 
+@_for_python
 def compare(
     data: Any,
     methods: Iterable[str] = (),

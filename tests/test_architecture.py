@@ -61,6 +61,7 @@ MAY_IMPORT = {
         "knowledge",
     ),
     "cli": ("errors", "logs", "options", "run"),
+    "sklearn": ("api", "catalog"),
     "api": ("errors", "logs", "provenance", "options", "io", "graph", "ranking", "run"),
 }
 """What of ours each room may import besides itself: rooms, or single modules of them."""
@@ -80,6 +81,8 @@ MAY_NOT_IMPORT = {
     "report": ("click", "rich", "scipy", "pandas", "pyarrow", "anndata", "h5py"),
     "run": ("click", "rich", "jinja2"),
     "cli": ("numpy", "scipy", "rich", *TABLES_AND_FORMATS),
+    "api": ("click", "rich", "jinja2", "pyarrow", "h5py", "zarr"),
+    "sklearn": (*FILES_AND_SCREENS, *TABLES_AND_FORMATS),
 }
 """What of others each room may not import: arrays in, arrays out where the mathematics is."""
 

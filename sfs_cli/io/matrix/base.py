@@ -152,9 +152,7 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
     """
     path = Path(path)
     if (held := given(path)) is not None:
-        from sfs_cli.io.matrix.memory import open_held
-
-        return open_held(path, held, options)
+        return import_module("sfs_cli.io.matrix.memory").open_held(path, held, options)
     content = examine(path)
     found = format_of(path, content)
     if (options.layer is not None or options.use_raw) and not found.layers:

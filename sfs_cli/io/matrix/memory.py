@@ -108,7 +108,9 @@ def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
             hint="give two axes, with an id for each row and column",
         )
     across = getattr(values, "format", "") == "csc"
-    across |= isinstance(values, np.ndarray) and not values.flags.c_contiguous
+    flags = getattr(values, "flags", None)
+    across |= bool(flags is not None and flags.f_contiguous and not flags.c_contiguous)
+    across &= table.samples_are_rows is not None  # who does not say it reads rows as they are
     rows, columns = table.row_ids, table.column_ids
     if across:
         values, rows, columns = values.T, columns, rows
