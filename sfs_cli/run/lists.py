@@ -90,7 +90,7 @@ def list_names(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         stem = path.name.removesuffix(".gz").removesuffix(".zst")
         stem = Path(stem).stem
-        base = path.resolve().parent.name if stem == "ranking" else stem
+        base = path.resolve().parent.name if stem == "ranking" else stem.strip("<>")
         name, number = base, 1
         while name in names:
             number += 1

@@ -18,6 +18,7 @@ from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
 from sfs_cli.io.files.text import first_lines, repeated, text_suffix
+from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.edges import names_an_edge, read_edges, refuse_unlimited_score
 from sfs_cli.io.matrix.base import (
     ReadOptions,
@@ -232,6 +233,8 @@ def open_similarity(spec: str) -> SimilarityFile:
     may have been added; an array ``dense`` in place of the sparse ones is a full matrix.
     """
     path = Path(spec)
+    if (held := given(path)) is not None:
+        return SimilarityFile(path, held.values, held.row_ids, held.column_ids)
     if path.suffix.lower() in (".npy", ".npz"):
         examine(path)
         with read_errors(

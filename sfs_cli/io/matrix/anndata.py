@@ -92,8 +92,6 @@ def _open(
                 where=str(path),
                 hint=_REWRITE,
             )
-        columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
-        known = {column: values for column, values in columns.items() if values is not None}
         comparisons = _comparisons(group)
         reading(key)
         return StoredReader(
@@ -105,7 +103,7 @@ def _open(
             matrix=matrix,
             options=options,
             release=release,
-            annotations=Annotations(pa.table(known) if known else None, comparisons),
+            annotations=Annotations(arrow_table(obs), comparisons),
         )
 
 
@@ -360,6 +358,13 @@ def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:
 
 def _text(name: Any) -> str:
     return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def arrow_table(obs: pd.DataFrame) -> pa.Table | None:
+    """Return the columns that Arrow has a type for, categories as strings; None without any."""
+    columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
+    known = {column: values for column, values in columns.items() if values is not None}
+    return pa.table(known) if known else None
 
 
 def _arrow_column(series: pd.Series) -> pa.Array | None:

@@ -19,6 +19,7 @@ import numpy as np
 from sfs_cli.errors import COPY_AGAIN, InputError, SfsError, UsageError, is_full, listed
 from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
 from sfs_cli.io.files.text import repeated
+from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -164,6 +165,8 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
         If a layer or the raw matrix is asked of a format that has none.
     """
     path = Path(path)
+    if (held := given(path)) is not None:
+        return import_module("sfs_cli.io.matrix.memory").open_held(path, held, options)
     content = examine(path)
     found = format_of(path, content)
     if (options.layer is not None or options.use_raw) and not found.layers:
