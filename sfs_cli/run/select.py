@@ -123,6 +123,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         wanted = provenance.fingerprint(options, described)
         there = outputs.is_done(out, config, wanted, names)
         if there and (copy is None or copy.exists()):
+            outputs.check_stores(described, config.threads)
             messages.note(f"{out}: up to date")
             return outputs.json_bytes(provenance.read_run(out), as_json)
         _check_free(copy, config, lock)

@@ -250,6 +250,11 @@ class Store(Shared, Matrix):
         return bool(self._manifest.checksums)
 
     @property
+    def has_digests(self) -> bool:
+        """Whether a store of an earlier version has digests of its files, which runs do not use."""
+        return all("sha256" in facts for facts in self._manifest.files.values())
+
+    @property
     def ids(self) -> Ids:
         """Features, samples and annotations; read at the first use, by whichever thread."""
         with self._reading:
