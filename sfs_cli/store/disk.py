@@ -137,7 +137,7 @@ def _parsed(content: dict[str, Any], text: str) -> Manifest:
     known = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
     if version == VERSION:
         if _with_checksum({"format": FORMAT, "version": version, **known}) != text:
-            raise ValueError("it is not what was written")
+            raise ValueError("it was changed since it was written")
     elif "checksum" in content or "checksums" in content:
         raise ValueError(f"version {version} has no checksums")
     manifest = Manifest(**known)
