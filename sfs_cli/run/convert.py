@@ -13,9 +13,9 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import describe_input
 from sfs_cli.run import inputs
-from sfs_cli.run.memory import memory_budget
+from sfs_cli.run.memory import memory_budget, thread_count
 from sfs_cli.run.outputs import claimed
-from sfs_cli.store.disk import is_store, read_manifest
+from sfs_cli.store.disk import check_store, is_store, read_manifest
 
 
 def convert(config: RankConfig, target: str, messages: Messages) -> None:
@@ -59,6 +59,7 @@ def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
         same = all(have.get(k) == source[k] for k in ("sha256", "layer", "use_raw"))
         rows = config.rows in ("auto", have.get("rows"))
         if same and rows and manifest.dtype == inputs.storage_dtype(config).name:
+            check_store(store, thread_count(config.threads))
             return True
     raise OutputExistsError(
         f"{store} exists, and is not the store of this matrix",

@@ -32,6 +32,8 @@ from sfs_cli.options.fields import flag
 from sfs_cli.provenance import InputFile, OutputFile, RankingFacts
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.run.config import input_files
+from sfs_cli.run.memory import thread_count
+from sfs_cli.store.disk import check_store, is_store
 
 if TYPE_CHECKING:
     from sfs_cli.options.aggregate import AggregateConfig
@@ -119,6 +121,17 @@ def describe_files(files: Sequence[tuple[str, Path]]) -> list[InputFile]:
             f"cannot read {error.filename}: {(error.strerror or str(error)).lower()}",
             hint="check the path and its permissions",
         ) from None
+
+
+def check_stores(inputs: Sequence[Mapping[str, Any]], threads: int | None = None) -> None:
+    """Read the stores among inputs; raise an `InputError` for one that is damaged.
+
+    A store is known by its manifest, so what its other files hold is compared before a result of it
+    is called up to date; a run compares it as it reads.
+    """
+    for each in inputs:
+        if is_store(path := Path(each["path"])):
+            check_store(path, thread_count(threads))
 
 
 def is_done(
@@ -255,6 +268,7 @@ def run_tables(
         described = describe()
         done = is_done(out, config, provenance.fingerprint(options, described), files)
         if done and (beside is None or beside.path.exists()):
+            check_stores(described, getattr(config, "threads", None))
             messages.note(f"{out}: up to date")
             return json_bytes(provenance.read_run(out), as_json)
         if beside is not None:

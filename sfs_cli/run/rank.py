@@ -59,6 +59,7 @@ from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.modules import modules_of
 from sfs_cli.run.outputs import (
     check_json_option,
+    check_stores,
     claimed,
     describe_inputs,
     is_done,
@@ -120,6 +121,7 @@ def run(
             inputs = describe_inputs(config) if describe is None else describe()
         fingerprint = provenance.fingerprint(config.result_options(), inputs)
         if is_done(out, config, fingerprint) and all(path.exists() for path in copies):
+            check_stores(inputs, config.threads)
             remove_checkpoints(out)
             messages.note(f"{out}: up to date")
             return json_bytes(provenance.read_run(out), as_json)

@@ -6,7 +6,7 @@ Those between samples can also be written, so that reading them gives the same b
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -268,20 +268,51 @@ def read_similarity(spec: str, sample_ids: Sequence[str]) -> Similarity:
 
 
 def _read_npz(path: Path) -> SimilarityFile:
-    from scipy.sparse import csr_array, load_npz
+    from scipy.sparse import load_npz
 
     with np.load(path, allow_pickle=False) as arrays:
         ids, dense = arrays.get("samples"), arrays.get("dense")
+        stored: Any = None if dense is not None else _compressed(arrays)
     if dense is not None:
         matrix: Similarity = cast_values(dense, "float64", str(path))
     else:
-        stored: Any = load_npz(path)
-        matrix = csr_array(stored.tocsr())
-        matrix.data = cast_values(matrix.data, "float64", str(path))
+        matrix = _checked(load_npz(path) if stored is None else stored, ids, path)
     if ids is None:
         return SimilarityFile(path, matrix)
     samples = [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()]
     return SimilarityFile(path, matrix, samples, samples)
+
+
+def _compressed(arrays: Mapping[str, np.ndarray]) -> Any:
+    """Return the arrays of a compressed sparse matrix; None for one that SciPy is to load."""
+    from sfs_cli.io.matrix.stored import Compressed
+
+    named = arrays["format"].item()
+    format = named.decode() if isinstance(named, bytes) else str(named)
+    if format not in ("csr", "csc"):
+        return None
+    shape = tuple(int(size) for size in arrays["shape"].ravel())
+    return Compressed(format, shape, arrays["data"], arrays["indices"], arrays["indptr"])
+
+
+def _checked(stored: Any, ids: np.ndarray | None, path: Path) -> csr_array:
+    """Return a sparse similarity that is square, and not larger than its ids or entries allow."""
+    from sfs_cli.io.matrix.stored import checked_csr
+
+    n = stored.shape[0]
+    most = n if ids is None else len(ids)
+    if ids is None and stored.format in ("coo", "dia"):
+        # of these a short file can declare any size; a sample without an entry has no degree
+        most = stored.nnz
+    if stored.shape != (n, n) or n > most:
+        counted_by = "entries" if ids is None else "ids"
+        but = f"but {most:,} {counted_by}" if n > most else "it must be square"
+        raise InputError(
+            f"the similarity has shape {stored.shape}, {but}",
+            where=str(path),
+            hint="give one row and one column for each sample",
+        )
+    return checked_csr(stored, str(path))
 
 
 FORMATS = (".npz", ".parquet", ".tsv", ".csv", ".h5ad")

@@ -21,10 +21,14 @@ from sfs_cli.io.files.apart import call_apart, reading
 from sfs_cli.io.files.sniff import H5MU, split_modality
 from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.stored import (
+    BY_FEATURE,
     DenseRows,
     SparseRows,
     StoredMatrix,
     StoredReader,
+    attribute,
+    check_sparse_groups,
+    checked_csr,
     chunks_are_tall,
     open_hdf5,
     releasing,
@@ -181,23 +185,26 @@ def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[Stored
             )
         across = chunks_are_tall(element, options.block_bytes)
         return DenseRows(element, across, where), across
-    encoding = _attribute(element, "encoding-type", "h5sparse_format")
-    shape = _attribute(element, "shape", "h5sparse_shape")
-    known = {"csr_matrix": False, "csr": False, "csc_matrix": True, "csc": True}
-    if encoding not in known or shape is None:
+    encoding = attribute(element, "encoding-type", "h5sparse_format")
+    shape = attribute(element, "shape", "h5sparse_shape")
+    if encoding not in BY_FEATURE or shape is None:
         raise InputError(
             f"its encoding is {encoding or 'not stated'}, neither dense nor CSR nor CSC",
             where=where,
             hint="write the matrix again with a current anndata",
         )
-    by_feature = known[encoding]
+    by_feature = BY_FEATURE[encoding]
     n, m = (int(size) for size in shape)
     return SparseRows(element, (m, n) if by_feature else (n, m), where), by_feature
 
 
-def _attribute(element: Any, name: str, old_name: str) -> Any:
-    value = element.attrs.get(name, element.attrs.get(old_name))
-    return value.decode() if isinstance(value, bytes) else value
+def check_anndata(path: Path) -> None:
+    """Read all sparse matrices of an ``.h5ad`` or ``.zarr``; damage is an `InputError`.
+
+    This comes before another library takes them, which follows their indices without looking.
+    """
+    with _anndata_group(path) as group, read_errors(path, "AnnData"):
+        check_sparse_groups(group, str(path), ReadOptions())
 
 
 def _called_apart(work: Callable[[], T], path: Path) -> T:
@@ -211,9 +218,9 @@ def _called_apart(work: Callable[[], T], path: Path) -> T:
 def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
     """Read ``obsp[key]`` of an ``.h5ad`` file, ``FILE.h5mu:MODALITY``, or a ``.zarr`` folder.
 
-    Returned are the sample graph, shape (n, n), as it is stored (neither symmetry nor the values
-    are checked), and the ids of the samples. A file that is not AnnData, or has no such graph, is
-    an `InputError`.
+    Returned are the sample graph, shape (n, n), as it is stored (the indices of a sparse one are
+    checked, neither symmetry nor the values), and the ids of the samples. A file that is not
+    AnnData, or has no such graph, is an `InputError`.
     """
     return _called_apart(lambda: _read_obsp(path, key), path)
 
@@ -230,12 +237,9 @@ def _read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]
                 hint=f"{there}; scanpy.pp.neighbors writes 'connectivities' and 'distances'",
             )
         graph = _read_element(group, keys[key], path)
-        if hasattr(graph, "tocsr"):
-            with read_errors(path, f"AnnData ({keys[key]})"):
-                graph.check_format(full_check=True)  # compiled loops trust the indices
-            graph = csr_array(graph.tocsr())
-        else:
-            graph = np.asarray(graph)
+        where = f"{path}, {keys[key]}"
+        sparse = hasattr(graph, "tocsr")
+        graph = checked_csr(graph, where) if sparse else np.asarray(graph)
         samples = list(_read_frame(group, "obs", path).index)
     if graph.shape != (len(samples), len(samples)):
         raise InputError(

@@ -158,7 +158,10 @@ def _write_feather(
 def _write_h5ad(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
     import anndata
 
+    from sfs_cli.io.matrix.anndata import check_anndata
+
     def work() -> None:
+        check_anndata(source)
         with read_errors(source, "h5ad"):
             whole = anndata.read_h5ad(source, backed="r")
             try:
@@ -173,6 +176,9 @@ def _write_h5ad(source: Path, path: Path, target: Path, features: np.ndarray, ro
 def _write_zarr(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
     import anndata
 
+    from sfs_cli.io.matrix.anndata import check_anndata
+
+    check_anndata(source)
     with read_errors(source, "zarr"):
         made = anndata.read_zarr(source)[:, features].copy()
     made.write_zarr(path)
