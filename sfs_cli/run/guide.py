@@ -100,9 +100,9 @@ def guide(config: RankConfig, messages: Messages) -> str:
         raw = None if config.transform is not None else raw_kind(look(opened.matrix))
         found = next_runs(config, seen(opened, labels, raw), ranked=False)
     runs = [(each["reason"], each["command"]) for each in found]
-    folder = shlex.split(runs[0][1])[-1] if runs else "results"
+    result = shlex.split(runs[0][1])[-1] if runs else "results"
     reason = "How many features to take is a question of its own: this cuts the list by a rule."
-    runs.append((reason, shlex.join(["sfs", "select", folder, *_rule(config)])))
+    runs.append((reason, shlex.join(["sfs", "select", result, *_rule(config)])))
     return "\n".join(f"# {why}\n{command}\n" for why, command in runs)
 
 
