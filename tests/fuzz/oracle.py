@@ -69,7 +69,7 @@ def judge(
     found = list(_of_the_end(ended, allowed))
     if ended.stopped or ended.code < 0 or ended.code == HARNESS:
         return found
-    found += _of_the_messages(ended, len(steps))
+    found += _of_the_messages(ended)
     found += _of_the_files(folder, steps, ended)
     if ended.code == OK and not found:
         result = ranking_of(folder, steps, ended)
@@ -98,7 +98,7 @@ def _of_the_end(ended: Ended, allowed: frozenset[int]) -> Iterator[Fault]:
         yield Fault(f"exit {ended.code}", trace or _first_line(ended.err), ended.err[-2000:])
 
 
-def _of_the_messages(ended: Ended, steps: int) -> Iterator[Fault]:
+def _of_the_messages(ended: Ended) -> Iterator[Fault]:
     err = ended.err
     if "Traceback" in err and ended.code != BUG:
         yield Fault("traceback", _last_frame(err), err[-2000:])
@@ -114,7 +114,6 @@ def _of_the_messages(ended: Ended, steps: int) -> Iterator[Fault]:
         said = sum(line.startswith("error:") for line in err.splitlines())
         if said != 1 or "to do:" not in err:
             yield Fault("messages", f"{said} errors, or no advice", err[-1500:])
-    del steps
 
 
 def _of_the_files(folder: Path, steps: list[list[str]], ended: Ended) -> Iterator[Fault]:
@@ -219,7 +218,7 @@ def _of_the_result(
         return
     right, why = _expected(is_right, table, steps, work)
     for expected in right:
-        if _agrees(rows, expected):
+        if _agrees(rows, expected, unit=is_right == "similarity"):
             return
     kind = "wrong result" if right else "accepted"
     cause = "no independent reading agrees" if right else "what no other program reads"
@@ -292,7 +291,7 @@ def _expected(
             return [_weighted(column(work / _named(words, "--sample-weights"), "weight"))], ""
         if is_right == "similarity":
             S = similarity(work / _named(words, "--similarity-file"), SAMPLES)
-            return [_laplacian(S, spec="spec" in words)], ""
+            return [_laplacian(S)], ""
     except Exception as error:
         return [], f"{type(error).__name__}: {error}"
     raise AssertionError(is_right)
@@ -324,9 +323,8 @@ def _weighted(weights: dict[str, str]) -> Expected:
     return FEATURES, ((X - mean[:, None]) ** 2 @ w) / (w.sum() - 1)  # as if they were counts
 
 
-def _laplacian(S: np.ndarray, spec: bool) -> Expected:
+def _laplacian(S: np.ndarray) -> Expected:
     """Return phi2 of SPEC, which is the Laplacian Score: ``f' L f / f' D f`` of centered f."""
-    del spec
     if not np.isfinite(S).all() or (S < 0).any():
         raise ValueError("not a similarity")
     if np.abs(S - S.T).max() > 1e-8 * np.abs(S).max():
@@ -339,8 +337,8 @@ def _laplacian(S: np.ndarray, spec: bool) -> Expected:
     return FEATURES, 1 - np.einsum("ij,jk,ik->i", X, S, X) / (X**2 @ d)
 
 
-def _agrees(rows: list[dict[str, str]], expected: Expected) -> bool:
-    """Tell whether a ranking has the features and scores that are expected."""
+def _agrees(rows: list[dict[str, str]], expected: Expected, unit: bool) -> bool:
+    """Tell whether a ranking has the features and scores expected; `unit`: of the order of 1."""
     names, scores = expected
     if len(names) != len(rows):
         return False
@@ -353,6 +351,6 @@ def _agrees(rows: list[dict[str, str]], expected: Expected) -> bool:
     else:  # ids that are repeated get suffixes
         known = sorted(score for score in scores if np.isfinite(score))[::-1][: len(ok)]
         pairs = list(zip(sorted(ok.values(), reverse=True), known))
-    size = max((abs(score) for _, score in pairs), default=1.0)
+    size = 1.0 if unit else max((abs(score) for _, score in pairs), default=1.0)
     # of what is not scored, nothing is expected but that it is no better than what is
     return all(math.isclose(a, b, rel_tol=2e-6, abs_tol=1e-9 * min(size, 1)) for a, b in pairs)

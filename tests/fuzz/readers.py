@@ -98,13 +98,11 @@ def text(path: Path) -> Iterator[Reading]:
 def gct(path: Path) -> Iterator[Reading]:
     lines = _decompressed(path).decode("utf-8-sig").splitlines()
     rows = [line.split("\t") for line in lines if line]
-    m, n, *more = (int(v) for v in rows[1] if v.strip())
+    _, _, *more = (int(v) for v in rows[1] if v.strip())
     if rows[0][0].startswith("#1.2"):
         yield _of_rows(rows[2], rows[3:], 2)
     else:
-        found = _of_rows(rows[2], rows[3 + more[1] :], 1 + more[0])
-        yield found
-    del m, n
+        yield _of_rows(rows[2], rows[3 + more[1] :], 1 + more[0])
 
 
 def _frame(table: Any) -> Iterator[Reading]:
