@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
+from sfs_cli.errors import shown
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -67,6 +69,7 @@ class Messages:
 
     def detail(self, text: str) -> None:
         """Log a detail, which is shown with ``-v``."""
+        text = shown(text)
         self._write("", text)
         if self.verbosity >= VERBOSE:
             self.console.print(text, style="dim", markup=False)
@@ -79,7 +82,7 @@ class Messages:
 
     def note(self, text: str) -> None:
         """Log a decision or a result."""
-        text = self._about + text
+        text = shown(self._about + text)
         self._write("", text)
         if self.verbosity >= NORMAL:
             self.console.print(text, markup=False)
@@ -88,6 +91,7 @@ class Messages:
         """Log a warning, and keep it for the report."""
         text = self._about + text
         self.warnings.append(text)
+        text = shown(text)
         self._write("warning: ", text)
         if self.verbosity >= NORMAL:
             self.console.print("[bold yellow]warning:[/] ", end="")
@@ -104,12 +108,12 @@ class Messages:
 
     def error(self, error: SfsError) -> None:
         """Log the error that ends the run."""
-        self._write("error: ", str(error))
+        self._write("error: ", shown(str(error), lines=True))
         self.console.print("[bold red]error:[/] ", end="")
-        self.console.print(error.what, markup=False)
+        self.console.print(shown(error.what), markup=False)
         for name, text in (("where", error.where), ("to do", error.hint)):
             if text:
-                self.console.print(f"  {name}: {text}", markup=False)
+                self.console.print(shown(f"  {name}: {text}"), markup=False)
 
     @contextmanager
     def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
@@ -120,12 +124,13 @@ class Messages:
             return
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+        text = TextColumn("{task.description}", markup=False)
+        columns = (text, BarColumn(), TimeRemainingColumn())
         with Progress(*columns, console=self.console, transient=True) as bar:
-            task = bar.add_task(title, total=total)
+            task = bar.add_task(shown(title), total=total)
 
             def update_bar() -> None:
-                title = self._title + (f": {self._step}" if self._step else "")
+                title = shown(self._title + (f": {self._step}" if self._step else ""))
                 bar.update(task, description=title, completed=self._done, total=self._total)
 
             self._update_bar = update_bar
@@ -157,7 +162,7 @@ class Messages:
         if self._log_file is None:
             return
         try:
-            with self._log_file.open("a", encoding="utf-8") as file:
+            with self._log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{kind}{text}\n")
         except OSError as error:
             # a full disk must not end a run that only cannot log

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from sfs_cli.cli.streams import close_stdout, fill_closed
+from sfs_cli.cli.limits import lacks_memory, reserve_little
+from sfs_cli.cli.streams import LAST, close_stdout, fill_closed
 from sfs_cli.cli.watchdog import watchdog
 from sfs_cli.errors import (
     ExitCode,
@@ -22,6 +23,7 @@ from sfs_cli.errors import (
     UsageError,
     is_full,
     nearest,
+    shown,
     unwritable,
 )
 
@@ -136,6 +138,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     for name in BLAS_VARIABLES:  # blocks run in parallel, each on one thread
         os.environ[name] = "1"
+    reserve_little()
     interrupter = _Interrupter()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, interrupter)
@@ -195,6 +198,9 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
             )
 
 
+_MORE_MEMORY = "give the job more memory, lower --memory, or use fewer --threads"
+
+
 def _usage_error(error: click.ClickException) -> UsageError:
     """Return an error of click in the form of all others."""
     ctx = getattr(error, "ctx", None)
@@ -215,13 +221,21 @@ def _usage_error(error: click.ClickException) -> UsageError:
 
 def _explain(error: Exception, context: dict[str, Messages]) -> int:
     """Print an error and return the exit code; tracebacks only with -v, and for our own bugs."""
+    try:
+        return _explain_in_full(error, context)
+    except (MemoryError, ImportError):  # there is not even the memory to print it well
+        lines = f"error: not enough memory\n  to do: {_MORE_MEMORY}\n"
+        os.write(LAST, lines.encode())
+        return int(ExitCode.OUT_OF_MEMORY)
+
+
+def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
     from sfs_cli.logs import VERBOSE, Messages
 
     messages = context.get("messages") or Messages()
     known = error if isinstance(error, SfsError) else None
-    if isinstance(error, MemoryError):
-        hint = "lower --memory, or use fewer --threads"
-        known = OutOfMemoryError("not enough memory", hint=hint)
+    if known is None and lacks_memory(error):
+        known = OutOfMemoryError("not enough memory", hint=_MORE_MEMORY)
     elif isinstance(error, OSError) and is_full(error):
         known = unwritable(error.filename or "the output", error)
     elif isinstance(error, OSError):
@@ -231,7 +245,8 @@ def _explain(error: Exception, context: dict[str, Messages]) -> int:
     if known is None or messages.verbosity >= VERBOSE:
         import traceback
 
-        traceback.print_exception(error)
+        lines = "".join(traceback.format_exception(error))
+        click.echo(shown(lines, lines=True), err=True, nl=False)
     if known is None:
         bug = "this is a bug in sfs, not in your data; please report it with the lines above"
         click.echo(bug, err=True)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from sfs_cli.cli.limits import check_address_space
 from sfs_cli.errors import UsageError
 from sfs_cli.options.fields import SECTIONS, Config, Option, flag, full_help, metavar_of, options_of
 from sfs_cli.options.rank import RankConfig
@@ -115,6 +116,7 @@ class Command(click.Command):
         given["messages"] = messages
         # the error that ends the command goes to the same places
         ctx.ensure_object(dict)["messages"] = messages
+        check_address_space()
         if self.config is not None:
             values = {name: given.pop(name) for name in self.declared}
             for name, o in self.declared.items():

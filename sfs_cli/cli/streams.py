@@ -8,7 +8,7 @@ import sys
 from io import RawIOBase
 from typing import BinaryIO
 
-from sfs_cli.errors import InputError
+from sfs_cli.errors import InputError, shown
 
 LAST = 2
 """The number of the last standard stream."""
@@ -30,6 +30,8 @@ def fill_closed() -> None:
 def write_stdout(content: str | bytes) -> None:
     """Write a result to standard output, completely; nothing for an empty result.
 
+    Control characters of names do not reach a terminal; a file or pipe gets what there is.
+
     With ``PYTHONUNBUFFERED``, which containers often set, Python writes what fits into a pipe or on
     a disk and silently drops the rest. A reader that closes the pipe early is no error.
 
@@ -47,6 +49,8 @@ def write_stdout(content: str | bytes) -> None:
             "standard output is closed, so the result cannot be written",
             hint="redirect it to a file, or give --out if the command has it",
         )
+    if isinstance(content, str) and sys.stdout.isatty():
+        content = shown(content, lines=True)
     stdout: BinaryIO | RawIOBase = sys.stdout.buffer
     left = memoryview(content.encode() if isinstance(content, str) else content)
     try:

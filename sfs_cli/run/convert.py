@@ -8,6 +8,7 @@ from typing import Any
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -34,9 +35,9 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
         if _is_done(store, source, config):
             messages.note(f"{store}: up to date")
             return
-        table = inputs.read_label_table(config)
         memory = memory_budget(config)
-        with replacing(store) as partial:
+        with reading_within(memory), replacing(store) as partial:
+            table = inputs.read_label_table(config)
             partial.mkdir()
             opened = inputs.load(
                 config, list(table or ()), memory, partial, messages, keep=True, source=source

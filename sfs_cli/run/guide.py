@@ -20,6 +20,7 @@ from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import SfsError, counted
 from sfs_cli.io.files.atomic import scratch_folder
+from sfs_cli.io.files.room import reading_within
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import GRAPH_FIELDS
@@ -92,9 +93,10 @@ class Seen:
 
 def guide(config: RankConfig, messages: Messages) -> str:
     """Read what a configuration names, rank nothing, and return the runs worth making as text."""
-    table = inputs.read_label_table(config)
     memory = memory_budget(config)
-    with scratch_folder(Path(config.scratch) if config.scratch else None) as folder:
+    scratch = Path(config.scratch) if config.scratch else None
+    with reading_within(memory), scratch_folder(scratch) as folder:
+        table = inputs.read_label_table(config)
         opened = inputs.load(config, list(table or ()), memory, folder, messages)
         labels = inputs.align_labels(config, opened.matrix, table, messages)
         raw = None if config.transform is not None else raw_kind(look(opened.matrix))

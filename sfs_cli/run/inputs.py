@@ -25,7 +25,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import split_words
 from sfs_cli.run.memory import thread_count
-from sfs_cli.store.build import COARSE, BuildOptions, build
+from sfs_cli.store.build import COARSE, LARGEST_EXACT, BuildOptions, build
 from sfs_cli.store.disk import is_store, open_store, read_manifest
 from sfs_cli.store.matrix import Matrix
 
@@ -161,6 +161,12 @@ def load(
             f"{counted(len(built.coarse), 'feature')} ({listed(built.coarse, 3)}) "
             f"{'varies' if len(built.coarse) == 1 else 'vary'} by less than {100 * COARSE:g} % of "
             "the mean, too little for single precision: use --dtype float64"
+        )
+    if built.large:
+        messages.warn(
+            f"{counted(len(built.large), 'feature')} ({listed(built.large, 3)}) "
+            f"{'holds' if len(built.large) == 1 else 'hold'} values of {LARGEST_EXACT:.2g} or "
+            "more, where whole numbers are no longer exact: are they identifiers or times?"
         )
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
     return Opened(built.matrix, facts, reader.annotations.graphs)

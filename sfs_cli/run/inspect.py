@@ -11,6 +11,7 @@ from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Block
 from sfs_cli.errors import listed
 from sfs_cli.io.files.atomic import scratch_folder
+from sfs_cli.io.files.room import reading_within
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import dumps
@@ -22,9 +23,10 @@ from sfs_cli.store.prepared import PreparedMatrix
 
 def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
     """Return the description of a matrix, as text or JSON."""
-    table = inputs.read_label_table(config)
     memory = memory_budget(config)
-    with scratch_folder(Path(config.scratch) if config.scratch else None) as folder:
+    scratch = Path(config.scratch) if config.scratch else None
+    with reading_within(memory), scratch_folder(scratch) as folder:
+        table = inputs.read_label_table(config)
         opened = inputs.load(config, list(table or ()), memory, folder, messages)
         matrix = opened.matrix
         labels = inputs.align_labels(config, matrix, table, messages)

@@ -12,6 +12,7 @@ from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.results.rankings import (
     Choice,
+    check_ranks,
     choose_columns,
     feature_ids,
     is_ours,
@@ -57,7 +58,9 @@ def list_of(table: TextTable, config: TableFields, messages: Messages, name: str
     choice = choose_columns(table, config.feature_column, config.rank_column, config.score_column)
     features = feature_ids(table, choice.feature)
     values = np.array(parse_numbers(table, choice.value))
-    if not choice.is_rank:
+    if choice.is_rank:
+        check_ranks(table, choice.value, values.tolist())
+    else:
         usual = "smallest-first" if smaller_is_better(choice.value) else "largest-first"
         order = config.order or usual
     if is_ours(table):

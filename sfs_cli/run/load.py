@@ -19,6 +19,7 @@ from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, listed, located
 from sfs_cli.io.files.atomic import scratch_folder
+from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
@@ -129,9 +130,10 @@ def loaded(
     """
     memory = memory_budget(config)
     steps = parse_transform(config.transform)
-    table, weight_table = inputs.read_label_table(config), inputs.read_weight_table(config)
-    of_files = covariates_of.read_files(config)
     with ExitStack() as stack:
+        stack.enter_context(reading_within(memory))
+        table, weight_table = inputs.read_label_table(config), inputs.read_weight_table(config)
+        of_files = covariates_of.read_files(config)
         scratch = Path(config.scratch) if config.scratch else None
         folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
         # before the matrix is read: worker processes start meanwhile

@@ -21,6 +21,7 @@ import numpy as np
 from sfs_cli.compute.matrix import Ids, Shared, Span, block_features, cut
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.atomic import sha256_file
+from sfs_cli.io.files.names import check_name_array, check_names
 from sfs_cli.store.checksums import (
     SUM_TYPE,
     CheckedFile,
@@ -276,6 +277,8 @@ class Store(Shared, Matrix):
             with pq.ParquetFile(self.directory / SAMPLES) as table:
                 obs = table.read()
             samples = obs["sample"].to_pylist()
+            check_name_array(features.array, "a feature", str(self.directory / FEATURES))
+            check_names(map(str, samples), "a sample", str(self.directory / SAMPLES))
             if (len(features), len(samples)) != (self.n_features, self.n_samples):
                 raise ValueError("their number is not that of the manifest")
         except (OSError, KeyError, ValueError, pa.ArrowException) as error:

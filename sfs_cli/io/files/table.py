@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
+from sfs_cli.io.files.names import BLANKS
+from sfs_cli.io.files.room import FIELD_BYTES, Tally, check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.text import LineStream, decode, repeated, text_suffix
 from sfs_cli.io.given import given
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NULL_TOKENS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", "#N/A", "None", "na")
 """Fields that stand for a missing value."""
@@ -27,7 +33,7 @@ def split_fields(line: str, delimiter: str) -> list[str]:
     fields = (
         line.split(delimiter) if '"' not in line else next(csv.reader([line], delimiter=delimiter))
     )
-    return [field.strip() for field in fields]
+    return [field.strip(BLANKS) for field in fields]
 
 
 def count_fields(line: str, delimiter: str) -> int:
@@ -221,6 +227,7 @@ def read_rows(
     with ``#``, which are skipped.
     """
     lines, rows = [], []
+    held = Tally(str(stream.path))
     while (raw := stream.read_line()) is not None:
         if not raw.strip() or (comments and raw.startswith(b"#")):
             continue
@@ -232,6 +239,7 @@ def read_rows(
                 where=f"{stream.path}, line {line}",
                 hint=hint,
             )
+        held.add(len(raw) + FIELD_BYTES * (1 + len(fields)))
         lines.append(line)
         rows.append(fields)
     columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
@@ -252,15 +260,17 @@ def _read_parquet(path: Path) -> TextTable:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
+        with pq.ParquetFile(path) as file:
+            size = file.metadata.num_rows * file.metadata.num_columns
+            check_room("as a table it takes", FIELD_BYTES * size, str(path))
+            table = file.read()
+    except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=str(path), hint=COPY_AGAIN
         ) from error
     _refuse_repeated(table.column_names, path)
     # the ids are the index of pandas, else the first text, else the first column
-    pandas_index = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    named = [name for name in pandas_index if isinstance(name, str)]
+    named = [name for name in pandas_index(table.schema, path) if name in table.column_names]
     kinds = {f.name: f.type for f in table.schema}
     texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
     ids = (named or texts or table.column_names)[0]
@@ -269,6 +279,28 @@ def _read_parquet(path: Path) -> TextTable:
         values = table.column(name).to_pylist()
         columns[name] = ["" if value is None else str(value) for value in values]
     return TextTable(path, columns, range(1, table.num_rows + 1), "row")
+
+
+def pandas_index(schema: pa.Schema, path: Path) -> list[str]:
+    """Return the columns that pandas wrote as the index, by what it has noted in the file.
+
+    An index of consecutive numbers is no column. A note that is not as pandas writes it is an
+    `InputError`: the ids may be others than were written.
+    """
+    noted = (schema.metadata or {}).get(b"pandas")
+    if noted is None:
+        return []
+    try:
+        index = json.loads(noted)["index_columns"]
+        if not all(isinstance(name, str | dict) for name in [*index]):
+            raise TypeError
+        names = [name for name in index if isinstance(name, str)]
+        "".join(names).encode()  # halves of surrogate pairs name no column
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(
+            "what pandas has noted of the table is damaged", where=str(path), hint=COPY_AGAIN
+        ) from None
+    return names
 
 
 _THINGS = ("gene", "genes", "feature", "features", "protein", "proteins", "transcript", "mirna")

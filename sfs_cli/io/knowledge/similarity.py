@@ -6,6 +6,7 @@ Those between samples can also be written, so that reading them gives the same b
 from __future__ import annotations
 
 import csv
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +16,16 @@ import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.names import check_names
+from sfs_cli.io.files.room import check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
 from sfs_cli.io.files.text import first_lines, repeated, text_suffix
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.edges import names_an_edge, read_edges, refuse_unlimited_score
 from sfs_cli.io.matrix.base import (
-    ReadOptions,
     cast_values,
-    open_matrix,
+    read_dense_table,
     read_errors,
     read_sparse_table,
 )
@@ -244,19 +246,15 @@ def open_similarity(spec: str) -> SimilarityFile:
         ):
             if path.suffix.lower() == ".npz":
                 return _read_npz(path)
-            stored = np.load(path, allow_pickle=False)
-            return SimilarityFile(path, cast_values(stored, "float64", str(path)))
-    reader = open_matrix(path, ReadOptions(dtype="float64"))
-    try:
-        blocks = list(reader.blocks())
-    finally:
-        reader.close()
-    if not blocks or reader.sparse:
-        raise InputError(
-            "this is not a table of similarities",
-            where=str(path),
-            hint="give a table with the sample ids in its first line and column, .npy or .npz",
-        )
+            # a map is as long as its header declares, or is refused
+            mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+            check_room("the array takes", 2 * mapped.nbytes, str(path))
+            return SimilarityFile(path, cast_values(np.array(mapped), "float64", str(path)))
+    reader, blocks = read_dense_table(
+        path,
+        "a table of similarities",
+        "give a table with the sample ids in its first line and column, .npy or .npz",
+    )
     values = np.concatenate([block.values for block in blocks])
     row_ids = [name for block in blocks for name in block.ids]
     return SimilarityFile(path, values, row_ids, list(reader.column_ids))
@@ -270,6 +268,9 @@ def read_similarity(spec: str, sample_ids: Sequence[str]) -> Similarity:
 def _read_npz(path: Path) -> SimilarityFile:
     from scipy.sparse import load_npz
 
+    with zipfile.ZipFile(path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+        check_room("the arrays take", 2 * size, str(path))
     with np.load(path, allow_pickle=False) as arrays:
         ids, dense = arrays.get("samples"), arrays.get("dense")
         stored: Any = None if dense is not None else _compressed(arrays)
@@ -279,7 +280,10 @@ def _read_npz(path: Path) -> SimilarityFile:
         matrix = _checked(load_npz(path) if stored is None else stored, ids, path)
     if ids is None:
         return SimilarityFile(path, matrix)
+    if ids.ndim != 1:
+        raise ValueError(f"the samples have {ids.ndim} axes")
     samples = [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()]
+    check_names(samples, "a sample", str(path))
     return SimilarityFile(path, matrix, samples, samples)
 
 

@@ -27,6 +27,7 @@ from sfs_cli.io.matrix.stored import (
     StoredMatrix,
     StoredReader,
     attribute,
+    check_declared,
     check_sparse_groups,
     checked_csr,
     chunks_are_tall,
@@ -332,6 +333,7 @@ def _read_element(group: Any, key: str, path: Path) -> Any:
     reading(key)
     with read_errors(path, f"AnnData ({key})"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # old versions of the format are read all the same
+        check_declared(group[key], f"{path}, {key}")
         return read_elem(group[key])
 
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, SfsError, UsageError, is_full, listed
+from sfs_cli.io.files.names import check_names
+from sfs_cli.io.files.room import FIELD_BYTES, Tally, asks_too_much
 from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.given import given
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from scipy.sparse import csr_array
 
+_ENTRY_BYTES = 40  # of a value and its indices, while blocks are joined and turned
+LONGEST_SIZE = 19
+"""A size that a text file declares has fewer digits: it fits into 64 bits."""
 Axis = Literal["features", "samples"]
 Rows = Literal["features", "samples", "auto"]
 
@@ -235,6 +240,28 @@ _ADVICE = {
 }
 
 
+def read_dense_table(path: Path, wanted: str, hint: str) -> tuple[MatrixReader, list[RowBlock]]:
+    """Read a dense matrix in any format as a whole, as float64; return it and the closed reader.
+
+    `wanted` is what the table should hold, for the message about a sparse or an empty one.
+    """
+    reader = open_matrix(path, ReadOptions(dtype="float64"))
+    blocks: list[RowBlock] = []
+    held = Tally(str(path))
+    try:
+        for block in reader.blocks() if not reader.sparse else ():
+            # they are joined, and then cast or cut
+            held.add(2 * np.asarray(block.values).nbytes + FIELD_BYTES * len(block.ids))
+            check_names(block.ids, "a row", str(path))
+            blocks.append(block)
+        check_names(reader.column_ids, "a column", str(path))
+    finally:
+        reader.close()
+    if not blocks:
+        raise InputError(f"this is not {wanted}", where=str(path), hint=hint)
+    return reader, blocks
+
+
 @contextmanager
 def read_errors(
     path: Path,
@@ -247,8 +274,13 @@ def read_errors(
     """
     try:
         yield
-    except (MemoryError, SfsError):
+    except SfsError:
         raise
+    except MemoryError as error:
+        refused = asks_too_much(error, name, str(path))
+        if refused is None:
+            raise
+        raise refused from error
     except Exception as error:  # libraries raise any kind on what they did not expect
         if isinstance(error, OSError) and is_full(error):
             raise  # about what is written meanwhile
@@ -350,9 +382,11 @@ def read_sparse_table(
         columns = list(reader.column_ids)
         rows: list[str] = []
         blocks = [csr_array((0, len(columns)))]
+        held = Tally(str(path))
         for block in reader.blocks():
             rows.extend(block.ids)
             entries = csr_array(block.values)
+            held.add(_ENTRY_BYTES * entries.nnz + FIELD_BYTES * len(block.ids))
             wrong = np.flatnonzero(~is_valid(entries.data))
             if wrong.size:
                 row, column = (int(index[wrong[0]]) for index in coo_array(entries).coords)
@@ -367,6 +401,7 @@ def read_sparse_table(
     finally:
         reader.close()
     for what, ids in (("rows", rows), ("columns", columns)):
+        check_names(ids, f"one of the {what}", str(path))
         if found := repeated(ids):
             raise InputError(
                 f"{what} have the same id: {listed(found)}",

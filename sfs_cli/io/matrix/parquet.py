@@ -48,10 +48,11 @@ def open_parquet(path: Path, options: ReadOptions) -> MatrixReader:
 def _refuse_too_wide(path: Path, decode_bytes: int) -> None:
     """Raise before pyarrow describes every column of every row group, about 4 kB each."""
     with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, 2) - 8))
+        end = file.seek(0, 2)
+        file.seek(max(0, end - 8))
         tail = file.read(8)
     size, magic = struct.unpack("<I4s", tail) if len(tail) == 8 else (0, b"")
-    needed = _FOOTER_TIMES * size
+    needed = _FOOTER_TIMES * size if size < end else 0  # a damaged size is found by pyarrow
     if magic == b"PAR1" and needed > max(_FOOTER_SHARE * decode_bytes, _FOOTER_LEAST):
         raise OutOfMemoryError(
             f"opening a Parquet file with so many columns needs {needed / 2**20:,.0f} MiB",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.apart import reading
+from sfs_cli.io.files.room import FIELD_BYTES, check_room
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,
@@ -23,6 +25,7 @@ from sfs_cli.io.matrix.base import (
 )
 
 _POINTER_BYTES = 8
+_MOST_PACKED = 10_000  # no compression of HDF5 makes arrays smaller by more
 _AGAIN = "copy or write the file again"
 
 
@@ -93,6 +96,35 @@ def _decoded(name: bytes | str) -> str:
     return name.decode(errors="replace") if isinstance(name, bytes) else name
 
 
+def check_declared(element: Any, where: str) -> None:
+    """Refuse a group or an array, to be read as a whole, that declares more than may be held."""
+    check_room("what it declares takes", _declared(element), where)
+
+
+def _declared(element: Any) -> int:
+    if not hasattr(element, "shape"):
+        return sum(_declared(element[name]) for name in element)
+    text = FIELD_BYTES if element.dtype.kind in "OT" else 0
+    return math.prod(element.shape or ()) * (element.dtype.itemsize + text)
+
+
+def _check_chunks(array: Any, where: str) -> None:
+    """Refuse an array that is read piece by piece, but whose pieces are too large to be held.
+
+    So is one that declares more than may be held and of which next to nothing is there: it would
+    fill the disk with zeros.
+    """
+    size = array.dtype.itemsize
+    if array.chunks:
+        check_room("a chunk of it takes", math.prod(array.chunks) * size, where)
+    if hasattr(array, "id"):  # of HDF5
+        stored = array.id.get_storage_size()
+    else:
+        stored = array.nchunks_initialized * size
+    if stored * _MOST_PACKED < math.prod(array.shape) * size:
+        check_room("little of it is there, and it declares", math.prod(array.shape) * size, where)
+
+
 class StoredMatrix(Protocol):
     """A matrix that can be read some rows at a time."""
 
@@ -117,6 +149,9 @@ class SparseRows:
         self.shape = shape
         self._data = group["data"]
         self._indices = group["indices"]
+        for array in (self._data, self._indices):
+            _check_chunks(array, where)
+        check_declared(group["indptr"], where)
         self._indptr = whole_numbers(np.asarray(group["indptr"][:]), where).astype(np.int64)
         self._where = where
         n_values = self._data.shape[0]
@@ -287,6 +322,7 @@ class DenseRows:
     sparse = False
 
     def __init__(self, array: Any, across: bool, where: str) -> None:
+        _check_chunks(array, where)
         n, m = (int(size) for size in array.shape)
         self.shape = (m, n) if across else (n, m)
         self._array = array

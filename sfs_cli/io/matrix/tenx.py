@@ -12,7 +12,13 @@ from sfs_cli.io.files.apart import reading
 from sfs_cli.io.files.text import LineStream, decode
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.matrix_market import MatrixMarketRows, read_header
-from sfs_cli.io.matrix.stored import SparseRows, StoredReader, open_hdf5, releasing
+from sfs_cli.io.matrix.stored import (
+    SparseRows,
+    StoredReader,
+    check_declared,
+    open_hdf5,
+    releasing,
+)
 
 _ENDINGS = ("", ".gz", ".zst")
 _FEATURES = ("features.tsv", "genes.tsv")
@@ -164,4 +170,5 @@ def _matrix_group(file: Any, path: Path) -> Any:
 
 
 def _strings(array: Any) -> list[str]:
+    check_declared(array, str(array.name))
     return [name.decode() if isinstance(name, bytes) else str(name) for name in array[:].tolist()]
