@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
+from sfs_cli.display import shown
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -48,9 +50,14 @@ class Messages:
         self._done = 0
         self._update_bar: Callable[[], None] = _no_bar
         self._console: Console | None = None
-        self._log_file = log_file
+        self._log_file: Path | None = None
         if log_file is not None:
-            _check_log_file(log_file)
+            self.log_to(log_file)
+
+    def log_to(self, log_file: Path) -> None:
+        """Append every message from now on to a file; an InputError where that cannot be."""
+        _check_log_file(log_file)
+        self._log_file = log_file
 
     @property
     def console(self) -> Console:
@@ -68,14 +75,14 @@ class Messages:
         """Log a detail, which is shown with ``-v``."""
         self._write("", text)
         if self.verbosity >= VERBOSE:
-            self.console.print(text, style="dim", markup=False)
+            self.console.print(shown(text), style="dim", markup=False)
 
     def note(self, text: str) -> None:
         """Log a decision or a result."""
         text = self._about + text
         self._write("", text)
         if self.verbosity >= NORMAL:
-            self.console.print(text, markup=False)
+            self.console.print(shown(text), markup=False)
 
     def warn(self, text: str) -> None:
         """Log a warning, and keep it for the report."""
@@ -84,7 +91,7 @@ class Messages:
         self._write("warning: ", text)
         if self.verbosity >= NORMAL:
             self.console.print("[bold yellow]warning:[/] ", end="")
-            self.console.print(text, markup=False)
+            self.console.print(shown(text), markup=False)
 
     @contextmanager
     def about(self, part: str) -> Iterator[None]:
@@ -99,10 +106,10 @@ class Messages:
         """Log the error that ends the run."""
         self._write("error: ", str(error))
         self.console.print("[bold red]error:[/] ", end="")
-        self.console.print(error.what, markup=False)
+        self.console.print(shown(error.what), markup=False)
         for name, text in (("where", error.where), ("to do", error.hint)):
             if text:
-                self.console.print(f"  {name}: {text}", markup=False)
+                self.console.print(f"  {name}: {shown(text)}", markup=False)
 
     @contextmanager
     def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
@@ -148,7 +155,7 @@ class Messages:
             return
         try:
             with self._log_file.open("a", encoding="utf-8") as file:
-                file.write(f"{kind}{text}\n")
+                file.write(f"{kind}{shown(text)}\n")
         except OSError as error:
             # a full disk must not end a run that only cannot log
             path, self._log_file = self._log_file, None

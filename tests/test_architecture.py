@@ -24,10 +24,11 @@ MAY_IMPORT = {
     "__init__": (),
     "__main__": ("cli",),
     "errors": (),
-    "logs": ("errors",),
+    "display": (),
+    "logs": ("errors", "display"),
     "catalog": ("ranking.aggregations",),
     "options": ("errors", "catalog", "ranking.aggregations"),
-    "provenance": ("io.files.atomic", "store.disk"),
+    "provenance": ("display", "io.files.atomic", "store.disk"),
     "compute": ("errors", "logs"),
     "io": ("errors", "ranking"),
     "store": (
@@ -46,6 +47,7 @@ MAY_IMPORT = {
     "report": ("errors",),
     "run": (
         "errors",
+        "display",
         "logs",
         "catalog",
         "options",
@@ -60,7 +62,7 @@ MAY_IMPORT = {
         "report",
         "knowledge",
     ),
-    "cli": ("errors", "logs", "options", "run"),
+    "cli": ("errors", "display", "logs", "options", "run"),
 }
 """What of ours each room may import besides itself: rooms, or single modules of them."""
 
@@ -87,6 +89,7 @@ AT_START = (
     "sfs_cli.cli",
     "sfs_cli.options",
     "sfs_cli.errors",
+    "sfs_cli.display",
     "sfs_cli.options.graph",
     "sfs_cli.logs",
 )

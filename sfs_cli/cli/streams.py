@@ -8,6 +8,7 @@ import sys
 from io import RawIOBase
 from typing import BinaryIO
 
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError
 
 LAST = 2
@@ -48,7 +49,7 @@ def write_stdout(content: str | bytes) -> None:
             hint="redirect it to a file, or give --out if the command has it",
         )
     stdout: BinaryIO | RawIOBase = sys.stdout.buffer
-    left = memoryview(content.encode() if isinstance(content, str) else content)
+    left = memoryview(shown(content).encode() if isinstance(content, str) else content)
     try:
         while left:
             written = stdout.write(left)

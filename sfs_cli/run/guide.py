@@ -19,7 +19,7 @@ from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import SfsError, counted
-from sfs_cli.io.files.atomic import scratch_folder
+from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import GRAPH_FIELDS

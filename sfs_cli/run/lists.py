@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,7 @@ def list_names(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         stem = path.name.removesuffix(".gz").removesuffix(".zst")
         stem = Path(stem).stem
-        base = path.resolve().parent.name if stem == "ranking" else stem
+        base = Path(os.path.realpath(path)).parent.name if stem == "ranking" else stem
         name, number = base, 1
         while name in names:
             number += 1

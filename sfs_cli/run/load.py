@@ -18,7 +18,7 @@ from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, listed, located
-from sfs_cli.io.files.atomic import scratch_folder
+from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages

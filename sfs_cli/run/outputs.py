@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import peak_resident
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import (
     OutputFolder,
@@ -61,7 +63,7 @@ def claimed(
                 f"{output}: removed the leftovers of an interrupted run "
                 f"(process {lock.stale.get('pid')} on {lock.stale.get('host')})"
             )
-        for left in (*map(Path, lock.left), output.resolve(), *beside):
+        for left in (*map(Path, lock.left), Path(os.path.realpath(output)), *beside):
             if _SCRATCH.fullmatch(left.name):
                 shutil.rmtree(left, ignore_errors=True)
             else:
@@ -175,7 +177,7 @@ def write_folder(
         with ThreadPoolExecutor(1) as beside:
             # a digest leaves the interpreter free, and the table is large: the report meanwhile
             digest = beside.submit(describe_output, out.file(table))
-            out.file(REPORT).write_text(render(data), encoding="utf-8")
+            out.file(REPORT).write_text(shown(render(data)), encoding="utf-8")
             content = json.dumps(
                 provenance.plain(multiqc(data, data.title)), indent=1, allow_nan=False
             )

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sfs_cli.errors import InputError, unwritable
-from sfs_cli.io.files.atomic import OutputFolder, replacing, scratch_folder
+from sfs_cli.io.files.atomic import OutputFolder, replacing
+from sfs_cli.io.files.scratch import scratch_folder
 
 
 class BreakError(Exception):
