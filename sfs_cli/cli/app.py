@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from sfs_cli.cli.streams import close_stdout, fill_closed
+from sfs_cli.cli.streams import close_stdout, fill_closed, forgive_stderr
 from sfs_cli.errors import (
     ExitCode,
     InputError,
@@ -121,6 +121,7 @@ def app() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     fill_closed()
+    forgive_stderr()
     code = run(arguments)
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
     sys.exit(code)
