@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "options": ("errors", "catalog", "ranking.aggregations"),
     "provenance": ("display", "io.files.atomic", "store.disk"),
     "compute": ("errors", "logs"),
-    "io": ("errors", "ranking"),
+    "io": ("errors", "display", "ranking"),
     "store": (
         "errors",
         "io.matrix.base",

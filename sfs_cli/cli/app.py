@@ -222,6 +222,10 @@ def _explain(error: Exception, context: dict[str, Messages]) -> int:
         known = OutOfMemoryError("not enough memory", hint=hint)
     elif isinstance(error, OSError) and is_full(error):
         known = unwritable(error.filename or "the output", error)
+    elif isinstance(error, UnicodeEncodeError) and error.encoding not in ("utf-8", "utf8"):
+        what = f"{error.object!r} cannot be written in the encoding of this system, "
+        hint = "set a UTF-8 locale, such as LC_ALL=C.UTF-8"
+        known = InputError(f"{what}{error.encoding}", hint=hint)
     elif isinstance(error, OSError):
         reason = (error.strerror or str(error)).lower()
         what = f"{error.filename or 'a file'} cannot be used: {reason}"

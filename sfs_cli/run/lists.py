@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.results.rankings import (
@@ -91,7 +92,7 @@ def list_names(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         stem = path.name.removesuffix(".gz").removesuffix(".zst")
         stem = Path(stem).stem
-        base = Path(os.path.realpath(path)).parent.name if stem == "ranking" else stem
+        base = shown(Path(os.path.realpath(path)).parent.name if stem == "ranking" else stem)
         name, number = base, 1
         while name in names:
             number += 1

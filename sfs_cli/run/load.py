@@ -368,6 +368,15 @@ def _starting_executor(
 
     dask_cluster.require_dask()
     if client is None and not address:
+        try:
+            str(folder).encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                "--executor dask cannot use a scratch folder whose name is not UTF-8",
+                where=str(folder),
+                hint="give another --scratch",
+                option=("scratch", "executor"),
+            ) from None
         # no more than these are planned; they take about as long to start as the input to open
         most = thread_count(config.threads)
         with dask_cluster.starting_cluster(most, folder) as started:

@@ -12,6 +12,7 @@ import numpy as np
 from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.atomic import sha256_file
+from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
 from sfs_cli.store.disk import DENSE, FEATURES, SAMPLES, SPARSE, Manifest, open_store
 from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
@@ -256,7 +257,8 @@ def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bo
         for name in ids.obs.column_names:
             if name != "sample":
                 samples = samples.append_column(name, ids.obs[name])
-    pq.write_table(samples, folder / SAMPLES)
+    with arrow_file(folder / SAMPLES, "wb") as file:
+        pq.write_table(samples, file)
     files: dict[str, dict[str, Any]] = {}
     for name in (*(SPARSE if manifest.sparse else DENSE), FEATURES, SAMPLES):
         files[name] = {"bytes": (folder / name).stat().st_size}

@@ -17,6 +17,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Ids, Shared, Span
 from sfs_cli.errors import InputError
+from sfs_cli.io.files.text import arrow_file
 from sfs_cli.store.ids import read_ids
 from sfs_cli.store.matrix import DenseReads, Matrix, Missing, SparseReads, Stored
 
@@ -123,7 +124,8 @@ def _read_ids(directory: Path, manifest: Manifest) -> Ids:
 
     try:
         features = read_ids(directory / FEATURES, "feature")
-        with pq.ParquetFile(directory / SAMPLES) as file:  # read_table would import pandas first
+        # read_table would import pandas first
+        with arrow_file(directory / SAMPLES) as raw, pq.ParquetFile(raw) as file:
             obs = file.read()
         samples = obs["sample"].to_pylist()
         if (len(features), len(samples)) != (manifest.n_features, manifest.n_samples):

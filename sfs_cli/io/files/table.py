@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.sniff import Kind, examine
-from sfs_cli.io.files.text import LineStream, decode, repeated, text_suffix
+from sfs_cli.io.files.text import LineStream, arrow_file, decode, repeated, text_suffix
 
 NULL_TOKENS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", "#N/A", "None", "na")
 """Fields that stand for a missing value."""
@@ -233,7 +233,8 @@ def _read_parquet(path: Path) -> TextTable:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        with arrow_file(path) as file:
+            table = pq.read_table(file)
     except (OSError, pa.ArrowException) as error:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=str(path), hint=COPY_AGAIN
