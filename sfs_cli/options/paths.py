@@ -180,9 +180,9 @@ def _read(path: NamedPath) -> Iterator[NamedPath]:
         folder = folder.parent
     for name in ("run.json", *(("ranking.*", *_PLAN_FILES) if path.path == str(folder) else ())):
         for found in _matching(folder, name):
-            yield path._replace(path=str(folder / found))
+            yield path._replace(path=str(folder / found), use=READS)
     for text in _recorded(folder):
-        yield path._replace(label=f"an input of {path.label}", path=text)
+        yield path._replace(label=f"an input of {path.label}", path=text, use=READS)
 
 
 def _recorded(folder: Path) -> Iterator[str]:

@@ -11,11 +11,8 @@ import numpy as np
 
 from sfs_cli.cli.app import app, run
 from sfs_cli.cli.config import commands_of
-from sfs_cli.options.paths import FILLS, OPENS, READS, REPLACES, SCRATCH, WRITES
+from sfs_cli.options.paths import READS
 from tests.cli.making import AB, SAMPLES, good, h5ad, labels, table, text, values
-
-N_COMMANDS = 13
-"""Commands that take a path."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +133,9 @@ def command(taken: Taken, path: str, files: dict[str, str], folder: Path) -> lis
         words[places[taken.name]] = path
     else:
         words += [taken.flag, FORMS.get(taken.name, "{}").format(path)]
-    words += [w.replace("OUT", out).replace("GENES", files["genes"]) for w in NEEDS.get(taken.name, [])]
+    words += [
+        w.replace("OUT", out).replace("GENES", files["genes"]) for w in NEEDS.get(taken.name, [])
+    ]
     if taken.verb == "compare" and taken.name not in ("list_", "ranking_of"):
         words += ["--method", "variance"]
     if taken.verb in ("rank", "shard init", "plan") and "--method" not in words:
