@@ -228,12 +228,6 @@ class Command(click.Command):
         if not piped:
             return nullcontext(values)
         for each in piped:
-            if each.option == "config_file":
-                raise UsageError(
-                    f"{each.label} {each.path}: options cannot be read from a pipe",
-                    hint="write them to a file: paths in it are relative to its folder",
-                    option=each.option,
-                )
             if not self.pipes:
                 raise UsageError(
                     f"{each.label} {each.path}: {self.verb} cannot read from a pipe, because its "
@@ -251,7 +245,13 @@ class Command(click.Command):
         """Return the file of options, and the names of those that the command line gives."""
         from sfs_cli.options.files import load
 
-        file = ConfigFile() if path is None or is_stream(path) else load(path)
+        if path is not None and is_stream(path):
+            raise UsageError(
+                f"--config {path}: options cannot be read from a pipe",
+                hint="write them to a file: paths in it are relative to its folder",
+                option="config_file",
+            )
+        file = ConfigFile() if path is None else load(path)
         if ctx.params.get("strict_inputs") and not file.inputs:
             raise UsageError(
                 "--strict-inputs has no effect without --config and the run.json of a run",
