@@ -52,7 +52,13 @@ def no_trace(folder: Path, scratch: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "packed"), [("-", False), ("-", True), ("/dev/stdin", False), ("/dev/fd/0", True)]
+    ("name", "packed"),
+    [
+        ("-", True),
+        pytest.param("-", False, marks=pytest.mark.slow),
+        pytest.param("/dev/stdin", False, marks=pytest.mark.slow),
+        pytest.param("/dev/fd/0", True, marks=pytest.mark.slow),
+    ],
 )
 def test_standard_input_gives_the_bytes_of_the_file(name, packed, tmp_path):
     path = Path(good(tmp_path))
@@ -79,6 +85,7 @@ def test_file_redirected_to_standard_input_is_read_from_where_it_stands(tmp_path
     assert done.out == run_apart(["rank", str(path), "-q"]).out
 
 
+@pytest.mark.slow
 def test_every_kind_of_text_comes_through_a_shell(tmp_path):
     good(tmp_path)
     labels(tmp_path, AB)
@@ -117,6 +124,11 @@ def test_results_go_from_one_command_to_the_next(tmp_path):
     good(tmp_path)
     done = in_shell("sfs rank good.csv -q | sfs select - --top 3 -q", tmp_path)
     assert (done.code, len(done.out.split())) == (0, 3), done.err
+
+
+@pytest.mark.slow
+def test_every_command_reads_from_pipes(tmp_path):
+    good(tmp_path)
     both = "sfs aggregate <(sfs rank good.csv -q) <(sfs rank good.csv -q --method variance) -q"
     done = in_shell(both, tmp_path)
     assert done.code == 0, done.err
