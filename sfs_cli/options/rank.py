@@ -485,7 +485,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         words=("local", "dask", "dask:ADDRESS"),
     )
     block_size: int | None = option(
-        "Number of features per block.",
+        "Number of features per block; another one may change the last digits of scores.",
         section="Running",
         verbs=(*RANKING, "compare", "robustness"),
         least=1,

@@ -24,7 +24,7 @@ from sfs_cli.evaluate.classify import CLASSIFIERS, Fold, accuracies, standardize
 from sfs_cli.evaluate.curve import Curve, curve_of
 from sfs_cli.io.files.atomic import OutputFolder, check_writable
 from sfs_cli.io.files.lock import Lock
-from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.io.files.sniff import Kind, recognize, split_modality
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
@@ -347,10 +347,11 @@ def _check_free(target: Path | None, config: SelectConfig, lock: Lock | None = N
     if target is None:
         return
     ours = lock is not None and str(target.absolute()) in lock.left  # of a run that was killed
-    if target.exists() and not config.force and not ours:
+    other = target.is_dir() and recognize(target).kind not in (Kind.STORE, Kind.ZARR)
+    if target.exists() and not ours and (other or not config.force):
         raise OutputExistsError(
-            f"--write-matrix {target} exists",
-            hint="give another name, or --force",
+            f"--write-matrix {target} exists" + (", and is a folder of other things" * other),
+            hint="give another name" + ("" if other else ", or --force"),
             option="write_matrix",
         )
     if lock is not None:
