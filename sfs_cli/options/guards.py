@@ -8,6 +8,7 @@ GUARDS = {
     "labels": "labels that look like ids of patients, pairs or batches",
     "graph": "a sample graph without structure: nearly all pairs are equally similar, or none are",
     "tested-graph": "p-values of features that the sample graph was made of",
+    "not-normal": "p-values of normal noise for features that are far from it",
     "outliers": "samples that hardly belong to the sample graph",
     "spikes": "top features that differ in one sample only",
     "repeats": "top features that repeat each other",

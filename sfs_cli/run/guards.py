@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,12 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.ties import ties
-from sfs_cli.run.top import LOOKING, TOP, TopFeatures
+from sfs_cli.run.top import LOOKING, TOP, TopFeatures, values_of
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import Matrix
+
+if TYPE_CHECKING:
+    from sfs_cli.methods.significance.ratios import Ratio
 
 LOOK_VALUES, LOOK_FEATURES = 4_000_000, 1024
 """At most so many values, and features, are looked at to tell what a matrix holds."""
@@ -50,6 +53,10 @@ REPEATS = 0.7
 UNSTABLE = 0.4
 """Nogueira's measure below this is poor: agreement by chance-corrected measures is poor below 0.4
 (Fleiss), which Nogueira et al. 2018 take over."""
+LOOK_NORMAL = 256
+"""Features that are looked at to tell whether they are like normal noise."""
+SMALL_P, TOO_OFTEN = 0.001, 1.5
+"""They are not if a p-value up to the first comes up so many times as often as it should."""
 LARGEST_EXACT = 2**53
 _OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
 """What scanpy makes of the matrix itself."""
@@ -119,6 +126,17 @@ def own_graph(name: str, coordinates: str | None) -> str | None:
         made = f"({held}) is made of the tested features, if they are as scanpy makes them"
         return f"the sample graph {made}"
     return "the sample graph was made of the tested features"
+
+
+def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:
+    """Warn of p-values of normal noise where some of the scored features (m,) are far from it."""
+    scored = np.flatnonzero(~np.isnan(score))
+    if not len(scored) or not _wanted(run, "not-normal"):
+        return
+    step = -(-len(scored) // LOOK_NORMAL)
+    values = values_of(run, scored[::step])
+    values -= values.mean(axis=1, keepdims=True)
+    _tell(run, "not-normal", not_normal(ratio, values))
 
 
 def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float | None:
@@ -280,6 +298,20 @@ def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
         f"{len(made)} of the first {len(values)} features differ in one sample only (it has more "
         f"than half of their variation: {name_samples(first, sample_ids)}): look at these samples, "
         "take logarithms (--transform log1p), or give --similarity knn"
+    )
+
+
+def not_normal(ratio: Ratio, values: np.ndarray) -> str | None:
+    """Tell whether centered features (b, n) get small p-values more often than normal noise."""
+    from sfs_cli.methods.significance.tested import more_often
+
+    times = more_often(ratio, values, SMALL_P)
+    if times < TOO_OFTEN:
+        return None
+    return (
+        f"--pvalues gaussian compares with normal noise, which the features are not like: by the "
+        f"values of {len(values)} of them, p-values up to {SMALL_P:g} come up {times:.1f} times as "
+        "often as they promise where there is nothing to find; give --pvalues moments"
     )
 
 

@@ -19,7 +19,7 @@ from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import BatchFacts
-from sfs_cli.run.guards import guard_graph, guard_pvalues
+from sfs_cli.run.guards import guard_graph, guard_normal, guard_pvalues
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import graph_asked, needed
 
@@ -125,6 +125,11 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     score, status, *measured = engine.columns(task, reads.dtype, kind="score")
     class_means = None if means is None else measured.pop()
     score = score.astype(np.float64, copy=False)
+    if run.config.pvalues == "gaussian":
+        from sfs_cli.methods.significance.tested import TestedScorer
+
+        assert isinstance(scorer, TestedScorer)
+        guard_normal(run, scorer.ratio, score)
     return Solution(
         score,
         status.astype(np.int8, copy=False),

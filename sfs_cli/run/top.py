@@ -29,10 +29,16 @@ def read_top(run: Run, ranking: Ranking) -> TopFeatures | None:
     if run.config.out is None and not warned:
         return None
     features = ranking.order[: min(TOP, ranking.n_scored)]
+    values = values_of(run, features)
+    means = values.mean(axis=1)
+    values -= means[:, None]
+    return TopFeatures(values, means)
+
+
+def values_of(run: Run, features: np.ndarray) -> np.ndarray:
+    """Read a few features, given by index, as they were scored, shape (b, n)."""
     values = np.empty((len(features), run.matrix.n_samples))
     for row, feature in zip(values, features.tolist()):
         row[:] = run.matrix.read(Span(feature, feature + 1), np.dtype(np.float64)).values[0]
     run.passes.look(len(features))
-    means = values.mean(axis=1)
-    values -= means[:, None]
-    return TopFeatures(values, means)
+    return values

@@ -30,6 +30,9 @@ REQUIREMENTS = {
     "sklearn": ("scikit-learn>=1.5",),
     "skrebate": ("skrebate==0.8.4",),
     "scanpy": ("scanpy>=1.11", "scikit-misc>=0.5", "igraph", "leidenalg"),
+    "squidpy": ("squidpy>=1.8",),
+    "quadsv": ("quadsv==0.1.1",),
+    "flashs": ("flashs==0.2.1",),
 }
 """What pip is asked for; these work with the NumPy and SciPy that it chooses today."""
 READY = "ready"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from tests.benchmarks import runner
+from tests.benchmarks import calibration, power, runner
 from tests.benchmarks.rows_growth import exponent
 from tests.benchmarks.rows_peers import rank_correlation
 from tests.benchmarks.table import JOBS, ROOT, Bench, Job, Part, Row
@@ -103,3 +104,28 @@ def test_sigterm_ends_the_job_and_removes_the_stores(tmp_path):
     assert process.wait(timeout=60) == 143
     process.stdout.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_power_is_of_the_longest_list_at_the_rate():
+    planted = [True, True, False, True] + 96 * [False]
+    data = power.Data(np.zeros((100, 2)), np.zeros((2, 2)), np.where(planted, "gradient", ""))
+    p = np.linspace(0.001, 0.9, 100)
+    found = {rate: power.measure(data, power.Test(p, p, 1.0), rate) for rate in (0.05, 0.25)}
+    assert found[0.05]["gradient"] == pytest.approx(2 / 3)
+    assert found[0.25]["all patterns"] == 1
+    assert found[0.05]["rate at 0.01"] == 0
+
+
+def test_power_of_small_data_is_reported(tmp_path):
+    data = power.simulate(60, 50, 0)
+    assert (data.pattern != "").sum() == 5
+    rows = [{"samples": 60, "seed": seed, "tool": "sfs"} for seed in (0, 1)]
+    test = power.of_sfs(data, {"neighbors": 6}, tmp_path)
+    rows = [row | power.measure(data, test, 0.05) for row in rows]
+    assert "| sfs | " in power.report(power.pd.DataFrame(rows), 0.05)
+
+
+def test_rates_of_small_data_are_reported():
+    cells = calibration.line("counts", "moments", 30, 20, 2).split("|")
+    assert cells[1:4] == [" counts ", " moments ", " 30 "]
+    assert "±" in cells[5]

@@ -168,6 +168,21 @@ def test_reasons_are_looked_for_in_their_order(program):
     assert program.reason_of(cell, 0.06, [0.7], []) == "not explained"
 
 
+def test_summary_counts_the_verdicts(program):
+    cell = ["2.4", "COLON", "phi1", "0.580"]
+    rows = [
+        [*cell, "0.600", "0.010", "+0.020", ""],
+        [*cell, "0.700", "0.010", "+0.120", "within chance: 5 splits tell differences above 0.15"],
+        [*cell, "0.700", "0.010", "+0.120", "theirs is another; a note"],
+        [*cell, "0.700", "", "+0.120", "not explained: logarithms give 0.69"],
+        [*cell, "absent", "", "", "the data set is not there"],
+    ]
+    found = program.summary(rows)
+    assert found.startswith("table 2.4: 4 of 5 numbers; 1 within 0.05; 1 within chance; 1 with a r")
+    assert "1 not explained; median difference 0.120" in found
+    assert program.summary(rows[-1:]) == "table 2.4: 0 of 1 numbers"
+
+
 def test_chance_covers_means_of_equal_splits(program):
     rng, inside = np.random.default_rng(5), 0
     for _ in range(2000):

@@ -1,18 +1,19 @@
 """Moments of a quadratic form over all permutations of the samples of a feature.
 
 Of ``Q(pi) = sum_ij m_ij x_pi(i) x_pi(j)``, with a feature x around its mean and M symmetric with
-``M 1 = 0``, the mean, the variance and the third central moment over all n! permutations are exact
-functions of few sums over M and of ``sum x^2, x^3, x^4, x^6``: O(1) numbers for each feature. A
-gamma distribution with these three moments (Pearson's type III) gives the p-value.
+``M 1 = 0``, the mean and the second to fourth central moments over all n! permutations are exact
+functions of few sums over M and of ``sum x^2, x^3, x^4, x^5, x^6, x^8``: O(1) numbers for each
+feature. The distribution of Pearson's system with these four moments gives the p-value.
 
 F. Kazi-Aoual, S. Hitier, R. Sabatier and J.-D. Lebreton, "Refined approximations to permutation
 tests for multivariate inference", Computational Statistics and Data Analysis 20, 1995, for the idea
-and the moments of such forms. How the coefficients are found here: E(Q^q) is a sum over
-assignments of samples to 2 q places. It is grouped by the partition of the places into those that
-hold the same sample. Over different samples, ``E(x_a x_b ...)`` is a sum over different values
-divided by n (n - 1) ..., and sums over different samples are those over all samples with the signs
-of Moebius inversion on the partitions. Sums with a sample that occurs once vanish, as
-``M 1 = 0`` and ``sum x = 0``.
+and the first three moments of such forms; K. Pearson, "Mathematical contributions to the theory of
+evolution XIX", Philosophical Transactions A 216, 1916, for the distributions. How the coefficients
+are found here: E(Q^q) is a sum over assignments of samples to 2 q places. It is grouped by the
+partition of the places into those that hold the same sample. Over different samples, ``E(x_a x_b
+...)`` is a sum over different values divided by n (n - 1) ..., and sums over different samples are
+those over all samples with the signs of Moebius inversion on the partitions. Sums with a sample
+that occurs once vanish, as ``M 1 = 0`` and ``sum x = 0``.
 """
 
 from __future__ import annotations
@@ -20,18 +21,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, permutations, product
 from math import factorial, prod
 from typing import NamedTuple
 
 import numpy as np
 
-from sfs_cli.methods.significance.ratios import Form, Ratio
+from sfs_cli.methods.significance.ratios import DENSE_SAMPLES, Form, Ratio
 
 Partition = tuple[tuple[int, ...], ...]
-SQUARES, CUBES = 2, 5
-"""Number of sums over M of the second and third order."""
+Graph = tuple[tuple[int, int], ...]
+SUMS = {
+    2: ("00 00", "01 01"),
+    3: ("00 00 00", "00 01 01", "00 01 11", "01 01 01", "01 12 20"),
+    4: (
+        *("00 00 00 00", "00 00 01 01", "00 00 01 11", "00 01 01 01", "01 01 01 01"),
+        *("00 01 01 11", "00 00 11 11", "01 01 02 02", "00 01 12 20", "00 00 12 12"),
+        *("01 01 12 20", "00 01 12 22", "00 01 12 12", "01 12 23 30", "01 01 23 23"),
+    ),
+}
+"""The sums over M that a moment of each order depends on: ``00 01 01`` is sum m_ii m_ij m_ij."""
+POWERS = {
+    2: ((4,), (2, 2)),
+    3: ((6,), (4, 2), (3, 3), (2, 2, 2)),
+    4: ((8,), (6, 2), (5, 3), (4, 4), (4, 2, 2), (3, 3, 2), (2, 2, 2, 2)),
+}
+"""The products of power sums of x that it depends on: (4, 2) is sum x^4 times sum x^2."""
+PLACES = {2: slice(0, 2), 3: slice(2, 7), 4: slice(7, 22)}
+"""Where the sums of each order are in `sums_of`."""
+ROWS = 4096
+"""Rows of the square of a sparse matrix that are held together."""
+COLUMNS = 8
+"""Up to so many columns beside a sparse core, the sums of order 4 are found without a dense one."""
 NORMAL_BELOW = 1e-4
 """A distribution with less skewness is the normal one."""
+HEAVIER = 0.02
+"""A distribution whose kurtosis is less than this above that of the third type is of that type."""
+NODES = 16
+"""Of the integrals of a density from a point to the end."""
 
 
 class Powers(NamedTuple):
@@ -39,13 +66,29 @@ class Powers(NamedTuple):
 
     Attributes
     ----------
-    third, fourth, sixth : ndarray
-        ``sum x^3``, ``sum x^4`` and ``sum x^6``, of ``sum x^2 = 1``.
+    third, fourth, fifth, sixth, eighth : ndarray
+        ``sum x^3``, ``sum x^4`` ..., of ``sum x^2 = 1``.
     """
 
     third: np.ndarray
     fourth: np.ndarray
+    fifth: np.ndarray
     sixth: np.ndarray
+    eighth: np.ndarray
+
+    @classmethod
+    def of(cls, x: np.ndarray) -> Powers:
+        """Return the sums of features (m, n)."""
+        square = x * x
+        cube, fourth = square * x, square * square
+        pairs = ((square, x), (square, square), (square, cube), (cube, cube), (fourth, fourth))
+        return cls(*(np.vecdot(one, two) for one, two in pairs))
+
+    def products(self, order: int) -> np.ndarray:
+        """Return the products of `POWERS` of an order, shape (k, m)."""
+        one = np.ones_like(self.third)
+        sums = dict(zip((2, 3, 4, 5, 6, 8), (one, *self)))
+        return np.array([prod((sums[p] for p in powers), start=one) for powers in POWERS[order]])
 
 
 @dataclass(frozen=True)
@@ -54,7 +97,7 @@ class RatioMoments:
 
     With ``A' = A - a H`` and ``B' = B - b H`` of trace 0, H the centering matrix, the form of
     ``A - tB`` is ``a - t b`` for x of unit norm plus that of ``A' - tB'``, of mean 0. Its sums are
-    polynomials in t, which their values at four places determine.
+    polynomials in t, which their values at five places determine.
 
     Attributes
     ----------
@@ -64,7 +107,7 @@ class RatioMoments:
         Means of ``x'Ax`` and ``x'Bx``.
     places : ndarray, shape (k,)
         The t at which the sums are known; one where they do not depend on t.
-    sums : ndarray, shape (k, 7)
+    sums : ndarray, shape (k, 22)
         `sums_of` ``A' - tB'``.
     """
 
@@ -84,12 +127,12 @@ class RatioMoments:
         if ratio.even:
             return cls(n, a, b, np.array([middle]), first[None])
         width = max(np.sqrt(first[1] / n) / b, np.finfo(np.float64).tiny)
-        places = middle + width * np.array([0.0, -1.5, 1.5, 3.0])
+        places = middle + width * np.array([0.0, -1.5, 1.5, -3.0, 3.0])
         sums = [first, *(sums_of(_less(ratio, t, a - t * b)) for t in places[1:].tolist())]
         return cls(n, a, b, places, np.array(sums))
 
     def at(self, t: np.ndarray) -> np.ndarray:
-        """Return the sums at thresholds (m,), shape (7, m)."""
+        """Return the sums at thresholds (m,), shape (22, m)."""
         if len(self.places) == 1:
             return np.repeat(self.sums.T, len(t), axis=1)
         total = np.zeros((self.sums.shape[1], len(t)))
@@ -99,17 +142,17 @@ class RatioMoments:
             total += np.outer(sums, lagrange)
         return total
 
+    def moment(self, order: int, t: np.ndarray, powers: Powers) -> np.ndarray:
+        """Return a central moment over the permutations, shape (m,).
+
+        That of order 4 is NaN where the graph is too large for its sums.
+        """
+        sums = self.at(t)[PLACES[order]]
+        return ((coefficients(order, self.n).T @ sums) * powers.products(order)).sum(axis=0)
+
     def variance(self, t: np.ndarray, powers: Powers) -> np.ndarray:
         """Return the variance over the permutations, shape (m,)."""
-        kinds = np.array([powers.fourth, np.ones(len(t))])
-        found = ((coefficients(2, self.n) @ kinds) * self.at(t)[:SQUARES]).sum(axis=0)
-        return np.maximum(found, 0.0)
-
-    def third(self, t: np.ndarray, powers: Powers) -> np.ndarray:
-        """Return the third central moment over the permutations, shape (m,)."""
-        ones = np.ones(len(t))
-        kinds = np.array([powers.sixth, powers.fourth, powers.third**2, ones])
-        return ((coefficients(3, self.n) @ kinds) * self.at(t)[SQUARES:]).sum(axis=0)
+        return np.maximum(self.moment(2, t, powers), 0.0)
 
     def tested(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray]:
         """Return the p-values of ratios t, smaller ones being better, and their effects; (m,).
@@ -119,8 +162,9 @@ class RatioMoments:
         B is a multiple of the centering matrix, else to the first order in its denominator.
         """
         variance = self.variance(t, powers)
-        skewness = self.third(t, powers) / variance**1.5
-        p = below((t * self.b - self.a) / np.sqrt(variance), skewness)
+        skewness = self.moment(3, t, powers) / variance**1.5
+        kurtosis = self.moment(4, t, powers) / variance**2
+        p = below((t * self.b - self.a) / np.sqrt(variance), skewness, kurtosis)
         # no permutation is rarer than one of all
         p = np.maximum(p, np.exp(-float(np.log(np.arange(1, self.n + 1)).sum())))
         middle = np.full(len(t), self.a / self.b)
@@ -149,73 +193,158 @@ def sums_of(M: Form) -> np.ndarray:
 
     Returns
     -------
-    ndarray, shape (7,)
-        ``sum m_ii^2, sum m_ij^2``, then ``sum m_ii^3, sum m_ij^2 m_ii, sum m_ii m_ij m_jj,
-        sum m_ij^3, tr M^3``.
+    ndarray, shape (22,)
+        Those of `SUMS`, in its order. Those of order 4 are NaN of a large sparse matrix with many
+        columns beside it.
     """
+    sparse = not isinstance(M.core, np.ndarray)
+    if sparse and M.columns.shape[1] > COLUMNS and M.n <= DENSE_SAMPLES:
+        M, sparse = Form(M.dense(), np.empty((M.n, 0)), np.empty((0, 0))), False
+    found = _sparse_sums(M) if sparse else _dense_sums(M.core)
+    diagonal, squares = found["00 00"], found["01 01"]
+    found["00 00 11 11"], found["01 01 23 23"] = diagonal**2, squares**2
+    found["00 00 12 12"] = diagonal * squares
+    return np.array([found[name] for name in chain(*SUMS.values())], np.float64)
+
+
+def _sums_of_rows(
+    diagonal: np.ndarray, image: np.ndarray, squares: np.ndarray, cubes: np.ndarray
+) -> dict[str, float]:
+    """Return the sums that depend on the diagonal, ``M diagonal``, and on sums over rows, (n,)."""
+    two = diagonal**2
+    return {
+        "00 00": two.sum(),
+        "01 01": squares.sum(),
+        "00 00 00": two @ diagonal,
+        "00 01 01": diagonal @ squares,
+        "00 01 11": diagonal @ image,
+        "01 01 01": cubes.sum(),
+        "00 00 00 00": two @ two,
+        "00 00 01 01": two @ squares,
+        "00 00 01 11": two @ image,
+        "00 01 01 01": diagonal @ cubes,
+        "01 01 02 02": squares @ squares,
+        "00 01 12 22": image @ image,
+        "00 01 12 12": image @ squares,
+    }
+
+
+def _dense_sums(S: np.ndarray) -> dict[str, float]:
+    diagonal, square, product = np.diagonal(S), S * S, S @ S
+    cubes = np.vecdot(square, S)
+    triangles = np.vecdot(product, S)
+    return _sums_of_rows(diagonal, S @ diagonal, square.sum(axis=1), cubes) | {
+        "01 12 20": triangles.sum(),
+        "01 01 01 01": np.vdot(square, square),
+        "00 01 01 11": diagonal @ square @ diagonal,
+        "00 01 12 20": diagonal @ triangles,
+        "01 01 12 20": np.vdot(square, product),
+        "01 12 23 30": np.vdot(product, product),
+    }
+
+
+def _sparse_sums(M: Form) -> dict[str, float]:
+    """Return the sums of ``m_ij = s_ij + v_i u_j``, V = UW, whose square is ``S^2 + P R'``."""
     S, U, W = M.core, M.columns, M.weights
-    if isinstance(S, np.ndarray):
-        diagonal, squares = np.diagonal(S), S * S
-        rows, cubes = squares.sum(axis=1), np.vdot(squares, S)
-        middle, trace = diagonal @ S @ diagonal, np.vdot(S @ S, S)
-    else:
-        V, G, SU = U @ W, U.T @ U, S @ U  # m_ij = s_ij + v_i u_j
-        diagonal = S.diagonal() + np.vecdot(V, U)
-        at, entries = S.tocoo(), S.tocoo().data
-        low_rank = np.vecdot(V[at.row], U[at.col])
-        rows = np.asarray(S.power(2).sum(axis=1)).ravel() + 2 * np.vecdot(V, SU)
-        rows += np.vecdot(V @ G, V)
-        T = np.array([(U * u[:, None]).T @ U for u in U.T])  # sum_i u_ia u_ib u_ic
-        weighted = np.einsum("abc,ax,by,cz->xyz", T, W, W, W, optimize=True)
-        cubes = (entries**3 + 3 * entries * low_rank * (entries + low_rank)).sum()
-        cubes += np.vdot(weighted, T)
-        projected = U.T @ diagonal
-        middle = diagonal @ (S @ diagonal) + projected @ W @ projected
-        WG = W @ G
-        trace = (S @ S).multiply(S).sum() + 3 * np.trace(W @ (SU.T @ SU))
-        trace += 3 * np.trace(WG @ W @ (U.T @ SU)) + np.trace(WG @ WG @ WG)
-    squared = diagonal * diagonal
-    sums = (squared @ diagonal, rows @ diagonal, middle, cubes, trace)
-    return np.array([squared.sum(), rows.sum(), *sums], np.float64)
+    V, G, SU = U @ W, U.T @ U, S @ U
+    diagonal = S.diagonal() + np.vecdot(V, U)
+    image = S @ diagonal + V @ (U.T @ diagonal)
+    at = S.tocoo()
+    row, s, low_rank = at.row, at.data, np.vecdot(V[at.row], U[at.col])
+    squares = np.bincount(row, s * (s + 2 * low_rank), M.n) + np.vecdot(V @ G, V)
+    cubes = np.bincount(row, s**3 + 3 * s * low_rank * (s + low_rank), M.n)
+    cubes += np.einsum("na,nb,nc,abc->n", V, V, V, _triples(U, U), optimize=True)
+    found = _sums_of_rows(diagonal, image, squares, cubes)
+    P, R = np.hstack([S @ V, V]), np.hstack([U, SU + V @ G])
+    # triangles: of each row i, the sum of m_ij (M^2)_ij; here what holds no S^2
+    triangles = np.vecdot(P, S @ R) + np.vecdot(V, S @ SU) + np.vecdot(P, V @ (U.T @ R))
+    few = U.shape[1] <= COLUMNS
+    if few:
+        weighted, fourth = np.kron(W, W), np.zeros((U.shape[1] ** 2,) * 2)
+        GD = (U * diagonal[:, None]).T @ U
+        change = s * (s + 2 * low_rank)  # from the square of the low-rank part
+        double = change @ np.vecdot(P[row], R[at.col]) + np.vdot(_triples(V, P), _triples(U, R))
+        cycles = 2 * np.vdot(S @ P, S @ R) + np.vdot(P.T @ P, R.T @ R)
+    for low in range(0, M.n, ROWS):
+        part = S[low : low + ROWS]
+        both = part @ S
+        within = part.multiply(both).tocoo()
+        triangles[low : low + ROWS] += np.bincount(within.row, within.data, part.shape[0])
+        if few:
+            entries = both.tocoo()
+            beside = np.vecdot(V[low + entries.row], U[entries.col])
+            double += part.multiply(within).sum() + beside**2 @ entries.data
+            double += 2 * within.data @ np.vecdot(V[low + within.row], U[within.col])
+            cycles += entries.data @ entries.data
+            columns = U[low : low + ROWS]
+            pairs = (columns[:, :, None] * columns[:, None]).reshape(len(columns), -1)
+            fourth += weighted @ (pairs.T @ pairs)
+    found |= {"01 12 20": triangles.sum()}
+    if not few:
+        return dict.fromkeys(SUMS[4], np.nan) | found
+    power = (s + low_rank) ** 4 - low_rank**4
+    return found | {
+        "01 01 01 01": power.sum() + np.vdot(fourth.T, fourth),
+        "00 01 01 11": diagonal[row] * diagonal[at.col] @ change + np.vdot((W @ GD).T, W @ GD),
+        "00 01 12 20": diagonal @ triangles,
+        "01 01 12 20": double,
+        "01 12 23 30": cycles,
+    }
+
+
+def _triples(U: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return ``sum_i u_ia u_ib r_ic``, shape (k, k, l)."""
+    return np.array([(U * u[:, None]).T @ R for u in U.T]).reshape(*2 * U.shape[1:], R.shape[1])
 
 
 # ---- the coefficients of the moments -----------------------------------------------------------
 
 
-@cache
 def coefficients(order: int, n: int) -> np.ndarray:
-    """Return c with ``E(Q^order) = sum_kl c_kl (sum over M)_k (power sum of x)_l``.
+    """Return c with ``E(Q^order) = sum_kl c_kl (sum over M)_k (product of powers)_l``.
 
     Parameters
     ----------
     order : int
-        2 or 3.
+        2 to 4.
     n : int
         Number of samples.
 
     Returns
     -------
     ndarray
-        Rows are the sums of `sums_of` of that order. Columns are ``sum x^4`` and ``(sum x^2)^2``
-        for order 2; ``sum x^6``, ``sum x^4 sum x^2``, ``(sum x^3)^2`` and ``(sum x^2)^3`` for 3.
+        Rows are `SUMS` of that order, columns are `POWERS`.
     """
-    columns: list[tuple[int, ...]] = [(4,), (2, 2)] if order == 2 else [(6,), (4, 2), (3, 3)]
-    columns += [(2, 2, 2)] * (order == 3)
-    found = np.zeros((SQUARES if order == 2 else CUBES, len(columns)))
-    partitions = list(_partitions(tuple(range(2 * order))))
-    coarse = [each for each in partitions if min(map(len, each)) > 1]
-    for fine in partitions:
-        if len(fine) > n:  # there are not so many different samples
-            continue
-        falling = prod(range(n - len(fine) + 1, n + 1))
-        above = [(each, sign) for each in coarse if (sign := _moebius(fine, each))]
-        of_x = np.zeros(len(columns))
-        for each, sign in above:
-            of_x[columns.index(tuple(sorted(map(len, each), reverse=True)))] += sign
-        for each, sign in above:
-            row = _row(each)
-            if row is not None:
-                found[row] += sign * of_x / falling
+    counts = _counts(order)  # there are no more blocks than samples
+    falling = [prod(range(n - blocks + 1, n + 1)) for blocks in range(len(counts))]
+    return sum(of / by for of, by in zip(counts[1:], falling[1:]) if by)
+
+
+@cache
+def _counts(order: int) -> np.ndarray:
+    """Return the signed numbers of partitions, shape (2 order + 1 numbers of blocks, k, l)."""
+    found = np.zeros((2 * order + 1, len(SUMS[order]), len(POWERS[order])))
+    alike: dict[Graph, list[Partition]] = {}
+    for coarse in _partitions(tuple(range(2 * order))):
+        if min(map(len, coarse)) > 1:
+            alike.setdefault(_graph(_edges(coarse)), []).append(coarse)
+    for row, name in enumerate(SUMS[order]):
+        members = alike[_graph(tuple((int(edge[0]), int(edge[1])) for edge in name.split()))]
+        for fine in product(*(tuple(_partitions(block)) for block in members[0])):
+            sizes = tuple(sorted(len(block) for blocks in fine for block in blocks))
+            sign = prod(_moebius(len(blocks)) for blocks in fine)
+            found[len(sizes), row] += len(members) * sign * _powers(order, sizes)
+    return found
+
+
+@cache
+def _powers(order: int, sizes: tuple[int, ...]) -> np.ndarray:
+    """Return in how many products of `POWERS` the sum over different values of x is, with signs."""
+    found = np.zeros(len(POWERS[order]))
+    for merged in _partitions(tuple(range(len(sizes)))):
+        powers = tuple(sorted((sum(sizes[k] for k in block) for block in merged), reverse=True))
+        if powers[-1] > 1:
+            found[POWERS[order].index(powers)] += prod(_moebius(len(block)) for block in merged)
     return found
 
 
@@ -231,47 +360,94 @@ def _partitions(items: tuple[int, ...]) -> Iterator[Partition]:
             yield (*smaller[:k], (first, *block), *smaller[k + 1 :])
 
 
-def _moebius(fine: Partition, coarse: Partition) -> int:
-    """Return the Moebius function of two partitions; 0 where `fine` is no refinement."""
-    counts = [sum(set(part) <= set(block) for part in fine) for block in coarse]
-    if sum(counts) < len(fine):
-        return 0
-    return prod((-1) ** (count - 1) * factorial(count - 1) for count in counts)
+def _moebius(parts: int) -> int:
+    """Return the factor of a block that is merged from some parts."""
+    return (-1) ** (parts - 1) * factorial(parts - 1)
 
 
-def _row(partition: Partition) -> int | None:
-    """Return which sum over M has these places in common; None where it has the factor tr M = 0.
+def _edges(partition: Partition) -> Graph:
+    """Return the indices of each m_ij; places 2k and 2k + 1 are the row and the column of one."""
+    sample = {place: k for k, block in enumerate(partition) for place in block}
+    return tuple((sample[place], sample[place + 1]) for place in range(0, len(sample), 2))
 
-    Places 2k and 2k + 1 are the row and the column of factor k.
-    """
-    sizes = sorted(map(len, partition), reverse=True)
-    if any(len(block) == 2 and block[0] // 2 == block[1] // 2 for block in partition):
-        return None
-    if sum(sizes) == 4:
-        return {(4,): 0, (2, 2): 1}[tuple(sizes)]
-    if sizes == [3, 3]:  # two samples: m_ii m_ij m_jj, or m_ij^3
-        factors = [place // 2 for place in partition[0]]
-        return 2 if len(set(factors)) < 3 else 3
-    return {(6,): 0, (4, 2): 1, (2, 2, 2): 4}[tuple(sizes)]
+
+@cache
+def _graph(edges: Graph) -> Graph:
+    """Return the first of the ways to number the samples of a sum."""
+    count = max(map(max, edges)) + 1
+    numbered = (
+        tuple(sorted((min(to[i], to[j]), max(to[i], to[j])) for i, j in edges))
+        for to in permutations(range(count))
+    )
+    return min(numbered)
 
 
 # ---- the distribution --------------------------------------------------------------------------
 
 
-def below(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:
-    """Return ``P(Z <= z)`` for Z of mean 0, variance 1 and some skewness, by Pearson's type III.
+def below(z: np.ndarray, skewness: np.ndarray, kurtosis: np.ndarray) -> np.ndarray:
+    """Return ``P(Z <= z)`` for Z of mean 0 and variance 1, of Pearson's system; all shape (m,).
 
-    All are of shape (m,). Where the skewness is positive Z has a smallest value, ``-2 / skewness``,
-    which permutations may pass. So the skewness is ``1 / |z|`` at most: half of the way, after
-    which the probability falls a little faster than that of the normal distribution.
+    Where the tails are not heavier than those of a gamma distribution of the same skewness, or the
+    kurtosis is NaN, it is that one (type III). Where the skewness is positive Z has a smallest
+    value, which permutations may pass. So the skewness is ``1 / |z|`` at most: half of the way,
+    after which the probability falls a little faster than that of the normal distribution.
     """
+    excess = kurtosis - 3 - 1.5 * skewness**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skewness = np.where(z < 0, np.minimum(skewness, -1 / z), skewness)
+    p = _third_type(z, skewness)
+    heavy = np.flatnonzero(excess > HEAVIER)
+    for low in range(0, len(heavy), ROWS):
+        part = heavy[low : low + ROWS]
+        p[part] = _heavier_type(z[part], skewness[part], excess[part])
+    return p
+
+
+def _third_type(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:
     from scipy.special import gammainc, gammaincc, ndtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = np.where(z < 0, np.minimum(skewness, -1 / z), skewness)
         shape = 4 / skewness**2
         root = np.sqrt(shape)
         short = gammainc(shape, np.maximum(shape + z * root, 0))
         long = gammaincc(shape, np.maximum(shape - z * root, 0))
     found = np.where(skewness > 0, short, long)
     return np.where(np.abs(skewness) < NORMAL_BELOW, ndtr(z), found)
+
+
+def _heavier_type(z: np.ndarray, skewness: np.ndarray, excess: np.ndarray) -> np.ndarray:
+    """Return the probabilities of the types IV to VI, by quadrature of their density.
+
+    The logarithm of the density has the derivative ``-(z + b) / (a + b z + c z^2)``.
+    """
+    kurtosis = excess + 3 + 1.5 * skewness**2
+    scale = 12 + 3 * skewness**2 + 10 * excess
+    a, b = (4 * kurtosis - 3 * skewness**2) / scale, skewness * (kurtosis + 3) / scale
+    c = 2 * excess / scale
+    mode = -b
+    left, right = _beyond(mode, a, b, c), _beyond(-mode, a, -b, c)
+    lower = z <= mode
+    tail = _beyond(np.where(lower, z, -z), a, np.where(lower, b, -b), c) / (left + right)
+    return np.where(lower, tail, 1 - tail)
+
+
+def _beyond(z: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Integrate the density, which is 1 at 0, from minus infinity to z, which is below its mode."""
+    x, weights = np.polynomial.laguerre.laggauss(NODES)
+    slope = -(z + b) / (a + z * (b + c * z))
+    step = 2 / (slope + np.sqrt(slope**2 + 4))
+    points = z[:, None] - step[:, None] * x
+    a, b, c = a[:, None], b[:, None], c[:, None]
+    square = a + points * (b + c * points)
+    root = 4 * a * c - b * b
+    width = np.sqrt(np.abs(root))
+    center = 2 * a + b * points
+    with np.errstate(divide="ignore", invalid="ignore"):
+        angle = np.arctan2(points * width, center)
+        short = np.arctanh(points * width / center)
+        turn = 2 * np.where(root > 0, angle, short) / width
+        log = -(np.log(square / a) - b * turn) / (2 * c) - b * turn
+    inside = (square > 0) & ((center > 0) | (root > 0))
+    density = np.where(inside, np.exp(np.where(inside, log + x, -np.inf)), 0.0)
+    return step * (density @ weights)

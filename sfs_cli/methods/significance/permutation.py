@@ -1,5 +1,23 @@
 """p-values by permuting the samples of the features, with a generalized Pareto tail.
 
+Permutations are drawn once for a run. A feature's samples are shuffled by a permutation of its own
+first, so that what a drawn permutation happens to favor is another thing for every feature:
+otherwise all sparse features with as many values err alike, and the rate of small p-values of a
+list is that of one feature. The shuffle is drawn by the seed and the feature's values: it does not
+depend on where the feature stands.
+
+A form ``x'Ax`` with ``A 1 = 0`` does not change when the smallest value is taken off all values.
+Where k values are left, and k is small, the permuted form is the sum of ``a_ij x_i x_j`` over the
+pairs of the places that these values are put on.
+
+Permutations are made in rounds that grow. A feature stops after a round in which `ENOUGH` permuted
+ratios are as good as its own. That keeps its p-value valid: for a level above that at which it may
+stop after the first round, the p-value is at most the level only if that of the first round is,
+and for a level below it only if that of the other rounds is. J. Besag and P. Clifford, "Sequential
+Monte Carlo p-values", Biometrika 78, 1991, for the idea.
+
+Where no permutation is as good as the feature, the p-value is that of a tail fitted to the best of
+them, if it is smaller: every level that permutations alone can reach is kept exactly.
 T. A. Knijnenburg, L. F. A. Wessels, M. J. T. Reinders and I. Shmulevich, "Fewer permutations, more
 accurate P-values", Bioinformatics 25, 2009, for the tail; J. R. M. Hosking and J. R. Wallis,
 "Parameter and quantile estimation for the generalized Pareto distribution", Technometrics 29, 1987,
@@ -8,79 +26,159 @@ for its estimation by probability-weighted moments, which needs no iterations.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
-from sfs_cli.methods.significance.ratios import Ratio
+from sfs_cli.methods.significance.ratios import Form, Ratio
 
-FEW = 10
-"""A feature that fewer permutations are as good as gets the p-value of the tail."""
+ENOUGH = 20
+"""A feature that so many permutations of a round are as good as needs no further round."""
+GROWTH = 8
+"""After each round there are so many times the permutations of the one before."""
 TAIL = 250
 """Permuted ratios that the tail is fitted to, of a quarter of the permutations at most."""
 LEAST_TAIL = 50
 """With fewer no tail is fitted."""
 TIE = 1e-9
 """Ratios that differ by this part of the largest one are equal: sums in another order differ."""
-DENSE = 500
-"""Up to so many samples a dense matrix multiplies faster than a sparse one."""
-HELD = 4_000_000
-"""Permuted ratios that are held together."""
+PAIRED, PAIRED_DENSE = 16, 16
+"""Forms are sums over pairs of values where k is at most the former or, where A is dense in
+products, the samples over the latter."""
+FULL = 0.06
+"""A matrix with at least this part of entries that are not 0 is faster as a dense one."""
+DENSE_ENTRIES = 2000
+"""Up to so many samples entries are looked up in a dense matrix."""
+DRAWN = 250
+"""Permutations that are drawn by one generator."""
+HELD, KEPT = 1_000_000, 16_000_000
+"""Numbers of one array at a time, and of the permutations that are kept for the next feature."""
 
 
-def permuted(x: np.ndarray, ratio: Ratio, count: int, seed: int) -> np.ndarray:
-    """Test features by permutations, which are the same for all features.
+class Permutations:
+    """p-values of features from ratios of the same values in random orders.
 
     Parameters
     ----------
-    x : ndarray, shape (b, n), float64
-        Features around their means, of unit norm.
     ratio : Ratio
         What is tested; smaller is better.
     count : int
-        Number of permutations.
+        The most permutations of a feature.
+    first : int
+        The least permutations of a feature, unless `count` is less.
     seed : int
         Random seed.
-
-    Returns
-    -------
-    ndarray, shape (b, 2)
-        The p-values, and the effects: by how many standard deviations of the permuted ratios the
-        ratio is below their mean.
     """
-    observed = _ratios(x, ratio)
-    found = np.empty((len(x), 2))
-    rows = max(1, HELD // count)
-    for low in range(0, len(x), rows):
-        part = slice(low, low + rows)
-        values = np.empty((count, len(x[part])))
-        for k in range(count):
-            # a permutation by its own number: the same for whatever block it is made again
-            order = np.random.default_rng((seed, k)).permutation(x.shape[1])
-            values[k] = _ratios(x[part][:, order], ratio)
-        deviation = values.std(axis=0)
-        found[part, 0] = _p_values(values.T, observed[part])
-        found[part, 1] = (values.mean(axis=0) - observed[part]) / deviation
-    return found
+
+    def __init__(self, ratio: Ratio, count: int, first: int, seed: int) -> None:
+        n = ratio.n
+        dense = Form.of(ratio.numerator.dense()) if n <= DENSE_ENTRIES else ratio.numerator
+        self.matrix = dense
+        full = ratio.numerator.entries_held >= FULL * n * n
+        self.ratio = replace(ratio, numerator=dense) if full else ratio
+        self.paired = max(PAIRED, n // PAIRED_DENSE if full else 0)
+        self.count, self.seed = count, seed
+        self.rounds = [count]
+        while self.rounds[0] // GROWTH >= first:
+            self.rounds.insert(0, self.rounds[0] // GROWTH)
+        self.marks = np.random.default_rng(0).integers(1 << 40, size=n)
+        self.kept: dict[int, np.ndarray] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"kept": {}}
+
+    def test(self, x: np.ndarray) -> np.ndarray:
+        """Test features (b, n) around their means, of unit norm.
+
+        Returns
+        -------
+        ndarray, shape (b, 2)
+            The p-values, and the effects: by how many standard deviations of the permuted ratios
+            the ratio is below their mean.
+        """
+        observed = self._ratios(x)
+        return np.array([self._test(f, ratio) for f, ratio in zip(x, observed)]).reshape(-1, 2)
+
+    def below(self, x: np.ndarray, t: float) -> np.ndarray:
+        """Return the parts of the permuted ratios of such features that are at most t, (b,)."""
+        return np.array([(self._permuted(f, 0, self.count) <= t).mean() for f in x])
+
+    def _test(self, f: np.ndarray, observed: float) -> tuple[float, float]:
+        """Return the p-value and the effect of a feature (n,)."""
+        values = np.empty(0)
+        for end in self.rounds:
+            values = np.concatenate([values, self._permuted(f, len(values), end)])
+            size = max(np.abs(values).max(), abs(observed))
+            better = np.count_nonzero(values <= observed + TIE * size)
+            if better >= ENOUGH:
+                break
+        p = (1 + better) / (len(values) + 1)
+        extreme = min(TAIL, len(values) // 4)
+        if not better and extreme >= LEAST_TAIL:
+            p = min(p, tail(values[None], np.array([observed]), extreme)[0])
+        deviation = values.std()
+        varies = deviation > TIE * size  # else all orders are as good, but for rounding
+        return p, (values.mean() - observed) / deviation if varies else 0.0
+
+    def _permuted(self, f: np.ndarray, start: int, end: int) -> np.ndarray:
+        """Return the ratios of a feature (n,) in the orders from `start` to `end`."""
+        n, y = len(f), f - f.min()
+        shuffle = np.random.default_rng((self.seed, int(self.marks[f > 0].sum()))).permutation(n)
+        at = np.flatnonzero(y)
+        paired = len(at) <= self.paired
+        one, two = np.triu_indices(len(at)) if paired else (at, at)
+        values, rows = np.empty(end - start), max(1, HELD // (len(one) if paired else n))
+        for orders, low in self._orders(start, end):
+            for top in range(0, len(orders), rows):
+                part = orders[top : top + rows]
+                if paired:
+                    found = self._of_pairs(y[at], part[:, shuffle[at]], one, two)
+                else:
+                    permuted = np.empty((len(part), n))
+                    np.put_along_axis(permuted, part[:, shuffle], y[None], axis=1)
+                    found = self._ratios(permuted)
+                values[low - start + top :][: len(found)] = found
+        return values
+
+    def _of_pairs(
+        self, y: np.ndarray, places: np.ndarray, one: np.ndarray, two: np.ndarray
+    ) -> np.ndarray:
+        """Return ratios (r,) of values (k,) on places (r, k), by pairs ``one <= two`` of them."""
+        ratio = self.ratio
+        entries = self.matrix.entries(places[:, one], places[:, two])
+        form = entries @ (y[one] * y[two] * np.where(one == two, 1, 2))
+        if ratio.even:
+            return form * (ratio.n - 1) / ratio.denominator.trace / _scatter(y, ratio.n)
+        degrees = ratio.degrees[places]
+        return form / (degrees @ (y * y) - (degrees @ y) ** 2 / ratio.degrees.sum())
+
+    def _orders(self, start: int, end: int) -> Iterator[tuple[np.ndarray, int]]:
+        """Yield permutations (r, n) from `start` to `end`, and the number of the first of them."""
+        n = self.ratio.n
+        for number in range(start // DRAWN, -(-end // DRAWN)):
+            orders = self.kept.get(number)
+            if orders is None:
+                rng = np.random.default_rng((self.seed, number))
+                orders = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (DRAWN, 1)), axis=1)
+                if (len(self.kept) + 1) * orders.size <= KEPT:
+                    self.kept[number] = orders
+            low = max(start, number * DRAWN)
+            yield orders[low - number * DRAWN : end - number * DRAWN], low
+
+    def _ratios(self, x: np.ndarray) -> np.ndarray:
+        ratio = self.ratio
+        form = ratio.numerator.form(x)
+        if ratio.even:
+            return form * (ratio.n - 1) / ratio.denominator.trace / _scatter(x, ratio.n)
+        degrees = ratio.degrees
+        return form / ((x * x) @ degrees - (x @ degrees) ** 2 / degrees.sum())
 
 
-def _ratios(x: np.ndarray, ratio: Ratio) -> np.ndarray:
-    form = ratio.numerator.form(x)
-    if ratio.even:  # permutations do not change the denominator
-        return form * ((ratio.n - 1) / ratio.denominator.trace)
-    degrees = ratio.degrees
-    return form / ((x * x) @ degrees - (x @ degrees) ** 2 / degrees.sum())
-
-
-def _p_values(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Return p-values from permuted ratios (b, count) and observed ones (b,)."""
-    count = values.shape[1]
-    allowed = TIE * np.maximum(np.abs(values).max(axis=1), np.abs(observed))
-    better = (values <= (observed + allowed)[:, None]).sum(axis=1)
-    p = (1 + better) / (count + 1)
-    size = min(TAIL, count // 4)
-    few = np.flatnonzero(better < FEW)
-    if size >= LEAST_TAIL and len(few):
-        p[few] = np.minimum(p[few], tail(values[few], observed[few], size))
-    return p
+def _scatter(y: np.ndarray, n: int) -> np.ndarray:
+    """Return the sums of squares around the mean of n values, of which those not in y are 0."""
+    return np.vecdot(y, y) - y.sum(axis=-1) ** 2 / n
 
 
 def tail(values: np.ndarray, observed: np.ndarray, size: int) -> np.ndarray:

@@ -101,6 +101,22 @@ class Form:
         projections = G @ self.columns
         return total + np.vecdot(projections, projections @ self.weights)
 
+    def entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the entries at some rows and columns, of one shape."""
+        if isinstance(self.core, np.ndarray):
+            found = self.core[rows, columns]
+        else:
+            found = np.asarray(self.core[rows.ravel(), columns.ravel()]).reshape(rows.shape)
+        for left, right in zip((self.columns @ self.weights).T, self.columns.T):
+            found = found + left[rows] * right[columns]
+        return found
+
+    @property
+    def entries_held(self) -> int:
+        """Number of entries of the core that are stored, and of U."""
+        core = self.core if isinstance(self.core, np.ndarray) else self.core.data
+        return core.size + self.columns.size
+
     @property
     def trace(self) -> float:
         """The trace."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,25 @@ from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.shared import q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
-from sfs_cli.methods.significance.permutation import DENSE, permuted
-from sfs_cli.methods.significance.ratios import Form, ratio_of
+from sfs_cli.methods.significance.permutation import Permutations
+from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 
 DEFAULT_PERMUTATIONS = 1000
+FIRST_PERMUTATIONS = 100
+"""Permutations at least of a feature, with ``permutation``."""
+FEW_PERMUTATIONS = 16_000, 250
+"""Permutations at most, and at least, of a feature of few values, with ``moments``."""
+FEW_VALUES = 16
+"""Features that so few samples have more than the smallest value of are permuted: no smooth
+distribution is near enough to that of their scores."""
+FEW_MATTER, MOST_VALUES = 6, 32
+"""So are those of up to `MOST_VALUES` such samples where so few matter: 1 over sum x^4."""
+LEAST_VALUES = 3
+"""Features of fewer such samples are warned of."""
+MEASURES = 8
+"""Numbers that `columns` needs of each feature beside the score."""
+NOISE, OF_ORDERS = 100, 4000
+"""Normal features that others are compared with, and permutations of those of few values."""
 SIGNIFICANT = 0.05
 """Features with a q-value of at most this are counted."""
 
@@ -53,21 +67,22 @@ class TestedScorer(Scorer):
         self.facts, self.warnings, self.extra = scorer.facts, scorer.warnings, scorer.extra
         self.class_means = scorer.class_means
         self.null, _, count = null.partition(":")
-        self.count = int(float(count or DEFAULT_PERMUTATIONS))
-        self.seed = problem.context.seed
         self.ratio = ratio_of(scorer, problem)
         self.distribution: RatioDistribution | None = None
         self.moments: RatioMoments | None = None
+        self.permutations: Permutations | None = None
         self.facts["pvalues"] = self.null
         if self.null == "gaussian":
             self.distribution = RatioDistribution(self.ratio, problem.memory)
-        elif self.null == "moments":
+            return
+        seed = problem.context.seed
+        if self.null == "moments":
             self.moments = RatioMoments.of(self.ratio)
+            self.permutations = Permutations(self.ratio, *FEW_PERMUTATIONS, seed)
         else:
-            self.facts["permutations"] = self.count
-            if self.ratio.n <= DENSE:
-                numerator = Form.of(self.ratio.numerator.dense())
-                self.ratio = replace(self.ratio, numerator=numerator)
+            permutations = int(float(count or DEFAULT_PERMUTATIONS))
+            self.facts["permutations"] = permutations
+            self.permutations = Permutations(self.ratio, permutations, FIRST_PERMUTATIONS, seed)
 
     def __getstate__(self) -> dict[str, Any]:
         # workers measure blocks: the distributions stay with the process that makes the columns
@@ -89,10 +104,14 @@ class TestedScorer(Scorer):
         return score, status, *measured, *found
 
     def _measure(self, values: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Measure features (b, n): part of the mean, squares, and powers or p-values; (b,) each."""
+        """Measure features (b, n): part of the mean, squares (b,), and powers or p-values (b, 8).
+
+        These are the five of `Powers`, the number of values above the smallest one, and the p-value
+        and effect by permutations, which are NaN where the moments are to give them.
+        """
         b, n = values.shape
         degrees, volume = self.ratio.degrees, self.ratio.degrees.sum()
-        share, norm, powers = np.ones(b), np.empty(b), np.zeros((b, 3))
+        share, norm, found = np.ones(b), np.empty(b), np.full((b, MEASURES), np.nan)
         for part in pieces(b, n):
             with np.errstate(all="ignore"):  # features that do not vary have no score
                 centered = center(Block(values[part].astype(np.float64)))
@@ -103,30 +122,50 @@ class TestedScorer(Scorer):
                     mean = x @ degrees / volume
                     square = (x * x) @ degrees - volume * mean**2
                     share[part] = square / (square + volume * (mean + offset) ** 2)
-                if self.null == "moments":
-                    squares = x * x
-                    powers[part, 0] = np.vecdot(squares, x)
-                    powers[part, 1] = np.vecdot(squares, squares)
-                    powers[part, 2] = np.vecdot(squares * squares, squares)
-                elif self.null == "permutation":
-                    varies = np.isfinite(x).all(axis=1)
-                    found = np.full((len(x), 2), np.nan)
-                    found[varies] = permuted(x[varies], self.ratio, self.count, self.seed)
-                    powers[part, :2] = found
-        return share, norm, powers
+                if self.permutations is not None:
+                    found[part] = self._without_formula(x)
+        return share, norm, found
+
+    def _without_formula(self, x: np.ndarray) -> np.ndarray:
+        """Return what `_measure` does of features (b, n) around their means, of unit norm."""
+        assert self.permutations is not None
+        found = np.full((len(x), MEASURES), np.nan)
+        found[:, 5] = values = np.count_nonzero(x > x.min(axis=1, keepdims=True), axis=1)
+        permuted = np.isfinite(x).all(axis=1)
+        if self.moments is not None:
+            powers = Powers.of(x)
+            found[:, :5] = np.column_stack(powers)
+            permuted &= _few_valued(values, powers)
+        if permuted.any():
+            found[permuted, 6:] = self.permutations.test(x[permuted])
+        return found
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
-        share, norm, powers = measured or (np.ones(1), np.ones(1), np.empty((1, 3)))
-        with np.errstate(all="ignore"):  # NaN where there is no score
-            if self.null == "permutation":
-                p, effect = powers[:, 0], powers[:, 1]
-            else:
-                p, effect = self._tested(self.ratio.statistic(score, share, norm), powers)
+        share, norm, found = measured or (np.ones(1), np.ones(1), np.full((1, MEASURES), np.nan))
+        p, effect = found[:, 6], found[:, 7]
+        if self.null != "permutation":
+            with np.errstate(all="ignore"):  # NaN where there is no score
+                t = self.ratio.statistic(score, share, norm)
+                of_formula, effect = self._tested(t, found[:, :5])
+                p = np.where(np.isnan(p), of_formula, p)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
         columns, facts = tested_columns(p, effect)
         self.facts |= facts
+        if self.permutations is not None:
+            self._note_values(found[~np.isnan(score), 5])
         return self.scorer.columns(score) | columns
+
+    def _note_values(self, values: np.ndarray) -> None:
+        """Warn of features that have too few values (m,) above the smallest one for a test."""
+        none = int(np.count_nonzero(values < LEAST_VALUES))
+        self.facts["features_of_too_few_values"] = none
+        if none:
+            self.warnings.append(
+                f"{none:,} features differ from their smallest value in fewer than {LEAST_VALUES} "
+                "samples: their p-values say where these samples are in the graph, and hardly "
+                "anything about the feature; leave them out with --min-samples"
+            )
 
     def _tested(self, t: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the p-values and effects of ratios, each shape (m,)."""
@@ -149,3 +188,59 @@ def tested_columns(
         f"q_value_at_most_{SIGNIFICANT}": int(np.count_nonzero(q <= SIGNIFICANT)),
     }
     return {"p_value": p, "q_value": q, "effect": effect}, facts
+
+
+def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
+    """Tell which features are to be permuted where moments are asked for, shape (m,).
+
+    `values` are the numbers of samples above the smallest value.
+    """
+    return ((values <= FEW_VALUES) | (powers.fourth > 1 / FEW_MATTER)) & (values <= MOST_VALUES)
+
+
+def more_often(ratio: Ratio, values: np.ndarray, level: float) -> float:
+    """Return how many times as often features get small p-values as normal noise would.
+
+    Parameters
+    ----------
+    ratio : Ratio
+        What is tested.
+    values : ndarray, shape (b, n)
+        Centered features. Those that do not vary are left out.
+    level : float
+        The p-value that is called small.
+
+    Returns
+    -------
+    float
+        The mean probability over the features, in all orders of their samples, of a ratio that
+        normal noise has with probability `level`; over that.
+    """
+    sizes = np.linalg.norm(values, axis=1)
+    x = values[sizes > 0] / sizes[sizes > 0, None]
+    if not len(x):
+        return 1.0
+    moments = RatioMoments.of(ratio)
+    noise = np.random.default_rng(0).normal(size=(NOISE, ratio.n))
+    noise -= noise.mean(axis=1, keepdims=True)
+    of_noise = Powers.of(noise / np.linalg.norm(noise, axis=1, keepdims=True))
+    middle = moments.a / moments.b
+    variance = moments.variance(np.full(NOISE, middle), of_noise).mean()
+    deviation = float(np.sqrt(variance)) / moments.b
+
+    def probabilities(distance: float, powers: Powers) -> np.ndarray:
+        t = np.full(len(powers.third), middle - distance * deviation)
+        return moments.tested(t, powers)[0]
+
+    near, far = 0.0, 40.0
+    for _ in range(40):
+        half = (near + far) / 2
+        small = np.nanmean(probabilities(half, of_noise)) <= level
+        near, far = (near, half) if small else (half, far)
+    powers = Powers.of(x)
+    p = probabilities(far, powers)
+    few = _few_valued(np.count_nonzero(x > x.min(axis=1, keepdims=True), axis=1), powers)
+    if few.any():
+        permutations = Permutations(ratio, OF_ORDERS, OF_ORDERS, 0)
+        p[few] = permutations.below(x[few], middle - far * deviation)
+    return float(np.nanmean(p)) / level

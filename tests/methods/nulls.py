@@ -1,0 +1,80 @@
+"""Features that have nothing to do with a graph, graphs of other things, and p-values of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.spatial import KDTree
+
+from sfs_cli.catalog import METHODS
+from sfs_cli.compute.matrix import Block
+from sfs_cli.graph.similarity import Similarity, SparseSimilarity
+from sfs_cli.methods.base import Scorer
+from sfs_cli.methods.significance.tested import TestedScorer
+from tests.making import make_engine, problem_of
+
+LEVELS = (0.1, 0.01, 0.001)
+
+
+def problem(
+    method: str,
+    X: np.ndarray,
+    S: Similarity | None,
+    codes: np.ndarray | None = None,
+    **options: Any,
+) -> Any:
+    engine = make_engine(X)
+    given = dict(METHODS[method].options) | options
+    return problem_of(engine, S, codes=codes, options=given)
+
+
+def scored(method: str, X: np.ndarray, S: Similarity | None, null: str, **given: Any) -> Any:
+    """Scores, and the columns of the p-values, of all features (n, m) in one block."""
+    made = problem(method, X, S, **given)
+    prepare = METHODS[method].load("prepare")
+    assert prepare is not None
+    scorer = TestedScorer(prepare(made), made, null)
+    score, measured = measured_by(scorer, X)
+    return score, scorer.columns(score, *measured)
+
+
+def measured_by(scorer: Scorer, X: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the scores of features and what the columns of the ranking are made of."""
+    score, _, *measured = scorer.score_block(Block(np.array(X.T, order="C")))
+    return score, measured if scorer.class_means is None else measured[:-1]
+
+
+def graph_of(n: int, seed: int, neighbors: int = 5) -> Similarity:
+    """Return a nearest-neighbor graph of random places in six dimensions, weighted by the rbf."""
+    places = np.random.default_rng(seed).normal(size=(n, 6))
+    distance, near = KDTree(places).query(places, neighbors + 1)
+    row = np.repeat(np.arange(n), neighbors)
+    weight = np.exp(-(distance[:, 1:].ravel() ** 2) / (2 * 3.3**2))  # about the median distance
+    S = csr_array((weight, (row, near[:, 1:].ravel())), shape=(n, n))
+    return SparseSimilarity(csr_array(S.maximum(S.T)))
+
+
+def noise(n: int, features: int, seed: int) -> np.ndarray:
+    """Normal noise; samples x features."""
+    return np.random.default_rng(seed).normal(size=(n, features))
+
+
+def counts(n: int, features: int, seed: int) -> np.ndarray:
+    """Negative-binomial counts of unequal depth, nine of ten of them zero; samples x features.
+
+    The samples of each feature are shuffled by themselves: a depth that all features share would
+    make them follow the graph together, or none of them.
+    """
+    rng = np.random.default_rng(seed)
+    depth = np.exp(rng.normal(0, 0.4, size=(n, 1)))
+    mean = 0.12 * depth * rng.uniform(0.7, 1.3, size=features)
+    values = rng.poisson(rng.gamma(0.7, mean / 0.7)).astype(np.float64)
+    return rng.permuted(values, axis=0)
+
+
+def p_values(X: np.ndarray, S: Similarity, null: str) -> np.ndarray:
+    """Return the p-values of the features (n, m) that vary, of SPEC's phi2."""
+    p = scored("spec", X, S, null)[1]["p_value"]
+    return p[~np.isnan(p)]
