@@ -177,7 +177,7 @@ class Command(click.Command):
             paths += paths_of(self.declared.values(), file.merged(values, flags))
         else:
             paths += paths_of(self.declared.values(), values)
-        refuse_replaced(paths)
+        refuse_replaced(paths, force=bool(values.get("force")))
         if log_file:
             messages.log_to(Path(log_file).absolute())
         if self.config is None:

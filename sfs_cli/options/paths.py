@@ -20,7 +20,7 @@ READS = "an input"
 OPENS = "a folder of ours that is read: the result of a ranking, or the plan of shards"
 WRITES = "a file that is written"
 FILLS = "a folder that gets the files of a result"
-REPLACES = "a folder that is replaced as a whole"
+REPLACES = "a folder that is replaced as a whole, or a file"
 SCRATCH = "a folder for temporary files"
 """What a path is used for."""
 STANDARD_INPUT = "-"
@@ -127,10 +127,11 @@ def is_stream(text: str) -> bool:
 # ---- no output replaces an input -----------------------------------------------------------------
 
 
-def refuse_replaced(paths: Sequence[NamedPath]) -> None:
+def refuse_replaced(paths: Sequence[NamedPath], *, force: bool = True) -> None:
     """Refuse an output that is an input or another output, or a folder with one that would go.
 
-    Files are compared as what they are on the disk, through links of both kinds.
+    Files are compared as what they are on the disk, through links of both kinds. Without `force` a
+    result is not replaced, so that it may be asked for again by the record in its own folder.
 
     Raises
     ------
@@ -147,6 +148,8 @@ def refuse_replaced(paths: Sequence[NamedPath]) -> None:
     read = [other for each in paths if each.use in (READS, OPENS) for other in _read(each)]
     for target in written:
         for source in read:
+            if target.use == FILLS and source.option == "config_file" and not force:
+                continue
             if place := _replaced(target, source):
                 at = "" if str(place) == target.path else f" ({place})"
                 raise ConflictError(
@@ -157,7 +160,7 @@ def refuse_replaced(paths: Sequence[NamedPath]) -> None:
                 )
     for one, other in combinations(written, 2):
         for target, kept in ((one, other), (other, one)):
-            if kept.use == WRITES and not _is_device(kept.path) and _replaced(target, kept):
+            if kept.use != FILLS and not _is_device(kept.path) and _replaced(target, kept):
                 raise ConflictError(
                     f"{one.label} {one.path} and {other.label} {other.path} would replace each "
                     "other",
@@ -231,7 +234,7 @@ def _replaced(target: NamedPath, source: NamedPath) -> Path | None:
             return place
     if source.use == READS and _is_dir(source.path) and _is_below(target.path, source.path):
         return folder
-    goes = target.use == REPLACES or (target.use == WRITES and _is_dir(target.path))
+    goes = target.use == REPLACES and _is_dir(target.path)
     return folder if goes and _is_below(source.path, target.path) else None
 
 

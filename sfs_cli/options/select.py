@@ -9,7 +9,7 @@ from typing import ClassVar
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.options.evaluate import FoldFields
 from sfs_cli.options.fields import flag, option
-from sfs_cli.options.paths import OPENS, READS, WRITES
+from sfs_cli.options.paths import OPENS, READS, REPLACES
 from sfs_cli.options.rank import OutputFields, ResourceFields
 
 DEFAULT_MAX_FALSE = 0.1
@@ -112,7 +112,7 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
         section="Output",
         verbs=("select",),
         metavar="FILE",
-        path=WRITES,
+        path=REPLACES,
         in_result=False,
     )
 

@@ -108,12 +108,6 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         found = select(config, result, ranking, messages)
         return "".join(f"{result.features[row]}\n" for row in found.rows.tolist()).encode()
     out = Path(config.out)
-    if out.exists() and out.samefile(result.path.parent) and result.record is not None:
-        raise UsageError(
-            f"--out {out} is the folder of the ranking, whose run.json would be replaced",
-            hint="give another folder",
-            option="out",
-        )
     names = [IDS, ROWS] + [CURVE] * config.cv
     with outputs.claimed(out, messages, beside=[copy] if copy else ()) as lock:
         described = _describe(config, result, ranking)

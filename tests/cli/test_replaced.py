@@ -132,7 +132,9 @@ def test_inputs_that_a_result_names_are_inputs_of_select(option, tmp_path, capfd
     result = record(tmp_path, matrix, capfd)
     before = Path(matrix).read_bytes()
     words = ["select", str(result), "--top", "2", "--force", option]
-    for place in (matrix, str(result / "ranking.tsv"), str(result / "run.json")):
+    (tmp_path / "link.csv").symlink_to(matrix)
+    places = (matrix, tmp_path / "link.csv", result / "ranking.tsv", result / "run.json")
+    for place in map(str, places):
         done = run_here([*words, place], capfd)
         assert done.code == USAGE, done.err
         assert option in done.err
