@@ -70,7 +70,7 @@ def test_path_ends_with_a_message(taken: Taken, files, tmp_path, capfd):
         if kind == "a folder" and taken.use in (FILLS, SCRATCH):
             assert done.code == 0, done.err
         if kind in ("below a file", "a name that is too long", "a path that is too long"):
-            unused = taken.use == SCRATCH and taken.verb in ("convert", "select")
+            unused = taken.use == SCRATCH and taken.verb in ("convert", "plan", "select")
             assert done.code or unused or (may_work and taken.use in (READS, OPENS)), kind
 
 
