@@ -11,7 +11,6 @@ from click.core import ParameterSource
 
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.options.fields import SECTIONS, Config, Option, flag, full_help, metavar_of, options_of
-from sfs_cli.options.files import ConfigFile
 from sfs_cli.options.paths import (
     OPENS,
     READS,
@@ -25,6 +24,7 @@ from sfs_cli.options.rank import RankConfig
 
 if TYPE_CHECKING:
     from sfs_cli.logs import Messages
+    from sfs_cli.options.files import ConfigFile
 
 Function = Callable[..., Any]
 
@@ -169,7 +169,8 @@ class Command(click.Command):
             if o.joined:  # what is repeated is one list, in the order given
                 values[name] = ",".join(values[name]) or None
             values[name] = values[name] if o.parse is None else o.parse(values[name])
-        file, flags = ConfigFile(), frozenset[str]()
+        file: ConfigFile | None = None
+        flags = frozenset[str]()
         if self.file:
             values |= self.fixed
             file, flags = self._file(ctx, values, given.pop("config_file"))
@@ -183,9 +184,10 @@ class Command(click.Command):
         if self.config is None:
             given |= values
             return super().invoke(ctx)
-        self._refuse_pipes_of(file, values, flags)
+        if file is not None:
+            self._refuse_pipes_of(file, values, flags)
         with self._pipes_read(paths, values, messages) as values:
-            if not self.file:
+            if file is None:
                 given["config"] = self.config(**values, **self.fixed)
                 return super().invoke(ctx)
             given["config"] = file.config(values, flags)
@@ -243,7 +245,7 @@ class Command(click.Command):
         self, ctx: click.Context, values: dict[str, Any], path: str | None
     ) -> tuple[ConfigFile, frozenset[str]]:
         """Return the file of options, and the names of those that the command line gives."""
-        from sfs_cli.options.files import load
+        from sfs_cli.options.files import ConfigFile, load
 
         if path is not None and is_stream(path):
             raise UsageError(
