@@ -24,12 +24,13 @@ MAY_IMPORT = {
     "__init__": (),
     "__main__": ("cli",),
     "errors": (),
-    "logs": ("errors",),
+    "display": (),
+    "logs": ("errors", "display"),
     "catalog": ("ranking.aggregations",),
     "options": ("errors", "catalog", "ranking.aggregations"),
-    "provenance": ("io.files.atomic", "store.disk"),
+    "provenance": ("display", "io.files.atomic", "store.disk"),
     "compute": ("errors", "logs"),
-    "io": ("errors", "ranking", "compute.memory"),
+    "io": ("errors", "display", "ranking", "compute.memory"),
     "store": (
         "errors",
         "io.matrix.base",
@@ -48,6 +49,7 @@ MAY_IMPORT = {
     "report": ("errors",),
     "run": (
         "errors",
+        "display",
         "logs",
         "catalog",
         "options",
@@ -62,7 +64,7 @@ MAY_IMPORT = {
         "report",
         "knowledge",
     ),
-    "cli": ("errors", "logs", "options", "run"),
+    "cli": ("errors", "display", "logs", "options", "run"),
     "sklearn": ("api", "catalog"),
     "api": ("errors", "logs", "provenance", "options", "io", "graph", "ranking", "run"),
 }
@@ -93,6 +95,7 @@ AT_START = (
     "sfs_cli.cli",
     "sfs_cli.options",
     "sfs_cli.errors",
+    "sfs_cli.display",
     "sfs_cli.options.graph",
     "sfs_cli.logs",
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from sfs_cli.cli.limits import lacks_memory, reserve_little
-from sfs_cli.cli.streams import LAST, close_stdout, fill_closed
+from sfs_cli.cli.streams import LAST, close_stdout, fill_closed, forgive_stderr
 from sfs_cli.cli.watchdog import watchdog
 from sfs_cli.errors import (
     ExitCode,
@@ -21,9 +21,9 @@ from sfs_cli.errors import (
     OutOfMemoryError,
     SfsError,
     UsageError,
+    escaped,
     is_full,
     nearest,
-    shown,
     unwritable,
 )
 
@@ -125,6 +125,7 @@ def app() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     fill_closed()
+    forgive_stderr()
     code = run(arguments)
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
     sys.exit(code)
@@ -238,6 +239,10 @@ def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
         known = OutOfMemoryError("not enough memory", hint=_MORE_MEMORY)
     elif isinstance(error, OSError) and is_full(error):
         known = unwritable(error.filename or "the output", error)
+    elif isinstance(error, UnicodeEncodeError) and error.encoding not in ("utf-8", "utf8"):
+        what = f"{error.object!r} cannot be written in the encoding of this system, "
+        hint = "set a UTF-8 locale, such as LC_ALL=C.UTF-8"
+        known = InputError(f"{what}{error.encoding}", hint=hint)
     elif isinstance(error, OSError):
         reason = (error.strerror or str(error)).lower()
         what = f"{error.filename or 'a file'} cannot be used: {reason}"
@@ -246,7 +251,7 @@ def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
         import traceback
 
         lines = "".join(traceback.format_exception(error))
-        click.echo(shown(lines, lines=True), err=True, nl=False)
+        click.echo(escaped(lines, lines=True), err=True, nl=False)
     if known is None:
         bug = "this is a bug in sfs, not in your data; please report it with the lines above"
         click.echo(bug, err=True)

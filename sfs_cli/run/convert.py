@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.compute.memory import format_size
+from sfs_cli.display import shown
 from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.room import reading_within
@@ -30,7 +31,8 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
             f"{path} is a store already", hint="use it as it is: sfs rank STORE", option="matrix"
         )
     examine(path)
-    source = describe_input(path) | {"layer": config.layer, "use_raw": config.use_raw}
+    facts = describe_input(path)
+    source = facts | {"path": shown(str(path)), "layer": config.layer, "use_raw": config.use_raw}
     with claimed(store, messages, option="STORE"):
         if _is_done(store, source, config):
             messages.note(f"{store}: up to date")

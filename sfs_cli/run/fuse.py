@@ -104,8 +104,6 @@ def _check_target(config: RankConfig, path: Path) -> None:
     elif Path(config.matrix).suffix != ".h5ad":
         what = " copies an h5ad input; the matrix is not one"
         hint = "give an output with the suffix .npz, .parquet or .tsv"
-    elif path.exists() and path.samefile(config.matrix):
-        what, hint = " would replace the input", "give another name"
     else:
         return
     raise UsageError(f"--out {path}{what}", hint=hint, option="target")

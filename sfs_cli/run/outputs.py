@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import peak_resident
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import (
     OutputFolder,
@@ -64,7 +66,7 @@ def claimed(
                 f"{output}: removed the leftovers of an interrupted run "
                 f"(process {lock.stale.get('pid')} on {lock.stale.get('host')})"
             )
-        for left in (*map(Path, lock.left), output.resolve(), *beside):
+        for left in (*map(Path, lock.left), Path(os.path.realpath(output)), *beside):
             if _SCRATCH.fullmatch(left.name):
                 shutil.rmtree(left, ignore_errors=True)
             else:
@@ -176,7 +178,8 @@ def write_folder(
     make the lines of the table. `more` are other files by their names, with what writes each. Files
     of the result that is replaced, which the new one does not have, are removed.
     """
-    from sfs_cli.io.results.writers import write_ranking
+    from sfs_cli.io.files.sniff import Kind, recognize
+from sfs_cli.io.results.writers import write_ranking
     from sfs_cli.report.multiqc import multiqc
     from sfs_cli.report.page import render
 
@@ -189,7 +192,7 @@ def write_folder(
         with ThreadPoolExecutor(1) as beside:
             # a digest leaves the interpreter free, and the table is large: the report meanwhile
             digest = beside.submit(describe_output, out.file(table))
-            out.file(REPORT).write_text(render(data), encoding="utf-8")
+            out.file(REPORT).write_text(shown(render(data)), encoding="utf-8")
             content = json.dumps(
                 provenance.plain(multiqc(data, data.title)), indent=1, allow_nan=False
             )
@@ -225,10 +228,12 @@ class Beside(NamedTuple):
         """Refuse to write over another file, and tell the lock of this one."""
         path = self.path.absolute()
         ours = lock is not None and str(path) in lock.left  # of a run that was killed
-        if self.path.exists() and not force and not ours:
+        other = self.path.is_dir() and recognize(self.path).kind not in (Kind.STORE, Kind.ZARR)
+        if self.path.exists() and not ours and (other or not force):
             raise OutputExistsError(
-                f"{flag(self.option)} {self.path} exists",
-                hint="give another name, or --force",
+                f"{flag(self.option)} {self.path} exists"
+                + (", and is a folder of other things" * other),
+                hint="give another name" + ("" if other else ", or --force"),
                 option=self.option,
             )
         if lock is not None:

@@ -71,6 +71,7 @@ from sfs_cli.run.outputs import (
     write_folder,
 )
 from sfs_cli.run.pictures import pictures_of
+from sfs_cli.run.pipes import as_given
 from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.report_data import report_data
 from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
@@ -491,15 +492,12 @@ def check_outputs(config: RankConfig, as_json: bool) -> None:
             )
     if config.write_h5ad is None:
         return
-    target = Path(config.write_h5ad)
     if Path(config.matrix).suffix != ".h5ad":
         what = "--write-h5ad copies an h5ad input; the matrix is not one"
         hint = "use --out, or convert the matrix to h5ad first"
     elif config.use_raw:
         what = "--write-h5ad has no place for the scores of --use-raw"
         hint = "leave one of them out"
-    elif target.exists() and target.samefile(config.matrix):
-        what, hint = f"--write-h5ad {target} would replace the input", "give the copy another name"
     else:
         return
     raise UsageError(what, hint=hint, option="write_h5ad")
@@ -533,7 +531,7 @@ def _write_result(
     ranking, facts = result.ranking, result.facts
     record: dict[str, Any] = {
         **record_head(config.result_options(), inputs),
-        "config": resolved(config, str(config.out)),
+        "config": resolved(as_given(config), str(config.out)),
         **facts,
         "result": ranking_facts(ranking) | {"eigenvalues": result.eigenvalues},
         **record_tail(result.warnings, result.seconds, result.peak_memory),

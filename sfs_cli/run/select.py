@@ -331,15 +331,7 @@ def _describe(config: SelectConfig, result: Result, ranking: RankConfig | None) 
 
 
 def _check_copy(target: Path, ranking: RankConfig, result: Result) -> None:
-    """Refuse a matrix that cannot be written, or would replace what is there."""
-    named = (ranking.matrix, str(result.path), ranking.labels or "")
-    read = [split_modality(Path(name.partition(":")[0]))[0] for name in named if name]
-    if target.exists() and any(path.exists() and target.samefile(path) for path in read):
-        raise UsageError(
-            f"--write-matrix {target} would replace an input",
-            hint="give another name",
-            option="write_matrix",
-        )
+    """Refuse a matrix that cannot be written."""
     check_target(ranking, target)
     check_writable(target, "--write-matrix")
 

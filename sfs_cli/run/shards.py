@@ -81,7 +81,8 @@ class ShardPlan:
             "home": self.home,
             "versions": provenance.versions(),
         }
-        (folder / NAME).write_text(provenance.dumps(content), encoding="utf-8")
+        # not `provenance.dumps`, which is for people: paths must stay as they are, to the byte
+        (folder / NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
     def at_home(self) -> AbstractContextManager[None]:
         """Work where the plan was made, so that paths mean the same, in reports too."""

@@ -13,6 +13,7 @@ from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.room import FIELD_BYTES, Tally
+from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
 from sfs_cli.store.checksums import BlockSums, SumsByFile, sums_of, write_sums
 from sfs_cli.store.disk import (
@@ -341,7 +342,8 @@ def write_store_files(
         for name in ids.obs.column_names:
             if name != "sample":
                 samples = samples.append_column(name, ids.obs[name])
-    pq.write_table(samples, folder / SAMPLES)
+    with arrow_file(folder / SAMPLES, "wb") as file:
+        pq.write_table(samples, file)
     made: Mapping[str, BlockSums] = sums or {}
     checksums = write_sums(
         folder / CHECKSUMS,

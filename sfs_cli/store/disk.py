@@ -22,6 +22,7 @@ from sfs_cli.compute.matrix import Ids, Shared, Span, block_features, cut
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.atomic import sha256_file
 from sfs_cli.io.files.names import check_name_array, check_names
+from sfs_cli.io.files.text import arrow_file
 from sfs_cli.store.checksums import (
     SUM_TYPE,
     CheckedFile,
@@ -274,7 +275,7 @@ class Store(Shared, Matrix):
         try:
             features = read_ids(self.directory / FEATURES, "feature")
             # read_table would import pandas first
-            with pq.ParquetFile(self.directory / SAMPLES) as table:
+            with arrow_file(self.directory / SAMPLES) as raw, pq.ParquetFile(raw) as table:
                 obs = table.read()
             samples = obs["sample"].to_pylist()
             check_name_array(features.array, "a feature", str(self.directory / FEATURES))

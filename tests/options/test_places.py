@@ -11,8 +11,8 @@ import pytest
 from sfs_cli import provenance
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.fields import options_of
-from sfs_cli.options.files import SOURCE_PATHS, load, resolved
-from sfs_cli.options.source import SourceSpec
+from sfs_cli.options.files import load, resolved
+from sfs_cli.options.source import SOURCE_PATHS, SourceSpec
 from tests.options.making import DEFAULTS
 
 PATHS = tuple(option.name for option in options_of(RankConfig) if option.path)

@@ -14,7 +14,7 @@ from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.room import FIELD_BYTES, Tally, check_room
 from sfs_cli.io.files.sniff import Kind, examine
-from sfs_cli.io.files.text import LineStream, decode, repeated, text_suffix
+from sfs_cli.io.files.text import LineStream, arrow_file, decode, repeated, text_suffix
 from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def _read_parquet(path: Path) -> TextTable:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with arrow_file(path) as raw, pq.ParquetFile(raw) as file:
             size = file.metadata.num_rows * file.metadata.num_columns
             check_room("as a table it takes", FIELD_BYTES * size, str(path))
             table = file.read()

@@ -20,7 +20,7 @@ from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.room import check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
-from sfs_cli.io.files.text import first_lines, repeated, text_suffix
+from sfs_cli.io.files.text import arrow_file, first_lines, repeated, text_suffix
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.edges import names_an_edge, read_edges, refuse_unlimited_score
 from sfs_cli.io.matrix.base import (
@@ -355,7 +355,8 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
             import pyarrow.parquet as pq
 
             columns = [pa.array(names), *(pa.array(column) for column in similarity.T)]
-            pq.write_table(pa.Table.from_arrays(columns, names=[of_ids, *names]), partial)
+            with arrow_file(partial, "wb") as out:
+                pq.write_table(pa.Table.from_arrays(columns, names=[of_ids, *names]), out)
             return
         with partial.open("w", encoding="utf-8", newline="") as file:
             delimiter = "," if path.suffix == ".csv" else "\t"

@@ -13,8 +13,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.text import string_array
+from sfs_cli.io.files.text import arrow_file, string_array
 from sfs_cli.ranking.evidence import exponential_scores
 from sfs_cli.ranking.table import Picked
 
@@ -151,7 +152,7 @@ def table_bytes(
 
 
 def _cell(value: str | float, digits: int) -> str:
-    return number_text(value, digits) if isinstance(value, float) else str(value)
+    return number_text(value, digits) if isinstance(value, float) else shown(str(value))
 
 
 def write_tsv(ranking: Ranking, file: IO[bytes], digits: int, in_order: InOrder = map) -> None:
@@ -286,4 +287,6 @@ def write_coefficients(path: Path, features: list[str], rows: np.ndarray) -> Non
     import pyarrow.parquet as pq
 
     columns = {f"w{j + 1}": pa.array(rows[:, j].tolist()) for j in range(rows.shape[1])}
-    pq.write_table(pa.table({"feature": pa.array(features, pa.string()), **columns}), path)
+    table = pa.table({"feature": pa.array(features, pa.string()), **columns})
+    with arrow_file(path, "wb") as file:
+        pq.write_table(table, file)
