@@ -28,6 +28,7 @@ from sfs_cli.io.files.atomic import (
     sha256_file,
 )
 from sfs_cli.io.files.lock import Lock, output_lock
+from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
@@ -178,8 +179,7 @@ def write_folder(
     make the lines of the table. `more` are other files by their names, with what writes each. Files
     of the result that is replaced, which the new one does not have, are removed.
     """
-    from sfs_cli.io.files.sniff import Kind, recognize
-from sfs_cli.io.results.writers import write_ranking
+    from sfs_cli.io.results.writers import write_ranking
     from sfs_cli.report.multiqc import multiqc
     from sfs_cli.report.page import render
 
