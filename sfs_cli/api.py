@@ -86,31 +86,33 @@ class Ranked:
     adata : AnnData, optional
         Where the ranking was written; None where it was not: of files, of arrays, and of a view
         of a backed AnnData, which cannot be written to.
+    ranking : Ranking
+        The same as `table`, as arrays.
     """
 
     config: RankConfig
     facts: dict[str, Any]
     warnings: list[str]
     adata: AnnData | None
-    _ranking: Ranking = field(repr=False)
+    ranking: Ranking = field(repr=False)
     _inputs: Inputs | None = field(default=None, repr=False)
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """The ranking, best first: columns rank, score, status and more; features are the index."""
-        return table_of_ranking(self._ranking)
+        return table_of_ranking(self.ranking)
 
     @property
     def order(self) -> np.ndarray:
         """The positions of the features in the input, best first, shape (m,)."""
-        return self._ranking.order
+        return self.ranking.order
 
     def top(self, n: int) -> list[str]:
         """Return the ids of the n best features; fewer where fewer have a score."""
-        return list(self._ranking.feature[: min(n, self._ranking.n_scored)])
+        return list(self.ranking.feature[: min(n, self.ranking.n_scored)])
 
     def __len__(self) -> int:
-        return len(self._ranking)
+        return len(self.ranking)
 
     def __repr__(self) -> str:
         best = listed(self.top(5), 5)
@@ -435,6 +437,7 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
         raise UsageError(
             f"{what} has {values.ndim} axes, not 2",
             hint="give samples in rows and features in columns",
+            option="matrix",
         )
     samples, features = values.shape if samples_are_rows else values.shape[::-1]
     ids = [str(i) for i in range(samples)], [f"x{i}" for i in range(features)]
@@ -619,7 +622,7 @@ def select(ranked: Ranked, *, verbose: bool = False, **options: Any) -> list[str
 
     place = named("ranking")
     config = _config(SelectConfig, place, options)
-    ranking = ranked._ranking
+    ranking = ranked.ranking
     table = Lists([ranked]).objects[named("list1")].reset_index()
     messages = _messages(verbose)
     inputs = ranked._inputs

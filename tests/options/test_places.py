@@ -38,7 +38,7 @@ CONFIGS = [
     RankConfig("x.h5ad", similarity="obsm:X_pca", neighbors=4),
     RankConfig("x.h5ad", similarity="car", coordinates="obsm:spatial", rho=0.5),
     RankConfig("x.csv", similarity="rbf", coordinates="sub/z.csv"),
-    RankConfig("x.csv", "l21", lambda_=1e-300, response="pca", response_rank=2),
+    RankConfig("x.csv", "l21", lambda_=1e-90, response="pca", response_rank=2),
     RankConfig("x.csv", "kogs", members=("spec", "variance"), how="rra", weights=None),
     RankConfig(
         "x.csv",

@@ -195,5 +195,9 @@ def coordinates_of(table: Table, key: str, where: str) -> tuple[np.ndarray, list
     values = found.toarray() if isinstance(found, csr_array | csc_array) else np.asarray(found)
     names = [str(name) for name in getattr(found, "columns", ())]
     if values.ndim != 2 or values.dtype.kind not in "fiub":
-        raise InputError("the coordinates are not a table of numbers", where=where)
+        raise InputError(
+            "the coordinates are not a table of numbers",
+            where=where,
+            hint="give an array of numbers with a row for each sample",
+        )
     return values.astype(np.float64), names or [f"column {i + 1}" for i in range(values.shape[1])]
