@@ -100,9 +100,8 @@ def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_p
 
 def test_overlaps_are_those_of_the_sets(tmp_path):
     given = study(tmp_path, *planted())
-    (tmp_path / "mine.tsv").write_text(
-        "gene\trank\n" + "".join(f"g{i}\t{i + 1}\n" for i in range(12))
-    )
+    rows = "".join(f"g{i}\t{i + 1}\n" for i in range(12))
+    (tmp_path / "mine.tsv").write_text("gene\trank\n" + rows)
     config = compared(
         tmp_path, **given, method_=("f-test",), list_=(ListSpec("", f"{tmp_path}/mine.tsv"),)
     )
