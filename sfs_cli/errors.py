@@ -137,6 +137,21 @@ COPY_AGAIN = "the file is damaged or cut off: copy, download or write it again"
 """Hints for files that cannot be used."""
 
 
+_CODES = (*range(0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x2028, 0x202F))
+_CODES += (*range(0x2066, 0x206A), *range(0xD800, 0xE000))
+_ESCAPES = {code: ascii(chr(code))[1:-1] for code in _CODES}
+_ESCAPES_IN_LINES = {code: text for code, text in _ESCAPES.items() if chr(code) not in "\n\t"}
+
+
+def escaped(text: str, *, lines: bool = False) -> str:
+    """Return a text as a terminal may get it: control characters are escaped, as ``\\x1b`` is.
+
+    So are marks that turn the direction of writing, and halves of characters. `lines` keeps line
+    ends and tabs.
+    """
+    return text.translate(_ESCAPES_IN_LINES if lines else _ESCAPES)
+
+
 def is_full(error: OSError) -> bool:
     """Tell whether the disk, or the user's quota, is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)

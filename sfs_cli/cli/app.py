@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from sfs_cli.cli.streams import close_stdout, fill_closed
+from sfs_cli.cli.limits import lacks_memory, reserve_little
+from sfs_cli.cli.streams import LAST, close_stdout, fill_closed, forgive_stderr
+from sfs_cli.cli.watchdog import watchdog
 from sfs_cli.errors import (
     ExitCode,
     InputError,
     OutOfMemoryError,
     SfsError,
     UsageError,
+    escaped,
     is_full,
     nearest,
     unwritable,
@@ -54,7 +57,8 @@ BLAS_VARIABLES = (
 )
 
 CLEANUP_SECONDS = 10
-"""For so long after the first signal, further ones do not interrupt the cleanup."""
+"""For so long after the first signal, further ones do not interrupt the cleanup. A main thread that
+has not begun it by then is not waited for."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -121,6 +125,7 @@ def app() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     fill_closed()
+    forgive_stderr()
     code = run(arguments)
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
     sys.exit(code)
@@ -134,13 +139,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     for name in BLAS_VARIABLES:  # blocks run in parallel, each on one thread
         os.environ[name] = "1"
+    reserve_little()
     interrupter = _Interrupter()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, interrupter)
     context: dict[str, Messages] = {}
     try:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
-        code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
+        with watchdog(CLEANUP_SECONDS):
+            code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
         # a finalizer may have swallowed the exception of the signal
         return code if interrupter.raised is None else _end_interrupted(interrupter.raised)
     except Interrupted as stop:
@@ -192,6 +199,9 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
             )
 
 
+_MORE_MEMORY = "give the job more memory, lower --memory, or use fewer --threads"
+
+
 def _usage_error(error: click.ClickException) -> UsageError:
     """Return an error of click in the form of all others."""
     ctx = getattr(error, "ctx", None)
@@ -212,15 +222,27 @@ def _usage_error(error: click.ClickException) -> UsageError:
 
 def _explain(error: Exception, context: dict[str, Messages]) -> int:
     """Print an error and return the exit code; tracebacks only with -v, and for our own bugs."""
+    try:
+        return _explain_in_full(error, context)
+    except (MemoryError, ImportError):  # there is not even the memory to print it well
+        lines = f"error: not enough memory\n  to do: {_MORE_MEMORY}\n"
+        os.write(LAST, lines.encode())
+        return int(ExitCode.OUT_OF_MEMORY)
+
+
+def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
     from sfs_cli.logs import VERBOSE, Messages
 
     messages = context.get("messages") or Messages()
     known = error if isinstance(error, SfsError) else None
-    if isinstance(error, MemoryError):
-        hint = "lower --memory, or use fewer --threads"
-        known = OutOfMemoryError("not enough memory", hint=hint)
+    if known is None and lacks_memory(error):
+        known = OutOfMemoryError("not enough memory", hint=_MORE_MEMORY)
     elif isinstance(error, OSError) and is_full(error):
         known = unwritable(error.filename or "the output", error)
+    elif isinstance(error, UnicodeEncodeError) and error.encoding not in ("utf-8", "utf8"):
+        what = f"{error.object!r} cannot be written in the encoding of this system, "
+        hint = "set a UTF-8 locale, such as LC_ALL=C.UTF-8"
+        known = InputError(f"{what}{error.encoding}", hint=hint)
     elif isinstance(error, OSError):
         reason = (error.strerror or str(error)).lower()
         what = f"{error.filename or 'a file'} cannot be used: {reason}"
@@ -228,7 +250,8 @@ def _explain(error: Exception, context: dict[str, Messages]) -> int:
     if known is None or messages.verbosity >= VERBOSE:
         import traceback
 
-        traceback.print_exception(error)
+        lines = "".join(traceback.format_exception(error))
+        click.echo(escaped(lines, lines=True), err=True, nl=False)
     if known is None:
         bug = "this is a bug in sfs, not in your data; please report it with the lines above"
         click.echo(bug, err=True)

@@ -82,7 +82,7 @@ def _kernel_bytes(file: str, key: str) -> int | None:
 
 
 def available() -> int:
-    """Return the bytes this process may still take, by the machine and by its cgroup."""
+    """Return the bytes this process may still take, by the machine, its cgroup and ``ulimit``."""
     machine = _kernel_bytes("/proc/meminfo", "MemAvailable")
     pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limits = [pages if machine is None else machine]
@@ -91,7 +91,19 @@ def available() -> int:
             text = Path(name).read_text().strip()
             if text.isdigit():
                 limits.append(int(text))
+    limits += _addresses_left()
     return min(limits)
+
+
+def _addresses_left() -> list[int]:
+    """Return the bytes of addresses that are left (``ulimit -v``); nothing without a limit."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return []
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    used = _kernel_bytes("/proc/self/status", "VmSize")
+    return [] if limit == resource.RLIM_INFINITY or used is None else [max(0, limit - used)]
 
 
 def default_memory() -> int:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 DEEPEST = 8
 """The deepest nesting of lists and mappings; files of options need four levels."""
+
+LARGEST = 4 << 20
+"""Bytes of the largest file of options; a ``run.json`` has some thousands."""
+MOST_NODES = 100_000
+"""The most values of a YAML file: aliases let a short one stand for billions."""
+_LARGEST_INTEGER = 2**63 - 1
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half of a character, which no file can hold
 
 # scalars without quotes in the core schema of YAML 1.2
 _WORDS = {
@@ -55,6 +63,12 @@ def parse(path: Path) -> Node:
         what = f"{path.name} has no suffix of a configuration file"
         raise InputError(what, where=name, hint=nearest(suffix, parsers))
     try:
+        if (size := path.stat().st_size) > LARGEST:
+            raise InputError(
+                f"{path.name} has {size >> 20:,} MiB, too much for a file of options",
+                where=name,
+                hint=f"give one of at most {LARGEST >> 20} MiB",
+            )
         content = path.read_bytes()
     except OSError as error:
         what = f"{path.name} cannot be read: {(error.strerror or str(error)).lower()}"
@@ -66,8 +80,9 @@ def parse(path: Path) -> Node:
         raise InputError(
             "the file is not UTF-8 text", where=f"{name}, line {line}", hint="save it as UTF-8"
         ) from None
-    except RecursionError:
+    except (RecursionError, MemoryError):  # a parser of C may lack room for its stack
         raise _too_deep(name) from None
+    _check_text(node, name)
     if not isinstance(node.value, dict):
         what = "is empty" if node.value is None else f"is {kind_of(node)}, not options by name"
         hint = "write options such as matrix: expression.csv"
@@ -101,6 +116,23 @@ def _too_deep(where: str) -> InputError:
     return InputError("lists and mappings are nested too deeply", where=where, hint=hint)
 
 
+def _check_text(node: Node, name: str) -> None:
+    """Refuse text that no file can hold, and whole numbers that nothing counts."""
+    place = name if node.line is None else f"{name}, line {node.line}"
+    if isinstance(node.value, dict):
+        for key, inner in node.value.items():
+            _check_text(Node(key, inner.line), name)
+            _check_text(inner, name)
+    elif isinstance(node.value, list):
+        for inner in node.value:
+            _check_text(inner, name)
+    elif isinstance(node.value, str) and _SURROGATE.search(node.value):
+        what = f"text holds half of a character: {node.value[:80]!a}"
+        raise InputError(what, where=place, hint="write the character itself, in UTF-8")
+    elif isinstance(node.value, int) and abs(node.value) > _LARGEST_INTEGER:
+        raise InputError("a number is too long", where=place, hint="correct it there")
+
+
 def _mapping(pairs: Iterable[tuple[str, Node]], name: str) -> Node:
     """Return a mapping; refuse a key that it has twice."""
     found: dict[str, Node] = {}
@@ -128,13 +160,19 @@ def _yaml(text: str, name: str) -> Node:
         before = text[: getattr(error, "position", 0)]
         at = (before.count("\n") + 1, len(before) - before.rfind("\n"))
         raise _refused(str(error).splitlines()[0], name, *at) from None
-    return Node(None) if root is None else _of_yaml(root, name, 0)
+    return Node(None) if root is None else _of_yaml(root, name, 0, count(1))
 
 
-def _of_yaml(node: yaml.Node, name: str, depth: int) -> Node:
+def _of_yaml(node: yaml.Node, name: str, depth: int, made: Iterator[int]) -> Node:
     import yaml
 
     line = node.start_mark.line + 1
+    if next(made) > MOST_NODES:
+        raise InputError(
+            f"the file stands for more than {MOST_NODES:,} values",
+            where=f"{name}, line {line}",
+            hint="write them without aliases (*name)",
+        )
     if depth > DEEPEST:
         raise _too_deep(f"{name}, line {line}")
     if node.tag.removeprefix("tag:yaml.org,2002:") not in ("map", "seq", "str"):
@@ -145,11 +183,11 @@ def _of_yaml(node: yaml.Node, name: str, depth: int) -> Node:
             mark = key.start_mark
             if not isinstance(key, yaml.ScalarNode):
                 raise _refused("a key is not text", name, mark.line + 1, mark.column + 1)
-            inner = _of_yaml(value, name, depth + 1)
+            inner = _of_yaml(value, name, depth + 1, made)
             pairs.append((key.value, Node(inner.value, mark.line + 1, inner.text)))
         return Node(_mapping(pairs, name).value, line)
     if isinstance(node, yaml.SequenceNode):
-        return Node([_of_yaml(item, name, depth + 1) for item in node.value], line)
+        return Node([_of_yaml(item, name, depth + 1, made) for item in node.value], line)
     if isinstance(node, yaml.ScalarNode) and node.style is not None:  # in quotes, or a block
         return Node(node.value, line)
     try:
@@ -221,4 +259,5 @@ def _of_plain(value: Any, name: str, depth: int) -> Node:
         return Node({key: _of_plain(inner, name, depth + 1) for key, inner in value.items()})
     if isinstance(value, list):
         return Node([_of_plain(inner, name, depth + 1) for inner in value])
-    return Node(value, text=str(value) if type(value) is int else None)
+    whole = type(value) is int and abs(value) <= _LARGEST_INTEGER  # more digits have no text
+    return Node(value, text=str(value) if whole else None)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, field, fields
 from functools import cache
@@ -48,6 +49,10 @@ class Form(NamedTuple):
     numbers: Schema | None = None  # JSON Schema of those that a file may write without quotes
 
 
+SMALLEST, LARGEST = 1e-100, 1e100
+"""The numbers that options take, besides 0: squares of others may overflow, or vanish."""
+LARGEST_COUNT = 2**63 - 1
+"""The largest whole number of an option: more does not fit into the integers of arrays."""
 LONGEST = 99_999 * 86_400
 """The longest time limit, in seconds."""
 _SECONDS = (86_400, 3_600, 60, 1)
@@ -75,7 +80,7 @@ def split_words(text: str | None) -> tuple[str, ...]:
 
 def _is_positive(text: str) -> bool:
     found = numbers_of(text)
-    return len(found) == 1 and 0 < found[0] < math.inf
+    return len(found) == 1 and SMALLEST <= found[0] <= LARGEST
 
 
 def parse_duration(text: str, name: str = "time_limit") -> float:
@@ -160,7 +165,11 @@ def spelled(words: Iterable[str]) -> list[str]:
 
 def names_file(text: str) -> bool:
     """Tell whether a text that is a file or a pattern is a file: whether there is one."""
-    return os.path.isfile(text)  # noqa: PTH113
+    try:
+        mode = os.stat(text).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)  # <(...) of a shell is a pipe
 
 
 def flag(name: str) -> str:
@@ -189,7 +198,9 @@ class Option(NamedTuple):
     parse: Callable[[Any], Any] | None = None  # of the text of a flag that is no number or text
     old_names: tuple[str, ...] = ()  # of earlier versions: still accepted, and shown nowhere
     argument: bool = False  # whether the command line takes it by position
-    path: bool = False  # whether it names a file or folder: relative to that of a file of options
+    # what the file or folder that it names is used for (`options.paths`); "" where it names none.
+    # In a file of options such paths are relative to its folder.
+    path: str = ""
     # whether each of its texts is a file, where there is one of that name, else a pattern
     patterns: bool = False
     in_result: bool = True  # whether the result depends on it
@@ -238,6 +249,8 @@ class Option(NamedTuple):
                 return f"unknown value {str(wrong[0])!r} of {label}", hint
         if self.type not in (int, float):
             return None
+        if isinstance(value, int) and abs(value) > LARGEST_COUNT:
+            return f"{label} is too large", f"give {LARGEST_COUNT:,} or less"
         if self.least is not None and value < self.least:
             return f"{label} {value:g} is too small", f"give {self.least:g} or more"
         if self.most is not None and value > self.most:
@@ -247,6 +260,9 @@ class Option(NamedTuple):
         if self.above is not None and not self.above < value < math.inf:
             such = 1 if self.below is None else self.below / 2
             return f"{label} {value:g} is not a positive number", f"give a number such as {such:g}"
+        if value and not SMALLEST <= abs(value) <= LARGEST and math.isfinite(value):
+            what = f"{label} {value:g} is beyond the numbers that can be computed with"
+            return what, f"give a number from {SMALLEST:g} to {LARGEST:g}"
         if not math.isfinite(value):
             return f"{label} {value:g} is not a finite number", "give a number such as 1"
         return None

@@ -20,6 +20,8 @@ components: with more samples than components the noise of single genes is what 
 NEAREST_PROFILES = 5
 """Neighbors of the correlation graph by default: 5 gave better lists than 10, on most data sets."""
 DEFAULT_BETA = 1.0
+LONGEST_DIFFUSION = 1e9
+"""Long before, all samples of a connected component are equally similar; beyond, rounding grows."""
 DEFAULT_RHO = 0.9
 DEFAULT_COMPONENTS = 50
 DEFAULT_VARIABLE_GENES = 2000
@@ -135,7 +137,11 @@ class GraphFields(Config):
         default_text="rbf",
     )
     beta: float | None = _graph(
-        "Diffusion time.", metavar="B", above=0, default_text=f"{DEFAULT_BETA:g}"
+        "Diffusion time.",
+        metavar="B",
+        above=0,
+        most=LONGEST_DIFFUSION,
+        default_text=f"{DEFAULT_BETA:g}",
     )
     rho: float | None = _graph(
         "Strength of the autoregression, below 1.",

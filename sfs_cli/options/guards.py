@@ -4,7 +4,7 @@ from __future__ import annotations
 
 GUARDS = {
     "raw-values": "values look like counts or intensities, and no transformation was asked for",
-    "names": "names of features that a spreadsheet has turned into dates",
+    "names": "names of features that a spreadsheet has turned into dates, or ids into decimals",
     "labels": "labels that look like ids of patients, pairs or batches",
     "graph": "a sample graph without structure: nearly all pairs are equally similar, or none are",
     "tested-graph": "p-values of features that the sample graph was made of",

@@ -6,7 +6,6 @@ words of single options are in their own declarations.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -27,7 +26,7 @@ from sfs_cli.options.fields import (
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE, taking
 from sfs_cli.options.source import kinds_taking
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
-from sfs_cli.ranking.aggregations import check_list_weights
+from sfs_cli.ranking.aggregations import LARGEST_WEIGHT, check_list_weights
 
 if TYPE_CHECKING:
     from sfs_cli.options.rank import RankConfig
@@ -396,8 +395,8 @@ def _weight_rules(c: RankConfig) -> Iterator[Refusal]:
         of = "sources" if c.source else "members"
         what = f"--weights has {len(numbers)} numbers for {count} {of}"
         yield what, "give one number for each, in their order", ("weights", "source", "members")
-    if not all(0 <= weight < math.inf for weight in numbers):
-        what = f"--weights {c.weights} has a number below zero, or an infinite one"
+    if not all(0 <= weight <= LARGEST_WEIGHT for weight in numbers):
+        what = f"--weights {c.weights} has a number below zero, or above {LARGEST_WEIGHT:g}"
         yield what, "give numbers such as 2,1,0.5", ("weights",)
     if c.source and c.weighting == "given" and not any(c.source_weights):
         hint = "give at least one source a weight above zero"

@@ -57,6 +57,10 @@ AGGREGATIONS = {
 """Aggregations by their names on the command line (``--how``)."""
 
 
+LARGEST_WEIGHT = 1e100
+"""With larger weights sums may overflow."""
+
+
 def check_list_weights(how: str, weights: Sequence[float], flag: str) -> None:
     """Check the weights of the lists; `flag` is their name in messages.
 
@@ -67,9 +71,9 @@ def check_list_weights(how: str, weights: Sequence[float], flag: str) -> None:
     """
     # without dashes it is no option: the caller is Python
     name = flag[2:].replace("-", "_") if flag.startswith("--") else ()
-    wrong = [weight for weight in weights if not 0 <= weight < float("inf")]
+    wrong = [weight for weight in weights if not 0 <= weight <= LARGEST_WEIGHT]
     if wrong:
-        what = f"{wrong[0]:g} is not zero or more"
+        what = f"{wrong[0]:g} is not a number from 0 to {LARGEST_WEIGHT:g}"
         hint = "give numbers such as 2,1,0.5"
     elif not any(weights):
         what = "the weights sum to zero"

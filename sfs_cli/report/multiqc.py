@@ -32,7 +32,7 @@ def multiqc(data: ReportData, sample: str) -> dict[str, object]:
         | (text if name in ("method", "top_feature") else count)
         for name, (title, description) in COLUMNS.items()
     }
-    # MultiQC puts the text of a table into its page as it is
+    # MultiQC puts the text of a table, and the names of its rows, into its page as they are
     row = {
         name: value if isinstance(value, int) else escape(str(value))
         for name, value in values.items()
@@ -45,5 +45,5 @@ def multiqc(data: ReportData, sample: str) -> dict[str, object]:
         "plot_type": "table",
         "pconfig": {"id": "sfs_ranking_table", "title": "sfs: Feature ranking", "namespace": "sfs"},
         "headers": headers,
-        "data": {sample: row},
+        "data": {escape(sample): row},
     }

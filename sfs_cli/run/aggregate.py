@@ -41,7 +41,7 @@ class Aggregated:
 
     ranking: Ranking  # with a column rank_NAME for each list
     lists: list[RankedList]
-    ranks: np.ndarray  # shape (m, L), features as they first appear, before any cut; NaN: unranked
+    ranks: np.ndarray  # shape (m, L), features by their ids, before any cut; NaN: unranked
 
 
 def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
@@ -103,10 +103,9 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
 def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
     """Read the lists and aggregate them."""
     lists = _read_lists(config, messages)
-    position: dict[str, int] = {}
-    for each in lists:
-        for feature in each.features:
-            position.setdefault(feature, len(position))
+    # sorted, so that ties are in the order of the ids, whatever that of the rows is
+    features = sorted({feature for each in lists for feature in each.features})
+    position = {feature: at for at, feature in enumerate(features)}
     ranks = np.full((len(position), len(lists)), np.nan)
     for column, each in enumerate(lists):
         ranks[[position[feature] for feature in each.features], column] = each.ranks
@@ -114,7 +113,7 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
     cut = ranks if config.top is None else best_of(ranks, config.top)
     result = aggregate(config.how, cut, np.array(config.weights), int(np.count_nonzero(known)))
     ranking = rank_features(
-        list(position),
+        features,
         result.score,
         np.where(np.isnan(result.score), np.where(known, 2, 1), 0),
         STATUS,

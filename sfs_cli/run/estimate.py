@@ -34,6 +34,7 @@ from sfs_cli.graph.build import on_coordinates, sample_graph
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS
 from sfs_cli.graph.pca import OVERSAMPLING
 from sfs_cli.graph.similarity import DenseSimilarity
+from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.text import count_lines
 from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.io.results.writers import ranking_bytes
@@ -112,6 +113,17 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     """
     limit = None if wall_time is None else parse_duration(wall_time, "wall_time")
     memory = memory_budget(config)
+    with reading_within(memory):
+        return _estimate(config, messages, limit, memory, as_json)
+
+
+def _estimate(
+    config: RankConfig,
+    messages: Messages,
+    limit: float | None,
+    memory: int,
+    as_json: bool,
+) -> str:
     shape = _shape(config, memory, messages)
     n, m, stored = shape.n, shape.m, shape.stored
     asked, config = config, with_defaults(config, n, shape.graphs)

@@ -61,6 +61,8 @@ LARGEST_EXACT = 2**53
 _OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
 """What scanpy makes of the matrix itself."""
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
+_DECIMAL = r"^\d+\.0$|^\d(?:\.\d+)?[eE]\+\d+$"
+"""1017.0, as pandas writes an index of decimal numbers, and 1e+05, as R writes 100000."""
 _DATE = rf"^(?:\d{{1,2}}-(?:{_MONTHS})|(?:{_MONTHS})-\d{{2}}(?:\d{{2}})?)$"
 
 
@@ -147,6 +149,7 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float 
     _tell(run, "ties", ties(ranking))
     if _wanted(run, "names"):  # not before: large matrices read the ids during the first pass
         _tell(run, "names", dates(ranking.feature.names))
+        _tell(run, "names", decimals(ranking.feature.names))
     few = ranking.n_scored < TOP  # of which a part says little
     if top is None or few or not any(_wanted(run, name) for name in LOOKING):
         return None
@@ -229,6 +232,21 @@ def dates(names: Sequence[str]) -> str | None:
         f"{len(found):,} features have names that are dates ({', '.join(found[:3])}): "
         "a spreadsheet has replaced names of genes such as SEPTIN2 or MARCHF1, which no source "
         "will find; mend them where the table was made (--id-map can name them for sources)"
+    )
+
+
+def decimals(names: Sequence[str]) -> str | None:
+    """Tell whether names of features are whole numbers that were written as decimal ones."""
+    import pyarrow.compute as pc
+
+    ids = FeatureIds.of(names).array
+    found = ids.filter(pc.match_substring_regex(ids, _DECIMAL)).to_pylist()
+    if not found:
+        return None
+    return (
+        f"{len(found):,} features are named by decimal numbers ({', '.join(found[:3])}): ids such "
+        "as 1017 or 100000 were written as numbers, and no source will find them; mend them where "
+        "the table was made (--id-map can name them for sources)"
     )
 
 

@@ -19,7 +19,8 @@ from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import SfsError, counted
-from sfs_cli.io.files.atomic import scratch_folder
+from sfs_cli.io.files.room import reading_within
+from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import GRAPH_FIELDS
@@ -92,17 +93,18 @@ class Seen:
 
 def guide(config: RankConfig, messages: Messages) -> str:
     """Read what a configuration names, rank nothing, and return the runs worth making as text."""
-    table = inputs.read_label_table(config)
     memory = memory_budget(config)
-    with scratch_folder(Path(config.scratch) if config.scratch else None) as folder:
+    scratch = Path(config.scratch) if config.scratch else None
+    with reading_within(memory), scratch_folder(scratch) as folder:
+        table = inputs.read_label_table(config)
         opened = inputs.load(config, list(table or ()), memory, folder, messages)
         labels = inputs.align_labels(config, opened.matrix, table, messages)
         raw = None if config.transform is not None else raw_kind(look(opened.matrix))
         found = next_runs(config, seen(opened, labels, raw), ranked=False)
     runs = [(each["reason"], each["command"]) for each in found]
-    folder = shlex.split(runs[0][1])[-1] if runs else "results"
+    result = shlex.split(runs[0][1])[-1] if runs else "results"
     reason = "How many features to take is a question of its own: this cuts the list by a rule."
-    runs.append((reason, shlex.join(["sfs", "select", folder, *_rule(config)])))
+    runs.append((reason, shlex.join(["sfs", "select", result, *_rule(config)])))
     return "\n".join(f"# {why}\n{command}\n" for why, command in runs)
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.results.rankings import (
     Choice,
+    check_ranks,
     choose_columns,
     feature_ids,
     is_ours,
@@ -57,7 +60,9 @@ def list_of(table: TextTable, config: TableFields, messages: Messages, name: str
     choice = choose_columns(table, config.feature_column, config.rank_column, config.score_column)
     features = feature_ids(table, choice.feature)
     values = np.array(parse_numbers(table, choice.value))
-    if not choice.is_rank:
+    if choice.is_rank:
+        check_ranks(table, choice.value, values.tolist())
+    else:
         usual = "smallest-first" if smaller_is_better(choice.value) else "largest-first"
         order = config.order or usual
     if is_ours(table):
@@ -90,7 +95,8 @@ def list_names(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         stem = path.name.removesuffix(".gz").removesuffix(".zst")
         stem = Path(stem).stem
-        base = path.resolve().parent.name if stem == "ranking" else stem
+        folder = Path(os.path.realpath(path)).parent.name
+        base = shown(folder) if stem == "ranking" else shown(stem).strip("<>")
         name, number = base, 1
         while name in names:
             number += 1

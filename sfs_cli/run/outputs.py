@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import peak_resident
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import (
     OutputFolder,
@@ -26,12 +28,15 @@ from sfs_cli.io.files.atomic import (
     sha256_file,
 )
 from sfs_cli.io.files.lock import Lock, output_lock
+from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.provenance import InputFile, OutputFile, RankingFacts
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.run.config import input_files
+from sfs_cli.run.memory import thread_count
+from sfs_cli.store.disk import check_store, is_store
 
 if TYPE_CHECKING:
     from sfs_cli.options.aggregate import AggregateConfig
@@ -62,7 +67,7 @@ def claimed(
                 f"{output}: removed the leftovers of an interrupted run "
                 f"(process {lock.stale.get('pid')} on {lock.stale.get('host')})"
             )
-        for left in (*map(Path, lock.left), output.resolve(), *beside):
+        for left in (*map(Path, lock.left), Path(os.path.realpath(output)), *beside):
             if _SCRATCH.fullmatch(left.name):
                 shutil.rmtree(left, ignore_errors=True)
             else:
@@ -121,6 +126,17 @@ def describe_files(files: Sequence[tuple[str, Path]]) -> list[InputFile]:
         ) from None
 
 
+def check_stores(inputs: Sequence[Mapping[str, Any]], threads: int | None = None) -> None:
+    """Read the stores among inputs; raise an `InputError` for one that is damaged.
+
+    A store is known by its manifest, so what its other files hold is compared before a result of it
+    is called up to date; a run compares it as it reads.
+    """
+    for each in inputs:
+        if is_store(path := Path(each["path"])):
+            check_store(path, thread_count(threads))
+
+
 def is_done(
     folder: Path,
     config: RankConfig | AggregateConfig | SelectConfig,
@@ -176,7 +192,7 @@ def write_folder(
         with ThreadPoolExecutor(1) as beside:
             # a digest leaves the interpreter free, and the table is large: the report meanwhile
             digest = beside.submit(describe_output, out.file(table))
-            out.file(REPORT).write_text(render(data), encoding="utf-8")
+            out.file(REPORT).write_text(shown(render(data)), encoding="utf-8")
             content = json.dumps(
                 provenance.plain(multiqc(data, data.title)), indent=1, allow_nan=False
             )
@@ -212,10 +228,12 @@ class Beside(NamedTuple):
         """Refuse to write over another file, and tell the lock of this one."""
         path = self.path.absolute()
         ours = lock is not None and str(path) in lock.left  # of a run that was killed
-        if self.path.exists() and not force and not ours:
+        other = self.path.is_dir() and recognize(self.path).kind not in (Kind.STORE, Kind.ZARR)
+        if self.path.exists() and not ours and (other or not force):
             raise OutputExistsError(
-                f"{flag(self.option)} {self.path} exists",
-                hint="give another name, or --force",
+                f"{flag(self.option)} {self.path} exists"
+                + (", and is a folder of other things" * other),
+                hint="give another name" + ("" if other else ", or --force"),
                 option=self.option,
             )
         if lock is not None:
@@ -255,6 +273,7 @@ def run_tables(
         described = describe()
         done = is_done(out, config, provenance.fingerprint(options, described), files)
         if done and (beside is None or beside.path.exists()):
+            check_stores(described, getattr(config, "threads", None))
             messages.note(f"{out}: up to date")
             return json_bytes(provenance.read_run(out), as_json)
         if beside is not None:

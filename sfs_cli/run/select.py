@@ -18,8 +18,8 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed
-from sfs_cli.evaluate.classify import CLASSIFIERS, Fold, accuracies, standardized
-from sfs_cli.evaluate.curve import Curve, curve_of
+from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
+from sfs_cli.evaluation.curve import Curve, curve_of
 from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.sniff import split_modality
 from sfs_cli.io.files.table import TextTable
@@ -225,6 +225,16 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
     if config.labels is not None:
         changes["labels"] = config.labels
     made = RankConfig(**asked | changes)
+    made = to_rank_again(config, made, int(record["input"]["n_samples_in_file"]), where)
+    _check_unchanged(config, made, result)
+    return made
+
+
+def to_rank_again(config: SelectConfig, made: RankConfig, n: int, where: str) -> RankConfig:
+    """Return how features are ranked again that were ranked so, from n samples in the file.
+
+    Raises UsageError when the rule has no meaning for this ranking.
+    """
     if made.split is not None and (config.artificial or config.cv):
         by = "artificial" if config.artificial else "cv"
         raise UsageError(
@@ -234,7 +244,7 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
             option=by,
         )
     # the default method depends on options that are left out below
-    made = replace(made.for_samples(int(record["input"]["n_samples_in_file"])), **_WITHOUT)
+    made = replace(made.for_samples(n), **_WITHOUT)
     if config.artificial:
         check_artificial(made, where)
         made = replace(made, max_correlation=None, keep=None)
@@ -248,7 +258,6 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
             hint="leave it out",
             option="min_redundancy",
         )
-    _check_unchanged(config, made, result)
     return made
 
 
@@ -322,15 +331,7 @@ def _describe(config: SelectConfig, result: Result, ranking: RankConfig | None) 
 
 
 def _check_copy(target: Path, ranking: RankConfig, result: Result) -> None:
-    """Refuse a matrix that cannot be written, or would replace what is there."""
-    named = (ranking.matrix, str(result.path), ranking.labels or "")
-    read = [split_modality(Path(name.partition(":")[0]))[0] for name in named if name]
-    if target.exists() and any(path.exists() and target.samefile(path) for path in read):
-        raise UsageError(
-            f"--write-matrix {target} would replace an input",
-            hint="give another name",
-            option="write_matrix",
-        )
+    """Refuse a matrix that cannot be written."""
     check_target(ranking, target)
     check_writable(target, "--write-matrix")
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
-from sfs_cli.io.files.atomic import sha256_file
+from sfs_cli.io.files.names import check_names
+from sfs_cli.io.files.room import FIELD_BYTES, Tally
+from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
-from sfs_cli.store.disk import DENSE, FEATURES, SAMPLES, SPARSE, Manifest, open_store
+from sfs_cli.store.checksums import BlockSums, SumsByFile, sums_of, write_sums
+from sfs_cli.store.disk import (
+    CHECKSUMS,
+    FAULTY_SCRATCH,
+    FEATURES,
+    REBUILD,
+    SAMPLES,
+    Manifest,
+    open_store,
+)
 from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
 from sfs_cli.store.matrix import SHOWN, DenseMatrix, FeatureView, Matrix, Missing, SparseMatrix
 from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
@@ -23,6 +34,10 @@ if TYPE_CHECKING:
 
 COARSE = 1e-5
 """A feature that varies by less than this part of its size keeps about two digits in float32."""
+LARGEST_EXACT = 2.0**53
+"""Beyond this, whole numbers are not exact in double precision."""
+TOO_LARGE = 1e100
+"""Numbers from here on measure nothing, and their squares may overflow."""
 Progress = Callable[[int, int | None], None]
 """Called with the rows read so far and, where it is known, their number."""
 
@@ -34,6 +49,7 @@ class Built:
     matrix: Matrix  # in memory or on disk
     renamed: int  # feature ids that were given a suffix to be unique
     coarse: list[str]  # features that vary too little for their size to be resolved by float32
+    large: list[str] = field(default_factory=list)  # features with values beyond whole numbers
 
 
 @dataclass
@@ -58,8 +74,10 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     where, rows_are_features = str(reader.path), options.rows == "features"
     if rows_are_features:  # the ids of columns are known before a value is read: fail early
         check_samples(reader.column_ids, where)
+    check_names(reader.column_ids, "a sample" if rows_are_features else "a feature", where)
     sink = _SINKS[options.rows, reader.sparse](options.folder, options.limit)
-    row_ids, missing, coarse = _drain(reader, sink, options)
+    drained = _drain(reader, sink, options)
+    row_ids, missing, coarse = drained.row_ids, drained.missing, drained.coarse
     if not rows_are_features:
         check_samples(row_ids, where)
     features, samples = (
@@ -76,7 +94,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     values = sink.finish(options.keep)
     if values is not None:
         kind = SparseMatrix if reader.sparse else DenseMatrix
-        return Built(kind(values, ids, missing), renamed, coarse)
+        return Built(kind(values, ids, missing), renamed, coarse, drained.large)
     manifest = Manifest(
         n_features=len(unique),
         n_samples=len(samples),
@@ -85,8 +103,9 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
         missing=asdict(missing),
         source=options.source,
     )
-    write_store_files(options.folder, ids, manifest, digests=options.keep)
-    return Built(open_store(options.folder), renamed, coarse)
+    write_store_files(options.folder, ids, manifest, sink.sums)
+    hint = REBUILD if options.keep else FAULTY_SCRATCH
+    return Built(open_store(options.folder, hint=hint), renamed, coarse, drained.large)
 
 
 _SINKS: dict[tuple[str, bool], type[Sink[Any]]] = {
@@ -97,9 +116,16 @@ _SINKS: dict[tuple[str, bool], type[Sink[Any]]] = {
 }
 
 
-def _drain(
-    reader: MatrixReader, sink: Sink[Any], options: BuildOptions
-) -> tuple[Sequence[str], Missing, list[str]]:
+class _Drained(NamedTuple):
+    """What was seen while all blocks went from the reader to the sink."""
+
+    row_ids: Sequence[str]
+    missing: Missing
+    coarse: list[str]
+    large: list[str]
+
+
+def _drain(reader: MatrixReader, sink: Sink[Any], options: BuildOptions) -> _Drained:
     """Pass every block from the reader to the sink, looking at its values."""
     rows_are_features = options.rows == "features"
     check = FiniteCheck(str(reader.path), rows_are_features, reader.column_ids)
@@ -107,8 +133,14 @@ def _drain(
     if not reader.sparse and options.dtype == np.float32:
         spread = SpreadCheck(rows_are_features, len(reader.column_ids))
     row_ids: list[str] | FeatureIdsBuilder = FeatureIdsBuilder() if rows_are_features else []
+    held = Tally(str(reader.path))
+    large = LargeCheck(str(reader.path), rows_are_features, reader.column_ids)
+    row = "a feature" if rows_are_features else "a sample"
     for block in reader.blocks():
+        check_names(block.ids, row, str(reader.path))
+        held.add(sum(len(name) for name in block.ids if len(name) > FIELD_BYTES))
         check.see(block.ids, block.values)
+        large.see(block.ids, block.values)
         if spread is not None:
             spread.see(block.ids, np.asarray(block.values))
         sink.add(block.values)
@@ -122,7 +154,8 @@ def _drain(
             hint="check the step that wrote it: a filter may have removed everything",
         )
     coarse = [] if spread is None else spread.result(reader.column_ids)
-    return row_ids if isinstance(row_ids, list) else row_ids.finish(), check.result(), coarse
+    rows = row_ids if isinstance(row_ids, list) else row_ids.finish()
+    return _Drained(rows, check.result(), coarse, large.result())
 
 
 def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
@@ -148,7 +181,7 @@ def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
         sparse=view.sparse,
         missing=asdict(view.missing),
     )
-    write_store_files(folder, view.ids, manifest, digests=True)
+    write_store_files(folder, view.ids, manifest, sink.sums)
 
 
 class FiniteCheck:
@@ -236,16 +269,69 @@ class SpreadCheck:
         return [column_ids[i] for i in _coarse(self._low, self._high)]
 
 
+class LargeCheck:
+    """Finds the features with values so large that whole numbers are no longer exact."""
+
+    def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
+        self.where = where
+        self.rows_are_features = rows_are_features
+        self.column_ids = column_ids
+        self._rows: list[str] = []
+        self._columns = np.zeros(len(column_ids), bool)
+
+    def see(self, ids: Sequence[str], values: np.ndarray | csr_array) -> None:
+        """Look at a block of rows with these ids, shape (rows, columns).
+
+        A value of `TOO_LARGE` or more is an `InputError`.
+        """
+        stored = values if isinstance(values, np.ndarray) else values.data
+        if not stored.size:
+            return
+        # NaN is in neither extreme, and few matrices need a closer look
+        largest = max(float(np.fmax.reduce(stored, None)), -float(np.fmin.reduce(stored, None)))
+        if largest < LARGEST_EXACT:
+            return
+        limit = TOO_LARGE if largest >= TOO_LARGE else LARGEST_EXACT
+        rows, columns = _beyond(values, limit)
+        if limit == TOO_LARGE and len(rows):
+            row, column = ids[int(rows[0])], self.column_ids[int(columns[0])]
+            feature, sample = (row, column) if self.rows_are_features else (column, row)
+            raise InputError(
+                f"the matrix holds values of {TOO_LARGE:g} or more, which measure nothing and "
+                "whose squares may overflow",
+                where=f"{self.where}: feature {feature}, sample {sample}",
+                hint="correct or remove them; missing values are written as NA",
+            )
+        if self.rows_are_features:
+            self._rows += [ids[int(i)] for i in np.unique(rows)]
+        else:
+            self._columns[columns] = True
+
+    def result(self) -> list[str]:
+        """Return the ids of these features, in order."""
+        return self._rows or [self.column_ids[int(i)] for i in np.flatnonzero(self._columns)]
+
+
+def _beyond(values: np.ndarray | csr_array, limit: float) -> tuple[np.ndarray, ...]:
+    """Return rows and columns of the values of this size or more."""
+    if isinstance(values, np.ndarray):
+        return np.nonzero(np.abs(values) >= limit)
+    return (abs(values) >= limit).nonzero()
+
+
 def _coarse(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     size = np.maximum(np.abs(low), np.abs(high))
-    return np.flatnonzero((high > low) & (high - low < COARSE * size))
+    with np.errstate(over="ignore"):  # what varies by more than the largest number is not coarse
+        return np.flatnonzero((high > low) & (high - low < COARSE * size))
 
 
-def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bool) -> None:
-    """Write the ids and the manifest beside the values that are there already.
+def write_store_files(
+    folder: Path, ids: Ids, manifest: Manifest, sums: SumsByFile | None = None
+) -> None:
+    """Write the ids, the checksums and the manifest beside the values that are there already.
 
-    The list of files is filled in here, with the sha256 of each if `digests`: a store that is kept
-    is identified by them.
+    `sums` are those of the files of the values; what is not among them is read for its checksums.
+    The list of files of the manifest is filled in here.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -256,10 +342,15 @@ def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bo
         for name in ids.obs.column_names:
             if name != "sample":
                 samples = samples.append_column(name, ids.obs[name])
-    pq.write_table(samples, folder / SAMPLES)
-    files: dict[str, dict[str, Any]] = {}
-    for name in (*(SPARSE if manifest.sparse else DENSE), FEATURES, SAMPLES):
-        files[name] = {"bytes": (folder / name).stat().st_size}
-        if digests:
-            files[name]["sha256"] = sha256_file(folder / name)
-    replace(manifest, files=files).write(folder)
+    with arrow_file(folder / SAMPLES, "wb") as file:
+        pq.write_table(samples, file)
+    made: Mapping[str, BlockSums] = sums or {}
+    checksums = write_sums(
+        folder / CHECKSUMS,
+        [
+            made[name].result() if name in made else sums_of(folder / name)
+            for name in manifest.names
+        ],
+    )
+    files = {name: {"bytes": (folder / name).stat().st_size} for name in manifest.names}
+    replace(manifest, files=files, checksums=checksums).write(folder)

@@ -308,3 +308,16 @@ def test_the_scratch_folder_of_a_run_that_was_killed_is_removed(study, tmp_path)
     sfs(*rank)
     assert not list(scratch.iterdir())
     assert_clean(tmp_path, "out", "scratch")
+
+
+def test_the_scratch_folder_of_a_shard_that_was_killed_goes_with_its_next_run(study, tmp_path):
+    scratch, plan = tmp_path / "scratch", tmp_path / "plan"
+    sfs("shard", "init", plan, study / "m.csv", *OPTIONS, "--shards", "1")
+    shard = ["shard", "run", plan, "1", "--scratch", scratch]
+    with started(shard) as process:
+        while not list(scratch.glob("sfs-*/owner")) and process.poll() is None:
+            time.sleep(0.002)
+        process.kill()
+    assert list(scratch.iterdir())
+    sfs(*shard)
+    assert not list(scratch.iterdir())

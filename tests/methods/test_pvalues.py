@@ -192,12 +192,12 @@ def test_stored_probabilities_of_ten_patterns_to_the_far_tails() -> None:
     assert len(rows) == 200
     assert [row[:2] for row in rows] == [row[:2] for row in stored]
     assert min(probability for *_, probability in stored) < 1e-40
-    for (name, _, values, freedom), (*_, expected) in zip(rows, stored):
+    for (name, _, values, times), (*_, expected) in zip(rows, stored):
         assert min(values) < 0 < max(values)  # the form has both signs
-        found = gaussian.log_below_zero(np.array([values]), np.array(freedom, float))[0]
+        found = gaussian.log_below_zero(np.array([values]), np.array(times, float))[0]
         assert np.exp(found) == pytest.approx(expected, rel=1e-8), name
-        if all(count % 2 == 0 for count in freedom):  # then a sum of rational numbers
-            exact = ratio_values.by_residues(values, freedom)
+        if all(count % 2 == 0 for count in times):  # then a sum of rational numbers
+            exact = ratio_values.by_residues(values, times)
             assert expected == pytest.approx(float(exact), rel=1e-12)
 
 

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli import RankConfig, rank
+from sfs_cli import RankConfig
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, ListSpec, parse_list, parse_ranking
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.provenance import EvaluateRecord
 from sfs_cli.run import compare, evaluate
+from sfs_cli.run.rank import rank
 from sfs_cli.run.rank import run as run_rank
 from tests.making import table_text
 from tests.oracles import evaluate as oracle
@@ -98,7 +99,8 @@ def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_p
 
 def test_overlaps_are_those_of_the_sets(tmp_path):
     given = study(tmp_path, *planted())
-    (tmp_path / "mine.tsv").write_text("gene\trank\n" + "".join(f"g{i}\t{i}\n" for i in range(12)))
+    rows = "".join(f"g{i}\t{i + 1}\n" for i in range(12))
+    (tmp_path / "mine.tsv").write_text("gene\trank\n" + rows)
     config = compared(
         tmp_path, **given, method_=("f-test",), list_=(ListSpec("", f"{tmp_path}/mine.tsv"),)
     )
@@ -186,7 +188,7 @@ def test_rankings_are_compared_on_the_samples_that_all_can_use(tmp_path, capfd):
 def test_lists_alone_are_compared_without_labels(tmp_path):
     matrix = study(tmp_path, *planted())["matrix"]
     for name, order in (("up", range(20)), ("down", reversed(range(20)))):
-        lines = "".join(f"g{g}\t{i}\n" for i, g in enumerate(order))
+        lines = "".join(f"g{g}\t{i}\n" for i, g in enumerate(order, 1))
         (tmp_path / f"{name}.tsv").write_text("gene\trank\n" + lines)
     lists = tuple(parse_list(f"{tmp_path}/{name}.tsv") for name in ("up", "down"))
     config = CompareConfig(matrix, list_=lists, lengths="10,20", out=str(tmp_path / "out"))

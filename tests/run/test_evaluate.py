@@ -19,12 +19,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from sfs_cli import RankConfig, rank
+from sfs_cli import RankConfig
 from sfs_cli.errors import InputError, MissingExtraError, OutOfMemoryError
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.provenance import EvaluateRecord
 from sfs_cli.run import evaluate
+from sfs_cli.run.rank import rank
 from tests.making import table_text, write_labels
 from tests.run.test_record import check
 

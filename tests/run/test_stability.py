@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli import RankConfig, rank
+from sfs_cli import RankConfig
 from sfs_cli.errors import InputError
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
@@ -18,7 +18,7 @@ from sfs_cli.run import rank as run_rank
 from sfs_cli.run import stability as stability_of
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.passes import ranks_together
-from sfs_cli.run.rank import ranked
+from sfs_cli.run.rank import rank, ranked
 from sfs_cli.run.stability import (
     SubsetScorers,
     _distances,

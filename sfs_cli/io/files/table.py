@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
+from sfs_cli.io.files.names import BLANKS
+from sfs_cli.io.files.room import FIELD_BYTES, Tally, check_room
 from sfs_cli.io.files.sniff import Kind, examine
-from sfs_cli.io.files.text import LineStream, decode, repeated, text_suffix
+from sfs_cli.io.files.text import LineStream, arrow_file, decode, repeated, text_suffix
+from sfs_cli.io.given import given
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NULL_TOKENS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", "#N/A", "None", "na")
 """Fields that stand for a missing value."""
@@ -25,7 +33,7 @@ def split_fields(line: str, delimiter: str) -> list[str]:
     fields = (
         line.split(delimiter) if '"' not in line else next(csv.reader([line], delimiter=delimiter))
     )
-    return [field.strip() for field in fields]
+    return [field.strip(BLANKS) for field in fields]
 
 
 def count_fields(line: str, delimiter: str) -> int:
@@ -173,6 +181,8 @@ def read_table(path: str | Path) -> TextTable:
         fields than the first, or two columns have one name.
     """
     path = Path(path)
+    if (held := given(path)) is not None:
+        return _table_of_frame(path, held)
     content = examine(path)
     if content.kind is Kind.PARQUET:
         return _read_parquet(path)
@@ -186,6 +196,21 @@ def read_table(path: str | Path) -> TextTable:
         header = read_header(stream)
         _refuse_repeated(header.names, path)
         return read_rows(stream, header.names, header.delimiter)
+
+
+def _table_of_frame(path: Path, frame: Any) -> TextTable:
+    """Return a data frame as text, with its index as the ids; missing values are ""."""
+    names = [str(name) for name in frame.columns]
+    _refuse_repeated(names, path)
+    ids = frame.index.name
+    columns = {"" if ids is None or str(ids) in names else str(ids): _texts(frame.index)}
+    columns |= {name: _texts(frame.iloc[:, i]) for i, name in enumerate(names)}
+    return TextTable(path, columns, range(1, len(frame) + 1), "row")
+
+
+def _texts(values: Any) -> list[str]:
+    missing = values.isna()
+    return ["" if gone else str(value) for value, gone in zip(values.tolist(), missing)]
 
 
 def read_rows(
@@ -202,6 +227,7 @@ def read_rows(
     with ``#``, which are skipped.
     """
     lines, rows = [], []
+    held = Tally(str(stream.path))
     while (raw := stream.read_line()) is not None:
         if not raw.strip() or (comments and raw.startswith(b"#")):
             continue
@@ -213,6 +239,7 @@ def read_rows(
                 where=f"{stream.path}, line {line}",
                 hint=hint,
             )
+        held.add(len(raw) + FIELD_BYTES * (1 + len(fields)))
         lines.append(line)
         rows.append(fields)
     columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
@@ -233,15 +260,17 @@ def _read_parquet(path: Path) -> TextTable:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
+        with arrow_file(path) as raw, pq.ParquetFile(raw) as file:
+            size = file.metadata.num_rows * file.metadata.num_columns
+            check_room("as a table it takes", FIELD_BYTES * size, str(path))
+            table = file.read()
+    except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=str(path), hint=COPY_AGAIN
         ) from error
     _refuse_repeated(table.column_names, path)
     # the ids are the index of pandas, else the first text, else the first column
-    pandas_index = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    named = [name for name in pandas_index if isinstance(name, str)]
+    named = [name for name in pandas_index(table.schema, path) if name in table.column_names]
     kinds = {f.name: f.type for f in table.schema}
     texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
     ids = (named or texts or table.column_names)[0]
@@ -250,6 +279,28 @@ def _read_parquet(path: Path) -> TextTable:
         values = table.column(name).to_pylist()
         columns[name] = ["" if value is None else str(value) for value in values]
     return TextTable(path, columns, range(1, table.num_rows + 1), "row")
+
+
+def pandas_index(schema: pa.Schema, path: Path) -> list[str]:
+    """Return the columns that pandas wrote as the index, by what it has noted in the file.
+
+    An index of consecutive numbers is no column. A note that is not as pandas writes it is an
+    `InputError`: the ids may be others than were written.
+    """
+    noted = (schema.metadata or {}).get(b"pandas")
+    if noted is None:
+        return []
+    try:
+        index = json.loads(noted)["index_columns"]
+        if not all(isinstance(name, str | dict) for name in [*index]):
+            raise TypeError
+        names = [name for name in index if isinstance(name, str)]
+        "".join(names).encode()  # halves of surrogate pairs name no column
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(
+            "what pandas has noted of the table is damaged", where=str(path), hint=COPY_AGAIN
+        ) from None
+    return names
 
 
 _THINGS = ("gene", "genes", "feature", "features", "protein", "proteins", "transcript", "mirna")

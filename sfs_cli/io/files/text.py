@@ -6,6 +6,7 @@ The compression is read from the first bytes, not from the name: a browser may h
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 import numpy as np
 
 from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, InputError
+from sfs_cli.io.files.room import Tally, longest_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +33,7 @@ _UNREADABLE = {
 }
 _LINE_STEP = 1 << 16
 _CHUNK_BYTES = 1 << 20
+_PARSED_TIMES = 8  # a text that is parsed as a whole takes so many times its size
 _COUNT_STEP = 1 << 22
 
 
@@ -58,6 +61,13 @@ def repeated(names: Sequence[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
+def arrow_file(path: str | Path, mode: Literal["rb", "wb"] = "rb") -> pa.OSFile:
+    """Open a file for Arrow, which would refuse a name that is no UTF-8."""
+    import pyarrow as pa
+
+    return pa.OSFile(os.fsencode(path), mode)
+
+
 class ByteStream:
     """A file read from its beginning to its end; gzip (also bgzip) and zstd are decompressed."""
 
@@ -68,7 +78,7 @@ class ByteStream:
         try:
             with self.path.open("rb") as file:
                 head = file.read(4)
-            stream = pa.OSFile(str(path), "rb")
+            stream = arrow_file(path)
         except tuple(_UNREADABLE) as error:
             what, hint = _UNREADABLE[type(error)]
             raise InputError(what, where=str(path), hint=hint) from error
@@ -121,6 +131,7 @@ class LineStream:
         self._bytes = ByteStream(path)
         self._rest = self._bytes.read(_LINE_STEP).removeprefix(BOM)
         self._at_end = False
+        self._longest = longest_line()
 
     def peek_line(self) -> bytes | None:
         """Return the next line without its end, and stay before it; None at the end."""
@@ -167,8 +178,13 @@ class LineStream:
         searched = 0
         while (end := self._rest.find(b"\n", searched)) < 0 and not self._at_end:
             searched = len(self._rest)
+            self._check_line()
             self._fill(max(_LINE_STEP, 2 * searched))
         return end
+
+    def _check_line(self) -> None:
+        if len(self._rest) > self._longest:
+            raise _too_long(self.path, self.line, self._longest)
 
     def _fill(self, size: int) -> None:
         while len(self._rest) < size and not self._at_end:
@@ -179,6 +195,7 @@ class LineStream:
     def _whole_lines(self, size: int) -> tuple[Chunk | None, int]:
         self._fill(size)
         while (used := self._rest.rfind(b"\n") + 1) == 0 and not self._at_end:
+            self._check_line()
             # twice as much each time, or a long line would be copied again and again
             self._fill(2 * max(len(self._rest), _LINE_STEP))
         if self._at_end:
@@ -200,6 +217,14 @@ class LineStream:
                 where=f"{self.path}, line {blank}",
                 hint="remove the blank line, or what follows it",
             )
+
+
+def _too_long(path: Path, line: int, longest: int) -> InputError:
+    return InputError(
+        f"a line is longer than {longest >> 20:,} MiB",
+        where=f"{path}, line {line}",
+        hint="the file is damaged or no table; if it is one of millions of columns, raise --memory",
+    )
 
 
 def decode(raw: bytes, path: Path, line: int) -> str:
@@ -224,16 +249,21 @@ def decode(raw: bytes, path: Path, line: int) -> str:
 def text_chunks(path: Path, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
     """Yield about ``size`` bytes of whole lines at a time, blank ones too."""
     with ByteStream(path) as stream:
-        line, pieces = 1, []
+        line, pieces, longest = 1, [], longest_line()
+        waiting = 0  # bytes of the pieces, which are one line
         data = stream.read(size).removeprefix(BOM) or stream.read(size)
         while data:
             end = data.rfind(b"\n") + 1
             pieces.append(data[:end] if end else data)
+            waiting += len(pieces[-1])
+            if waiting - end > longest:
+                raise _too_long(path, line, longest)
             if end:
                 text = b"".join(pieces)
                 yield Chunk(text, line)
                 line += text.count(b"\n")
                 pieces = [data[end:]]
+                waiting = len(pieces[0])
             data = stream.read(size)
         if last := b"".join(pieces):
             yield Chunk(last + b"\n", line)
@@ -269,7 +299,11 @@ def first_lines(path: Path, count: int) -> list[tuple[int, str]]:
 
 def read_whole(path: Path) -> str:
     """Return all of a text file."""
-    return "".join("\n".join(_decoded(chunk, path)) for chunk in text_chunks(path))
+    held, pieces = Tally(str(path)), []
+    for chunk in text_chunks(path):
+        held.add(_PARSED_TIMES * len(chunk.text))
+        pieces.append("\n".join(_decoded(chunk, path)))
+    return "".join(pieces)
 
 
 def count_lines(path: Path) -> int:

@@ -11,7 +11,8 @@ import numpy as np
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.text import repeated
-from sfs_cli.io.matrix.base import ReadOptions, open_matrix
+from sfs_cli.io.given import given
+from sfs_cli.io.matrix.base import read_dense_table
 
 INSIDE = "obsm:"
 """What names coordinates in the file of the matrix."""
@@ -86,8 +87,13 @@ def open_coordinates(spec: str, matrix: str) -> Coordinates:
     """
     if spec.startswith(INSIDE):
         from sfs_cli.io.matrix.anndata import read_obsm
+        from sfs_cli.io.matrix.memory import coordinates_of, held_table
 
         path, key = Path(matrix), spec.removeprefix(INSIDE)
+        if (held := given(path)) is not None:
+            table, where = held_table(held), f"{matrix}, obsm/{key}"
+            values, names = coordinates_of(table, key, where)
+            return Coordinates(where, table.row_ids, names, values)
         if path.suffix not in (".h5ad", ".zarr") and ".h5mu" not in path.name:
             raise UsageError(
                 f"{spec} needs an h5ad or AnnData zarr input",
@@ -99,17 +105,11 @@ def open_coordinates(spec: str, matrix: str) -> Coordinates:
         examine(path)
         values, names, samples = read_obsm(path, key)
         return Coordinates(f"{matrix}, obsm/{key}", samples, names, values)
-    reader = open_matrix(Path(spec), ReadOptions(dtype="float64"))
-    try:
-        blocks = list(reader.blocks())
-        names, by_feature = list(reader.column_ids), reader.fixed_rows == "features"
-    finally:
-        reader.close()
-    if not blocks or not names or reader.sparse or by_feature:
-        raise InputError(
-            "this is not a table of coordinates",
-            where=spec,
-            hint="give a table of numbers with a row for each sample, its id first",
-        )
+    wanted = "a table of coordinates"
+    hint = "give a table of numbers with a row for each sample, its id first"
+    reader, blocks = read_dense_table(Path(spec), wanted, hint)
+    names = list(reader.column_ids)
+    if not names or reader.fixed_rows == "features":
+        raise InputError(f"this is not {wanted}", where=spec, hint=hint)
     samples = [name for block in blocks for name in block.ids]
     return Coordinates(spec, samples, names, np.concatenate([block.values for block in blocks]))

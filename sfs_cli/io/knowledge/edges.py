@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.io.files.names import BLANKS, check_names
+from sfs_cli.io.files.room import Tally
 from sfs_cli.io.files.sniff import refuse_other_than_text
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
@@ -25,6 +27,7 @@ from sfs_cli.io.files.table import (
 from sfs_cli.io.files.text import Chunk, chunk_lines, text_chunks, text_lines, text_suffix
 
 CHUNK_BYTES = 16 << 20
+_EDGE_BYTES = 80  # that an edge takes beside its table, while edges are sorted
 _NO_SYMBOL = "-"
 _MISSING = (*NULL_TOKENS, "-")
 _NAME_HINT = "name the columns in the first line, as in gene_a, gene_b, score"
@@ -83,8 +86,13 @@ def read_edges(
         raise _without_scores(path)
     if layout.format == "BioGRID" and min_score is None:
         layout = replace(layout, score=None)
-    found = [_parse_edges(chunk, layout) for chunk in text_chunks(path, chunk_bytes)]
-    return _edges([table for table in found if table is not None], layout, min_score)
+    found, held = [], Tally(str(path))
+    for chunk in text_chunks(path, chunk_bytes):
+        table = _parse_edges(chunk, layout)
+        if table is not None:
+            held.add(table.nbytes + _EDGE_BYTES * len(table))
+            found.append(table)
+    return _edges(found, layout, min_score)
 
 
 def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) -> EdgeList:
@@ -118,6 +126,7 @@ def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) 
     used = np.zeros(len(ids), bool)
     used[low] = used[high] = True
     positions = np.cumsum(used, dtype=np.int32) - 1
+    check_names(ids, "a node", str(layout.path))
     ids = _without_taxon([ids[i] for i in np.flatnonzero(used)], facts)
     return EdgeList(ids, positions[low], positions[high], score, facts)
 
@@ -133,7 +142,7 @@ def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarr
     known: dict[str, int] = {}
     words = both[0].dictionary.to_pylist()
     # words that differ in blanks around them are one id
-    code = np.array([known.setdefault(word.strip(), len(known)) for word in words], np.int32)
+    code = np.array([known.setdefault(word.strip(BLANKS), len(known)) for word in words], np.int32)
     a, b = np.split(code[np.concatenate([chunk.indices.to_numpy() for chunk in both])], 2)
     del both
     pa.default_memory_pool().release_unused()
@@ -275,7 +284,7 @@ def edge_layout(path: Path) -> EdgeLayout:
 def _split_line(text: str, delimiter: str, quoting: bool = True) -> list[str]:
     """Split a line into fields; several blanks divide as one does."""
     if not quoting:
-        return [field.strip() for field in text.split(delimiter)]
+        return [field.strip(BLANKS) for field in text.split(delimiter)]
     if delimiter == " " and '"' not in text:
         return text.split()
     return split_fields(text.strip(" ") if delimiter == " " else text, delimiter)

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
+from sfs_cli.io.files.names import BLANKS, check_names
+from sfs_cli.io.files.room import FIELD_BYTES, Tally
 from sfs_cli.io.files.sniff import refuse_other_than_text
 from sfs_cli.io.files.table import NULL_TOKENS, is_id_name, sniff_delimiter, split_fields
 from sfs_cli.io.files.text import text_lines, text_suffix
+from sfs_cli.io.given import given
 from sfs_cli.io.matrix.base import read_sparse_table
 
 if TYPE_CHECKING:
@@ -38,7 +41,10 @@ def read_gene_list(path: Path) -> list[str]:
     skipped, and so is a first line that is a usual name of such a column (gene, symbol,
     feature_id, hgnc_symbol).
     """
+    if (held := given(path)) is not None:
+        return list(dict.fromkeys(map(str, held)))
     genes: dict[str, None] = {}
+    held = Tally(str(path))
     for n_before, (line, text) in enumerate(_records(path, "a list of genes")):
         gene = split_fields(text, "\t" if "\t" in text else ",")[0]
         if not gene:
@@ -47,12 +53,14 @@ def read_gene_list(path: Path) -> list[str]:
                 where=f"{path}, line {line}",
                 hint="the first column must hold the ids",
             )
-        if n_before or not is_id_name(gene):
+        if (n_before or not is_id_name(gene)) and gene not in genes:
+            held.add(len(gene) + 2 * FIELD_BYTES)
             genes[gene] = None
     if not genes:
         raise InputError(
             "the list holds no ids", where=str(path), hint="write one gene id in each line"
         )
+    check_names(genes, "a gene", str(path))
     return list(genes)
 
 
@@ -72,6 +80,7 @@ def read_id_map(path: Path) -> list[tuple[str, str]]:
     head = [text for _, text in islice(_records(path, "a map of ids"), 2)]
     delimiter = sniff_delimiter(head[0], head[-1], text_suffix(path)) if head else None
     pairs: dict[tuple[str, str], None] = {}
+    held = Tally(str(path))
     for n_before, (line, text) in enumerate(_records(path, "a map of ids")):
         fields = split_fields(text, delimiter or "\t")
         if len(fields) != 2:
@@ -81,11 +90,13 @@ def read_id_map(path: Path) -> list[tuple[str, str]]:
                 hint=_MAP_HINT,
             )
         if n_before or not any(map(is_id_name, fields)):
-            several = ([name.strip() for name in field.split(_SEVERAL)] for field in fields)
+            several = ([name.strip(BLANKS) for name in field.split(_SEVERAL)] for field in fields)
             lefts, rights = ([name for name in ids if name not in _NO_ID] for ids in several)
+            held.add(len(text) + 3 * FIELD_BYTES * len(lefts) * len(rights))
             pairs.update(((left, right), None) for left in lefts for right in rights)
     if not pairs:
         raise InputError("the map holds no pair of ids", where=str(path), hint=_MAP_HINT)
+    check_names((name for pair in pairs for name in pair), "an id", str(path))
     return list(pairs)
 
 
@@ -112,11 +123,14 @@ def read_gmt(path: Path) -> dict[str, list[str]]:
 
     gzip and zstd are decompressed; blank lines and those that begin with ``#`` are skipped.
     """
+    if (held := given(path)) is not None:
+        return {str(name): list(dict.fromkeys(map(str, genes))) for name, genes in held.items()}
     sets: dict[str, list[str]] = {}
     lines: dict[str, int] = {}
+    held = Tally(str(path))
     for line, text in _records(path, "gene sets (GMT)"):
         where = f"{path}, line {line}"
-        name, *fields = [field.strip() for field in text.split("\t")]
+        name, *fields = [field.strip(BLANKS) for field in text.split("\t")]
         if len(fields) < 2:
             raise InputError(
                 f"the line has {counted(1 + len(fields), 'field')}, fewer than 3",
@@ -136,6 +150,8 @@ def read_gmt(path: Path) -> dict[str, list[str]]:
                 where=where,
                 hint="give each set a different name, or remove one of them",
             )
+        held.add(len(text) + FIELD_BYTES * (2 + len(genes)))
+        check_names((name, *genes), "a set, or of a gene of it,", where)
         sets[name], lines[name] = genes, line
     if not sets:
         raise InputError("the file holds no gene sets", where=str(path), hint=_GMT_HINT)
@@ -243,6 +259,7 @@ def read_gaf(
     terms: dict[str, dict[str, None]] = {}
     codes: Counter[str] = Counter()
     negated = n_kept = 0
+    held = Tally(str(path))
     for line, text in text_lines(path):
         if text[0] == "!":
             key, _, version = (part.strip() for part in text[1:].partition(":"))
@@ -261,7 +278,11 @@ def read_gaf(
                 hint=_GAF_HINT,
             )
         fields = text.split("\t", _EVIDENCE + 1)
-        gene, term, code = fields[column].strip(), fields[_TERM].strip(), fields[_EVIDENCE].strip()
+        gene, term, code = (
+            fields[column].strip(BLANKS),
+            fields[_TERM].strip(BLANKS),
+            fields[_EVIDENCE].strip(),
+        )
         if not gene or not term:
             what, missing = ("term", _TERM) if gene else (ids, column)
             raise InputError(
@@ -275,7 +296,11 @@ def read_gaf(
         codes[code] += 1
         if kept is None or code in kept:
             n_kept += 1
-            terms.setdefault(term, {})[gene] = None
+            genes = terms.setdefault(term, {})
+            if gene not in genes:
+                held.add(len(gene) + 2 * FIELD_BYTES)
+                check_names((term, gene), "a term, or of a gene of it,", f"{path}, line {line}")
+                genes[gene] = None
     if not terms:
         raise _nothing_left(path, negated, codes)
     facts = {"annotations": n_kept, "negated_annotations": negated}

@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sfs_cli.errors import InputError
+from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.files.text import first_lines, read_whole
 from sfs_cli.io.knowledge.labels import read_column, split_label_spec
 
+MOST_NODES = 20_000_000
+"""The most nodes that the paths of all leaves of a tree may have: some 160 MB."""
 _USUAL_NAMES = ("path", "hierarchy", "lineage", "ontology", "taxonomy", "class")
 _PATH_HINT = "write a path as epithelial/colon/tumor, from the most general class to the narrowest"
 
@@ -69,7 +72,7 @@ def read_hierarchy(spec: str) -> Hierarchy:
 
 
 def _components(text: str) -> tuple[str, ...]:
-    components = tuple(component.strip() for component in text.split("/"))
+    components = tuple(component.strip(BLANKS) for component in text.split("/"))
     if not all(components):
         raise InputError(f"the path {text!r} has an empty component", hint=_PATH_HINT)
     return components
@@ -81,8 +84,8 @@ _FORM = "a tree is written as ((a,b),(c,d)); with a semicolon at its end"
 _QUOTE = "put names that hold blanks or any of ()[]:;, in single quotes"
 _NAME_LEAVES = "name every leaf by its sample"
 _TOKEN = re.compile(
-    r"""(?P<blank>\s+) | (?P<mark>[(),:;]) | (?P<comment>\[)
-    | (?P<quoted>'(?:[^']|'')*' | "(?:[^"]|"")*") | (?P<word>[^\s()\[\]'",:;]+)""",
+    r"""(?P<blank>[ \t\r\n\f\v]+) | (?P<mark>[(),:;]) | (?P<comment>\[)
+    | (?P<quoted>'(?:[^']|'')*' | "(?:[^"]|"")*") | (?P<word>[^ \t\r\n\f\v()\[\]'",:;]+)""",
     re.VERBOSE,
 )
 _BRACKET = re.compile(r"[\[\]]")
@@ -100,6 +103,7 @@ def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
     away from the root. An `InputError` names the character of `where` (the file), from 1.
     """
     leaves: dict[str, tuple[str, ...]] = {}
+    n_kept = 0  # nodes of all paths: those of a chain of leaves are as long as it
     opened: list[int] = []  # the character where each open parenthesis stands
     path: list[str] = []
     n_nodes = 0
@@ -129,6 +133,10 @@ def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
                 if token in leaves:
                     raise wrong(f"the leaf {token!r} occurs twice", at, "name each sample once")
                 n_nodes += 1
+                n_kept += len(path)
+                if n_kept > MOST_NODES:
+                    what = f"the paths of all leaves have more than {MOST_NODES:,} nodes"
+                    raise wrong(what, at, "give a tree that is less deep")
                 leaves[token] = (*path, str(n_nodes))
                 last = "node"
             case "label", _:
@@ -193,6 +201,6 @@ def _tokens(text: str, where: str) -> Iterator[tuple[str, str, int]]:
                 raise InputError("a comment is not closed", where=where, hint="close it with ]")
         elif found.lastgroup == "quoted":
             quote = text[start]
-            yield "label", text[start + 1 : at - 1].replace(quote * 2, quote).strip(), start
+            yield "label", text[start + 1 : at - 1].replace(quote * 2, quote).strip(BLANKS), start
         elif found.lastgroup != "blank":
             yield "label" if found.lastgroup == "word" else found.group(), found.group(), start

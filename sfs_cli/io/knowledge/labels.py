@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sfs_cli.errors import InputError, listed
+from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, read_table
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def read_column(
         if text in NULL_TOKENS:
             continue
         try:
+            check_names((text,), f"a {what}", "")
             value = parse(text)
             if values.setdefault(sample, value) != value:
                 first = next(t for s, t in zip(ids, texts) if s == sample and t not in NULL_TOKENS)
@@ -158,4 +160,6 @@ def read_annotation(
             where=f"{matrix}: obs has {listed(names, 20)}",
             hint=f"choose one of those, or give {option}FILE[:COLUMN]",
         )
-    return {s: str(v) for s, v in zip(samples, obs[key].to_pylist()) if v is not None}
+    values = {s: str(v) for s, v in zip(samples, obs[key].to_pylist()) if v is not None}
+    check_names(filter(None, values.values()), "a class", f"{matrix}: obs {key!r}")
+    return values

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfs_cli.errors import InputError, counted, listed, unwritable
+from sfs_cli.io.files.table import pandas_index
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,
@@ -168,10 +169,7 @@ def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], l
     was left out. No id column, a column that is neither id nor number, or no numeric column is an
     `InputError`.
     """
-    # a RangeIndex is stored as a dict, not as a column
-    stored = schema.metadata and b"pandas" in schema.metadata
-    named = (schema.pandas_metadata or {}).get("index_columns", []) if stored else []
-    found = (schema.get_all_field_indices(name) for name in named if isinstance(name, str))
+    found = (schema.get_all_field_indices(name) for name in pandas_index(schema, path))
     index = list(chain.from_iterable(found))
     texts = [i for i, f in enumerate(schema) if _is_text(f.type)]
     codes = (

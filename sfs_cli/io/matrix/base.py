@@ -7,8 +7,6 @@ a sample is decided by `decide`, except for the formats that fix it.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,18 +16,20 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from sfs_cli.errors import COPY_AGAIN, InputError, UsageError, listed
+from sfs_cli.errors import COPY_AGAIN, InputError, SfsError, UsageError, is_full, listed
+from sfs_cli.io.files.names import check_names
+from sfs_cli.io.files.room import FIELD_BYTES, Tally, asks_too_much
 from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
 from sfs_cli.io.files.text import repeated
+from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from scipy.sparse import csr_array
 
-_READ_ERRORS = (
-    *(OSError, RuntimeError, KeyError, ValueError, TypeError, EOFError),
-    *(zlib.error, zipfile.BadZipFile),
-)
+_ENTRY_BYTES = 40  # of a value and its indices, while blocks are joined and turned
+LONGEST_SIZE = 19
+"""A size that a text file declares has fewer digits: it fits into 64 bits."""
 Axis = Literal["features", "samples"]
 Rows = Literal["features", "samples", "auto"]
 
@@ -50,6 +50,7 @@ class ReadOptions:
     block_bytes: int = 8 << 20  # readers hold about this much at a time (one row may be larger)
     layer: str | None = None  # layer of an AnnData file to read in place of X
     use_raw: bool = False  # read raw/X of an AnnData file
+    allow_external: bool = False  # an HDF5 file may refer to other files
     # memory for table columns that are decoded together; more of them are read in groups, by way
     # of temporary files in a folder (by default the system's)
     decode_bytes: int | None = None
@@ -101,6 +102,9 @@ class Format:
     opener: str
     title: str  # its name in messages
     layers: bool = False  # whether it has layers and a raw matrix
+    # modules of a library that a damaged file can crash or hold for ever; such files are read in
+    # a child process, which these are imported for
+    apart: tuple[str, ...] = ()
 
     @property
     def compressed(self) -> bool:
@@ -127,13 +131,29 @@ FORMATS = (
     Format(
         "feather", (Kind.ARROW,), (".feather", ".arrow"), "feather:open_feather", Kind.ARROW.value
     ),
-    Format("h5ad", _HDF5, (".h5ad",), "anndata:open_h5ad", "AnnData in HDF5", layers=True),
-    Format("h5mu", _HDF5, (".h5mu",), "anndata:open_h5mu", "MuData in HDF5", layers=True),
+    Format(
+        "h5ad",
+        _HDF5,
+        (".h5ad",),
+        "anndata:open_h5ad",
+        "AnnData in HDF5",
+        layers=True,
+        apart=("h5py", "anndata.io"),
+    ),
+    Format(
+        "h5mu",
+        _HDF5,
+        (".h5mu",),
+        "anndata:open_h5mu",
+        "MuData in HDF5",
+        layers=True,
+        apart=("h5py", "anndata.io"),
+    ),
     Format("zarr", (Kind.ZARR,), (".zarr",), "anndata:open_zarr", "AnnData in Zarr", layers=True),
     Format(
         "10x-mtx", _TENX, (".mtx", ".mtx.gz"), "tenx:open_tenx_mtx", "a 10x matrix (Matrix Market)"
     ),
-    Format("10x-h5", _HDF5, (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5"),
+    Format("10x-h5", _HDF5, (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5", apart=("h5py",)),
 )
 
 
@@ -150,6 +170,8 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
         If a layer or the raw matrix is asked of a format that has none.
     """
     path = Path(path)
+    if (held := given(path)) is not None:
+        return import_module("sfs_cli.io.matrix.memory").open_held(path, held, options)
     content = examine(path)
     found = format_of(path, content)
     if (options.layer is not None or options.use_raw) and not found.layers:
@@ -161,7 +183,11 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
             option="use_raw" if options.use_raw else "layer",
         )
     module, function = found.opener.split(":")
-    return getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)(path, options)
+    opener = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)
+    if not found.apart:
+        return opener(path, options)
+    in_child = import_module("sfs_cli.io.matrix.apart").ReaderApart
+    return in_child(opener, path, options, found.apart)
 
 
 def format_of(path: Path, content: Content) -> Format:
@@ -214,6 +240,28 @@ _ADVICE = {
 }
 
 
+def read_dense_table(path: Path, wanted: str, hint: str) -> tuple[MatrixReader, list[RowBlock]]:
+    """Read a dense matrix in any format as a whole, as float64; return it and the closed reader.
+
+    `wanted` is what the table should hold, for the message about a sparse or an empty one.
+    """
+    reader = open_matrix(path, ReadOptions(dtype="float64"))
+    blocks: list[RowBlock] = []
+    held = Tally(str(path))
+    try:
+        for block in reader.blocks() if not reader.sparse else ():
+            # they are joined, and then cast or cut
+            held.add(2 * np.asarray(block.values).nbytes + FIELD_BYTES * len(block.ids))
+            check_names(block.ids, "a row", str(path))
+            blocks.append(block)
+        check_names(reader.column_ids, "a column", str(path))
+    finally:
+        reader.close()
+    if not blocks:
+        raise InputError(f"this is not {wanted}", where=str(path), hint=hint)
+    return reader, blocks
+
+
 @contextmanager
 def read_errors(
     path: Path,
@@ -224,13 +272,18 @@ def read_errors(
 
     `name` says what the file should be, as in "cannot be read as parquet".
     """
-    import pyarrow as pa
-
     try:
         yield
-    except MemoryError:
-        raise  # Arrow's is an ArrowException too
-    except (pa.ArrowException, *_READ_ERRORS) as error:
+    except SfsError:
+        raise
+    except MemoryError as error:
+        refused = asks_too_much(error, name, str(path))
+        if refused is None:
+            raise
+        raise refused from error
+    except Exception as error:  # libraries raise any kind on what they did not expect
+        if isinstance(error, OSError) and is_full(error):
+            raise  # about what is written meanwhile
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise InputError(
             f"cannot be read as {name}: {reason}", where=str(path), hint=hint
@@ -329,9 +382,11 @@ def read_sparse_table(
         columns = list(reader.column_ids)
         rows: list[str] = []
         blocks = [csr_array((0, len(columns)))]
+        held = Tally(str(path))
         for block in reader.blocks():
             rows.extend(block.ids)
             entries = csr_array(block.values)
+            held.add(_ENTRY_BYTES * entries.nnz + FIELD_BYTES * len(block.ids))
             wrong = np.flatnonzero(~is_valid(entries.data))
             if wrong.size:
                 row, column = (int(index[wrong[0]]) for index in coo_array(entries).coords)
@@ -346,6 +401,7 @@ def read_sparse_table(
     finally:
         reader.close()
     for what, ids in (("rows", rows), ("columns", columns)):
+        check_names(ids, f"one of the {what}", str(path))
         if found := repeated(ids):
             raise InputError(
                 f"{what} have the same id: {listed(found)}",

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
+from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.table import NULL_TOKENS, count_fields, is_decimal, read_header
 from sfs_cli.io.files.text import Chunk, LineStream, decode
 from sfs_cli.io.matrix.arrow import column_values
@@ -218,7 +219,7 @@ def _row_ids(leads: list[bytes], chunk: Chunk, layout: Layout) -> list[str]:
         ids = [decode(raw, layout.path, chunk.first_line + i) for i, raw in enumerate(leads)]
     if layout.quoting and '"' in "".join(ids):
         ids = [i[1:-1].replace('""', '"') if i.startswith('"') else i for i in ids]
-    ids = [i.strip() for i in ids]
+    ids = [i.strip(BLANKS) for i in ids]
     if "" in ids:
         where = f"{layout.path}, line {chunk.first_line + ids.index('')}"
         raise InputError("a row has no id", where=where, hint="give the row an id or remove it")

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from sfs_cli.errors import COPY_AGAIN, InputError
+from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.table import NULL_TOKENS
 from sfs_cli.io.files.text import LineStream, decode
-from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions
+from sfs_cli.io.matrix.base import LONGEST_SIZE, Annotations, MatrixReader, ReadOptions
 from sfs_cli.io.matrix.delimited import DelimitedReader, Layout
 
 if TYPE_CHECKING:
@@ -77,14 +78,15 @@ def _read_sizes(stream: LineStream, path: Path) -> _Sizes:
     expected = {"#1.2": 2, "#1.3": 4}.get(version)
     if expected is None:
         raise InputError(
-            f"the first line is {version!r}, not #1.2 or #1.3",
+            f"the first line is {version[:80]!r}, not #1.2 or #1.3",
             where=f"{path}, line 1",
             hint="write the table as GCT 1.2 or 1.3, or as CSV",
         )
     sizes = _fields(stream, path, "sizes")
-    if len(sizes) != expected or not all(size.isascii() and size.isdigit() for size in sizes):
+    whole = (s.isascii() and s.isdigit() and len(s) < LONGEST_SIZE for s in sizes)
+    if len(sizes) != expected or not all(whole):
         raise InputError(
-            f"the second line must declare {expected} sizes, but is {' '.join(sizes)!r}",
+            f"the second line must declare {expected} sizes, but is {' '.join(sizes)[:80]!r}",
             where=f"{path}, line 2",
             hint="the sizes are the numbers of rows and samples (and of annotations in GCT 1.3)",
         )
@@ -100,7 +102,7 @@ def _fields(stream: LineStream, path: Path, what: str) -> list[str]:
             f"the file ends before its line of {what}", where=str(path), hint=COPY_AGAIN
         )
     # spreadsheets pad the short lines at the top with tabs
-    return [field.strip() for field in decode(raw, path, line).rstrip("\t ").split("\t")]
+    return [field.strip(BLANKS) for field in decode(raw, path, line).rstrip("\t ").split("\t")]
 
 
 def _read_sample_fields(

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.arrow import group_columns, open_table
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 
@@ -48,10 +49,11 @@ def open_parquet(path: Path, options: ReadOptions) -> MatrixReader:
 def _refuse_too_wide(path: Path, decode_bytes: int) -> None:
     """Raise before pyarrow describes every column of every row group, about 4 kB each."""
     with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, 2) - 8))
+        end = file.seek(0, 2)
+        file.seek(max(0, end - 8))
         tail = file.read(8)
     size, magic = struct.unpack("<I4s", tail) if len(tail) == 8 else (0, b"")
-    needed = _FOOTER_TIMES * size
+    needed = _FOOTER_TIMES * size if size < end else 0  # a damaged size is found by pyarrow
     if magic == b"PAR1" and needed > max(_FOOTER_SHARE * decode_bytes, _FOOTER_LEAST):
         raise OutOfMemoryError(
             f"opening a Parquet file with so many columns needs {needed / 2**20:,.0f} MiB",
@@ -65,11 +67,12 @@ class ParquetSource:
     """A Parquet file as a `TableSource`; its parts are row groups."""
 
     def __init__(self, path: Path, options: ReadOptions) -> None:
-        metadata = pq.read_metadata(path)
+        with arrow_file(path) as file:
+            metadata = pq.read_metadata(file)
         groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
         self._largest = max(groups, key=lambda group: group.total_byte_size, default=None)
         self._file = pq.ParquetFile(
-            path,
+            arrow_file(path),
             metadata=metadata,
             buffer_size=self._buffer_size(max(1, metadata.num_columns), options.block_bytes),
             pre_buffer=False,

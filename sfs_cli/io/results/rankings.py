@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed, nearest
+from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_rows, read_table
 from sfs_cli.io.files.text import LineStream, first_lines, read_whole, text_suffix
+from sfs_cli.io.given import given
 
 _RNK_COLUMNS = ("feature", "score")
 _FEATURES = (
@@ -27,7 +30,7 @@ _JSON_HINT = 'write it as [{"feature": "TP53", "rank": 1}, ...], as `sfs rank --
 
 def read_rank_table(path: Path) -> TextTable:
     """Read delimited text, Parquet, JSON records or rnk."""
-    if examine(path).kind is Kind.TEXT:
+    if given(path) is None and examine(path).kind is Kind.TEXT:
         if text_suffix(path) == ".rnk":
             return _read_rnk(path)
         if any(text.lstrip().startswith(("[", "{")) for _, text in first_lines(path, 1)):
@@ -60,7 +63,7 @@ def _read_json(path: Path) -> TextTable:
     """Read a list of records that all have the same names."""
     try:
         records = json.loads(read_whole(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"the JSON cannot be read ({error})", where=str(path), hint=COPY_AGAIN
         ) from None
@@ -197,6 +200,25 @@ def parse_numbers(table: TextTable, column: str) -> list[float]:
     return numbers
 
 
+def check_ranks(table: TextTable, column: str, ranks: Sequence[float]) -> None:
+    """Refuse what is no rank: less than 1, infinite, or a fraction.
+
+    Features may share a rank. That of an even number of them may be a half, the mean of theirs.
+    """
+    shared = Counter(ranks)
+    for row, rank in enumerate(ranks):
+        if math.isnan(rank):
+            continue
+        half = rank % 1 == 0.5 and shared[rank] % 2 == 0
+        if not 1 <= rank < math.inf or (rank % 1 and not half):
+            raise InputError(
+                f"{table.columns[column][row]!r} is no rank",
+                where=table.where(row, column),
+                hint="ranks are 1, 2, 3, ...; tied features may share one, or the mean of theirs; "
+                "if these are scores, name the column with --score-column",
+            )
+
+
 def feature_ids(table: TextTable, column: str) -> list[str]:
     """Return the ids of the features; an empty or repeated id is an `InputError`."""
     seen: dict[str, int] = {}
@@ -212,4 +234,5 @@ def feature_ids(table: TextTable, column: str) -> list[str]:
                 hint="leave one row for each feature, or name another column: --feature-column",
             )
         seen[name] = row
+    check_names(seen, "a feature", str(table.path))
     return list(seen)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.methods.base import BlockLike, Problem, Solution
+from sfs_cli.methods.base import BlockLike, Problem, Solution, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.gdcov.covariance import GraphCovariance
@@ -43,6 +43,8 @@ def solve(problem: Problem) -> Solution:
     features.passes += 1
     blocks = [found for _, found in problem.engine.run(scales, np.dtype(np.float64))]
     weights, diagonal, status = map(np.concatenate, zip(*blocks))
+    # features of numbers so small that their scale has no inverse
+    status[~np.isfinite(weights) & (status == Status.OK)] = Status.CONSTANT
     # in this covariance more features may vary by rounding alone
     np.copyto(features.status, status, where=features.usable)
     weights, diagonal = (np.where(features.usable, c, 0) for c in (weights, diagonal))

@@ -10,7 +10,7 @@ from sfs_cli.compute.matrix import Block, BlockLike
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.mutual_info import MutualInfoScorer
-from sfs_cli.methods.significance.permutation import FEW, TAIL, TIE, tail
+from sfs_cli.methods.significance.permutation import TAIL, TIE, tail
 from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS, tested_columns
 
 TAILED = 4 * TAIL
@@ -24,8 +24,8 @@ DRAWN = 32_768
 class LabelPermutations(Scorer):
     """The mutual information with three more columns: ``p_value``, ``q_value`` and ``effect``.
 
-    The p-value is (1 + number of permutations of the labels that are as good) / (B + 1). Where less
-    than `FEW` of `TAILED` or more are, it is that of the tail of their scores, if that is less
+    The p-value is (1 + number of permutations of the labels that are as good) / (B + 1). Where none
+    of `TAILED` or more is, it is that of the tail of their scores, if that is less
     (`sfs_cli.methods.significance.permutation.tail`). It is that of the estimate before it is cut
     at 0: half of the features that have nothing to do with the labels would have p-values of 1. The
     q-value is that of Benjamini and Hochberg over the features that have a score. The effect says
@@ -86,7 +86,7 @@ class LabelPermutations(Scorer):
         allowed = TIE * np.maximum(np.abs(permuted).max(axis=1), np.abs(observed))
         better = (permuted >= (observed - allowed)[:, None]).sum(axis=1)
         p = (1 + better) / (self.count + 1)
-        few = np.flatnonzero(better < FEW)
+        few = np.flatnonzero(better == 0)
         if self.count >= TAILED and len(few):
             p[few] = np.minimum(p[few], tail(-permuted[few], -observed[few], TAIL))
         with np.errstate(all="ignore"):  # labels of four samples may have one estimate alone

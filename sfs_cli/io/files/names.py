@@ -1,0 +1,74 @@
+"""The names in files: ids of features and samples, classes, sets, and whatever else is named.
+
+One rule for all formats: a name has a character, no control character (a line end, a tab, NUL or an
+escape would change tables and terminals), and is not longer than a cell of a spreadsheet can be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfs_cli.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LONGEST = 32_767
+"""Characters of the longest name: those of a cell in Excel."""
+BLANKS = " \t\r\n\f\v"
+"""What is stripped around names; a non-breaking space belongs to the name."""
+# control characters of ASCII and Latin-1, and halves of surrogate pairs, which no file can hold
+_REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_HINT = "rename it: names hold no line ends, tabs, NUL or other control characters"
+
+
+def check_names(names: Iterable[str], what: str, where: str) -> None:
+    """Refuse a name that is empty, too long, or holds a control character.
+
+    `what` is named, such as "a feature".
+
+    Raises
+    ------
+    InputError
+        For the first such name.
+    """
+    for at, name in enumerate(names, 1):
+        if not name or len(name) > LONGEST or not name.isprintable():
+            _check_name(name, at, what, where)
+
+
+def check_name_array(names: pa.Array, what: str, where: str) -> None:
+    """Do what `check_names` does for an Arrow array of strings, without making each of them."""
+    if not len(names):
+        return
+    wide = "large" in str(names.type)
+    _, bounds, letters = names.buffers()
+    kind = np.dtype(np.int64 if wide else np.int32)
+    starts = np.frombuffer(bounds, kind, len(names) + 1, names.offset * kind.itemsize)
+    sizes = np.diff(starts)
+    raw = np.frombuffer(letters, np.uint8) if letters is not None else np.empty(0, np.uint8)
+    raw = raw[starts[0] : starts[-1]]
+    # in UTF-8 the control characters above ASCII are 0xc2 and a byte below 0xa0
+    odd = (raw < 0x20) | (raw == 0x7F)
+    odd[:-1] |= (raw[:-1] == 0xC2) & (raw[1:] < 0xA0)
+    if odd.any() or sizes.min() == 0 or sizes.max() > LONGEST:
+        check_names(names.to_pylist(), what, where)
+
+
+def _check_name(name: str, at: int, what: str, where: str) -> None:
+    if not name:
+        raise InputError(f"{what} has no name (number {at:,})", where=where, hint="give it one")
+    if len(name) > LONGEST:
+        raise InputError(
+            f"the name of {what} has {len(name):,} characters: {name[:40]!r}...",
+            where=where,
+            hint=f"names have at most {LONGEST:,}; is the delimiter right, or the file damaged?",
+        )
+    if _REFUSED.search(name):
+        raise InputError(
+            f"the name of {what} holds a control character: {name[:80]!r}", where=where, hint=_HINT
+        )

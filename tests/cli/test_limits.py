@@ -1,0 +1,183 @@
+"""A limited address space, hostile words on the terminal, numbers that overflow."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sfs_cli.cli.limits import LEAST, lacks_memory
+from sfs_cli.errors import InputError, escaped
+from sfs_cli.logs import Messages
+from tests.cli.making import AB, good, h5ad, labels, text
+from tests.cli.running import MODULE, run_apart, run_here
+
+SLOW = pytest.mark.slow
+COMMANDS = [
+    ["rank", "good.csv"],
+    pytest.param(["rank", "good.csv", "--threads", "16", "--out", "o"], marks=SLOW),
+    pytest.param(["rank", "m.h5ad", "--method", "mrsf"], marks=SLOW),
+    pytest.param(["rank", "good.csv", "--method", "relieff", "--labels", "labels.tsv"], marks=SLOW),
+    pytest.param(["inspect", "m.h5ad"], marks=SLOW),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a matrix in two formats, and labels."""
+    good(tmp_path)
+    h5ad(tmp_path)
+    labels(tmp_path, AB)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def limited(kib: int) -> tuple[str, ...]:
+    return ("bash", "-c", f'ulimit -v {kib}; exec "$0" "$@"', *MODULE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("mib", [293, *(pytest.param(mib, marks=SLOW) for mib in (400, 600, 767))])
+def test_too_few_addresses_are_a_lack_of_memory(command, mib, folder) -> None:
+    done = run_apart(command, launcher=limited(mib << 10))
+    assert (done.code, done.out) == (137, "")
+    assert "Traceback" not in done.err
+    assert "ulimit -v" in done.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("mib", [LEAST >> 20, *(pytest.param(m, marks=SLOW) for m in (1024, 2048))])
+def test_with_enough_addresses_the_bytes_are_the_same(command, mib, folder) -> None:
+    done = run_apart(command, launcher=limited(mib << 10))
+    assert done.code == 0, done.err
+    free = run_apart([*command, "--force"] if "--out" in command else command)
+    assert done.out == free.out
+
+
+def test_what_libraries_raise_for_lack_of_memory_is_known() -> None:
+    for error in (
+        MemoryError(),
+        OSError(12, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+        ImportError("libx.so: failed to map segment from shared object"),
+    ):
+        assert lacks_memory(error)
+        later = ValueError("x")
+        later.__cause__ = error
+        assert lacks_memory(later)
+    assert not lacks_memory(ValueError("x"))
+
+
+def test_control_characters_are_shown_as_escapes() -> None:
+    assert escaped("a\x1b[31m\x9b\r\n\tb") == "a\\x1b[31m\\x9b\\r\\n\\tb"
+    assert escaped("a\n\tb\x1b", lines=True) == "a\n\tb\\x1b"
+    assert escaped("\u202eabc") == "\\u202eabc"
+    assert escaped("\u00a0gène [red]") == "\u00a0gène [red]"
+
+
+def test_messages_hold_no_control_characters(tmp_path, capsys) -> None:
+    log = tmp_path / "log"
+    messages = Messages(verbosity=1, log_file=log)
+    evil = "\x1b]0;x\x07[bold]\x1b[2J\r\ud800"
+    messages.note(evil)
+    messages.warn(evil)
+    messages.detail(evil)
+    messages.error(InputError(evil, where=evil, hint=evil))
+    said = capsys.readouterr().err
+    for text_ in (said, log.read_text()):
+        assert not set(text_) & set("\x1b\x07\r")
+        assert "[bold]" in text_
+
+
+def on_terminal(arguments: list[str]) -> str:
+    """Run a command on a terminal, and return all that it gets."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [*MODULE, *arguments], stdout=follower, stderr=follower, env=os.environ | {"NO_COLOR": "1"}
+    )
+    os.close(follower)
+    got = io.BytesIO()
+    while True:
+        try:
+            some = os.read(leader, 1 << 16)
+        except OSError:  # how Linux says that the other side is closed
+            break
+        if not some:
+            break
+        got.write(some)
+    process.wait()
+    return got.getvalue().decode(errors="replace")
+
+
+def test_names_of_files_do_nothing_to_a_terminal(folder) -> None:
+    evil = folder / "\x1b]0;owned\x07[red]"
+    evil.mkdir()
+    good(evil)
+    for arguments in (["inspect", str(evil / "good.csv")], ["inspect", str(evil / "no.csv")]):
+        got = on_terminal(arguments)
+        assert "\x1b]0;" not in got
+        assert "[red]" in got
+
+
+@pytest.mark.parametrize("word", ["\x1b[31mverb", "--\x1b[31m"])
+def test_words_of_the_command_line_do_nothing_to_a_terminal(word, capfd) -> None:
+    done = run_here([word] if word[0] != "-" else ["rank", word], capfd)
+    assert done.code == 2
+    assert "\x1b" not in done.err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--similarity", "diffusion", "--beta", "1e308"],
+        ["--similarity", "diffusion", "--beta", "1e100"],
+        ["--similarity", "rbf", "--bandwidth", "1e-308"],
+        ["--method", "rfs", "--labels", "labels.tsv", "--gamma", "1e308"],
+        ["--method", "kogs", "--members", "variance,laplacian", "--weights", "1e308,1"],
+        ["--method", "msfs", "--source", "t=target:@1e308", "--source", "u=profile:good.csv"],
+        ["--neighbors", "9" * 400, "--similarity", "knn"],
+        ["--seed", "9" * 40],
+    ],
+    ids=lambda given: given[-2],
+)
+def test_options_that_would_overflow_are_refused_by_name(given, folder, capfd) -> None:
+    done = run_here(["rank", "good.csv", *given], capfd)
+    assert done.code == 2, done.err
+    assert "error:" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_ties_of_aggregated_lists_are_in_the_order_of_ids(tmp_path, capfd) -> None:
+    rows = [f"g{i}\t{rank}\n" for i, rank in enumerate((1, 2, 3, 4, 5, 6))]
+    turned = [f"g{i}\t{rank}\n" for i, rank in enumerate((2, 1, 4, 3, 6, 5))]
+    outputs = set()
+    for how in ("borda", "median", "geometric", "rra", "mc4"):
+        for a, b in ((rows, turned), (rows[::-1], turned), (turned[::-1], rows[::-1])):
+            one = text(tmp_path, "gene\trank\n" + "".join(a), "a.tsv")
+            two = text(tmp_path, "gene\trank\n" + "".join(b), "b.tsv")
+            done = run_here(["aggregate", one, two, "--how", how, "-q"], capfd)
+            outputs.add(tuple(line.split("\t")[1] for line in done.out.splitlines()))
+    assert outputs == {("feature", *(f"g{i}" for i in range(6)))}
+
+
+@pytest.mark.parametrize("rank", ["-1", "0", "1.3", "2.5", "inf", "1e309"])
+def test_what_is_no_rank_is_refused(rank, tmp_path, capfd) -> None:
+    good_ = text(tmp_path, "gene\trank\na\t1\nb\t2\nc\t3\n", "good.tsv")
+    bad = text(tmp_path, f"gene\trank\na\t1\nb\t{rank}\nc\t3\n", "bad.tsv")
+    done = run_here(["aggregate", good_, bad], capfd)
+    assert done.code == 3
+    assert "bad.tsv, line 3" in done.err
+    assert repr(rank) in done.err
+
+
+def test_tied_features_share_the_mean_of_their_ranks(tmp_path, capfd) -> None:
+    halves = text(tmp_path, "gene\trank\na\t1.5\nb\t1.5\nc\t3\n", "halves.tsv")
+    least = text(tmp_path, "gene\trank\na\t1\nb\t1\nc\t3\n", "least.tsv")
+    done = run_here(["aggregate", halves, least, "-q"], capfd)
+    assert done.code == 0, done.err
+    scores = [line.split("\t")[2] for line in done.out.splitlines()[1:]]
+    assert scores == ["1.5", "1.5", "3"]
