@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -361,6 +362,8 @@ def _feed(fifo: Path, content: bytes) -> None:
     if os.fork():
         return
     try:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(120)  # nobody may ever read
         fifo.write_bytes(content)
     finally:
         os._exit(0)

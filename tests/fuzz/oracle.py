@@ -325,7 +325,7 @@ def _weighted(weights: dict[str, str]) -> Expected:
 
 def _laplacian(S: np.ndarray) -> Expected:
     """Return phi2 of SPEC, which is the Laplacian Score: ``f' L f / f' D f`` of centered f."""
-    if not np.isfinite(S).all() or (S < 0).any():
+    if not np.isfinite(S).all() or (S.sum(axis=1) <= 0).any():
         raise ValueError("not a similarity")
     if np.abs(S - S.T).max() > 1e-8 * np.abs(S).max():
         raise ValueError("not symmetric")

@@ -233,6 +233,7 @@ def _end(pid: int) -> tuple[int, Any]:
     for _ in range(40):
         found, status, used = os.wait4(pid, os.WNOHANG)
         if found:
+            _kill_group(pid)
             return status, used
         time.sleep(0.05)
     _kill_group(pid)
