@@ -178,6 +178,13 @@ def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str
 def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[StoredMatrix, bool]:
     """Return a matrix, and whether its rows are features."""
     if hasattr(element, "shape"):
+        encoding = attribute(element, "encoding-type", "")
+        if encoding not in (None, "", "array"):
+            raise InputError(
+                f"its encoding is {encoding}, neither dense nor CSR nor CSC",
+                where=where,
+                hint="write the matrix again with a current anndata",
+            )
         if len(element.shape) != 2:
             raise InputError(
                 f"the matrix has {len(element.shape)} axes, not 2",
