@@ -23,6 +23,7 @@ from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, spli
 from sfs_cli.io.files.text import arrow_file, first_lines, repeated, text_suffix
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.edges import names_an_edge, read_edges, refuse_unlimited_score
+from sfs_cli.io.knowledge.labels import LARGEST
 from sfs_cli.io.matrix.base import (
     cast_values,
     read_dense_table,
@@ -107,10 +108,8 @@ def _from_matrix(
     refuse_unlimited_score(min_score, path)
     rows, columns, matrix = read_sparse_table(
         path,
-        lambda values: (values >= 0) & np.isfinite(values),
-        lambda value: (
-            f"the similarity {value:g} is {'negative' if value < 0 else 'not a finite number'}"
-        ),
+        lambda values: (values >= 0) & (values < LARGEST),
+        lambda value: f"the similarity {value:g} is {_fault(value)}",
         "similarities are numbers, zero or more",
     )
     alone = []
@@ -133,6 +132,12 @@ def _from_matrix(
         similarity.data[low] = 0.0
         similarity.eliminate_zeros()
     return rows, similarity, facts
+
+
+def _fault(value: float) -> str:
+    if not np.isfinite(value):
+        return "not a finite number"
+    return "negative" if value < 0 else f"{LARGEST:g} or more, which measures nothing"
 
 
 def _symmetric(matrix: csr_array, ids: Sequence[str], path: Path) -> csr_array:

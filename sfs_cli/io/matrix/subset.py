@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -182,7 +183,9 @@ def _write_zarr(source: Path, path: Path, target: Path, features: np.ndarray, ro
     check_anndata(source)
     with read_errors(source, "zarr"):
         made = anndata.read_zarr(source)[:, features].copy()
-    made.write_zarr(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the version of Zarr: both are read
+        made.write_zarr(path)
 
 
 WRITERS: dict[str, Writer] = {
