@@ -7,12 +7,33 @@ loaded at first use.
 from typing import Any
 
 _PUBLIC = {
-    "rank": "sfs_cli.run.rank",
+    "Evaluated": "sfs_cli.api",
     "RankConfig": "sfs_cli.options",
+    "Ranked": "sfs_cli.api",
     "SfsError": "sfs_cli.errors",
+    "SfsWarning": "sfs_cli.api",
+    "aggregate": "sfs_cli.api",
+    "compare": "sfs_cli.api",
+    "evaluate": "sfs_cli.api",
+    "fuse": "sfs_cli.api",
+    "rank": "sfs_cli.api",
+    "select": "sfs_cli.api",
 }
 
-__all__ = ["RankConfig", "SfsError", "__version__", "rank"]
+__all__ = [
+    "Evaluated",
+    "RankConfig",
+    "Ranked",
+    "SfsError",
+    "SfsWarning",
+    "__version__",
+    "aggregate",
+    "compare",
+    "evaluate",
+    "fuse",
+    "rank",
+    "select",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -34,6 +34,7 @@ class Method(NamedTuple):
     numeric: bool = False  # whether labels may be numbers or ordered classes (--label-type)
     weighted: bool = False  # whether samples may have weights (--sample-weights)
     tested: bool = False  # whether its score is a ratio of quadratic forms (--pvalues)
+    permuted: bool = False  # whether its labels can be permuted (--pvalues permutation)
     options: Mapping[str, Any] = {}  # its own, with defaults; None: it depends on the data
     # the values that those options take, as `sfs_cli.options.fields.matches` reads them
     choices: Mapping[str, tuple[str, ...]] = {}
@@ -378,6 +379,7 @@ _METHODS = (
         meaning="The larger the score (in nats), the more the feature says about the label.",
         needs=("labels",),
         numeric=True,
+        permuted=True,
         cost="n log(n) m",
         passes="1",
         when="labels, and any dependence, not only a shift of the mean",
@@ -464,7 +466,10 @@ WITH_WEIGHTS = tuple(method.name for method in _METHODS if method.weighted)
 """Methods for which a sample of weight w is as good as w samples."""
 
 WITH_PVALUES = tuple(method.name for method in _METHODS if method.tested)
-"""Methods whose scores have p-values, with ``--pvalues``."""
+"""Methods whose scores have p-values, with every ``--pvalues``."""
+
+PERMUTED = tuple(method.name for method in _METHODS if method.permuted)
+"""Methods whose scores have p-values with ``--pvalues permutation`` alone."""
 
 SPLIT = tuple(method.name for method in _METHODS if method.tested and "graph" in method.needs)
 """Methods of these that may be tested on a graph of other features or counts, with ``--split``."""

@@ -143,7 +143,7 @@ _ESCAPES = {code: ascii(chr(code))[1:-1] for code in _CODES}
 _ESCAPES_IN_LINES = {code: text for code, text in _ESCAPES.items() if chr(code) not in "\n\t"}
 
 
-def shown(text: str, *, lines: bool = False) -> str:
+def escaped(text: str, *, lines: bool = False) -> str:
     """Return a text as a terminal may get it: control characters are escaped, as ``\\x1b`` is.
 
     So are marks that turn the direction of writing, and halves of characters. `lines` keeps line

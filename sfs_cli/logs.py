@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from sfs_cli.errors import shown
+from sfs_cli.display import shown
+from sfs_cli.errors import escaped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from sfs_cli.errors import SfsError
 
 QUIET, NORMAL, VERBOSE = -1, 0, 1
+
+
+def clean(text: str) -> str:
+    """Return a text as people are to see it, without control characters."""
+    return escaped(shown(text))
 
 
 class Messages:
@@ -46,13 +52,19 @@ class Messages:
         self.warnings: list[str] = []
         self._about = ""
         self._title = ""
+        self._step = ""
         self._total: int | None = None
         self._done = 0
         self._update_bar: Callable[[], None] = _no_bar
         self._console: Console | None = None
-        self._log_file = log_file
+        self._log_file: Path | None = None
         if log_file is not None:
-            _check_log_file(log_file)
+            self.log_to(log_file)
+
+    def log_to(self, log_file: Path) -> None:
+        """Append every message from now on to a file; an InputError where that cannot be."""
+        _check_log_file(log_file)
+        self._log_file = log_file
 
     @property
     def console(self) -> Console:
@@ -68,14 +80,20 @@ class Messages:
 
     def detail(self, text: str) -> None:
         """Log a detail, which is shown with ``-v``."""
-        text = shown(text)
+        text = clean(text)
         self._write("", text)
         if self.verbosity >= VERBOSE:
             self.console.print(text, style="dim", markup=False)
 
+    def step(self, text: str) -> None:
+        """Log how far a solver has come, and show it on the bar."""
+        self._step = text
+        self._update_bar()
+        self.detail(text)
+
     def note(self, text: str) -> None:
         """Log a decision or a result."""
-        text = shown(self._about + text)
+        text = clean(self._about + text)
         self._write("", text)
         if self.verbosity >= NORMAL:
             self.console.print(text, markup=False)
@@ -84,7 +102,7 @@ class Messages:
         """Log a warning, and keep it for the report."""
         text = self._about + text
         self.warnings.append(text)
-        text = shown(text)
+        text = clean(text)
         self._write("warning: ", text)
         if self.verbosity >= NORMAL:
             self.console.print("[bold yellow]warning:[/] ", end="")
@@ -101,17 +119,17 @@ class Messages:
 
     def error(self, error: SfsError) -> None:
         """Log the error that ends the run."""
-        self._write("error: ", shown(str(error), lines=True))
+        self._write("error: ", escaped(shown(str(error)), lines=True))
         self.console.print("[bold red]error:[/] ", end="")
-        self.console.print(shown(error.what), markup=False)
+        self.console.print(clean(error.what), markup=False)
         for name, text in (("where", error.where), ("to do", error.hint)):
             if text:
-                self.console.print(shown(f"  {name}: {text}"), markup=False)
+                self.console.print(f"  {name}: {clean(text)}", markup=False)
 
     @contextmanager
     def progress(self, title: str, total: int | None) -> Iterator[Callable[[int], None]]:
         """Show a progress bar on a terminal; give the function that advances it."""
-        self._title, self._total, self._done = title, total, 0
+        self._title, self._step, self._total, self._done = title, "", total, 0
         if self.verbosity < NORMAL or not sys.stderr.isatty():
             yield self._advance
             return
@@ -120,10 +138,10 @@ class Messages:
         text = TextColumn("{task.description}", markup=False)
         columns = (text, BarColumn(), TimeRemainingColumn())
         with Progress(*columns, console=self.console, transient=True) as bar:
-            task = bar.add_task(shown(title), total=total)
+            task = bar.add_task(clean(title), total=total)
 
             def update_bar() -> None:
-                title = shown(self._title)
+                title = clean(self._title + (f": {self._step}" if self._step else ""))
                 bar.update(task, description=title, completed=self._done, total=self._total)
 
             self._update_bar = update_bar
@@ -134,13 +152,15 @@ class Messages:
 
     def phase(self, title: str, total: int | None = None) -> None:
         """Show on the bar what is being done now, and how much there is to do in all."""
-        self._title, self._total = title, total or self._total
+        self._title, self._step, self._total = title, "", total or self._total
         self._update_bar()
 
     def reached(self) -> str:
         """Return how far the work has come, for an error message."""
         if not self._title or not self._done:
             return self._title or "nothing was read yet"
+        if self._step:
+            return f"{self._title}: {self._step}"
         if self._total and self._done <= self._total:
             return f"{self._title}: {100 * self._done // self._total}%"
         return f"{self._title}: {self._done:,}"

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
+from sfs_cli.display import shown
+
 NAME = "run.json"
 
 
@@ -496,20 +498,20 @@ def _outputs(run: dict[str, Any]) -> dict[str, str]:
 
 
 def dumps(content: dict[str, Any]) -> str:
-    """Return JSON with numbers that JSON lacks as null."""
+    """Return JSON with numbers that JSON lacks as null, and files by the names they have."""
     return json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def plain(value: Any) -> Any:
     """Turn arrays, NumPy numbers, paths and non-finite numbers into what JSON has."""
     if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {shown(str(k)): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, float) and not (float("-inf") < value < float("inf")):
         return None
-    if isinstance(value, Path):
-        return str(value)
+    if isinstance(value, Path | str):
+        return shown(str(value))
     return value

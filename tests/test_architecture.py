@@ -24,12 +24,13 @@ MAY_IMPORT = {
     "__init__": (),
     "__main__": ("cli",),
     "errors": (),
-    "logs": ("errors",),
+    "display": (),
+    "logs": ("errors", "display"),
     "catalog": ("ranking.aggregations",),
     "options": ("errors", "catalog", "ranking.aggregations"),
-    "provenance": ("io.files.atomic", "store.disk"),
+    "provenance": ("display", "io.files.atomic", "store.disk"),
     "compute": ("errors", "logs"),
-    "io": ("errors", "ranking", "compute.memory"),
+    "io": ("errors", "display", "ranking", "compute.memory"),
     "store": (
         "errors",
         "io.matrix.base",
@@ -43,11 +44,12 @@ MAY_IMPORT = {
     "graph": ("errors", "logs", "options", "compute"),
     "methods": ("errors", "graph", "compute", "ranking.aggregations"),
     "ranking": ("errors",),
-    "evaluate": ("errors", "ranking"),
+    "evaluation": ("errors", "ranking"),
     "knowledge": ("errors", "logs", "options", "graph", "compute", "store", "io"),
     "report": ("errors",),
     "run": (
         "errors",
+        "display",
         "logs",
         "catalog",
         "options",
@@ -57,12 +59,14 @@ MAY_IMPORT = {
         "graph",
         "methods",
         "ranking",
-        "evaluate",
+        "evaluation",
         "compute",
         "report",
         "knowledge",
     ),
-    "cli": ("errors", "logs", "options", "run"),
+    "cli": ("errors", "display", "logs", "options", "run"),
+    "sklearn": ("api", "catalog"),
+    "api": ("errors", "logs", "provenance", "options", "io", "graph", "ranking", "run"),
 }
 """What of ours each room may import besides itself: rooms, or single modules of them."""
 
@@ -73,7 +77,7 @@ MAY_NOT_IMPORT = {
     "graph": (*FILES_AND_SCREENS, *TABLES_AND_FORMATS),
     "methods": (*FILES_AND_SCREENS, *TABLES_AND_FORMATS),
     "ranking": (*FILES_AND_SCREENS, *TABLES_AND_FORMATS),
-    "evaluate": (*FILES_AND_SCREENS, *TABLES_AND_FORMATS),
+    "evaluation": (*FILES_AND_SCREENS, *TABLES_AND_FORMATS),
     "compute": ("click", "rich", *TABLES_AND_FORMATS),
     "io": ("click", "rich", "jinja2"),
     "store": ("click", "rich", "jinja2", "pandas", "anndata"),
@@ -81,6 +85,8 @@ MAY_NOT_IMPORT = {
     "report": ("click", "rich", "scipy", "pandas", "pyarrow", "anndata", "h5py"),
     "run": ("click", "rich", "jinja2"),
     "cli": ("numpy", "scipy", "rich", *TABLES_AND_FORMATS),
+    "api": ("click", "rich", "jinja2", "pyarrow", "h5py", "zarr"),
+    "sklearn": (*FILES_AND_SCREENS, *TABLES_AND_FORMATS),
 }
 """What of others each room may not import: arrays in, arrays out where the mathematics is."""
 
@@ -89,6 +95,7 @@ AT_START = (
     "sfs_cli.cli",
     "sfs_cli.options",
     "sfs_cli.errors",
+    "sfs_cli.display",
     "sfs_cli.options.graph",
     "sfs_cli.logs",
 )

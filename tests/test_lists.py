@@ -52,6 +52,7 @@ def test_the_default_beats_variance_and_the_papers_choice(tmp_path: Path) -> Non
     assert best.spikes <= 0.02 < worth[lists.BASELINE].spikes
 
 
+@pytest.mark.slow
 def test_a_set_of_the_shared_data(shared_data: Path, tmp_path: Path) -> None:
     known = tuple(s for s in lists.SETS if s.name == "tcga_protein")
     rankings = {name: lists.RANKINGS[name] for name in ("default", lists.BASELINE)}

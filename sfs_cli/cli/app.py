@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from sfs_cli.cli.limits import lacks_memory, reserve_little
-from sfs_cli.cli.streams import LAST, close_stdout, fill_closed
+from sfs_cli.cli.streams import LAST, close_stdout, fill_closed, forgive_stderr
+from sfs_cli.cli.watchdog import watchdog
 from sfs_cli.errors import (
     ExitCode,
     InputError,
     OutOfMemoryError,
     SfsError,
     UsageError,
+    escaped,
     is_full,
     nearest,
-    shown,
     unwritable,
 )
 
@@ -56,7 +57,8 @@ BLAS_VARIABLES = (
 )
 
 CLEANUP_SECONDS = 10
-"""For so long after the first signal, further ones do not interrupt the cleanup."""
+"""For so long after the first signal, further ones do not interrupt the cleanup. A main thread that
+has not begun it by then is not waited for."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -123,6 +125,7 @@ def app() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     fill_closed()
+    forgive_stderr()
     code = run(arguments)
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
     sys.exit(code)
@@ -143,7 +146,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     context: dict[str, Messages] = {}
     try:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
-        code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
+        with watchdog(CLEANUP_SECONDS):
+            code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
         # a finalizer may have swallowed the exception of the signal
         return code if interrupter.raised is None else _end_interrupted(interrupter.raised)
     except Interrupted as stop:
@@ -235,6 +239,10 @@ def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
         known = OutOfMemoryError("not enough memory", hint=_MORE_MEMORY)
     elif isinstance(error, OSError) and is_full(error):
         known = unwritable(error.filename or "the output", error)
+    elif isinstance(error, UnicodeEncodeError) and error.encoding not in ("utf-8", "utf8"):
+        what = f"{error.object!r} cannot be written in the encoding of this system, "
+        hint = "set a UTF-8 locale, such as LC_ALL=C.UTF-8"
+        known = InputError(f"{what}{error.encoding}", hint=hint)
     elif isinstance(error, OSError):
         reason = (error.strerror or str(error)).lower()
         what = f"{error.filename or 'a file'} cannot be used: {reason}"
@@ -243,7 +251,7 @@ def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
         import traceback
 
         lines = "".join(traceback.format_exception(error))
-        click.echo(shown(lines, lines=True), err=True, nl=False)
+        click.echo(escaped(lines, lines=True), err=True, nl=False)
     if known is None:
         bug = "this is a bug in sfs, not in your data; please report it with the lines above"
         click.echo(bug, err=True)

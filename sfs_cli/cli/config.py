@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import click
 
 from sfs_cli.cli.app import Group, app
+from sfs_cli.cli.options import path_argument
 from sfs_cli.cli.streams import write_stdout
+from sfs_cli.options.paths import READS
 
 
 @click.group(cls=Group)
@@ -22,16 +24,27 @@ def command() -> None:
 
 
 @command.command(short_help="Check a file, and print its options.")
-@click.argument("file", metavar="FILE")
-def check(file: str) -> None:
+@path_argument("file", READS)
+@click.option(
+    "--strict-inputs",
+    "strict",
+    is_flag=True,
+    help="Refuse inputs that have changed since the run of a run.json (else a warning).",
+)
+def check(file: str, strict: bool) -> None:
     """Check FILE as `sfs rank --config` does and that the files it names exist; print its options.
 
     FILE is YAML, TOML or JSON, or the run.json of an earlier run.
     """
+    from sfs_cli.logs import Messages
     from sfs_cli.options.files import load
-    from sfs_cli.run.config import describe
+    from sfs_cli.run.config import configured, describe
+    from sfs_cli.run.recorded import check_recorded
 
-    write_stdout(describe(load(file)))
+    found = load(file)
+    text = describe(found)
+    check_recorded(found, configured(found), (), Messages(), strict=strict)
+    write_stdout(text)
 
 
 @command.command(short_help="Print the JSON Schema of configuration files.")

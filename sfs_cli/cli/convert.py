@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
-from sfs_cli.cli.options import Command
+from sfs_cli.cli.options import Command, path_argument
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.paths import REPLACES
 
 
 @click.command(cls=Command, verb="convert")
 @click.argument("matrix", metavar="MATRIX")
-@click.argument("store", metavar="STORE")
+@path_argument("store", REPLACES)
 def command(config: RankConfig, messages: Messages, store: str) -> None:
     """Convert MATRIX to a store: a folder that every command reads block by block.
 

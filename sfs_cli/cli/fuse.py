@@ -8,6 +8,7 @@ from sfs_cli.cli.options import Command, json_option, own
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.paths import WRITES
 
 
 @click.command(cls=Command, verb="fuse", file=True, fixed={"method": "msfs"})
@@ -18,6 +19,7 @@ from sfs_cli.options import RankConfig
     section="Output",
     required=True,
     metavar="FILE",
+    path=WRITES,
     help="A .npz, .parquet, .tsv or .csv file, or an h5ad (a copy of the h5ad input).",
 )
 @own(

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from sfs_cli.cli.limits import check_address_space
-from sfs_cli.errors import UsageError
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.options.fields import SECTIONS, Config, Option, flag, full_help, metavar_of, options_of
+from sfs_cli.options.paths import (
+    OPENS,
+    READS,
+    WRITES,
+    NamedPath,
+    is_stream,
+    paths_of,
+    refuse_replaced,
+)
 from sfs_cli.options.rank import RankConfig
+
+if TYPE_CHECKING:
+    from sfs_cli.logs import Messages
+    from sfs_cli.options.files import ConfigFile
 
 Function = Callable[..., Any]
 
@@ -19,9 +33,25 @@ Function = Callable[..., Any]
 class SectionOption(click.Option):
     """An option with the heading that it is listed under."""
 
-    def __init__(self, *arguments: Any, section: str = "Other", **facts: Any) -> None:
+    def __init__(
+        self, *arguments: Any, section: str = "Other", path: str = "", **facts: Any
+    ) -> None:
         super().__init__(*arguments, **facts)
         self.section = section
+        self.path = path  # what its path is used for, as in declarations
+
+
+class PathArgument(click.Argument):
+    """An argument that no configuration declares: a path, and what it is used for."""
+
+    def __init__(self, *arguments: Any, path: str, **facts: Any) -> None:
+        super().__init__(*arguments, **facts)
+        self.path = path
+
+
+def path_argument(name: str, path: str) -> Callable[[Function], Function]:
+    """Return a decorator: an argument that is a path."""
+    return click.argument(name, cls=PathArgument, metavar=name.upper(), path=path)
 
 
 def own(*names: str, section: str, **facts: Any) -> Callable[[Function], Function]:
@@ -38,8 +68,15 @@ _CONFIG = SectionOption(
     ["--config", "config_file"],
     section="Input",
     metavar="FILE",
+    path=READS,
     help="Read options from a YAML, TOML or JSON file, or from the run.json of an earlier run. "
     "Flags replace them.",
+)
+_STRICT = SectionOption(
+    ["--strict-inputs"],
+    section="Input",
+    is_flag=True,
+    help="With --config run.json: refuse inputs that have changed since that run (else a warning).",
 )
 _MESSAGES = (
     SectionOption(["-q", "--quiet"], section="Running", is_flag=True, help="Print only errors."),
@@ -47,7 +84,11 @@ _MESSAGES = (
         ["-v", "--verbose"], section="Running", is_flag=True, help="Print details and tracebacks."
     ),
     SectionOption(
-        ["--log-file"], section="Running", metavar="FILE", help="Append all messages to this file."
+        ["--log-file"],
+        section="Running",
+        metavar="FILE",
+        path=WRITES,
+        help="Append all messages to this file.",
     ),
 )
 
@@ -72,6 +113,8 @@ class Command(click.Command):
         Options that have to be given.
     fixed : dict, optional
         Options that the command decides.
+    pipes : bool
+        Whether inputs may come through pipes.
     params : list of click.Parameter
         Its arguments and the options that only it has.
     """
@@ -85,14 +128,16 @@ class Command(click.Command):
         file: bool = False,
         required: tuple[str, ...] = (),
         fixed: dict[str, Any] | None = None,
+        pipes: bool = True,
         params: list[click.Parameter],
         **facts: Any,
     ) -> None:
         self.config = config if made else None
         self.declared = {o.name: o for o in options_of(config) if verb in o.verbs}
         self.file, self.fixed = file, fixed or {}
+        self.verb, self.pipes = verb, pipes
         options = [_click_option(o, required) for o in self.declared.values() if not o.argument]
-        listed = [*([_CONFIG] if file else []), *options, *params, *_MESSAGES]
+        listed = [*([_CONFIG, _STRICT] if file else []), *options, *params, *_MESSAGES]
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))  # arguments first
         super().__init__(params=listed, **facts)
 
@@ -104,36 +149,120 @@ class Command(click.Command):
         return super().parse_args(ctx, ["".join((now.get(w, w), *rest)) for w, *rest in words])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Make messages and configuration, and call the function."""
+        """Make messages and configuration, and call the function.
+
+        Before anything is written, no output may be an input (`sfs_cli.options.paths`).
+        """
         from pathlib import Path  # help does not need it
 
         from sfs_cli.logs import NORMAL, QUIET, VERBOSE, Messages
 
         given = ctx.params
+        paths = list(self._own_paths(given))
         quiet, verbose, log_file = (given.pop(name) for name in ("quiet", "verbose", "log_file"))
         level = QUIET if quiet else VERBOSE if verbose else NORMAL
-        messages = Messages(level, Path(log_file).absolute() if log_file else None)
+        messages = Messages(level)
         given["messages"] = messages
         # the error that ends the command goes to the same places
         ctx.ensure_object(dict)["messages"] = messages
         check_address_space()
-        if self.config is not None:
-            values = {name: given.pop(name) for name in self.declared}
-            for name, o in self.declared.items():
-                if o.joined:  # what is repeated is one list, in the order given
-                    values[name] = ",".join(values[name]) or None
-                values[name] = values[name] if o.parse is None else o.parse(values[name])
-            if self.file:
-                given["config"] = self._from_file(ctx, values, given.pop("config_file"))
-            else:
+        values = {name: given.pop(name) for name in self.declared if name in given}
+        for name, o in self.declared.items() if self.config is not None else ():
+            if o.joined:  # what is repeated is one list, in the order given
+                values[name] = ",".join(values[name]) or None
+            values[name] = values[name] if o.parse is None else o.parse(values[name])
+        file: ConfigFile | None = None
+        flags = frozenset[str]()
+        if self.file:
+            values |= self.fixed
+            file, flags = self._file(ctx, values, given.pop("config_file"))
+            strict = given.pop("strict_inputs")
+            paths += paths_of(self.declared.values(), file.merged(values, flags))
+        else:
+            paths += paths_of(self.declared.values(), values)
+        refuse_replaced(paths, force=bool(values.get("force")))
+        if log_file:
+            messages.log_to(Path(log_file).absolute())
+        if self.config is None:
+            given |= values
+            return super().invoke(ctx)
+        if file is not None:
+            self._refuse_pipes_of(file, values, flags)
+        with self._pipes_read(paths, values, messages) as values:
+            if file is None:
                 given["config"] = self.config(**values, **self.fixed)
-        return super().invoke(ctx)
+                return super().invoke(ctx)
+            given["config"] = file.config(values, flags)
+            if file.inputs:
+                from sfs_cli.run.recorded import check_recorded
 
-    def _from_file(self, ctx: click.Context, values: dict[str, Any], path: str | None) -> Config:
-        """Return the configuration of a file and the options of the command line."""
+                check_recorded(file, given["config"], flags, messages, strict=strict)
+            return super().invoke(ctx)
+
+    def _own_paths(self, given: dict[str, Any]) -> Iterator[NamedPath]:
+        """Yield the paths of arguments and options that no configuration declares."""
+        for parameter in self.params:
+            use, name = getattr(parameter, "path", ""), str(parameter.name)
+            if use and given.get(name):
+                argument = isinstance(parameter, click.Argument)
+                label = str(parameter.metavar if argument else max(parameter.opts, key=len))
+                yield NamedPath(name, label, given[name], use)
+
+    def _refuse_pipes_of(
+        self, file: ConfigFile, values: dict[str, Any], flags: Collection[str]
+    ) -> None:
+        """Refuse a file of options, such as the record of a run, that names a pipe as an input."""
+        merged = file.merged(values, flags)
+        from_file = {n: v for n, v in merged.items() if n in file.options and v is not values[n]}
+        for each in paths_of([self.declared[name] for name in from_file], from_file):
+            if each.use in (READS, OPENS) and is_stream(each.path):
+                raise InputError(
+                    f"{each.label} {each.path} is a pipe, whose content is no longer there",
+                    where=file.where(each.option),
+                    hint=f"give {each.label} anew, a pipe or a file: the command line wins over "
+                    "the file",
+                    option=each.option,
+                )
+
+    def _pipes_read(
+        self, paths: list[NamedPath], values: dict[str, Any], messages: Messages
+    ) -> AbstractContextManager[dict[str, Any]]:
+        """Give the values with copies in place of the pipes among the inputs."""
+        piped = [each for each in paths if each.use in (READS, OPENS) and is_stream(each.path)]
+        if not piped:
+            return nullcontext(values)
+        for each in piped:
+            if not self.pipes:
+                raise UsageError(
+                    f"{each.label} {each.path}: {self.verb} cannot read from a pipe, because its "
+                    "inputs are read again later",
+                    hint="write it to a file first",
+                    option=each.option,
+                )
+        from sfs_cli.run.pipes import spooled
+
+        return spooled(self.declared.values(), values, messages)
+
+    def _file(
+        self, ctx: click.Context, values: dict[str, Any], path: str | None
+    ) -> tuple[ConfigFile, frozenset[str]]:
+        """Return the file of options, and the names of those that the command line gives."""
         from sfs_cli.options.files import ConfigFile, load
 
+        if path is not None and is_stream(path):
+            raise UsageError(
+                f"--config {path}: options cannot be read from a pipe",
+                hint="write them to a file: paths in it are relative to its folder",
+                option="config_file",
+            )
         file = ConfigFile() if path is None else load(path)
+        if ctx.params.get("strict_inputs") and not file.inputs:
+            raise UsageError(
+                "--strict-inputs has no effect without --config and the run.json of a run",
+                where=file.path or None,
+                hint="leave it out, or give --config run.json",
+                option=("strict_inputs", "config_file"),
+            )
         if values["matrix"] is None and "matrix" not in file.options:
             raise UsageError(
                 "missing argument 'MATRIX'",
@@ -144,7 +273,7 @@ class Command(click.Command):
             )
         by_default = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
         flags = {name for name in values if ctx.get_parameter_source(name) not in by_default}
-        return file.config(values | self.fixed, flags | set(self.fixed))
+        return file, frozenset(flags | set(self.fixed))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options by section."""

@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from sfs_cli.cli.app import Group
-from sfs_cli.cli.options import Command, json_option, own
+from sfs_cli.cli.options import Command, json_option, own, path_argument
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.logs import Messages
+from sfs_cli.options.paths import OPENS, REPLACES
 from sfs_cli.options.rank import RankConfig
 
 
@@ -28,9 +29,13 @@ def command() -> None:
 
 
 @command.command(
-    cls=Command, verb="shard init", file=True, short_help="Read the inputs once, and make the plan."
+    cls=Command,
+    verb="shard init",
+    file=True,
+    pipes=False,
+    short_help="Read the inputs once, and make the plan.",
 )
-@click.argument("plan", metavar="PLAN")
+@path_argument("plan", REPLACES)
 @click.argument("matrix", metavar="[MATRIX]", required=False)
 @own("--shards", section="Running", type=int, required=True, metavar="N", help="Number of shards.")
 def init(config: RankConfig, messages: Messages, plan: str, shards: int) -> None:
@@ -48,7 +53,7 @@ def init(config: RankConfig, messages: Messages, plan: str, shards: int) -> None
 
 
 @command.command(cls=Command, verb="shard run", made=False, short_help="Compute one shard.")
-@click.argument("plan", metavar="PLAN")
+@path_argument("plan", OPENS)
 @click.argument("shard", metavar="I")
 @own(
     "--pass",
@@ -92,7 +97,7 @@ def run(
     required=("out",),
     short_help="Merge the shards and write the ranking.",
 )
-@click.argument("plan", metavar="PLAN")
+@path_argument("plan", OPENS)
 @own("--finish", section="Running", is_flag=True, help="Compute here what is missing.")
 @json_option("Print run.json on stdout.")
 def merge(messages: Messages, plan: str, finish: bool, as_json: bool, **given: Any) -> None:
@@ -109,7 +114,7 @@ def merge(messages: Messages, plan: str, finish: bool, as_json: bool, **given: A
 
 
 @command.command(short_help="Print which shards are complete.")
-@click.argument("plan", metavar="PLAN")
+@path_argument("plan", OPENS)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(plan: str, as_json: bool) -> None:
     """Print which shards of PLAN are complete, for each pass."""

@@ -4,14 +4,57 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import sys
-from io import RawIOBase
-from typing import BinaryIO
+from contextlib import suppress
+from io import BufferedWriter, RawIOBase, TextIOWrapper
+from typing import Any, BinaryIO
 
-from sfs_cli.errors import InputError, shown
+from sfs_cli.display import shown
+from sfs_cli.errors import InputError, escaped
 
 LAST = 2
 """The number of the last standard stream."""
+
+
+class _Forgiving(RawIOBase):
+    """What is written to standard error, where that is still possible.
+
+    A full disk, a reader that is gone or a terminal that was closed must not end a run whose
+    result has nothing to do with it.
+    """
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return LAST
+
+    def isatty(self) -> bool:
+        return os.isatty(LAST)
+
+    def write(self, data: Any) -> int:
+        left = memoryview(data).cast("B")
+        size = len(left)
+        with suppress(OSError):
+            while left:
+                try:
+                    left = left[os.write(LAST, left) :]
+                except BlockingIOError:  # a pipe that does not wait: its reader gets a second
+                    if not select.select([], [LAST], [], 1)[1]:
+                        break
+        return size
+
+
+def forgive_stderr() -> None:
+    """Make standard error a stream that loses what cannot be written, and raises nothing."""
+    before = sys.stderr
+    sys.stderr = TextIOWrapper(
+        BufferedWriter(_Forgiving()),
+        encoding=getattr(before, "encoding", None) or "utf-8",
+        errors="backslashreplace",
+        line_buffering=True,
+    )
 
 
 def fill_closed() -> None:
@@ -50,9 +93,9 @@ def write_stdout(content: str | bytes) -> None:
             hint="redirect it to a file, or give --out if the command has it",
         )
     if isinstance(content, str) and sys.stdout.isatty():
-        content = shown(content, lines=True)
+        content = escaped(shown(content), lines=True)
     stdout: BinaryIO | RawIOBase = sys.stdout.buffer
-    left = memoryview(content.encode() if isinstance(content, str) else content)
+    left = memoryview(shown(content).encode() if isinstance(content, str) else content)
     try:
         while left:
             written = stdout.write(left)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+LARGEST = 1e100
+"""Similarities from here on measure nothing, and their squares may overflow."""
 ASYMMETRY_LIMIT = 1e-8
 """Largest difference between S and its transpose, relative to the largest entry."""
 PANEL_VALUES = 1 << 20
@@ -291,15 +293,19 @@ def check_similarity(
             hint="give one row and one column per sample, in the same order",
         )
     values = S if isinstance(S, np.ndarray) else S.data
-    bad = values.size - int(np.count_nonzero(np.isfinite(values)))
-    if bad:
+    least, most = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    if not (least > -LARGEST and most < LARGEST):  # NaN is neither
+        bad = values.size - int(np.count_nonzero(np.isfinite(values)))
+        what = f"{bad:,} entries of the sample similarity are NaN or infinite"
+        if not bad:
+            what = f"the sample similarity has entries of {LARGEST:g} or more, which sums exceed"
         raise InputError(
-            f"{bad:,} entries of the sample similarity are NaN or infinite",
+            what,
             where=name,
             hint="give a finite similarity for every pair of samples",
         )
     asymmetry, row, column = _largest_asymmetry(S)
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    largest = max(most, -least)
     if asymmetry > ASYMMETRY_LIMIT * largest:
         place = f"row {row + 1} and column {column + 1}"
         if sample_ids is not None:

@@ -11,6 +11,7 @@ from sfs_cli.errors import InputError, UsageError, listed
 from sfs_cli.graph.build import Graph, given_graph
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, row_panels
+from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.labels import read_annotation
 from sfs_cli.io.knowledge.similarity import SimilarityFile, open_similarity
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
@@ -153,6 +154,11 @@ def open_given(spec: str, matrix: str) -> SimilarityFile:
     from sfs_cli.io.matrix.anndata import read_obsp
 
     path = Path(matrix)
+    if (held := given(path)) is not None:
+        from sfs_cli.io.matrix.memory import graph_of, held_table
+
+        table, key = held_table(held), spec.removeprefix("obsp:")
+        return SimilarityFile(path, graph_of(table, key, matrix), table.row_ids, table.row_ids)
     if path.suffix not in (".h5ad", ".zarr") and ".h5mu" not in path.name:
         raise UsageError(
             f"{spec} needs an h5ad or AnnData zarr input",

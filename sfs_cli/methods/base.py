@@ -122,7 +122,7 @@ class Problem:
     @property
     def tell(self) -> Callable[[str], None]:
         """Receives lines about the progress."""
-        return self.context.log.detail
+        return self.context.log.step
 
 
 class Scorer(ABC):

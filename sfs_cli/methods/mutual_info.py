@@ -21,6 +21,8 @@ NOISE = 1e-10
 """Standard deviation of the noise against ties, relative to the mean absolute value."""
 _TEMPORARY = 65_536
 """Values that are sorted at a time, so that they stay in a cache."""
+LOOKED_UP = 1000
+"""Up to so many samples what permuted classes need of a feature is looked up in a table."""
 
 
 class MutualInfoScorer(Scorer):
@@ -49,7 +51,8 @@ class MutualInfoScorer(Scorer):
             self.outcome = unit_outcome(self.outcome, "the mutual information", 4)
         self.codes = problem.codes
         self.seed = problem.context.seed
-        self.noise = np.random.RandomState(self.seed).standard_normal(problem.n_samples)
+        noise = np.random.RandomState(self.seed).standard_normal((2, problem.n_samples))
+        self.noise, self.noise_of_outcome = noise
         self.facts |= {"neighbors": NEIGHBORS, "seed": self.seed}
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
@@ -73,18 +76,62 @@ class MutualInfoScorer(Scorer):
             return mutual_info_regression(
                 values.T, self.outcome, discrete_features=False, random_state=self.seed
             )
-        values /= np.abs(values).max(axis=1, keepdims=True)  # squares of tiny values are zero
-        values /= values.std(axis=1, keepdims=True)
-        size = np.maximum(1, np.abs(values).mean(axis=1, keepdims=True))
-        return mutual_information(values + NOISE * size * self.noise, self.codes)
+        return mutual_information(_without_ties(values, self.noise), self.codes)
+
+    def permuted(self, values: np.ndarray, orders: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Return what features would score if the labels were in other orders, shape (b, B).
+
+        These are the estimates before they are cut at 0, as scores are.
+
+        Parameters
+        ----------
+        values : ndarray, shape (b, n), float64
+            Features around their means, which vary.
+        orders : ndarray of int, shape (B, n)
+            Permutations of the samples.
+        noise : ndarray, shape (b, n)
+            Noise of each feature against ties, of deviation 1.
+        """
+        values = _without_ties(values.copy(), noise)
+        found = np.empty((len(values), len(orders)))
+        if self.outcome is None and values.shape[1] > LOOKED_UP:
+            step = max(1, _TEMPORARY // values.shape[1])
+            for lo in range(0, len(values), step):
+                for column, order in zip(found[lo : lo + step].T, orders):
+                    column[:] = estimated(values[lo : lo + step], self.codes[order])
+            return found
+        if self.outcome is None:
+            labels = self.codes.astype(np.int16)  # which are sorted fast
+        else:
+            labels = _without_ties(self.outcome[None].copy(), self.noise_of_outcome)[0]
+        estimate = of_permuted_classes if self.outcome is None else of_permuted_outcomes
+        permuted = labels[orders]
+        for row, feature in zip(found, values):
+            order = np.argsort(feature)
+            row[:] = estimate(feature[order], permuted[:, order])
+        return found
+
+
+def _without_ties(values: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return centered rows of values (b, n) in units of their deviation, and noise; overwrites."""
+    values /= np.abs(values).max(axis=1, keepdims=True)  # squares of tiny values are zero
+    values /= values.std(axis=1, keepdims=True)
+    size = np.maximum(1, np.abs(values).mean(axis=1, keepdims=True))
+    return values + NOISE * size * noise
 
 
 def mutual_information(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:
-    """Return the mutual information of features and classes in nats, shape (b,), at least 0.
+    """Return the mutual information of features and classes in nats, shape (b,), at least 0."""
+    return np.maximum(0, estimated(values, codes, k))
+
+
+def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:
+    """Return the estimate of the mutual information of features and classes in nats, shape (b,).
 
     It is psi(n) + <psi(k_i)> - <psi(n_i)> - <psi(m_i)>, means over the samples i: n_i are those of
     its class, k_i is k or n_i - 1 if that is less, and m_i are all those, itself included, that are
-    nearer than its k_i-th neighbor in its class (Ross 2014, Eq. 2).
+    nearer than its k_i-th neighbor in its class (Ross 2014, Eq. 2). Of features that have nothing
+    to do with the classes half are below 0.
 
     Parameters
     ----------
@@ -105,7 +152,7 @@ def mutual_information(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS
         radius[:, inside] = kth_distances(values[:, inside], min(k, len(inside) - 1))
     within = counts_within(values, np.nextafter(radius, 0))
     known = digamma(len(codes)) + digamma(near).mean() - digamma(members).mean()
-    return np.maximum(0, known - digamma(within).mean(axis=1))
+    return known - digamma(within).mean(axis=1)
 
 
 def kth_distances(values: np.ndarray, k: int) -> np.ndarray:
@@ -153,3 +200,121 @@ def _positions(ordered: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     found = np.empty((b, 2 * n), np.int64)
     np.put_along_axis(found, order, np.cumsum(order < n, axis=1), axis=1)
     return found[:, n:]
+
+
+def of_permuted_classes(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:
+    """Return the mutual information of one feature and permuted classes, shape (B,), not cut at 0.
+
+    The numbers are those of `estimated`. How many samples are nearer to a sample than
+    another one is does not depend on the classes; it is found once, and looked up.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        The feature, ascending and without ties.
+    codes : ndarray of int, shape (B, n)
+        Classes of these samples; each row has the same number of samples of each class.
+    k : int
+        Number of neighbors.
+    """
+    from scipy.special import digamma
+
+    B, n = codes.shape
+    known = digamma(np.arange(1, n + 1))
+    nearer = _nearer_counts(values).ravel()
+    # sorted by class, and in a class by position; (n, B)
+    positions = np.ascontiguousarray(np.argsort(codes, axis=1, kind="stable").T)
+    found, lo = np.full(B, known[-1]), 0
+    for size in np.unique(codes[0], return_counts=True)[1].tolist():
+        near, inside = min(k, size - 1), positions[lo : lo + size]
+        row = inside * n
+        within = np.full(inside.shape, n, nearer.dtype)
+        # the k nearest are next to it: the k-th one is at an end of one of these windows
+        for below in range(near + 1):
+            own, first = slice(below, size - near + below), slice(size - near)
+            ends = [first] if below == near else [slice(near, None)]
+            if 0 < below < near:
+                ends.append(first)
+            farther = nearer.take(row[own] + inside[ends[0]])
+            for end in ends[1:]:
+                np.maximum(farther, nearer.take(row[own] + inside[end]), out=farther)
+            np.minimum(within[own], farther, out=within[own])
+        found += size / n * (known[near - 1] - known[size - 1])
+        found -= known.take(within - 1).sum(axis=0) / n
+        lo += size
+    return found
+
+
+def _nearer_counts(values: np.ndarray) -> np.ndarray:
+    """Return how many samples, i itself included, are nearer to i than j is, shape (n, n).
+
+    `values` are ascending and without ties; the diagonal is 0.
+    """
+    n = len(values)
+    # those as far on the other side, ascending in each row, which a search is faster for
+    mirrored = 2 * values[:, None] - values[::-1]
+    other = np.searchsorted(values, mirrored.ravel()).reshape(n, n)[:, ::-1]
+    at = np.arange(n)
+    return np.where(at < at[:, None], other - at - 1, at - other).astype(np.int16)
+
+
+def of_permuted_outcomes(
+    values: np.ndarray, outcomes: np.ndarray, k: int = NEIGHBORS
+) -> np.ndarray:
+    """Return the mutual information of one feature and permuted outcomes, shape (B,), not cut at 0.
+
+    It is psi(n) + psi(k) - <psi(x_i) + psi(y_i)>: x_i and y_i are the numbers of samples, itself
+    included, that are nearer in the feature, and in the outcome, than the k-th nearest sample is in
+    the larger of the two distances (Kraskov et al. 2004, Eq. 8).
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        The feature, ascending and without ties.
+    outcomes : ndarray, shape (B, n)
+        The outcomes of these samples, without ties; each row has the same ones.
+    k : int
+        Number of neighbors.
+    """
+    from scipy.special import digamma
+
+    n = len(values)
+    y = np.ascontiguousarray(outcomes.T)
+    radius = _kth_in_the_plane(values, y, k)
+    # the neighbor at the border is not counted, however the sums are rounded
+    radius -= 8 * np.finfo(np.float64).eps * max(np.abs(values).max(), np.abs(y).max())
+    np.maximum(radius, 0, out=radius)
+    known = digamma(np.arange(1, n + 1))
+    found = np.full(len(outcomes), known[-1] + known[k - 1])
+    for at, ordered in ((values[:, None], values), (y, np.sort(y[:, 0]))):
+        last = np.searchsorted(ordered, (at + radius).ravel(), side="right")
+        first = np.searchsorted(ordered, (at - radius).ravel(), side="left")
+        found -= known[last - first - 1].reshape(radius.shape).mean(axis=0)
+    return found
+
+
+def _kth_in_the_plane(x: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
+    """Return the distance of each point to the k-th nearest one, shape (n, B).
+
+    The points are those of an ascending x (n,) with each column of y (n, B), and a distance is the
+    larger one of the two coordinates.
+    """
+    nearest = [np.full(y.shape, np.inf) for _ in range(k)]  # ascending
+    for apart in range(1, len(x)):
+        gap = x[apart:] - x[:-apart]
+        far = nearest[-1].max(axis=1)
+        near = np.flatnonzero(gap < np.maximum(far[:-apart], far[apart:]))
+        if not len(near):
+            break  # and those farther apart are not nearer either
+        lo, hi = near[0], near[-1] + 1
+        distance = np.abs(y[lo + apart : hi + apart] - y[lo:hi])
+        np.maximum(distance, gap[lo:hi, None], out=distance)
+        for rows in (slice(lo, hi), slice(lo + apart, hi + apart)):
+            pushed = distance
+            for each in nearest[:-1]:
+                own = each[rows]
+                farther = np.maximum(own, pushed)
+                np.minimum(own, pushed, out=own)
+                pushed = farther
+            np.minimum(nearest[-1][rows], pushed, out=nearest[-1][rows])
+    return nearest[-1]

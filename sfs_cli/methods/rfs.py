@@ -201,7 +201,12 @@ def _rounds(
         hint = "allow more with --memory, or use fewer samples"
         check_memory(what, 3 * 8 * size * size, max(problem.memory, MINIMUM), hint)
         C = np.vstack([chosen.rows, state.tail()])
-        found = minimize(C, state.Y, chosen.t, tolerance, chosen.s)
+        what = f"round {number}: {len(chosen.indices)} features"
+
+        def tell(step: int, gap: float, what: str = what) -> None:
+            problem.tell(f"{what}, step {step}, gap over these {gap:.1e}")
+
+        found = minimize(C, state.Y, chosen.t, tolerance, chosen.s, tell)
         state.record(found.objective)
         chosen.t, chosen.s = found.t, found.s
         sizes = np.linalg.norm(state.features.project(found.Z), axis=1) / state.gamma

@@ -20,6 +20,7 @@ logarithmic barrier of ``t >= 0`` instead. The barrier is self-concordant togeth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,7 +74,12 @@ def evaluate(C: np.ndarray, Y: np.ndarray, t: np.ndarray) -> Iterate:
 
 
 def minimize(
-    C: np.ndarray, Y: np.ndarray, t: np.ndarray, tolerance: float, s: np.ndarray | None = None
+    C: np.ndarray,
+    Y: np.ndarray,
+    t: np.ndarray,
+    tolerance: float,
+    s: np.ndarray | None = None,
+    tell: Callable[[int, float], None] | None = None,
 ) -> Found:
     """Follow the central path from t until the relative duality gap is small.
 
@@ -89,6 +95,8 @@ def minimize(
         Relative duality gap to reach.
     s : ndarray, shape (N,), optional
         Multipliers to start from.
+    tell : callable, optional
+        Receives the number of steps and the gap, before each step.
 
     Returns
     -------
@@ -101,7 +109,7 @@ def minimize(
         s = np.maximum(1 - (size / max(1.0, size.max())) ** 2, 1e-2)
     found = Found(np.zeros_like(at.P), t, s, at.Z)
     lower, best = -np.inf, np.inf
-    for _ in range(MAX_STEPS):
+    for number in range(MAX_STEPS):
         # every iterate is made feasible for the dual by scaling: a lower bound at no cost
         lower = max(lower, float(np.vdot(at.Z, Y)) / max(1.0, float(size.max())))
         U = at.t[:, None] * at.P
@@ -111,6 +119,8 @@ def minimize(
             found.U, best = U, total
         found.objective.append(best)
         found.gap = max(best - lower, 0.0) / best
+        if tell is not None:
+            tell(number, found.gap)
         if found.gap <= tolerance:
             break
         step = _step(C, Y, at, found.s, size)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from sfs_cli.options.fields import Config, numbers_of, option
+from sfs_cli.options.paths import READS
 from sfs_cli.options.rank import OutputFields
 from sfs_cli.ranking.aggregations import AGGREGATIONS, check_list_weights
 
@@ -51,7 +52,12 @@ class AggregateConfig(TableFields, OutputFields):
     VERB: ClassVar[str] = "aggregate"
 
     rankings: tuple[str, ...] = _input(
-        "The rankings.", default=..., metavar="RANKING...", argument=True, in_result=False
+        "The rankings.",
+        default=...,
+        metavar="RANKING...",
+        argument=True,
+        path=READS,
+        in_result=False,
     )
     how: str = _how(
         "Mean rank (borda), median or geometric mean of the ranks, robust rank aggregation with "

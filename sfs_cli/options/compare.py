@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from sfs_cli.errors import SfsError, UsageError, nearest
 from sfs_cli.options.evaluate import OF_A_METHOD, JudgeConfig
 from sfs_cli.options.fields import Option, keys_of, option, options_of
+from sfs_cli.options.paths import READS, moved
 from sfs_cli.options.rank import RankConfig, texts_of
 from sfs_cli.options.source import NAME
 
@@ -35,6 +36,15 @@ class RankingSpec:
     def __str__(self) -> str:
         return f"{self.name}={self.text}"
 
+    def with_paths(self, move: Callable[[str, str], str]) -> RankingSpec:
+        """Return the ranking with other paths, by a function of option and path."""
+        by_name = {o.name: o for o in options_of(RankConfig)}
+        found = {
+            name: moved(by_name[name], value, lambda o, text, what: move(what, text))
+            for name, value in self.options.items()
+        }
+        return replace(self, options=found)
+
 
 class ListSpec(NamedTuple):
     """A ranking that is there already; without a name it gets that of its file."""
@@ -44,6 +54,10 @@ class ListSpec(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name}={self.path}" if self.name else self.path
+
+    def with_paths(self, move: Callable[[str, str], str]) -> ListSpec:
+        """Return the list with another path, by a function of option and path."""
+        return self._replace(path=move("path", self.path))
 
 
 # ---- NAME=OPTIONS and NAME=FILE ------------------------------------------------------------------
@@ -180,6 +194,7 @@ class CompareConfig(JudgeConfig):
         "Compare this ranking: a table with a column of features and one of ranks or scores "
         "(repeatable). Its name is by default that of the file.",
         metavar="[NAME=]FILE",
+        path=READS,
         parse=parse_lists,
     )
 

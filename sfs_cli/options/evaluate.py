@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.options.fields import Config, flag, option, options_of, split_words
+from sfs_cli.options.paths import READS
 from sfs_cli.options.rank import RankConfig
 
 DEFAULT_LENGTHS = (10, 20, 50, 100, 200)
@@ -79,12 +80,12 @@ class JudgeConfig(TableFields, FoldFields, RankConfig):
     drivers: str | None = _how(
         "List of reference features: which share of them is among the first.",
         metavar="FILE",
-        path=True,
+        path=READS,
     )
     sets: str | None = _how(
         "Feature sets (GMT, or GAF) whose over-representation is tested.",
         metavar="FILE[:SET,...]",
-        path=True,
+        path=READS,
     )
 
     def check_evaluation(self, *, lists: bool, ranks: bool) -> None:
@@ -123,7 +124,7 @@ class EvaluateConfig(JudgeConfig):
         section="Evaluation",
         verbs=("evaluate",),
         metavar="FILE",
-        path=True,
+        path=READS,
     )
 
     def __post_init__(self) -> None:

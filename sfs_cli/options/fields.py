@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, field, fields
 from functools import cache
@@ -164,7 +165,11 @@ def spelled(words: Iterable[str]) -> list[str]:
 
 def names_file(text: str) -> bool:
     """Tell whether a text that is a file or a pattern is a file: whether there is one."""
-    return os.path.isfile(text)  # noqa: PTH113
+    try:
+        mode = os.stat(text).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)  # <(...) of a shell is a pipe
 
 
 def flag(name: str) -> str:
@@ -193,7 +198,9 @@ class Option(NamedTuple):
     parse: Callable[[Any], Any] | None = None  # of the text of a flag that is no number or text
     old_names: tuple[str, ...] = ()  # of earlier versions: still accepted, and shown nowhere
     argument: bool = False  # whether the command line takes it by position
-    path: bool = False  # whether it names a file or folder: relative to that of a file of options
+    # what the file or folder that it names is used for (`options.paths`); "" where it names none.
+    # In a file of options such paths are relative to its folder.
+    path: str = ""
     # whether each of its texts is a file, where there is one of that name, else a pattern
     patterns: bool = False
     in_result: bool = True  # whether the result depends on it

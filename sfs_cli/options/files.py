@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +16,12 @@ from typing import Any
 from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse
 from sfs_cli.options.fields import Option, keys_of, names_file, options_of
+from sfs_cli.options.paths import (
+    DESCRIPTORS,
+    STANDARD_INPUT,
+    is_inside,
+    split_part,
+)
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import (
     KINDS,
@@ -28,9 +34,7 @@ from sfs_cli.options.source import (
 
 RANK_KEYS = keys_of(options_of(RankConfig))
 """The options of a ranking by their keys, those of earlier versions included."""
-SOURCE_PATHS = ("path", *(o.name for o in SOURCE_OPTIONS.values() if o.path))
 _OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
-_INSIDE = ("obs:", "obsp:", "obsm:")  # of the matrix file itself
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
 _TYPES = {
     int: ("a whole number", "write it without quotes, such as 10"),
@@ -49,6 +53,8 @@ class ConfigFile:
     options: Mapping[str, Any] = field(default_factory=dict)
     # the line of each option (source.NAME.OPTION in sources), where it is known
     lines: Mapping[str, int | None] = field(default_factory=dict)
+    # of the run.json of a run: role, bytes, sha256 (and so on) of each file that it read
+    inputs: Sequence[Mapping[str, Any]] = ()
 
     def config(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> RankConfig:
         """Return the configuration of a run, where flags win over the file.
@@ -63,11 +69,7 @@ class ConfigFile:
             For options that contradict each other or need another; it names the line of the file
             that has one of them.
         """
-        own = {k: v for k, v in self.options.items() if k in given and k not in flags}
-        if "source" in flags and "source" in self.options:
-            check_names(given["source"])
-            ours = {source.name: source for source in self.options["source"]}
-            own["source"] = tuple((ours | {s.name: s for s in given["source"]}).values())
+        own = self._own(given, flags)
         try:
             return RankConfig(**{**given, **own})
         except UsageError as error:
@@ -75,6 +77,19 @@ class ConfigFile:
             if self.path and (about or not error.options):
                 error.where = self.where(about[0] if about else "")
             raise
+
+    def merged(self, given: Mapping[str, Any], flags: Collection[str] = ()) -> dict[str, Any]:
+        """Return the options of a run, as `config` takes them."""
+        return {**given, **self._own(given, flags)}
+
+    def _own(self, given: Mapping[str, Any], flags: Collection[str]) -> dict[str, Any]:
+        """Return the options of the file that count."""
+        own = {k: v for k, v in self.options.items() if k in given and k not in flags}
+        if "source" in flags and "source" in self.options:
+            check_names(given["source"])
+            ours = {source.name: source for source in self.options["source"]}
+            own["source"] = tuple((ours | {s.name: s for s in given["source"]}).values())
+        return own
 
     def where(self, name: str) -> str:
         """Return the place of an option, or of the nearest option around it, for a message."""
@@ -96,7 +111,9 @@ def load(path: str | Path) -> ConfigFile:
     """
     name = str(path)
     root: dict[str, Node] = parse(Path(path)).value
+    inputs: list[dict[str, Any]] = []
     if "config" in root and "fingerprint" in root:  # the run.json of a run
+        inputs = _recorded(root.get("inputs"))
         root = _mapping_of(root["config"], "config", name)
     folder = os.path.dirname(name)  # noqa: PTH120
     options: dict[str, Any] = {}
@@ -113,7 +130,7 @@ def load(path: str | Path) -> ConfigFile:
         if option.name == "source":
             sources, places = _sources(node, name)
             options["source"] = tuple(
-                _with_paths(source, lambda name, text: joined(name, text, folder))
+                source.with_paths(lambda name, text: joined(name, text, folder))
                 for source in sources
             )
             lines |= places
@@ -122,7 +139,19 @@ def load(path: str | Path) -> ConfigFile:
         if option.patterns:
             value = tuple(_file_or_pattern(option.name, text, folder) for text in value)
         options[option.name] = _joined(option, value, folder) if option.path else value
-    return ConfigFile(name, options, lines)
+    return ConfigFile(name, options, lines, inputs)
+
+
+def _recorded(node: Node | None) -> list[dict[str, Any]]:
+    """Return what a record says of the files that were read, as far as it can be understood."""
+    entries = node.value if node is not None and isinstance(node.value, list) else []
+    found = [
+        {key: one.value for key, one in entry.value.items()}
+        for entry in entries
+        if isinstance(entry.value, dict)
+    ]
+    known = ("role", "sha256")
+    return [each for each in found if all(isinstance(each.get(key), str) for key in known)]
 
 
 def _place(name: str, line: int | None) -> str:
@@ -244,7 +273,7 @@ def _located(where: str) -> Iterator[None]:
 
 def joined(option: str, text: str, folder: str) -> str:
     """Return a path that is relative to a folder as one from the current directory."""
-    if _is_inside(option, text):
+    if is_inside(option, text) or _names_descriptor(text):
         return text
     path = os.path.join(folder, text)  # noqa: PTH118
     if ".." not in text.split("/"):
@@ -260,7 +289,7 @@ def resolved(config: RankConfig, folder: str) -> dict[str, Any]:
     Defaults are written, so that the file means the same when a later version has others.
     """
     sources = [
-        _with_paths(source, lambda option, text: _relative(option, text, folder))
+        source.with_paths(lambda option, text: _relative(option, text, folder))
         for source in config.source
     ]
     found = replace(config, source=tuple(sources)).result_options()
@@ -286,22 +315,15 @@ def _joined(option: Option, value: Any, folder: str) -> Any:
     return joined(option.name, value, folder)
 
 
-def _with_paths(source: SourceSpec, move: Callable[[str, str], str]) -> SourceSpec:
-    """Return a source whose paths are moved, by a function of option and path."""
-    given = {option: getattr(source, option) for option in SOURCE_PATHS}
-    moved: dict[str, Any] = {k: move(k, v) for k, v in given.items() if v}
-    return replace(source, **moved)
-
-
 def _file_or_pattern(option: str, text: str, folder: str) -> str:
     """Return what is a file in a folder as a path from the current directory."""
     path = joined(option, text, folder)
     return path if names_file(path) else text
 
 
-def _is_inside(option: str, text: str) -> bool:
-    inside = ("labels", "sample_weights", "path", "coordinates", "adjust", "batch", "donors")
-    return option in inside and text.startswith(_INSIDE)
+def _names_descriptor(text: str) -> bool:
+    """Tell whether a path is an open file of this process, whatever folder it is seen from."""
+    return split_part(text)[0] == STANDARD_INPUT or text.startswith(DESCRIPTORS)
 
 
 def _relative(option: str, text: str, folder: str) -> str:
@@ -309,7 +331,7 @@ def _relative(option: str, text: str, folder: str) -> str:
 
     The name of a link to a file is kept, because its suffix may name the format.
     """
-    if _is_inside(option, text):
+    if is_inside(option, text) or _names_descriptor(text):
         return text
     file, colon, part = text.rpartition(":")
     if not colon or os.path.exists(text):  # noqa: PTH110

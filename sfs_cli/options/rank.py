@@ -21,6 +21,7 @@ from sfs_cli.options.graph import (
     GraphOptions,
 )
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.paths import FILLS, READS, SCRATCH, WRITES
 from sfs_cli.options.source import (
     KINDS,
     MISSING,
@@ -74,7 +75,7 @@ _graph = partial(option, section="Sample graph", verbs=(*RANKING, "robustness"),
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
 _modules = partial(option, section="Output", verbs=("rank", "shard init"))
 _output = partial(option, section="Output", in_result=False)
-_beside = partial(_output, verbs=_WRITING, metavar="FILE", path=True)
+_beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
 _running = partial(option, section="Running", in_result=False)
 _working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select"))
 
@@ -97,7 +98,7 @@ class OutputFields(Config):
         "Write the result, a report of a ranking and the provenance (run.json) to this folder.",
         verbs=(*_WRITING, "aggregate", "evaluate", "compare", "robustness", "select"),
         metavar="DIR",
-        path=True,
+        path=FILLS,
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
     digits: int = _table(
@@ -128,7 +129,10 @@ class ResourceFields(Config):
         "Memory limit, such as 512M or 4G.", metavar="SIZE", default_text="half of the free memory"
     )
     scratch: str | None = _working(
-        "Folder for temporary files.", metavar="DIR", default_text="that of the system", path=True
+        "Folder for temporary files.",
+        metavar="DIR",
+        default_text="that of the system",
+        path=SCRATCH,
     )
     seed: int = option(
         "Random seed.", section="Running", verbs=(*ON_MATRIX, "select"), default=0, least=0
@@ -146,7 +150,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         default=...,
         metavar="MATRIX",
         argument=True,
-        path=True,
+        path=READS,
     )
     method: str | None = _method(
         f"Ranking method: {', '.join(METHODS)}. `sfs methods` describes them.",
@@ -158,6 +162,10 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     layer: str | None = _reading("Layer of an h5ad to read instead of X.", metavar="NAME")
     use_raw: bool = _reading("Read raw/X of an h5ad.", default=False)
+    allow_external: bool = _reading(
+        "Read HDF5 files (the matrix, profiles) that take values from other files.",
+        default=False,
+    )
     dtype: str | None = _reading(
         "Type of the stored values.", words=("float32", "float64"), default_text="float32"
     )
@@ -188,7 +196,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
     labels: str | None = _reading(
         "Class of each sample, or its number (--label-type).",
         metavar="FILE[:COLUMN] or obs:KEY",
-        path=True,
+        path=READS,
     )
     label_type: str = _labels(
         "What labels are: classes, ordered classes (an outcome that is the place of the class), or "
@@ -207,7 +215,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         "are made without weights.",
         verbs=WHOLE,
         metavar="FILE[:COLUMN] or obs:KEY",
-        path=True,
+        path=READS,
         takers=lambda _: catalog.WITH_WEIGHTS,
     )
     adjust: tuple[str, ...] = _input(
@@ -219,14 +227,14 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         metavar="FILE:COLUMNS or obs:KEYS",
         items=str,
         parse=texts_of,
-        path=True,
+        path=READS,
     )
     batch: str | None = _method(
         "Rank within each batch, and aggregate the rankings.",
         verbs=WHOLE,
         section="Input",
         metavar="FILE:COLUMN or obs:KEY",
-        path=True,
+        path=READS,
     )
     min_batch_size: int | None = _method(
         "Leave out batches of fewer samples.",
@@ -298,10 +306,11 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
     how: str | None = _own("How the rankings are aggregated, with --batch too.")
     pvalues: str | None = _method(
         "Add p-values, q-values and effects: of normal noise, from the moments of all permutations "
-        "of the samples, or from so many permutations (by default 1000).",
+        "of the samples, or from so many permutations (by default 1000); mutual-info: "
+        "permutations of the labels.",
         metavar="[gaussian|moments|permutation[:B]]",
         words=("gaussian", "moments", "permutation", "permutation:COUNT"),
-        takers=lambda _: catalog.WITH_PVALUES,
+        takers=lambda _: (*catalog.WITH_PVALUES, *catalog.PERMUTED),
     )
     split: str | None = _method(
         "Test on a graph that is not made of what is tested: of the other half of the features, or "
@@ -327,7 +336,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         "List of features that are already chosen: the methods "
         f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
         metavar="FILE",
-        path=True,
+        path=READS,
     )
     stability: int | None = _stability(
         "Rank on this many subsets of the samples too, and count how often each feature is among "
@@ -352,7 +361,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         "Column of the donor of each sample: --stability takes whole donors.",
         section="Input",
         metavar="FILE:COLUMN or obs:KEY",
-        path=True,
+        path=READS,
     )
     on_no_convergence: str = _method(
         "What to do if a solver does not converge.", default="warn", words=("warn", "error")
@@ -367,13 +376,13 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         f"{MOST_PROFILES:,} samples knn in {DEFAULT_COMPONENTS} components",
     )
     similarity_file: str | None = _graph(
-        "Read the similarity from this matrix file.", metavar="FILE", path=True
+        "Read the similarity from this matrix file.", metavar="FILE", path=READS
     )
     coordinates: str | None = _graph(
         "Make the similarity from these coordinates of the samples in place of the features: a "
         "table with a row for each sample, or obsm:KEY of an h5ad (X_pca, X_scVI, spatial).",
         metavar="FILE or obsm:KEY",
-        path=True,
+        path=READS,
     )
 
     source: tuple[SourceSpec, ...] = _sources(
@@ -413,7 +422,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
     id_map: str | None = _sources(
         "Table of two columns, ids of the matrix and ids of the sources.",
         metavar="FILE",
-        path=True,
+        path=READS,
         takers=kinds_taking,
     )
     allow_unmatched: bool = _sources(
@@ -481,7 +490,7 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         words=("local", "dask", "dask:ADDRESS"),
     )
     block_size: int | None = option(
-        "Number of features per block.",
+        "Number of features per block; another one may change the last digits of scores.",
         section="Running",
         verbs=(*RANKING, "compare", "robustness"),
         least=1,

@@ -254,9 +254,13 @@ def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:
         yield from _split_rules(c)
     if c.pvalues is None:
         return
-    if c.ranker not in catalog.WITH_PVALUES:
+    if c.ranker in catalog.PERMUTED:
+        if not c.pvalues.startswith("permutation"):
+            what = f"--pvalues {c.pvalues} has no formula for --method {c.ranker}"
+            yield what, "give --pvalues permutation", ("pvalues", "method")
+    elif c.ranker not in catalog.WITH_PVALUES:
         what = f"--pvalues has no effect with --method {c.ranker}"
-        hint = _leave_out("method", catalog.WITH_PVALUES)
+        hint = _leave_out("method", (*catalog.WITH_PVALUES, *catalog.PERMUTED))
         if c.ranker == "f-test":
             hint = "leave it out: the F-test has p-values of its own"
         yield what, hint, ("pvalues", "method")
@@ -281,7 +285,7 @@ def _split_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.pvalues is None:
         hint = "give --pvalues moments too: --split is what makes p-values valid"
         yield "--split has no effect without --pvalues", hint, ("split", "pvalues")
-    elif c.ranker in catalog.WITH_PVALUES and c.ranker not in catalog.SPLIT:
+    elif c.ranker in (*catalog.WITH_PVALUES, *catalog.PERMUTED) and c.ranker not in catalog.SPLIT:
         what = f"--split has no effect with --method {c.ranker}, which makes no sample graph"
         yield what, _leave_out("method", catalog.SPLIT), ("split", "method")
     own = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None

@@ -9,6 +9,7 @@ from typing import ClassVar
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.options.evaluate import FoldFields
 from sfs_cli.options.fields import flag, option
+from sfs_cli.options.paths import OPENS, READS, REPLACES
 from sfs_cli.options.rank import OutputFields, ResourceFields
 
 DEFAULT_MAX_FALSE = 0.1
@@ -44,20 +45,20 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
         default=...,
         metavar="RESULT",
         argument=True,
-        path=True,
+        path=OPENS,
         in_result=False,
     )
     matrix: str | None = _input(
         "The ranked matrix.",
         metavar="FILE",
-        path=True,
+        path=READS,
         default_text="the one that run.json of the result names",
         in_result=False,
     )
     labels: str | None = _input(
         "Class of each sample.",
         metavar="FILE[:COLUMN] or obs:KEY",
-        path=True,
+        path=READS,
         default_text="those of the result",
     )
     top: int | None = _rule("Take the N best features.", metavar="N", least=1)
@@ -111,7 +112,7 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
         section="Output",
         verbs=("select",),
         metavar="FILE",
-        path=True,
+        path=REPLACES,
         in_result=False,
     )
 

@@ -7,7 +7,7 @@ one more field of `SourceSpec` and its name at the kinds that take it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +24,7 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
+from sfs_cli.options.paths import INSIDE, READS
 
 MISSING = ("error", "drop", "mean")
 ROWS = ("auto", "features", "samples")
@@ -140,7 +141,7 @@ class SourceSpec(GraphFields):
     )
     min_score: float | None = _knowledge("Drop edges with a lower score.")
     seeds: str | None = _knowledge(
-        "Use only the interactions of the genes in this file.", metavar="FILE", path=True
+        "Use only the interactions of the genes in this file.", metavar="FILE", path=READS
     )
     evidence: str | None = _knowledge(
         "Evidence codes of a GAF to keep, or to drop if they begin with !.",
@@ -153,7 +154,9 @@ class SourceSpec(GraphFields):
         default_text="symbol",
     )
     id_map: str | None = _knowledge(
-        "Table of two columns, ids of the matrix and ids of this source.", metavar="FILE", path=True
+        "Table of two columns, ids of the matrix and ids of this source.",
+        metavar="FILE",
+        path=READS,
     )
 
     def __post_init__(self) -> None:
@@ -239,6 +242,14 @@ class SourceSpec(GraphFields):
         options = "".join(f",{self.label(k, v)}" for k, v in self.options().items())
         return f"{self.name}={self.kind}:{self.path}{weight}{options}"
 
+    def with_paths(self, move: Callable[[str, str], str]) -> SourceSpec:
+        """Return the source with other paths, by a function of option and path."""
+        given = {option: getattr(self, option) for option in SOURCE_PATHS}
+        moved: dict[str, Any] = {
+            k: move(k, v) for k, v in given.items() if v and not v.startswith(INSIDE)
+        }
+        return replace(self, **moved)
+
     def plain(self) -> dict[str, Any]:
         """Return the source as a configuration file has it under its name."""
         known = {"kind": self.kind, "path": self.path or None, "weight": self.weight}
@@ -256,6 +267,7 @@ def _error(
 
 SOURCE_OPTIONS = {o.name: o for o in options_of(SourceSpec)}
 """The weight and the options that some kind of source takes, by their attributes."""
+SOURCE_PATHS = ("path", *(o.name for o in SOURCE_OPTIONS.values() if o.path))
 OPTIONS = tuple(name for name in SOURCE_OPTIONS if name != "weight")
 SOURCE_KEYS = keys_of(SOURCE_OPTIONS.values())
 """The same by their keys."""

@@ -177,7 +177,8 @@ def curve_caption(data: ReportData) -> str:
         f"The elbow, after {counted(data.elbow, 'feature')}, is the point of the curve that is "
         "farthest from the straight line between the first and the last score"
         f"{', with ranks counted evenly' if len(data.scores) > LOG_ABOVE else ''}. It describes "
-        "the curve and does not say how many features to take: random features have one, too."
+        "the curve and does not say how many features to take: random features have one, too. "
+        "`sfs select` takes as many as a rule allows."
     )
 
 

@@ -24,9 +24,15 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.run import inputs
 from sfs_cli.run.inputs import Opened
+from sfs_cli.run.memory import thread_count
 from sfs_cli.store.disk import is_store, open_store
 
 SUFFIX = "sfs-resume"
+_HINTS = {
+    False: "run it again without --resume, which reads the matrix anew",
+    True: "make the plan again: sfs shard init --force",
+}
+"""What to do about a damaged matrix, one that is fixed or not."""
 LAYOUT = 3
 """What checkpoints hold, and in which order sums are added; others are not used."""
 STORE = "store"
@@ -48,6 +54,7 @@ class MatrixCheckpoint:
     def __init__(self, folder: Path, *, fixed: bool = False) -> None:
         self.fixed = fixed
         self.store = folder / STORE
+        self._hint = _HINTS[fixed]
         self.reading = folder / READING
 
     def load(
@@ -59,14 +66,14 @@ class MatrixCheckpoint:
         """
         if is_store(Path(config.matrix)):
             return inputs.load(config, known_samples, memory, self.store, messages)
-        opened = self._load_again(messages)
+        opened = self._load_again(messages, thread_count(config.threads))
         if opened is not None:
             return opened
         if self.fixed:
             raise InputError(
                 "the matrix of the plan is damaged",
                 where=str(self.store),
-                hint="make the plan again: sfs shard init --force",
+                hint=self._hint,
             )
         self.remove()
         n_before = len(messages.warnings)
@@ -80,7 +87,7 @@ class MatrixCheckpoint:
         }
         text = json.dumps(facts, indent=1)
         replace_file(self.reading, lambda file: file.write(text.encode()))
-        return Opened(open_store(self.store), opened.facts, opened.graphs)
+        return Opened(open_store(self.store, hint=self._hint), opened.facts, opened.graphs)
 
     def exists(self) -> bool:
         """Tell whether the matrix was read before."""
@@ -92,11 +99,18 @@ class MatrixCheckpoint:
         for folder in self.store.parent.glob(f"*{STORE}*"):
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _load_again(self, messages: Messages) -> Opened | None:
-        """Return the matrix that was read before; None where it is incomplete or damaged."""
+    def _load_again(self, messages: Messages, threads: int) -> Opened | None:
+        """Return the matrix that was read before; None where it is incomplete or damaged.
+
+        One that is not fixed can be made again, so all of it is checked; of one that is, each shard
+        checks what it reads.
+        """
         try:
             known: dict[str, Any] = json.loads(self.reading.read_text(encoding="utf-8"))
-            opened = Opened(open_store(self.store), known["facts"], tuple(known["graphs"]))
+            store = open_store(self.store, hint=self._hint)
+            if not self.fixed and (not store.has_checksums or store.damage(threads)):
+                return None
+            opened = Opened(store, known["facts"], tuple(known["graphs"]))
             warnings = [str(text) for text in known["warnings"]]
         except (OSError, ValueError, KeyError, TypeError, InputError):
             return None

@@ -19,7 +19,7 @@ import numpy as np
 
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import InputError, counted
-from sfs_cli.evaluate.measures import Overlap, overlap
+from sfs_cli.evaluation.measures import Overlap, overlap
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.methods.shared import require_sklearn

@@ -17,14 +17,19 @@ NO_MATRIX = "MATRIX"
 """The matrix of a file that names none: the command line has to."""
 
 
+def configured(file: ConfigFile) -> RankConfig:
+    """Return the configuration of a file alone."""
+    options = options_of(RankConfig)
+    return file.config({o.name: o.default for o in options} | {"matrix": NO_MATRIX})
+
+
 def describe(file: ConfigFile) -> str:
     """Check a configuration as a run would before it reads anything, and return a summary.
 
     Raises UsageError for options that contradict each other or need another, InputError when a file
     that it names does not exist.
     """
-    options = options_of(RankConfig)
-    config = file.config({o.name: o.default for o in options} | {"matrix": NO_MATRIX})
+    options, config = options_of(RankConfig), configured(file)
     for name, path, _ in input_files(config):
         if name == "matrix":
             path = split_modality(path)[0]

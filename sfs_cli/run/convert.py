@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.compute.memory import format_size
+from sfs_cli.display import shown
 from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.room import reading_within
@@ -14,9 +15,9 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import describe_input
 from sfs_cli.run import inputs
-from sfs_cli.run.memory import memory_budget
+from sfs_cli.run.memory import memory_budget, thread_count
 from sfs_cli.run.outputs import claimed
-from sfs_cli.store.disk import is_store, read_manifest
+from sfs_cli.store.disk import check_store, is_store, read_manifest
 
 
 def convert(config: RankConfig, target: str, messages: Messages) -> None:
@@ -30,7 +31,8 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
             f"{path} is a store already", hint="use it as it is: sfs rank STORE", option="matrix"
         )
     examine(path)
-    source = describe_input(path) | {"layer": config.layer, "use_raw": config.use_raw}
+    facts = describe_input(path)
+    source = facts | {"path": shown(str(path)), "layer": config.layer, "use_raw": config.use_raw}
     with claimed(store, messages, option="STORE"):
         if _is_done(store, source, config):
             messages.note(f"{store}: up to date")
@@ -60,6 +62,7 @@ def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
         same = all(have.get(k) == source[k] for k in ("sha256", "layer", "use_raw"))
         rows = config.rows in ("auto", have.get("rows"))
         if same and rows and manifest.dtype == inputs.storage_dtype(config).name:
+            check_store(store, thread_count(config.threads))
             return True
     raise OutputExistsError(
         f"{store} exists, and is not the store of this matrix",

@@ -39,7 +39,7 @@ def enriched_sets(run: Run, ranking: Ranking) -> dict[str, list[dict[str, Any]]]
     source with sets its name, the numbers of first features, ranked features and tested sets, and
     the best of the tests.
     """
-    from sfs_cli.evaluate.measures import enrichment
+    from sfs_cli.evaluation.measures import enrichment
 
     length = min(LENGTH, ranking.n_scored // SHARE)
     if length < FEWEST or not any(source_sets(source) for source in run.sources):

@@ -24,9 +24,9 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, OutOfMemoryError, counted, listed
-from sfs_cli.evaluate.classify import CLASSIFIERS, Fold, accuracies, standardized
-from sfs_cli.evaluate.classify import standard_error as error_of
-from sfs_cli.evaluate.measures import (
+from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
+from sfs_cli.evaluation.classify import standard_error as error_of
+from sfs_cli.evaluation.measures import (
     Enrichment,
     clustering,
     enrichment,

@@ -18,7 +18,7 @@ from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import cut
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.errors import InputError, SfsError, listed
-from sfs_cli.evaluate.classify import Fold, folds_of
+from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.logs import Messages
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run

@@ -16,7 +16,13 @@ from sfs_cli.options import RankConfig
 from sfs_cli.run.checkpoints import RunCheckpoints
 from sfs_cli.run.fused_rank import fuse
 from sfs_cli.run.load import loaded
-from sfs_cli.run.outputs import claimed, describe_inputs, describe_output, json_bytes
+from sfs_cli.run.outputs import (
+    check_stores,
+    claimed,
+    describe_inputs,
+    describe_output,
+    json_bytes,
+)
 
 RECORD = ".run.json"
 """Added to the name of the output for its record."""
@@ -45,6 +51,7 @@ def run(
         wanted = provenance.fingerprint(config.result_options() | {"key": key}, described)
         known = _up_to_date(path, record, wanted)
         if known is not None and not config.force:
+            check_stores(described, config.threads)
             messages.note(f"{path}: up to date")
             return json_bytes(known, as_json)
         if path.exists() and not config.force:
@@ -97,8 +104,6 @@ def _check_target(config: RankConfig, path: Path) -> None:
     elif Path(config.matrix).suffix != ".h5ad":
         what = " copies an h5ad input; the matrix is not one"
         hint = "give an output with the suffix .npz, .parquet or .tsv"
-    elif path.exists() and path.samefile(config.matrix):
-        what, hint = " would replace the input", "give another name"
     else:
         return
     raise UsageError(f"--out {path}{what}", hint=hint, option="target")

@@ -19,13 +19,14 @@ from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import SfsError, counted
-from sfs_cli.io.files.atomic import scratch_folder
 from sfs_cli.io.files.room import reading_within
+from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import GRAPH_FIELDS
 from sfs_cli.provenance import NextRun
 from sfs_cli.run import inputs
+from sfs_cli.run.artificial import check_artificial
 from sfs_cli.run.guards import REPEATS, Raw, id_labels, look, raw_kind
 from sfs_cli.run.memory import memory_budget
 from sfs_cli.run.passes import needed
@@ -100,7 +101,24 @@ def guide(config: RankConfig, messages: Messages) -> str:
         labels = inputs.align_labels(config, opened.matrix, table, messages)
         raw = None if config.transform is not None else raw_kind(look(opened.matrix))
         found = next_runs(config, seen(opened, labels, raw), ranked=False)
-    return "\n".join(f"# {each['reason']}\n{each['command']}\n" for each in found)
+    runs = [(each["reason"], each["command"]) for each in found]
+    result = shlex.split(runs[0][1])[-1] if runs else "results"
+    reason = "How many features to take is a question of its own: this cuts the list by a rule."
+    runs.append((reason, shlex.join(["sfs", "select", result, *_rule(config)])))
+    return "\n".join(f"# {why}\n{command}\n" for why, command in runs)
+
+
+def _rule(config: RankConfig) -> list[str]:
+    """Return the rule of `sfs select` that goes with a ranking."""
+    if config.pvalues is not None or (config.ranker in catalog.SIGNED and not config.adjust):
+        return ["--fdr", "0.05"]
+    if config.stability is not None:
+        return ["--stable", "0.75"]
+    try:
+        check_artificial(config, "")
+    except SfsError:
+        return ["--top", "50"]
+    return ["--artificial"]
 
 
 def after_ranking(run: Run, raw: Raw | None, repeats: float | None) -> list[NextRun]:

@@ -125,7 +125,7 @@ def load(
     """
     path = Path(config.matrix)
     if is_store(path):
-        return _open_store(config, path)
+        return _open_store(config, path, messages)
     reader, rows, why = peek(config, known_samples, memory, folder)
     try:
         messages.note(f"{path.name} ({reader.format}): {why}")
@@ -181,6 +181,7 @@ def peek(
         block_bytes=int(min(8 << 20, max(1 << 20, memory // BLOCK_PART))),
         layer=config.layer,
         use_raw=config.use_raw,
+        allow_external=config.allow_external,
         decode_bytes=memory // DECODE_PART,
         scratch=scratch,
     )
@@ -193,7 +194,7 @@ def peek(
     return reader, rows, why
 
 
-def _open_store(config: RankConfig, path: Path) -> Opened:
+def _open_store(config: RankConfig, path: Path, messages: Messages) -> Opened:
     for flag, option in (("--layer", "layer"), ("--use-raw", "use_raw")):
         if getattr(config, option):
             raise UsageError(f"{flag} has no effect on a store", hint=_STORE_HINT, option=option)
@@ -206,9 +207,13 @@ def _open_store(config: RankConfig, path: Path) -> Opened:
             hint=_STORE_HINT,
             option="dtype",
         )
-    return Opened(
-        open_store(path, ids_later=True), {"format": "store", "rows": "features", "renamed": 0}
-    )
+    store = open_store(path, ids_later=True)
+    if not store.has_checksums:
+        messages.note(
+            f"{path} is of an earlier version, without checksums: damage of it is not noticed "
+            "(sfs convert --force writes them)"
+        )
+    return Opened(store, {"format": "store", "rows": "features", "renamed": 0})
 
 
 def align_labels(

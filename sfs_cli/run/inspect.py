@@ -10,13 +10,14 @@ import numpy as np
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Block
 from sfs_cli.errors import listed, shown
-from sfs_cli.io.files.atomic import scratch_folder
 from sfs_cli.io.files.room import reading_within
+from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import dumps
 from sfs_cli.run import inputs
 from sfs_cli.run.memory import memory_budget, thread_count
+from sfs_cli.store.disk import check_store, is_store, open_store
 from sfs_cli.store.prepared import PreparedMatrix
 
 
@@ -52,6 +53,34 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
                 facts["classes"] = labels.counts()
             facts["samples_without_label"] = int((~labels.known).sum())
     return dumps(facts) if as_json else _text(facts)
+
+
+def check(config: RankConfig, messages: Messages, as_json: bool) -> str:
+    """Read all of a matrix, and return that it is not damaged, as text or JSON.
+
+    Damage is an `InputError`; of a store it names every part.
+    """
+    path = Path(config.matrix)
+    compared = True
+    if is_store(path):
+        threads = thread_count()
+        check_store(path, threads)
+        store = open_store(path)
+        compared = store.has_checksums or store.has_digests
+        values = store.n_samples * store.n_features
+    else:
+        table = inputs.read_label_table(config)
+        memory = memory_budget(config)
+        with scratch_folder(Path(config.scratch) if config.scratch else None) as folder:
+            opened = inputs.load(config, list(table or ()), memory, folder, messages)
+            values = opened.matrix.n_samples * opened.matrix.n_features
+    if not compared:
+        messages.warn(
+            f"{path} is of an earlier version, and has nothing to compare its values with"
+        )
+    if as_json:
+        return dumps({"path": config.matrix, "values": values, "compared": compared, "damage": []})
+    return f"checked: {values:,} values, no damage\n"
 
 
 def _values(matrix: Any) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.results.rankings import (
@@ -93,7 +95,8 @@ def list_names(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         stem = path.name.removesuffix(".gz").removesuffix(".zst")
         stem = Path(stem).stem
-        base = path.resolve().parent.name if stem == "ranking" else stem
+        folder = Path(os.path.realpath(path)).parent.name
+        base = shown(folder) if stem == "ranking" else shown(stem).strip("<>")
         name, number = base, 1
         while name in names:
             number += 1

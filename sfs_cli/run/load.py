@@ -18,8 +18,8 @@ from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, listed, located
-from sfs_cli.io.files.atomic import scratch_folder
 from sfs_cli.io.files.room import reading_within
+from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
@@ -370,6 +370,15 @@ def _starting_executor(
 
     dask_cluster.require_dask()
     if client is None and not address:
+        try:
+            str(folder).encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                "--executor dask cannot use a scratch folder whose name is not UTF-8",
+                where=str(folder),
+                hint="give another --scratch",
+                option=("scratch", "executor"),
+            ) from None
         # no more than these are planned; they take about as long to start as the input to open
         most = thread_count(config.threads)
         with dask_cluster.starting_cluster(most, folder) as started:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import peak_resident
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import (
     OutputFolder,
@@ -26,11 +28,15 @@ from sfs_cli.io.files.atomic import (
     sha256_file,
 )
 from sfs_cli.io.files.lock import Lock, output_lock
+from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import flag
 from sfs_cli.provenance import InputFile, OutputFile, RankingFacts
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.run.config import input_files
+from sfs_cli.run.memory import thread_count
+from sfs_cli.store.disk import check_store, is_store
 
 if TYPE_CHECKING:
     from sfs_cli.options.aggregate import AggregateConfig
@@ -61,7 +67,7 @@ def claimed(
                 f"{output}: removed the leftovers of an interrupted run "
                 f"(process {lock.stale.get('pid')} on {lock.stale.get('host')})"
             )
-        for left in (*map(Path, lock.left), output.resolve(), *beside):
+        for left in (*map(Path, lock.left), Path(os.path.realpath(output)), *beside):
             if _SCRATCH.fullmatch(left.name):
                 shutil.rmtree(left, ignore_errors=True)
             else:
@@ -120,6 +126,17 @@ def describe_files(files: Sequence[tuple[str, Path]]) -> list[InputFile]:
         ) from None
 
 
+def check_stores(inputs: Sequence[Mapping[str, Any]], threads: int | None = None) -> None:
+    """Read the stores among inputs; raise an `InputError` for one that is damaged.
+
+    A store is known by its manifest, so what its other files hold is compared before a result of it
+    is called up to date; a run compares it as it reads.
+    """
+    for each in inputs:
+        if is_store(path := Path(each["path"])):
+            check_store(path, thread_count(threads))
+
+
 def is_done(
     folder: Path,
     config: RankConfig | AggregateConfig | SelectConfig,
@@ -175,7 +192,7 @@ def write_folder(
         with ThreadPoolExecutor(1) as beside:
             # a digest leaves the interpreter free, and the table is large: the report meanwhile
             digest = beside.submit(describe_output, out.file(table))
-            out.file(REPORT).write_text(render(data), encoding="utf-8")
+            out.file(REPORT).write_text(shown(render(data)), encoding="utf-8")
             content = json.dumps(
                 provenance.plain(multiqc(data, data.title)), indent=1, allow_nan=False
             )
@@ -201,33 +218,66 @@ class Made(NamedTuple):
     summarize: Callable[[], None]  # logs what was found
 
 
+class Beside(NamedTuple):
+    """A file that a command writes besides its folder."""
+
+    option: str  # that names it, as a field
+    path: Path
+
+    def claim(self, force: bool, lock: Lock | None) -> None:
+        """Refuse to write over another file, and tell the lock of this one."""
+        path = self.path.absolute()
+        ours = lock is not None and str(path) in lock.left  # of a run that was killed
+        other = self.path.is_dir() and recognize(self.path).kind not in (Kind.STORE, Kind.ZARR)
+        if self.path.exists() and not ours and (other or not force):
+            raise OutputExistsError(
+                f"{flag(self.option)} {self.path} exists"
+                + (", and is a folder of other things" * other),
+                hint="give another name" + ("" if other else ", or --force"),
+                option=self.option,
+            )
+        if lock is not None:
+            lock.leaves(path)
+
+
 def run_tables(
-    config: RankConfig,
+    config: RankConfig | SelectConfig,
     messages: Messages,
     files: Sequence[str],
     describe: Callable[[], list[InputFile]],
     make: Callable[[], Made],
     *,
+    options: dict[str, Any] | None = None,
+    beside: Beside | None = None,
     as_json: bool = False,
 ) -> bytes:
     """Make tables, write them to ``--out`` with their record, and return what belongs on stdout.
 
     Without ``--out`` that is the main table. Nothing is made where exactly this result is there
     already: `describe` returns the inputs that it depends on, and `files` are the names of the
-    tables.
+    tables. `options` are those that it depends on, by default those of the configuration. `beside`
+    is another file, which `make` writes.
     """
     started = time.perf_counter()
     check_json_option(config.out, as_json)
     if config.out is None:
+        if beside is not None:
+            beside.claim(config.force, None)
         made = make()
         made.summarize()
         return next(iter(made.tables.values()))
     out = Path(config.out)
-    with claimed(out, messages):
-        described, options = describe(), config.result_options()
-        if is_done(out, config, provenance.fingerprint(options, described), files):
+    if options is None:
+        options = config.result_options()
+    with claimed(out, messages, beside=[] if beside is None else [beside.path]) as lock:
+        described = describe()
+        done = is_done(out, config, provenance.fingerprint(options, described), files)
+        if done and (beside is None or beside.path.exists()):
+            check_stores(described, getattr(config, "threads", None))
             messages.note(f"{out}: up to date")
             return json_bytes(provenance.read_run(out), as_json)
+        if beside is not None:
+            beside.claim(config.force, lock)
         made = make()
         seconds, peak = time.perf_counter() - started, peak_resident()
         record: dict[str, Any] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +22,7 @@ from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import ConflictError, OutputExistsError, UsageError
 from sfs_cli.graph.groups import Groups, read_groups
-from sfs_cli.io.files.atomic import check_writable
+from sfs_cli.io.files.atomic import check_writable, replacing
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
@@ -59,6 +59,7 @@ from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.modules import modules_of
 from sfs_cli.run.outputs import (
     check_json_option,
+    check_stores,
     claimed,
     describe_inputs,
     is_done,
@@ -70,6 +71,7 @@ from sfs_cli.run.outputs import (
     write_folder,
 )
 from sfs_cli.run.pictures import pictures_of
+from sfs_cli.run.pipes import as_given
 from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.report_data import report_data
 from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
@@ -101,7 +103,8 @@ def run(
         _check_copies(config)
         with time_limit(config.time_limit, messages, hint="allow more time; --resume needs --out"):
             result = rank(config, messages)
-            _write_copies(config, result)
+            with _copies(config, result):
+                pass
         _log_summary(config, result, messages)
         from sfs_cli.io.results.writers import ranking_bytes
 
@@ -119,6 +122,7 @@ def run(
             inputs = describe_inputs(config) if describe is None else describe()
         fingerprint = provenance.fingerprint(config.result_options(), inputs)
         if is_done(out, config, fingerprint) and all(path.exists() for path in copies):
+            check_stores(inputs, config.threads)
             remove_checkpoints(out)
             messages.note(f"{out}: up to date")
             return json_bytes(provenance.read_run(out), as_json)
@@ -130,8 +134,8 @@ def run(
         # all outputs are written before the checkpoints go: what fails then can be continued
         with keeping as kept:
             result = rank(config, messages, checkpoints=kept)
-            record = _write_result(config, result, inputs)
-            _write_copies(config, result)
+            with _copies(config, result):  # one that fails leaves no result that lacks it
+                record = _write_result(config, result, inputs)
     _log_summary(config, result, messages)
     return json_bytes(record, as_json)
 
@@ -488,15 +492,12 @@ def check_outputs(config: RankConfig, as_json: bool) -> None:
             )
     if config.write_h5ad is None:
         return
-    target = Path(config.write_h5ad)
     if Path(config.matrix).suffix != ".h5ad":
         what = "--write-h5ad copies an h5ad input; the matrix is not one"
         hint = "use --out, or convert the matrix to h5ad first"
     elif config.use_raw:
         what = "--write-h5ad has no place for the scores of --use-raw"
         hint = "leave one of them out"
-    elif target.exists() and target.samefile(config.matrix):
-        what, hint = f"--write-h5ad {target} would replace the input", "give the copy another name"
     else:
         return
     raise UsageError(what, hint=hint, option="write_h5ad")
@@ -517,6 +518,10 @@ def _check_copies(config: RankConfig, lock: Lock | None = None) -> None:
         check_writable(path, name)
         if lock is not None:
             lock.leaves(path.absolute())
+    if config.write_h5ad is not None:
+        from sfs_cli.io.matrix.h5ad_copy import check_additions
+
+        check_additions(Path(config.matrix))
 
 
 def _write_result(
@@ -526,7 +531,7 @@ def _write_result(
     ranking, facts = result.ranking, result.facts
     record: dict[str, Any] = {
         **record_head(config.result_options(), inputs),
-        "config": resolved(config, str(config.out)),
+        "config": resolved(as_given(config), str(config.out)),
         **facts,
         "result": ranking_facts(ranking) | {"eigenvalues": result.eigenvalues},
         **record_tail(result.warnings, result.seconds, result.peak_memory),
@@ -548,15 +553,20 @@ def _write_result(
     return write_folder(config, ranking, data, record, facts["plan"]["threads"], more)
 
 
-def _write_copies(config: RankConfig, result: RankResult) -> None:
+@contextmanager
+def _copies(config: RankConfig, result: RankResult) -> Iterator[None]:
+    """Write the files beside the output folder; they take their names when the block is done."""
     from sfs_cli.io.results.writers import write_coefficients, write_scores
 
-    if config.write_h5ad is not None:
-        facts = {"config": config.result_options(), **result.facts}
-        about, target = provenance.dumps(facts), Path(config.write_h5ad)
-        write_scores(Path(config.matrix), target, result.ranking, about)
-    if config.weights_out is not None and result.coefficients is not None:
-        write_coefficients(Path(config.weights_out), *result.coefficients)
+    with ExitStack() as stack:
+        if config.write_h5ad is not None:
+            about = provenance.dumps({"config": config.result_options(), **result.facts})
+            partial = stack.enter_context(replacing(Path(config.write_h5ad)))
+            write_scores(Path(config.matrix), partial, result.ranking, about)
+        if config.weights_out is not None and result.coefficients is not None:
+            partial = stack.enter_context(replacing(Path(config.weights_out)))
+            write_coefficients(partial, *result.coefficients)
+        yield
 
 
 def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> None:

@@ -3,7 +3,7 @@
 The Laplacian becomes ``(1 - a) L + a L_noise`` with a graph of noise features that is made as that
 of the matrix (Z. Zhao, dissertation, Arizona State University 2010, Section 2.5), features get
 normal noise of a times their standard deviation, or both. Every score is computed again, in dense
-arithmetic; `sfs_cli.evaluate.robustness` says by how much it can have changed.
+arithmetic; `sfs_cli.evaluation.robustness` says by how much it can have changed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.errors import InputError, OutOfMemoryError
-from sfs_cli.evaluate import figure
-from sfs_cli.evaluate.robustness import (
+from sfs_cli.evaluation import figure
+from sfs_cli.evaluation.robustness import (
     Bounds,
     Function,
     System,

@@ -156,6 +156,12 @@ def scorer_of(config: RankConfig, problem: Problem) -> Scorer:
     scorer: Scorer = prepare(problem)
     if config.pvalues is None:
         return scorer
+    if METHODS[config.scorer].permuted:
+        from sfs_cli.methods.mutual_info import MutualInfoScorer
+        from sfs_cli.methods.significance.labels import LabelPermutations
+
+        assert isinstance(scorer, MutualInfoScorer)
+        return LabelPermutations(scorer, problem, config.pvalues)
     from sfs_cli.methods.significance.tested import TestedScorer
 
     return TestedScorer(scorer, problem, config.pvalues)

@@ -7,7 +7,6 @@ what the list is cut from: it says the order, and no rule changes it.
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -18,12 +17,10 @@ from typing import Any
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.compute import memory as memory_of
-from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, listed
-from sfs_cli.evaluate.classify import CLASSIFIERS, Fold, accuracies, standardized
-from sfs_cli.evaluate.curve import Curve, curve_of
-from sfs_cli.io.files.atomic import OutputFolder, check_writable
-from sfs_cli.io.files.lock import Lock
+from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
+from sfs_cli.evaluation.curve import Curve, curve_of
+from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.sniff import split_modality
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.files.text import text_suffix
@@ -94,68 +91,56 @@ class Selected:
 
 def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Select, write what is asked for, and return what belongs on stdout."""
-    started = time.perf_counter()
     outputs.check_json_option(config.out, as_json)
     if config.cv:
         require_sklearn("the accuracy of classifiers")
     result = read_result(config, messages)
-    ranking = ranking_config(config, result) if config.reads_matrix else None
-    copy = None if config.write_matrix is None else Path(config.write_matrix)
-    if copy is not None and ranking is not None:
-        _check_copy(copy, ranking, result)
-    if config.out is None:
-        _check_free(copy, config)
-        found = select(config, result, ranking, messages)
-        return "".join(f"{result.features[row]}\n" for row in found.rows.tolist()).encode()
-    out = Path(config.out)
-    if out.exists() and out.samefile(result.path.parent) and result.record is not None:
+    ranking, copy, options = None, None, config.result_options()
+    if config.reads_matrix:
+        ranking = ranking_config(config, result)
+        options = ranking.result_options() | options | {"ranking_seed": ranking.seed}
+        if config.write_matrix is not None:
+            copy = outputs.Beside("write_matrix", Path(config.write_matrix))
+            _check_copy(copy.path, ranking, result)
+    out = None if config.out is None else Path(config.out)
+    holds_ranking = out is not None and out.exists() and out.samefile(result.path.parent)
+    if holds_ranking and result.record is not None:
         raise UsageError(
             f"--out {out} is the folder of the ranking, whose run.json would be replaced",
             hint="give another folder",
             option="out",
         )
-    names = [IDS, ROWS] + [CURVE] * config.cv
-    with outputs.claimed(out, messages, beside=[copy] if copy else ()) as lock:
-        described = _describe(config, result, ranking)
-        options = config.result_options()
-        if ranking is not None:
-            options = ranking.result_options() | options | {"ranking_seed": ranking.seed}
-        wanted = provenance.fingerprint(options, described)
-        there = outputs.is_done(out, config, wanted, names)
-        if there and (copy is None or copy.exists()):
-            messages.note(f"{out}: up to date")
-            return outputs.json_bytes(provenance.read_run(out), as_json)
-        _check_free(copy, config, lock)
+
+    def make() -> outputs.Made:
         found = select(config, result, ranking, messages)
         rows = found.rows.tolist()
         columns = result.table.columns
         cells = [[column[row] for column in columns.values()] for row in rows]
-        content = {
+        tables = {
             IDS: "".join(f"{result.features[row]}\n" for row in rows).encode(),
             ROWS: table_bytes(list(columns), cells, config.digits),
         }
         if config.cv:
-            content[CURVE] = found.curve
-        record: dict[str, Any] = {
-            **outputs.record_head(options, described),
+            tables[CURVE] = found.curve
+        facts = {
             "rule": config.rule,
             "ranking": str(result.path),
             "n_ranked": len(result.order),
             "n_selected": len(rows),
             **found.facts,
-            **outputs.record_tail(
-                messages.warnings, time.perf_counter() - started, memory_of.peak_resident()
-            ),
         }
-        with OutputFolder(out) as folder:
-            for name, written in content.items():
-                folder.file(name).write_bytes(written)
-            record["outputs"] = {n: outputs.describe_output(folder.file(n)) for n in content}
-            text = provenance.dumps(record)
-            folder.file(provenance.NAME).write_text(text, encoding="utf-8")
-            folder.commit(last=provenance.NAME)
-    messages.note(f"wrote {', '.join(f'{out}/{name}' for name in names)}")
-    return outputs.json_bytes(record, as_json)
+        return outputs.Made(tables, facts, lambda: None)  # what was found is logged by now
+
+    return outputs.run_tables(
+        config,
+        messages,
+        [IDS, ROWS] + [CURVE] * config.cv,
+        lambda: _describe(config, result, ranking),
+        make,
+        options=options,
+        beside=copy,
+        as_json=as_json,
+    )
 
 
 # ---- what is read --------------------------------------------------------------------------------
@@ -240,6 +225,16 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
     if config.labels is not None:
         changes["labels"] = config.labels
     made = RankConfig(**asked | changes)
+    made = to_rank_again(config, made, int(record["input"]["n_samples_in_file"]), where)
+    _check_unchanged(config, made, result)
+    return made
+
+
+def to_rank_again(config: SelectConfig, made: RankConfig, n: int, where: str) -> RankConfig:
+    """Return how features are ranked again that were ranked so, from n samples in the file.
+
+    Raises UsageError when the rule has no meaning for this ranking.
+    """
     if made.split is not None and (config.artificial or config.cv):
         by = "artificial" if config.artificial else "cv"
         raise UsageError(
@@ -249,7 +244,7 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
             option=by,
         )
     # the default method depends on options that are left out below
-    made = replace(made.for_samples(int(record["input"]["n_samples_in_file"])), **_WITHOUT)
+    made = replace(made.for_samples(n), **_WITHOUT)
     if config.artificial:
         check_artificial(made, where)
         made = replace(made, max_correlation=None, keep=None)
@@ -263,7 +258,6 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
             hint="leave it out",
             option="min_redundancy",
         )
-    _check_unchanged(config, made, result)
     return made
 
 
@@ -337,32 +331,9 @@ def _describe(config: SelectConfig, result: Result, ranking: RankConfig | None) 
 
 
 def _check_copy(target: Path, ranking: RankConfig, result: Result) -> None:
-    """Refuse a matrix that cannot be written, or would replace what is there."""
-    named = (ranking.matrix, str(result.path), ranking.labels or "")
-    read = [split_modality(Path(name.partition(":")[0]))[0] for name in named if name]
-    if target.exists() and any(path.exists() and target.samefile(path) for path in read):
-        raise UsageError(
-            f"--write-matrix {target} would replace an input",
-            hint="give another name",
-            option="write_matrix",
-        )
+    """Refuse a matrix that cannot be written."""
     check_target(ranking, target)
     check_writable(target, "--write-matrix")
-
-
-def _check_free(target: Path | None, config: SelectConfig, lock: Lock | None = None) -> None:
-    """Refuse to write the matrix over another file, and tell the lock of it."""
-    if target is None:
-        return
-    ours = lock is not None and str(target.absolute()) in lock.left  # of a run that was killed
-    if target.exists() and not config.force and not ours:
-        raise OutputExistsError(
-            f"--write-matrix {target} exists",
-            hint="give another name, or --force",
-            option="write_matrix",
-        )
-    if lock is not None:
-        lock.leaves(target.absolute())
 
 
 # ---- the choice ----------------------------------------------------------------------------------

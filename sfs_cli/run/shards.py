@@ -27,7 +27,7 @@ from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.provenance import InputFile
 from sfs_cli.run.checkpoints import MatrixCheckpoint, RunCheckpoints, identity_of
 from sfs_cli.run.load import loaded
-from sfs_cli.run.outputs import claimed, describe_inputs
+from sfs_cli.run.outputs import check_stores, claimed, describe_inputs
 from sfs_cli.run.rank import run, score
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.store.disk import is_store
@@ -81,7 +81,8 @@ class ShardPlan:
             "home": self.home,
             "versions": provenance.versions(),
         }
-        (folder / NAME).write_text(provenance.dumps(content), encoding="utf-8")
+        # not `provenance.dumps`, which is for people: paths must stay as they are, to the byte
+        (folder / NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
     def at_home(self) -> AbstractContextManager[None]:
         """Work where the plan was made, so that paths mean the same, in reports too."""
@@ -194,6 +195,7 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
         home = str(Path.cwd())
         plan = ShardPlan(folder.absolute(), config, shards, inputs, fingerprint, home, None)
         if _is_there(folder, plan, force):
+            check_stores(inputs, config.threads)
             messages.note(f"{folder}: up to date")
             return
         with replacing(folder) as partial:

@@ -52,7 +52,8 @@ def known_samples(
         elif spec.kind == "hierarchy":
             known += files.hierarchy(spec.path).paths
         elif spec.kind == "profile" and not spec.has_coordinates and not is_store(Path(spec.path)):
-            reader = open_matrix(Path(spec.path), ReadOptions(layer=spec.layer))
+            options = ReadOptions(layer=spec.layer, allow_external=config.allow_external)
+            reader = open_matrix(Path(spec.path), options)
             if "features" in (reader.fixed_rows, spec.rows):
                 known += reader.column_ids
             reader.close()
@@ -82,7 +83,11 @@ def open_sources(
             values = np.ascontiguousarray(found.aligned(found.samples).T)
             return DenseMatrix(values, Ids(found.names, found.samples))
         asked = RankConfig(
-            spec.path, rows=spec.rows or "auto", layer=spec.layer, dtype=config.dtype
+            spec.path,
+            rows=spec.rows or "auto",
+            layer=spec.layer,
+            dtype=config.dtype,
+            allow_external=config.allow_external,
         )
         room = folder / f"source-{spec.name}"
         room.mkdir()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,11 +11,20 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
-from sfs_cli.io.files.atomic import sha256_file
 from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.room import FIELD_BYTES, Tally
+from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
-from sfs_cli.store.disk import DENSE, FEATURES, SAMPLES, SPARSE, Manifest, open_store
+from sfs_cli.store.checksums import BlockSums, SumsByFile, sums_of, write_sums
+from sfs_cli.store.disk import (
+    CHECKSUMS,
+    FAULTY_SCRATCH,
+    FEATURES,
+    REBUILD,
+    SAMPLES,
+    Manifest,
+    open_store,
+)
 from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
 from sfs_cli.store.matrix import SHOWN, DenseMatrix, FeatureView, Matrix, Missing, SparseMatrix
 from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
@@ -94,8 +103,9 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
         missing=asdict(missing),
         source=options.source,
     )
-    write_store_files(options.folder, ids, manifest, digests=options.keep)
-    return Built(open_store(options.folder), renamed, coarse, drained.large)
+    write_store_files(options.folder, ids, manifest, sink.sums)
+    hint = REBUILD if options.keep else FAULTY_SCRATCH
+    return Built(open_store(options.folder, hint=hint), renamed, coarse, drained.large)
 
 
 _SINKS: dict[tuple[str, bool], type[Sink[Any]]] = {
@@ -171,7 +181,7 @@ def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
         sparse=view.sparse,
         missing=asdict(view.missing),
     )
-    write_store_files(folder, view.ids, manifest, digests=True)
+    write_store_files(folder, view.ids, manifest, sink.sums)
 
 
 class FiniteCheck:
@@ -315,11 +325,13 @@ def _coarse(low: np.ndarray, high: np.ndarray) -> np.ndarray:
         return np.flatnonzero((high > low) & (high - low < COARSE * size))
 
 
-def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bool) -> None:
-    """Write the ids and the manifest beside the values that are there already.
+def write_store_files(
+    folder: Path, ids: Ids, manifest: Manifest, sums: SumsByFile | None = None
+) -> None:
+    """Write the ids, the checksums and the manifest beside the values that are there already.
 
-    The list of files is filled in here, with the sha256 of each if `digests`: a store that is kept
-    is identified by them.
+    `sums` are those of the files of the values; what is not among them is read for its checksums.
+    The list of files of the manifest is filled in here.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -330,10 +342,15 @@ def write_store_files(folder: Path, ids: Ids, manifest: Manifest, *, digests: bo
         for name in ids.obs.column_names:
             if name != "sample":
                 samples = samples.append_column(name, ids.obs[name])
-    pq.write_table(samples, folder / SAMPLES)
-    files: dict[str, dict[str, Any]] = {}
-    for name in (*(SPARSE if manifest.sparse else DENSE), FEATURES, SAMPLES):
-        files[name] = {"bytes": (folder / name).stat().st_size}
-        if digests:
-            files[name]["sha256"] = sha256_file(folder / name)
-    replace(manifest, files=files).write(folder)
+    with arrow_file(folder / SAMPLES, "wb") as file:
+        pq.write_table(samples, file)
+    made: Mapping[str, BlockSums] = sums or {}
+    checksums = write_sums(
+        folder / CHECKSUMS,
+        [
+            made[name].result() if name in made else sums_of(folder / name)
+            for name in manifest.names
+        ],
+    )
+    files = {name: {"bytes": (folder / name).stat().st_size} for name in manifest.names}
+    replace(manifest, files=files, checksums=checksums).write(folder)

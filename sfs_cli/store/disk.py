@@ -1,12 +1,15 @@
 """Stores on disk: a directory with a manifest, the ids, and the values feature by feature.
 
-Handles read blocks of features, and are opened again by workers in other processes.
+Handles read blocks of features, and are opened again by workers in other processes. What is read
+is compared with checksums (`sfs_cli.store.checksums`), once in each process: the manifest has one
+of itself and a digest of those of the other files.
 """
 
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,22 +18,46 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Ids, Shared, Span
-from sfs_cli.errors import InputError
+from sfs_cli.compute.matrix import Ids, Shared, Span, block_features, cut
+from sfs_cli.errors import InputError, listed
+from sfs_cli.io.files.atomic import sha256_file
 from sfs_cli.io.files.names import check_name_array, check_names
+from sfs_cli.io.files.text import arrow_file
+from sfs_cli.store.checksums import (
+    SUM_TYPE,
+    CheckedFile,
+    count_blocks,
+    facts_of,
+    text_sum,
+)
 from sfs_cli.store.ids import read_ids
-from sfs_cli.store.matrix import DenseReads, Matrix, Missing, SparseReads, Stored
+from sfs_cli.store.matrix import (
+    DenseReads,
+    Matrix,
+    Missing,
+    SparseReads,
+    Stored,
+    rises_in_bounds,
+)
 
 NAME = "manifest.json"
 FORMAT = "sfs-store"
-VERSION = 1
+VERSION = 2
+WITHOUT_CHECKSUMS = 1
+"""The version before, which is still read."""
 
 FEATURES = "features.parquet"
 SAMPLES = "samples.parquet"
 DENSE = ("values.bin",)
 SPARSE = ("indptr.bin", "indices.bin", "data.bin")
+CHECKSUMS = "checksums.bin"
 
-_REBUILD = "build it again with `sfs convert`"
+REBUILD = "build it again: sfs convert --force"
+"""What to do about a damaged store that a user keeps."""
+FAULTY_SCRATCH = "the disk of the scratch folder may be faulty: run again with another --scratch"
+"""What to do about a damaged store that this run has made."""
+CHECKED_AT_ONCE = 64
+"""Blocks of a checksum that a thread compares at a time."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +69,26 @@ class Manifest:
     dtype: str  # float32 or float64; values are little-endian, one feature after the other
     sparse: bool  # whether values are three arrays (indptr int64, indices int32, data) or one
     missing: dict[str, Any] = field(default_factory=dict)  # values, features, places of the NaN
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # size and sha256 of each
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # the size of each, in bytes
     source: dict[str, Any] = field(default_factory=dict)  # what the store was built from
+    # of the file of checksums: algorithm, block_bytes and sha256; empty in the version before
+    checksums: dict[str, Any] = field(default_factory=dict)
 
     def write(self, directory: Path) -> None:
         """Write the manifest; it is written last, so a directory that has one is complete."""
         content = {"format": FORMAT, "version": VERSION, **asdict(self)}
-        (directory / NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        (directory / NAME).write_text(_with_checksum(content), encoding="utf-8")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The files with checksums, in the order of these."""
+        return (*(SPARSE if self.sparse else DENSE), FEATURES, SAMPLES)
+
+
+def _with_checksum(content: dict[str, Any]) -> str:
+    """Return the text of a manifest, which ends with a checksum of all else in it."""
+    own = text_sum(json.dumps(content, indent=2))
+    return json.dumps(content | {"checksum": own}, indent=2) + "\n"
 
 
 def is_store(path: Path) -> bool:
@@ -56,25 +96,30 @@ def is_store(path: Path) -> bool:
     return path.is_dir() and (path / NAME).is_file()
 
 
-def read_manifest(directory: Path) -> Manifest:
-    """Read the manifest of a store, and check that its version and its files are as expected."""
+def read_manifest(directory: Path, hint: str = REBUILD) -> Manifest:
+    """Read the manifest of a store, and check that its version and its files are as expected.
+
+    One that is not is an `InputError`; `hint` says what to do then.
+    """
     path = directory / NAME
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        kind, version = content.pop("format"), content.pop("version")
-        manifest = Manifest(**content) if (kind, version) == (FORMAT, VERSION) else None
-        sizes = _sizes(manifest) if manifest else {}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text)
+        kind, version = content["format"], content["version"]
+        if kind != FORMAT or version not in (WITHOUT_CHECKSUMS, VERSION):
+            raise InputError(
+                f"the store is of format {kind} {version}; this version reads {FORMAT} "
+                f"{WITHOUT_CHECKSUMS} and {VERSION}",
+                where=str(path),
+                hint=hint,
+            )
+        manifest = _parsed(content, text)
+        sizes = _sizes(manifest)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(
-            "the manifest of the store cannot be read", where=f"{path}: {reason}", hint=_REBUILD
+            "the manifest of the store cannot be read", where=f"{path}: {reason}", hint=hint
         ) from None
-    if manifest is None:
-        raise InputError(
-            f"the store is of format {kind} {version}; this version reads {FORMAT} {VERSION}",
-            where=str(path),
-            hint=_REBUILD,
-        )
     for name, size in sizes.items():
         file = directory / name
         found = file.stat().st_size if file.is_file() else None
@@ -83,8 +128,33 @@ def read_manifest(directory: Path) -> Manifest:
             raise InputError(
                 f"{name} of the store {has}; the manifest says {size:,} bytes",
                 where=str(directory),
-                hint=f"the store is damaged: {_REBUILD}",
+                hint=f"the store is damaged: {hint}",
             )
+    return manifest
+
+
+def _parsed(content: dict[str, Any], text: str) -> Manifest:
+    """Return the manifest with this content; another text than was written is a ValueError."""
+    version = content["version"]
+    known = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
+    if version == VERSION:
+        if _with_checksum({"format": FORMAT, "version": version, **known}) != text:
+            raise ValueError("it was changed since it was written")
+    elif "checksum" in content or "checksums" in content:
+        raise ValueError(f"version {version} has no checksums")
+    manifest = Manifest(**known)
+    for count in (manifest.n_features, manifest.n_samples):
+        if type(count) is not int or count < 1:
+            raise ValueError(f"{count!r} is no number of features or samples")
+    if type(manifest.sparse) is not bool or not isinstance(manifest.source, dict):
+        raise ValueError("sparse and source are not of their types")
+    found = Missing(**manifest.missing)
+    if not all(type(count) is int and count >= 0 for count in (found.values, found.features)):
+        raise ValueError("missing values are not counted")
+    if not all(
+        isinstance(name, str) for feature, sample in found.places for name in (feature, sample)
+    ):
+        raise ValueError("places of missing values have no names")
     return manifest
 
 
@@ -94,59 +164,71 @@ def _sizes(manifest: Manifest) -> dict[str, int]:
     A manifest that lacks one is a KeyError or TypeError; one that contradicts itself a ValueError.
     """
     itemsize = {"float32": 4, "float64": 8}[manifest.dtype]
-    names = (*(SPARSE if manifest.sparse else DENSE), FEATURES, SAMPLES)
-    sizes = {name: int(manifest.files[name]["bytes"]) for name in names}
+    sizes = {name: int(manifest.files[name]["bytes"]) for name in manifest.names}
     if manifest.sparse:
         first, expected = SPARSE[0], 8 * (manifest.n_features + 1)
+        stored = sizes[SPARSE[1]] // 4
+        if (sizes[SPARSE[1]], sizes[SPARSE[2]]) != (4 * stored, itemsize * stored):
+            raise ValueError("there are not as many indices as values")
     else:
         first, expected = DENSE[0], itemsize * manifest.n_features * manifest.n_samples
     if sizes[first] != expected:
         raise ValueError(f"{first} of {sizes[first]:,} bytes does not fit the shape")
+    if manifest.checksums:
+        blocks = sum(map(count_blocks, sizes.values()))
+        sizes[CHECKSUMS] = SUM_TYPE.itemsize * blocks
     return sizes
 
 
-def open_store(directory: Path, *, ids_later: bool = False) -> Matrix:
-    """Open a store; one that is damaged is an `InputError`.
+def _read_sums(directory: Path, manifest: Manifest, hint: str) -> dict[str, np.ndarray]:
+    """Return the checksums of each file; empty for a store that has none."""
+    if not manifest.checksums:
+        return {}
+    content = (directory / CHECKSUMS).read_bytes()
+    if facts_of(content) != manifest.checksums:
+        raise InputError(
+            f"{CHECKSUMS} of the store is damaged, or of another one",
+            where=str(directory / CHECKSUMS),
+            hint=hint,
+        )
+    sizes = [manifest.files[name]["bytes"] for name in manifest.names]
+    ends = np.cumsum([count_blocks(size) for size in sizes])
+    return dict(zip(manifest.names, np.split(np.frombuffer(content, SUM_TYPE), ends[:-1])))
+
+
+def open_store(directory: Path, *, ids_later: bool = False, hint: str = REBUILD) -> Store:
+    """Open a store; one that is damaged is an `InputError`, now or when it is read.
 
     With `ids_later` the ids are read when they are first needed: a pass needs none, and a million
-    of them take as long as a tenth of it.
+    of them take as long as a tenth of it. `hint` says what to do about damage.
     """
-    manifest = read_manifest(directory)
-    store: Matrix = (SparseStore if manifest.sparse else DenseStore)(directory, manifest)
+    manifest = read_manifest(directory, hint)
+    store = (SparseStore if manifest.sparse else DenseStore)(directory, manifest, hint)
     if not ids_later:
         store.ids  # noqa: B018
     return store
 
 
-def _read_ids(directory: Path, manifest: Manifest) -> Ids:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        features = read_ids(directory / FEATURES, "feature")
-        with pq.ParquetFile(directory / SAMPLES) as file:  # read_table would import pandas first
-            obs = file.read()
-        samples = obs["sample"].to_pylist()
-        check_name_array(features.array, "a feature", str(directory / FEATURES))
-        check_names(map(str, samples), "a sample", str(directory / SAMPLES))
-        if (len(features), len(samples)) != (manifest.n_features, manifest.n_samples):
-            raise ValueError("their number is not that of the manifest")
-    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+def check_store(directory: Path, threads: int = 1, hint: str = REBUILD) -> None:
+    """Read a whole store; raise an `InputError` that names the parts that are damaged."""
+    found = open_store(directory, ids_later=True, hint=hint).damage(threads)
+    if found:
+        parts = "part" if len(found) == 1 else "parts"
         raise InputError(
-            "the ids of the store cannot be read", where=f"{directory}: {error}", hint=_REBUILD
-        ) from None
-    obs = obs.drop_columns(["sample"])
-    return Ids(features, samples, obs if obs.num_columns else None)
+            f"{len(found):,} {parts} of the store {'is' if len(found) == 1 else 'are'} damaged",
+            where=f"{directory}: {listed(found, 8)}",
+            hint=hint,
+        )
 
 
-class _Store(Shared):
+class Store(Shared, Matrix):
     """A store, which workers in other processes open for themselves."""
 
-    def __init__(self, directory: Path, manifest: Manifest) -> None:
+    def __init__(self, directory: Path, manifest: Manifest, hint: str) -> None:
         self.directory = directory
-        self.n_features = manifest.n_features
-        self.n_samples = manifest.n_samples
         self._manifest = manifest
+        self._hint = hint
+        self._sums = _read_sums(directory, manifest, hint)
         self._ids: Ids | None = None
         self._reading = Lock()
         self.dtype: np.dtype[Any] = np.dtype(manifest.dtype)
@@ -155,12 +237,59 @@ class _Store(Shared):
         self.missing = Missing(found.get("values", 0), found.get("features", 0), places)
 
     @property
+    def n_features(self) -> int:
+        """Number of features m."""
+        return self._manifest.n_features
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples n."""
+        return self._manifest.n_samples
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether damage is found; stores of an earlier version have no checksums."""
+        return bool(self._manifest.checksums)
+
+    @property
+    def has_digests(self) -> bool:
+        """Whether a store of an earlier version has digests of its files, which runs do not use."""
+        return all("sha256" in facts for facts in self._manifest.files.values())
+
+    @property
     def ids(self) -> Ids:
         """Features, samples and annotations; read at the first use, by whichever thread."""
         with self._reading:
             if self._ids is None:
-                self._ids = _read_ids(self.directory, self._manifest)
+                self._ids = self._read_ids()
             return self._ids
+
+    def _read_ids(self) -> Ids:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        for name in (FEATURES, SAMPLES):
+            file = self._open(name)
+            if bad := file.damaged(0, file.blocks):
+                raise file.error(bad[0])
+        try:
+            features = read_ids(self.directory / FEATURES, "feature")
+            # read_table would import pandas first
+            with arrow_file(self.directory / SAMPLES) as raw, pq.ParquetFile(raw) as table:
+                obs = table.read()
+            samples = obs["sample"].to_pylist()
+            check_name_array(features.array, "a feature", str(self.directory / FEATURES))
+            check_names(map(str, samples), "a sample", str(self.directory / SAMPLES))
+            if (len(features), len(samples)) != (self.n_features, self.n_samples):
+                raise ValueError("their number is not that of the manifest")
+        except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+            raise InputError(
+                "the ids of the store cannot be read",
+                where=f"{self.directory}: {error}",
+                hint=self._hint,
+            ) from None
+        obs = obs.drop_columns(["sample"])
+        return Ids(features, samples, obs if obs.num_columns else None)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -168,16 +297,57 @@ class _Store(Shared):
         return (self.directory / NAME,)
 
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
-        return partial(open_store, ids_later=True), (self.directory.absolute(),)
+        return partial(open_store, ids_later=True, hint=self._hint), (self.directory.absolute(),)
+
+    def _open(self, name: str, parts: Callable[[int, int], str] | None = None) -> CheckedFile:
+        """Open a file; `parts` names what its bytes ``lo..hi - 1`` hold."""
+        size = self._manifest.files[name]["bytes"]
+        return CheckedFile(self.directory / name, size, self._sums.get(name), self._hint, parts)
+
+    def _opened(self) -> list[CheckedFile]:
+        """Return the files of the values."""
+        raise NotImplementedError
+
+    def damage(self, threads: int = 1) -> list[str]:
+        """Read the whole store, and return what is damaged; files are compared by `threads`.
+
+        The files of a store without checksums are compared with their digests, if it has some.
+        """
+        found = list(self._damage_of_files(threads))
+        if not found:
+            try:
+                self._check_structure()
+            except InputError as error:
+                found.append(error.what)
+        return found
+
+    def _damage_of_files(self, threads: int) -> Iterator[str]:
+        files = [*self._opened(), self._open(FEATURES), self._open(SAMPLES)]
+        if not self.has_checksums:
+            for name, facts in self._manifest.files.items():
+                if facts.get("sha256", "") not in ("", sha256_file(self.directory / name)):
+                    yield f"{name} (it has another digest)"
+            return
+        parts = [(file, span) for file in files for span in cut(file.blocks, CHECKED_AT_ONCE)]
+        with ThreadPoolExecutor(threads) as pool:
+            for (file, _), bad in zip(parts, pool.map(lambda p: p[0].damaged(*p[1]), parts)):
+                yield from (f"{file.path.name}, {file.describe(block)}" for block in bad)
+
+    def _check_structure(self) -> None:
+        """Raise an `InputError` if ids or indices are not as a store has them."""
+        self.ids  # noqa: B018
 
 
-class DenseStore(DenseReads, _Store):
+class DenseStore(DenseReads, Store):
     """A dense store: ``values.bin`` holds the features one after the other."""
 
-    def __init__(self, directory: Path, manifest: Manifest) -> None:
-        super().__init__(directory, manifest)
-        self._file = _File(directory / DENSE[0])
+    def __init__(self, directory: Path, manifest: Manifest, hint: str = REBUILD) -> None:
+        super().__init__(directory, manifest, hint)
         self._row = self.n_samples * self.dtype.itemsize
+        self._file = self._open(DENSE[0], partial(_rows_between, self._row))
+
+    def _opened(self) -> list[CheckedFile]:
+        return [self._file]
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Read a block of features into `out`."""
@@ -188,22 +358,50 @@ class DenseStore(DenseReads, _Store):
         self._file.read_ahead(span.lo * self._row, span.size * self._row)
 
 
-class SparseStore(SparseReads, _Store):
+class SparseStore(SparseReads, Store):
     """A sparse store: non-zero values feature by feature."""
 
-    def __init__(self, directory: Path, manifest: Manifest) -> None:
-        super().__init__(directory, manifest)
-        indptr, indices, data = (directory / name for name in SPARSE)
-        self.indptr = np.fromfile(indptr, np.int64)
-        self._indices, self._data = _File(indices), _File(data)
+    def __init__(self, directory: Path, manifest: Manifest, hint: str = REBUILD) -> None:
+        super().__init__(directory, manifest, hint)
+        self._pointers = self._open(SPARSE[0], partial(_rows_between, 8))
+        self.indptr = np.empty(self.n_features + 1, np.int64)
+        self._pointers.read_into(0, self.indptr)
+        counts = np.diff(self.indptr)
+        stored = manifest.files[SPARSE[1]]["bytes"] // 4
+        fits = self.indptr[0] == 0 and self.indptr[-1] == stored
+        if not fits or counts.min() < 0 or counts.max() > self.n_samples:
+            raise InputError(
+                f"{SPARSE[0]} of the store is damaged: it does not say where each feature begins",
+                where=str(directory / SPARSE[0]),
+                hint=hint,
+            )
+        self._indices, self._data = (
+            self._open(name, partial(_values_between, self.indptr, size))
+            for name, size in zip(SPARSE[1:], (4, self.dtype.itemsize))
+        )
+
+    def _opened(self) -> list[CheckedFile]:
+        return [self._pointers, self._indices, self._data]
 
     def read_stored(self, span: Span) -> Stored:
-        """Return the stored values of a block of features."""
+        """Return the stored values of a block of features.
+
+        Their samples are those of the matrix, each once for a feature, and ascending: compiled
+        loops rely on it.
+        """
         lo, hi = int(self.indptr[span.lo]), int(self.indptr[span.hi])
         indices, data = np.empty(hi - lo, np.int32), np.empty(hi - lo, self.dtype)
         self._indices.read_into(4 * lo, indices)
         self._data.read_into(self.dtype.itemsize * lo, data)
-        return Stored(np.diff(self.indptr[span.lo : span.hi + 1]), indices, data)
+        counts = np.diff(self.indptr[span.lo : span.hi + 1])
+        if not rises_in_bounds(indices, counts, self.n_samples):
+            raise InputError(
+                f"{SPARSE[1]} of the store is damaged: samples of features {span.lo + 1:,} to "
+                f"{span.hi:,} are out of bounds, repeated or out of order",
+                where=str(self.directory / SPARSE[1]),
+                hint=self._hint,
+            )
+        return Stored(counts, indices, data)
 
     def prefetch(self, span: Span) -> None:
         """Have the kernel read `span` ahead."""
@@ -211,44 +409,23 @@ class SparseStore(SparseReads, _Store):
         self._indices.read_ahead(4 * lo, 4 * (hi - lo))
         self._data.read_ahead(self.dtype.itemsize * lo, self.dtype.itemsize * (hi - lo))
 
+    def _check_structure(self) -> None:
+        super()._check_structure()
+        for span in cut(self.n_features, block_features(self.n_samples, self.dtype.itemsize)):
+            self.read_stored(span)
 
-class _File:
-    """A file read at given offsets, by many threads at a time."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.handle = os.open(path, os.O_RDONLY)
+def _rows_between(size: int, lo: int, hi: int) -> str:
+    """Name the features of bytes ``lo..hi - 1``, where each has `size` bytes."""
+    return _features(lo // size, (hi - 1) // size)
 
-    def read_into(self, offset: int, out: np.ndarray) -> None:
-        """Fill `out` with the bytes from `offset`."""
-        view = out.reshape(-1).data.cast("B")
-        done = 0
-        while done < len(view):
-            # at an offset of its own: threads share the descriptor, but not its position
-            count = os.preadv(self.handle, [view[done:]], offset + done)
-            if count == 0:
-                raise InputError(
-                    "the store ends before its last value", where=str(self.path), hint=_REBUILD
-                )
-            done += count
 
-    def read_ahead(self, offset: int, length: int) -> None:
-        """Have the kernel read what it does not hold yet."""
-        if not length or not hasattr(os, "posix_fadvise"):
-            return  # no length would mean all that follows
-        # asking about two bytes is cheaper than advice on pages that are in memory already
-        if not (self._is_held(offset) and self._is_held(offset + length - 1)):
-            os.posix_fadvise(self.handle, offset, length, os.POSIX_FADV_WILLNEED)
+def _values_between(indptr: np.ndarray, size: int, lo: int, hi: int) -> str:
+    """Name the features of bytes ``lo..hi - 1``, where each value has `size` bytes."""
+    at = np.array([lo // size, (hi - 1) // size])
+    first, last = np.searchsorted(indptr, at, side="right") - 1
+    return _features(int(first), int(last))
 
-    def _is_held(self, offset: int) -> bool:
-        """Tell whether a byte can be read without waiting."""
-        if not hasattr(os, "RWF_NOWAIT"):
-            return False
-        try:
-            return os.preadv(self.handle, [bytearray(1)], offset, os.RWF_NOWAIT) == 1
-        except OSError:  # it would wait, or this file system cannot tell
-            return False
 
-    def __del__(self) -> None:
-        if hasattr(self, "handle"):
-            os.close(self.handle)
+def _features(first: int, last: int) -> str:
+    return f"features {first + 1:,} to {last + 1:,}"

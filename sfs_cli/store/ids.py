@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.text import repeated, string_array
+from sfs_cli.io.files.text import arrow_file, repeated, string_array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -191,7 +191,7 @@ def read_ids(path: Path, column: str) -> FeatureIds:
     import pyarrow.parquet as pq
 
     builder = FeatureIdsBuilder()
-    with pq.ParquetFile(path) as file:
+    with arrow_file(path) as source, pq.ParquetFile(source) as file:
         if column not in file.schema_arrow.names:
             raise KeyError(column)
         # all at once: batches would have to be joined, with room for two copies
@@ -210,6 +210,6 @@ def write_ids(path: Path, column: str, ids: Sequence[str], rows: int = 1 << 20) 
     import pyarrow.parquet as pq
 
     schema = pa.schema([(column, pa.string())])
-    with pq.ParquetWriter(path, schema) as writer:
+    with arrow_file(path, "wb") as file, pq.ParquetWriter(file, schema) as writer:
         for lo in range(0, len(ids), rows):
             writer.write_table(pa.table([pa.array(ids[lo : lo + rows], pa.string())], schema))

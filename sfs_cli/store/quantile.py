@@ -18,7 +18,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Ids, Span, block_features, cut
 from sfs_cli.store.build import write_store_files
-from sfs_cli.store.disk import Manifest, open_store
+from sfs_cli.store.disk import FAULTY_SCRATCH, Manifest, open_store
 from sfs_cli.store.matrix import DenseMatrix, Matrix
 from sfs_cli.store.sinks import SampleRows
 
@@ -137,8 +137,8 @@ def normalized(room: Room, read: ReadSpan, ids: Ids) -> Matrix:
     if in_memory is not None:
         return DenseMatrix(in_memory, ids)
     assert folder is not None
-    write_store_files(folder, ids, Manifest(m, n, "float64", sparse=False), digests=False)
-    return open_store(folder)
+    write_store_files(folder, ids, Manifest(m, n, "float64", sparse=False), sink.sums)
+    return open_store(folder, hint=FAULTY_SCRATCH)
 
 
 def replaced(values: np.ndarray, reference: np.ndarray) -> np.ndarray:

@@ -47,9 +47,10 @@ def own_cpu() -> float:
 
 def on_cluster(store: Path, workers: int, scratch: Path, seen: set[bytes]) -> Times:
     """Rank a store twice on a new cluster: the first time with its start, the second on it."""
-    from sfs_cli import RankConfig, rank
+    from sfs_cli import RankConfig
     from sfs_cli.compute.dask_cluster import starting_cluster
     from sfs_cli.io.results.writers import ranking_bytes
+    from sfs_cli.run.rank import rank
 
     config = RankConfig(str(store))
     begun, cpu_begun = time.perf_counter(), cpu()
@@ -71,8 +72,9 @@ def on_cluster(store: Path, workers: int, scratch: Path, seen: set[bytes]) -> Ti
 
 def with_threads(store: Path, workers: int, seen: set[bytes]) -> Times:
     """Rank a store by threads of this process."""
-    from sfs_cli import RankConfig, rank
+    from sfs_cli import RankConfig
     from sfs_cli.io.results.writers import ranking_bytes
+    from sfs_cli.run.rank import rank
 
     started, cpu_started = time.perf_counter(), cpu()
     found = rank(RankConfig(str(store), threads=workers))

@@ -39,7 +39,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from sfs_cli.evaluate.measures import clustering, redundancy
+from sfs_cli.evaluation.measures import clustering, redundancy
 from tests.benchmarks.peers import default_folder, environment, run_peer
 from tests.benchmarks.table import Bench, MissingError
 

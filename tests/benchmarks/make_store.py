@@ -41,7 +41,7 @@ def make_store(path: Path, n: int, m: int, dtype: str = "float32") -> None:
             file.write(np.ascontiguousarray(block, dtype).data)
     ids = Ids([f"f{i:07d}" for i in range(m)], [f"s{i:06d}" for i in range(n)])
     manifest = Manifest(n_features=m, n_samples=n, dtype=dtype, sparse=False)
-    write_store_files(path, ids, manifest, digests=True)
+    write_store_files(path, ids, manifest)
 
 
 def main() -> None:

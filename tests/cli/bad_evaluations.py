@@ -119,6 +119,30 @@ EVALUATIONS = [
     ),
     bad("a batch to evaluate", asked("--batch", "x.tsv:b"), "--batch", "unknown option", USAGE),
     bad("json without out to evaluate", asked("--json"), "--json", "--out", USAGE),
+    bad(
+        "labels of other samples to compare",
+        compared("--method", "variance", "--labels", "LABELS", ids=[f"p{i}" for i in range(6)]),
+        "labels.tsv",
+        "none of the 6 samples; p0",
+    ),
+    bad(
+        "sets that match nothing to compare",
+        compared("--method", "variance", "--sets", "SETS", "--out", "OUT"),
+        "--sets",
+        "none of 1 set; gene1",
+    ),
+    bad(
+        "labels of other samples to shake",
+        shaken("--similarity", "label", "--labels", "LABELS", ids=[f"p{i}" for i in range(6)]),
+        "labels.tsv",
+        "none of the 6 samples; p0",
+    ),
+    bad(
+        "one class to shake",
+        shaken("--similarity", "label", "--labels", "LABELS", classes=[*"aaaaaa"]),
+        "labels.tsv",
+        "one class; at least two",
+    ),
     bad("nothing to compare", compared(), "nothing to compare", "--ranking-of; --list", USAGE),
     bad(
         "one class to compare",

@@ -54,6 +54,29 @@ METHODS = [
         "p-values of its own",
         *("--method", "f-test", "--labels", "LABELS", "--pvalues", "gaussian"),
     ),
+    *(
+        option(
+            f"pvalues: mutual information, {null}",
+            "mutual-info; --pvalues permutation",
+            *("--method", "mutual-info", "--labels", "LABELS", "--pvalues", null),
+        )
+        for null in ("gaussian", "moments")
+    ),
+    bad(
+        "stability: a class of one sample in a half",
+        lambda f: supervised(f, "mutual-info", [*"aaaabb"], "--stability", "2"),
+        "--stability, subset 1",
+        "at least 2 samples; smallest has 1",
+    ),
+    bad(
+        "stability: labels of other samples",
+        lambda f: [
+            *("rank", good(f), "--method", "f-test", "--stability", "2"),
+            *("--labels", labels(f, [*"aaabbb"], [f"p{i}" for i in range(6)])),
+        ],
+        "labels.tsv",
+        "none of the 6 samples; p0",
+    ),
     option("split: of no p-values", "--pvalues moments", "--split", "features", name="--split"),
     option(
         "split: without a graph",

@@ -162,7 +162,7 @@ OPTIONS = [
         "weight that is no number",
         two_good("--list-weights", "1,nan"),
         "nan",
-        "zero or more",
+        "from 0",
         USAGE,
     ),
     bad("weights of zero", two_good("--list-weights", "0,0"), "--list-weights", "sum; zero", USAGE),

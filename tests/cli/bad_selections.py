@@ -154,7 +154,7 @@ SELECTIONS = [
         "a selection into its ranking",
         lambda folder: [*asked("--top", "3")(folder), "--out", str(folder / "ranked"), "--force"],
         "--out",
-        "folder of the ranking; another folder",
+        "replace an input; another --out",
         USAGE,
     ),
     bad("json without out to select", asked("--top", "3", "--json"), "--json", "--out", USAGE),

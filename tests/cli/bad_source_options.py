@@ -315,7 +315,7 @@ FUSE = [
         "fuse: over its input",
         lambda f: fused(f, "m.h5ad", "--force", matrix=h5ad(f)),
         "m.h5ad",
-        "replace the input",
+        "replace an input",
         USAGE,
     ),
     bad("fuse: h5ad of fewer samples", of_some, "out.h5ad", "4 of the 6 samples; .npz"),

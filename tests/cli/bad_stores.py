@@ -22,6 +22,7 @@ from tests.cli.making import (
     text,
     values,
 )
+from tests.store.damaging import as_if_written, flip
 
 
 def transform(folder: Path, steps: str, at: tuple[int, int] | None, value: float) -> list[str]:
@@ -61,11 +62,18 @@ def store_with_other_manifest(folder: Path) -> list[str]:
 
 def store_with_other_ids(folder: Path) -> list[str]:
     path = built_store(folder)
-    content = json.loads((path / "manifest.json").read_text())
     pq.write_table(pa.table({"feature": FEATURES[:3]}), path / "features.parquet")
-    content["files"]["features.parquet"] = {"bytes": (path / "features.parquet").stat().st_size}
-    (path / "manifest.json").write_text(json.dumps(content))
+    as_if_written(path)
     return ["rank", str(path)]
+
+
+def store_with_changed_bit(name: str) -> Callable[[Path], list[str]]:
+    def make(folder: Path) -> list[str]:
+        path = built_store(folder)
+        flip(path / name, 8 * ((path / name).stat().st_size // 2))
+        return ["rank", str(path)]
+
+    return make
 
 
 def store_of_later_version(folder: Path) -> list[str]:
@@ -125,6 +133,24 @@ PREPARED = [
     bad("store: other manifest", store_with_other_manifest, "manifest.json", "sfs convert"),
     bad("store: later version", store_of_later_version, "manifest.json", "99"),
     bad("store: fewer ids", store_with_other_ids, "m.store", "number; sfs convert"),
+    bad(
+        "store: changed value",
+        store_with_changed_bit("values.bin"),
+        "m.store",
+        "values.bin; damaged; features 1 to 9; sfs convert --force",
+    ),
+    bad(
+        "store: changed id",
+        store_with_changed_bit("features.parquet"),
+        "m.store",
+        "features.parquet; damaged; sfs convert --force",
+    ),
+    bad(
+        "store: changed checksum",
+        store_with_changed_bit("checksums.bin"),
+        "m.store",
+        "checksums.bin; damaged; sfs convert --force",
+    ),
     bad("store: no values", store_without_values, "m.store", "values.bin; is missing; sfs"),
     bad("store: cut values", store_cut, "m.store", "values.bin; 216; damaged"),
     bad("store: --layer", store_option("--layer", "x"), "--layer", "sfs convert", code=USAGE),

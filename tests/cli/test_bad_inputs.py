@@ -13,7 +13,7 @@ from tests.cli.running import Finished, run_apart, run_here, snapshot
 
 MAX_LINES = 15
 APART = [
-    pytest.param(case, marks=pytest.mark.slow if i % 5 else [])
+    pytest.param(case, marks=pytest.mark.slow if i % 15 else [])
     for i, case in enumerate(CASES[::12])
 ]
 """A sample of the cases, run in a process of their own."""

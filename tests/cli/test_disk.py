@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.cli.making import BAD, good, h5ad, labels
-from tests.cli.running import MODULE, Finished, run_apart, snapshot
+from tests.cli.running import MODULE, Finished, run_apart, run_here, snapshot
 from tests.making import write_parquet
 
 NOBODY = "65534"
@@ -75,7 +75,7 @@ def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk)
     assert not list(tmp_path.glob("*sfs*"))
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@BUFFERED_OR_NOT
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
 def test_full_device_behind_stdout_is_told(tmp_path, more, unbuffered):
     if not Path("/dev/full").exists():
@@ -136,11 +136,11 @@ def test_closed_stdout_is_an_error_only_for_what_belongs_there(tmp_path):
 
 
 @pytest.mark.parametrize("closed", [pytest.param("2>&-", marks=pytest.mark.slow), "<&- >&- 2>&-"])
-def test_closed_streams_change_neither_code_nor_files(tmp_path, closed):
+def test_closed_streams_change_neither_code_nor_files(tmp_path, closed, capfd):
     launcher = ("sh", "-c", f'"$0" "$@" {closed}', *MODULE)
     out, other = tmp_path / "out", tmp_path / "other"
     assert run_apart(["rank", good(tmp_path), "--out", str(out)], launcher=launcher).code == 0
-    assert run_apart(["rank", good(tmp_path), "--out", str(other)]).code == 0
+    assert run_here(["rank", good(tmp_path), "--out", str(other)], capfd).code == 0
     assert (out / "ranking.tsv").read_bytes() == (other / "ranking.tsv").read_bytes()
     assert run_apart(["rank", str(tmp_path / "no.csv")], launcher=launcher).code == BAD
 
@@ -253,3 +253,39 @@ def test_lacking_permission_is_told(make, open_folder, as_nobody):
     assert "to do:" in done.err
     assert "Traceback" not in done.err
     assert not (open_folder / "closed" / "out").exists()
+
+
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_messages_that_cannot_be_written_change_neither_code_nor_result(tmp_path, buffered):
+    """Standard error on a full device, or into a pipe that nobody reads."""
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    command = [*MODULE, "rank", good(tmp_path), "--method", "spec"]
+    environment = os.environ | {"PYTHONUNBUFFERED": buffered}
+    plain = subprocess.run(command, capture_output=True, env=environment)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, env=environment)
+        out = [*command, "--out", str(tmp_path / "out")]
+        assert subprocess.run(out, stderr=full, env=environment).returncode == 0
+        for arguments, code in ((["rank", "no.csv"], BAD), (["rank"], 2), ([], 2)):
+            failed = subprocess.run([*MODULE, *arguments], stderr=full, env=environment)
+            assert failed.returncode == code
+    assert (done.returncode, done.stdout) == (0, plain.stdout)
+    assert (tmp_path / "out" / "ranking.tsv").read_bytes() == plain.stdout
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "wb") as closed:  # noqa: PTH123 - a pipe without a reader
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=closed, env=environment)
+    assert (done.returncode, done.stdout) == (0, plain.stdout)
+
+
+def test_help_on_a_full_device_is_an_error_and_on_a_closed_stream_is_not(tmp_path):
+    for line, code in (
+        ("--help > /dev/full", BAD),
+        ("--help >&-", 0),
+        ("methods > /dev/full", BAD),
+    ):
+        done = subprocess.run(["sh", "-c", f"{' '.join(MODULE)} {line}"], capture_output=True)
+        assert done.returncode == code, done.stderr
+        assert b"Traceback" not in done.stderr
+        assert b"Exception ignored" not in done.stderr

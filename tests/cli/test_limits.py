@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sfs_cli.cli.limits import LEAST, lacks_memory
-from sfs_cli.errors import InputError, shown
+from sfs_cli.errors import InputError, escaped
 from sfs_cli.logs import Messages
 from tests.cli.making import AB, good, h5ad, labels, text
 from tests.cli.running import MODULE, run_apart, run_here
@@ -73,10 +73,10 @@ def test_what_libraries_raise_for_lack_of_memory_is_known() -> None:
 
 
 def test_control_characters_are_shown_as_escapes() -> None:
-    assert shown("a\x1b[31m\x9b\r\n\tb") == "a\\x1b[31m\\x9b\\r\\n\\tb"
-    assert shown("a\n\tb\x1b", lines=True) == "a\n\tb\\x1b"
-    assert shown("\u202eabc") == "\\u202eabc"
-    assert shown("\u00a0gène [red]") == "\u00a0gène [red]"
+    assert escaped("a\x1b[31m\x9b\r\n\tb") == "a\\x1b[31m\\x9b\\r\\n\\tb"
+    assert escaped("a\n\tb\x1b", lines=True) == "a\n\tb\\x1b"
+    assert escaped("\u202eabc") == "\\u202eabc"
+    assert escaped("\u00a0gène [red]") == "\u00a0gène [red]"
 
 
 def test_messages_hold_no_control_characters(tmp_path, capsys) -> None:

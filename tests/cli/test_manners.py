@@ -135,7 +135,7 @@ def test_other_input_is_refused_and_forced(tmp_path, capfd):
     assert "up to date" in run_here(command, capfd).err
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", ["", pytest.param("1", marks=pytest.mark.slow)])
 def test_reader_that_closes_the_pipe_ends_the_run_quietly(tmp_path, unbuffered):
     features = [f"gene{i}" for i in range(20_000)]  # more than a pipe holds
     path = text(tmp_path, table(values(20_000), features))

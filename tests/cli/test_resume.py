@@ -205,13 +205,25 @@ def test_a_conversion_that_was_killed_leaves_nothing_to_the_next(study, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["m.store"]
 
 
-@pytest.mark.parametrize("method", ["spec", pytest.param("mrsf", marks=pytest.mark.slow)])
-def test_a_time_limit_ends_any_phase_with_143_and_what_is_done_is_kept(method, study, tmp_path):
+LIMITS = ("0.05s", "0.2", "0.4", "0.6", "1h")
+
+
+@pytest.mark.parametrize(
+    ("method", "limits"),
+    [
+        ("spec", ("0.05s", "0.3", "1h")),
+        pytest.param("spec", LIMITS, marks=pytest.mark.slow),
+        pytest.param("mrsf", LIMITS, marks=pytest.mark.slow),
+    ],
+)
+def test_a_time_limit_ends_any_phase_with_143_and_what_is_done_is_kept(
+    method, limits, study, tmp_path
+):
     rank = ["rank", str(study / "m.csv"), *OPTIONS, "--method", method]
     out, other = tmp_path / "out", tmp_path / "other"
     sfs(*rank, "--out", other)
     codes = []
-    for limit in ("0.05s", "0.2", "0.4", "0.6", "1h"):
+    for limit in limits:
         done = run_apart([*rank, "--out", str(out), "--resume", "--time-limit", limit])
         codes.append(done.code)
         assert done.code in (0, 143), done.err
@@ -296,3 +308,16 @@ def test_the_scratch_folder_of_a_run_that_was_killed_is_removed(study, tmp_path)
     sfs(*rank)
     assert not list(scratch.iterdir())
     assert_clean(tmp_path, "out", "scratch")
+
+
+def test_the_scratch_folder_of_a_shard_that_was_killed_goes_with_its_next_run(study, tmp_path):
+    scratch, plan = tmp_path / "scratch", tmp_path / "plan"
+    sfs("shard", "init", plan, study / "m.csv", *OPTIONS, "--shards", "1")
+    shard = ["shard", "run", plan, "1", "--scratch", scratch]
+    with started(shard) as process:
+        while not list(scratch.glob("sfs-*/owner")) and process.poll() is None:
+            time.sleep(0.002)
+        process.kill()
+    assert list(scratch.iterdir())
+    sfs(*shard)
+    assert not list(scratch.iterdir())

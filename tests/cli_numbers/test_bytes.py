@@ -161,10 +161,10 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     folders: list[Path] = []
     really = build.open_store
 
-    def open_store(folder: Path) -> Any:
+    def open_store(folder: Path, **given: Any) -> Any:
         assert (folder / "manifest.json").is_file()
         folders.append(folder)
-        return really(folder)
+        return really(folder, **given)
 
     monkeypatch.setattr(build, "open_store", open_store)
     return folders

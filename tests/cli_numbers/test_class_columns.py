@@ -75,7 +75,7 @@ def test_two_classes_have_direction_means_and_fold_change(method, study, tmp_pat
 
 def test_text_has_the_same_columns_and_quotes_odd_names(study, tmp_path) -> None:
     path, _ = study
-    odd = ['one, "two"', "one  two\ttabbed"]
+    odd = ['one, "two"', "one  two;tabbed"]
     out = rank_to(
         tmp_path / "out", path, "--method", "t-test", "--labels", write_labels(tmp_path, odd)
     )

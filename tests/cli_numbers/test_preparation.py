@@ -48,7 +48,9 @@ def test_threads_memory_and_stores_do_not_change_a_byte(
     assert two == expected
     spilled, really = [], build.open_store
     monkeypatch.setattr(
-        build, "open_store", lambda folder: (spilled.append(folder), really(folder))[1]
+        build,
+        "open_store",
+        lambda folder, **given: (spilled.append(folder), really(folder, **given))[1],
     )
     little = ranking_bytes(tmp_path / "c", large, *given, "--memory", "64M")
     assert len(spilled) == 1

@@ -40,13 +40,24 @@ OPTIONS = {
     "nci60/compounds": ["--missing", "mean"],
     "nci60/transporters": ["--missing", "mean"],
 }
+QUICK = (
+    "allaml/expression",
+    "colon/expression",
+    "leukemia",
+    "nci60/compounds",
+    "pbmc68k_reduced",
+    "pix10p/expression",
+    "rosmap/mrna",
+    "thyroid_paired/mrna",
+    "tox171/expression",
+)
+"""Those of the fast run: each of another kind."""
 CONSTANT_GENES = 5112
 
 
 @pytest.fixture(
     params=[
-        pytest.param(name, marks=[pytest.mark.slow] if name == "relathe/expression" else [])
-        for name in MATRICES
+        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in MATRICES
     ]
 )
 def case(request: pytest.FixtureRequest, shared_data: Path) -> tuple[Path, str, list[str]]:

@@ -34,8 +34,16 @@ def method_of(options: list[str]) -> list[str]:
     return ["--method", *options[1:]]
 
 
-@pytest.mark.parametrize("suffix", FILES)
-@pytest.mark.parametrize("name", RANKINGS)
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [
+        pytest.param(
+            name, suffix, marks=[] if name == "phi2" or suffix == ".npz" else pytest.mark.slow
+        )
+        for name in RANKINGS
+        for suffix in FILES
+    ],
+)
 def test_a_fused_file_gives_the_bytes_of_its_sources(folder, tmp_path, suffix, name):
     matrix, out = folder / "x.csv", tmp_path / f"fused.v1{suffix}"
     given = sources(folder)

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli import RankConfig, rank
+from sfs_cli import RankConfig
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError, OutOfMemoryError, UsageError
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.logs import Messages
+from sfs_cli.run.rank import rank
 from sfs_cli.store.disk import open_store
 from tests.benchmarks.make_store import make_store
 from tests.cli.running import MODULE, run_apart, run_here, snapshot

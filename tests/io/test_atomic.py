@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from sfs_cli.errors import InputError, unwritable
-from sfs_cli.io.files.atomic import OutputFolder, replacing, scratch_folder
+from sfs_cli.io.files.atomic import OutputFolder, replacing
+from sfs_cli.io.files.scratch import scratch_folder
 
 
 class BreakError(Exception):
@@ -181,3 +184,27 @@ def test_a_scratch_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"), scratch_folder(tmp_path / "file"):
         pass
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from sfs_cli.io.files.scratch import scratch_folder
+with scratch_folder(Path(sys.argv[1])) as folder:
+    (folder / "deep").mkdir()
+    (folder / "deep" / "file").write_text("x")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_scratch_of_a_run_that_was_killed_goes_with_the_next(tmp_path):
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+    (left,) = tmp_path.glob("sfs-*")
+    (tmp_path / "sfs-1-of-others").mkdir()  # without an owner, or of another machine
+    (tmp_path / "sfs-1-elsewhere").mkdir()
+    (tmp_path / "sfs-1-elsewhere" / "owner").write_text("another start of another machine")
+    with scratch_folder(tmp_path) as one, scratch_folder(tmp_path) as two:
+        assert not left.exists()
+        assert one.exists()
+        assert two.exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["sfs-1-elsewhere", "sfs-1-of-others"]

@@ -272,3 +272,15 @@ def test_real_file_of_an_old_version_agrees_with_anndata(shared_data):
     graph, samples = read_obsp(path, "connectivities")
     assert samples == ids
     assert (graph != sparse.csr_array(expected.obsp["connectivities"])).nnz == 0
+
+
+@pytest.mark.parametrize(("part", "value"), [("indices", 1 << 20), ("indices", -1), ("indptr", 99)])
+def test_graph_with_indices_that_do_not_exist_is_refused(part, value, tmp_path):
+    path = tmp_path / "cells.h5ad"
+    graph = sparse.csr_matrix(np.ones((6, 6)))
+    ad.AnnData(np.ones((6, 2)), obsp={"connectivities": graph}).write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        file[f"obsp/connectivities/{part}"][3] = value
+    with pytest.raises(InputError) as caught:
+        read_obsp(path, "connectivities")
+    assert str(path) in caught.value.where

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.results.writers import write_scores
+from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.results import writers
 from sfs_cli.ranking.table import rank_features
 
 ad = pytest.importorskip("anndata")
@@ -49,6 +50,11 @@ def ranking():
     return rank_features(
         ["g1", "g2", "g3", "g4"], SCORES, status, ("ok", "constant"), larger_is_better=True
     )
+
+
+def write_scores(source, target, ranking, about):
+    with replacing(target) as partial:
+        writers.write_scores(source, partial, ranking, about)
 
 
 def content(path, leave_out=()):

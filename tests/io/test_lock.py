@@ -91,10 +91,10 @@ def test_a_run_on_another_machine_is_alive_while_it_gives_signs_of_life(tmp_path
 
 
 def test_a_container_of_the_same_machine_need_not_wait(tmp_path):
-    if lock_of._boot() is None:
+    if lock_of.boot_id() is None:
         pytest.skip("this system does not tell when it was started")
     out = tmp_path / "out"
-    foreign(out, age=1, boot=lock_of._boot())
+    foreign(out, age=1, boot=lock_of.boot_id())
     with output_lock(out) as lock:
         assert lock.stale is not None
 

@@ -11,8 +11,8 @@ import pytest
 from sfs_cli import provenance
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.fields import options_of
-from sfs_cli.options.files import SOURCE_PATHS, load, resolved
-from sfs_cli.options.source import SourceSpec
+from sfs_cli.options.files import load, resolved
+from sfs_cli.options.source import SOURCE_PATHS, SourceSpec
 from tests.options.making import DEFAULTS
 
 PATHS = tuple(option.name for option in options_of(RankConfig) if option.path)
@@ -38,7 +38,7 @@ CONFIGS = [
     RankConfig("x.h5ad", similarity="obsm:X_pca", neighbors=4),
     RankConfig("x.h5ad", similarity="car", coordinates="obsm:spatial", rho=0.5),
     RankConfig("x.csv", similarity="rbf", coordinates="sub/z.csv"),
-    RankConfig("x.csv", "l21", lambda_=1e-300, response="pca", response_rank=2),
+    RankConfig("x.csv", "l21", lambda_=1e-90, response="pca", response_rank=2),
     RankConfig("x.csv", "kogs", members=("spec", "variance"), how="rra", weights=None),
     RankConfig(
         "x.csv",
@@ -115,6 +115,7 @@ def test_it_is_complete_and_readable():
         "matrix": "../x.csv",
         "rows": "auto",
         "use-raw": False,
+        "allow-external": False,
         "missing": "error",
         "label-type": "classes",
         "samples": "error",

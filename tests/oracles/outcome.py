@@ -63,3 +63,16 @@ def rfs(X: np.ndarray, y: np.ndarray, gamma: float) -> float:
     cost = np.r_[np.full(2 * p, gamma), np.ones(2 * n)]
     equations = np.hstack([Z, -Z, np.eye(n), -np.eye(n)])
     return float(linprog(cost, A_eq=equations, b_eq=target, method="highs").fun)
+
+
+def mutual_information(f: np.ndarray, y: np.ndarray, k: int = 3) -> float:
+    """Kraskov et al. 2004, Eq. 8, sample by sample; not cut at 0."""
+    from scipy.special import digamma
+
+    n, terms = len(f), []
+    for i in range(n):
+        gaps = [(abs(f[j] - f[i]), abs(y[j] - y[i])) for j in range(n) if j != i]
+        radius = sorted(max(gap) for gap in gaps)[k - 1]
+        x_i, y_i = (sum(gap[axis] < radius for gap in gaps) for axis in (0, 1))
+        terms.append(digamma(x_i + 1) + digamma(y_i + 1))
+    return float(digamma(n) + digamma(k) - np.mean(terms))

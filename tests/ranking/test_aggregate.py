@@ -141,8 +141,8 @@ def test_midranks_are_those_of_scipy_and_leave_out_what_has_no_value() -> None:
     ("how", "weights", "words"),
     [
         ("rra", [1.0, 2], "rra needs equal weights"),
-        ("borda", [1.0, -1], "-1 is not zero"),
-        ("mc4", [1.0, np.nan], "nan is not zero"),
+        ("borda", [1.0, -1], "-1 is not a number from 0"),
+        ("mc4", [1.0, np.nan], "nan is not a number from 0"),
         ("median", [0.0, 0], "sum to zero"),
     ],
 )

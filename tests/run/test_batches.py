@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli import RankConfig, rank
+from sfs_cli import RankConfig
 from sfs_cli.logs import Messages
 from sfs_cli.ranking.aggregate import aggregate, midranks
+from sfs_cli.run.rank import rank
 from tests.cli.running import run_here
 from tests.making import table_text
 from tests.oracles import covariates as oracle

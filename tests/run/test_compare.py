@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli import RankConfig, rank
+from sfs_cli import RankConfig
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.logs import Messages
 from sfs_cli.options.compare import CompareConfig, ListSpec, parse_list, parse_ranking
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.provenance import EvaluateRecord
 from sfs_cli.run import compare, evaluate
+from sfs_cli.run.rank import rank
 from sfs_cli.run.rank import run as run_rank
 from tests.making import table_text
 from tests.oracles import evaluate as oracle
@@ -40,7 +41,7 @@ def of_list(rows: Rows, name: str) -> Rows:
 
 
 def compared(folder: Path, **options: Any) -> CompareConfig:
-    asked: dict[str, Any] = {"lengths": "5,10", "repeats": 2, "splits": 3}
+    asked: dict[str, Any] = {"lengths": "5,10", "repeats": 1, "splits": 3}
     return CompareConfig(**asked | options, out=str(folder / "out"))
 
 
@@ -57,7 +58,7 @@ def test_each_ranking_has_the_accuracy_that_evaluate_finds(tmp_path):
     ):
         out = tmp_path / f"evaluated {name}"
         config = EvaluateConfig(
-            **given, **options, lengths="5,10", repeats=2, splits=3, out=str(out)
+            **given, **options, lengths="5,10", repeats=1, splits=3, out=str(out)
         )
         evaluate.run(config, Messages(-1))
         for table in ("evaluation", "folds"):
@@ -77,9 +78,8 @@ def test_controls_stand_beside_the_rankings(tmp_path):
 
 def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_path):
     X, y = planted()
-    found = tables(
-        compared(tmp_path, **study(tmp_path, X, y), method_=("f-test",), dtype="float64")
-    )
+    given = study(tmp_path, X, y) | {"repeats": 2, "dtype": "float64"}
+    found = tables(compared(tmp_path, **given, method_=("f-test",)))
     rows = [r for r in found["curves"] if r["list"] == "f-test" and r["selection"] == "in folds"]
     assert {r["measure"] for r in rows if not r["classifier"]} == {"redundancy", "nmi", "ari"}
     from sklearn.feature_selection import f_classif
@@ -99,7 +99,8 @@ def test_redundancy_and_clusters_of_folds_have_a_mean_and_a_standard_error(tmp_p
 
 def test_overlaps_are_those_of_the_sets(tmp_path):
     given = study(tmp_path, *planted())
-    (tmp_path / "mine.tsv").write_text("gene\trank\n" + "".join(f"g{i}\t{i}\n" for i in range(12)))
+    rows = "".join(f"g{i}\t{i + 1}\n" for i in range(12))
+    (tmp_path / "mine.tsv").write_text("gene\trank\n" + rows)
     config = compared(
         tmp_path, **given, method_=("f-test",), list_=(ListSpec("", f"{tmp_path}/mine.tsv"),)
     )
@@ -187,7 +188,7 @@ def test_rankings_are_compared_on_the_samples_that_all_can_use(tmp_path, capfd):
 def test_lists_alone_are_compared_without_labels(tmp_path):
     matrix = study(tmp_path, *planted())["matrix"]
     for name, order in (("up", range(20)), ("down", reversed(range(20)))):
-        lines = "".join(f"g{g}\t{i}\n" for i, g in enumerate(order))
+        lines = "".join(f"g{g}\t{i}\n" for i, g in enumerate(order, 1))
         (tmp_path / f"{name}.tsv").write_text("gene\trank\n" + lines)
     lists = tuple(parse_list(f"{tmp_path}/{name}.tsv") for name in ("up", "down"))
     config = CompareConfig(matrix, list_=lists, lengths="10,20", out=str(tmp_path / "out"))
@@ -210,7 +211,7 @@ def test_without_out_the_curves_are_on_stdout(tmp_path):
 
 
 def test_threads_and_memory_change_no_byte(tmp_path):
-    given = study(tmp_path, *planted(m=120))
+    given = study(tmp_path, *planted(m=120)) | {"lengths": "5"}
     made = []
     for i, how in enumerate(({"threads": 1}, {"threads": 4}, {"memory": "150M"})):
         folder = tmp_path / str(i)

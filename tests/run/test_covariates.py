@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli import RankConfig, rank
+from sfs_cli import RankConfig
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
-from sfs_cli.run.rank import RankResult, run
+from sfs_cli.run.rank import RankResult, rank, run
 from tests.cli.running import run_here
 from tests.making import annotated, table_text
 from tests.oracles import covariates as oracle

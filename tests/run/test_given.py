@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli import RankConfig, rank
+from sfs_cli import RankConfig
 from sfs_cli.errors import InputError
 from sfs_cli.methods import mrmr, spca
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.methods.centered_matrix import _take_out, centered_matrix
 from sfs_cli.methods.gdcov import sparse_pca
 from sfs_cli.methods.l21 import fixed, mrsf
+from sfs_cli.run.rank import rank
 from tests.cli.running import run_here
 from tests.cli.shard_study import make_study, sfs
 from tests.making import HELD, STREAMED, make_problem

@@ -76,14 +76,14 @@ def parsed(text: str) -> RankConfig:
 
 
 def suggested(text: str) -> list[tuple[str, str]]:
-    """Return reasons and commands of what `--guide` prints."""
+    """Return reasons and commands of the runs that `--guide` prints; `sfs select` is the last."""
     lines = [line for line in text.split("\n") if line]
     pairs = list(zip(lines[::2], lines[1::2], strict=True))
     for reason, command in pairs:
         assert reason.startswith("# ")
         assert reason.endswith(".")
-        assert command.startswith("sfs rank ")
-    return pairs
+        assert command.startswith("sfs rank " if command != lines[-1] else "sfs select ")
+    return pairs[:-1]
 
 
 SPEC = ("--method", "spec", "--similarity", "rbf")
@@ -215,6 +215,23 @@ def test_corrections_hold_for_all_runs() -> None:
     made = commands(SPEC_RUN, facts, ranked=False)
     assert len(made) == MOST
     assert {(c.transform, c.missing) for c in made} == {("cpm,log1p", "mean")}
+
+
+@pytest.mark.parametrize(
+    ("case", "rule"),
+    [
+        ("labels", "--fdr 0.05"),
+        ("plain", "--artificial"),
+        ("variance", "--top 50"),
+        ("sources", "--top 50"),
+    ],
+)
+def test_how_many_features_is_answered_by_a_rule_that_fits(case, rule, study, capfd):
+    lines = run_here(["rank", *CASES[case], "--guide"], capfd).out.strip().split("\n")
+    assert lines[-1].endswith(rule)
+    for command in (lines[1], lines[-1]):
+        made = run_here(shlex.split(command)[1:], capfd)
+        assert made.code == 0, f"{command}\n{made.err}"
 
 
 def test_annotations_are_told_apart(study, capfd):

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sfs_cli import RankConfig, rank
+from sfs_cli import RankConfig
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError
 from sfs_cli.methods.shared import q_values
+from sfs_cli.run.rank import rank
 from sfs_cli.run.split import first_half
 from sfs_cli.store.thin import ThinnedMatrix
 from tests.cli_numbers.commands import code_of, sfs

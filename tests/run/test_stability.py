@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfs_cli import RankConfig, rank
+from sfs_cli import RankConfig
 from sfs_cli.errors import InputError
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
@@ -18,7 +18,7 @@ from sfs_cli.run import rank as run_rank
 from sfs_cli.run import stability as stability_of
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.passes import ranks_together
-from sfs_cli.run.rank import ranked
+from sfs_cli.run.rank import rank, ranked
 from sfs_cli.run.stability import (
     SubsetScorers,
     _distances,
@@ -437,7 +437,7 @@ def test_false_selections_of_noise_stay_below_the_bound(tmp_path):
     """Whole rankings of noise: what is selected often is less than promised."""
     found: dict[float, list[int]] = {}
     bounds: dict[float, dict[str, float | None]] = {}
-    for seed in range(40):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         write_table(tmp_path / "x.csv", rng.normal(size=(200, 30)))
         write_labels(tmp_path / "y.tsv", rng.permutation(np.arange(30) % 2).tolist())

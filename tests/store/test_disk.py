@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import os
 import pickle
@@ -13,7 +15,8 @@ import pytest
 
 from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
-from sfs_cli.store.disk import is_store, open_store, read_manifest
+from sfs_cli.store.disk import _with_checksum, is_store, open_store, read_manifest
+from tests.store.damaging import as_if_written
 
 
 @pytest.fixture(params=[False, True], ids=["dense", "sparse"])
@@ -23,9 +26,11 @@ def store(request, built, counts):
 
 
 def change(folder, **fields):
-    path = folder / "manifest.json"
-    content = json.loads(path.read_text()) | fields
-    path.write_text(json.dumps({k: v for k, v in content.items() if v is not None}))
+    """Write a manifest with other fields as the store itself would: its checksum is right."""
+    content = json.loads((folder / "manifest.json").read_text()) | fields
+    del content["checksum"]
+    content = {k: v for k, v in content.items() if v is not None}
+    (folder / "manifest.json").write_text(_with_checksum(content))
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -65,14 +70,14 @@ def test_a_store_keeps_ids_annotations_and_what_is_missing(built, counts):
     assert read_manifest(made.folder).source == {"format": "csv"}
 
 
-def test_a_store_that_is_kept_notes_the_digest_of_every_file(store):
-    import hashlib
-
-    files = read_manifest(store.folder).files
-    assert {*files, "manifest.json"} == {p.name for p in store.folder.iterdir()}
-    for name, facts in files.items():
-        content = (store.folder / name).read_bytes()
-        assert facts == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+def test_the_manifest_names_the_size_of_every_file_and_one_digest_of_all(store):
+    manifest = read_manifest(store.folder)
+    there = {p.name for p in store.folder.iterdir()}
+    assert {*manifest.files, "manifest.json", "checksums.bin"} == there
+    for name, facts in manifest.files.items():
+        assert facts == {"bytes": (store.folder / name).stat().st_size}
+    sums = (store.folder / "checksums.bin").read_bytes()
+    assert manifest.checksums["sha256"] == hashlib.sha256(sums).hexdigest()
 
 
 def test_only_a_folder_with_a_manifest_is_a_store(store, tmp_path):
@@ -101,6 +106,11 @@ def test_a_damaged_manifest_is_refused(store, content):
         {"files": {}},
         {"files": 3},
         {"surprise": 1},
+        {"sparse": 1},
+        {"n_features": 37.0},
+        {"missing": {"values": -1}},
+        {"missing": {"places": [["g1", 3]]}},
+        {"version": 1},
     ],
 )
 def test_a_manifest_that_contradicts_itself_is_refused(store, fields):
@@ -109,10 +119,10 @@ def test_a_manifest_that_contradicts_itself_is_refused(store, fields):
         open_store(store.folder)
 
 
-@pytest.mark.parametrize("fields", [{"version": 2, "chunks": 5}, {"format": "other"}])
+@pytest.mark.parametrize("fields", [{"version": 3, "chunks": 5}, {"format": "other"}])
 def test_another_version_says_so(store, fields):
     change(store.folder, **fields)
-    with pytest.raises(InputError, match="this version reads sfs-store 1"):
+    with pytest.raises(InputError, match="this version reads sfs-store 1 and 2"):
         open_store(store.folder)
 
 
@@ -130,17 +140,17 @@ def test_a_truncated_or_absent_file_is_named(store):
     open_store(store.folder)
 
 
-def test_ids_that_are_no_parquet_or_too_few_are_refused(store):
-    path = store.folder / "features.parquet"
-    size = path.stat().st_size
-    path.write_bytes(b"x" * size)
-    with pytest.raises(InputError, match="ids of the store cannot be read"):
-        open_store(store.folder)
-    pq.write_table(pa.table({"feature": ["a"]}), path)
-    files = json.loads((store.folder / "manifest.json").read_text())["files"]
-    change(store.folder, files=files | {path.name: {"bytes": path.stat().st_size}})
-    with pytest.raises(InputError, match="ids of the store cannot be read"):
-        open_store(store.folder)
+def test_ids_that_are_too_few_or_no_parquet_are_refused_by_a_store_that_fits_them(built, counts):
+    for sparse, content in itertools.product((False, True), (b"x" * 99, ["a"])):
+        store = built(counts, sparse=sparse, keep=True)
+        path = store.folder / "features.parquet"
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            pq.write_table(pa.table({"feature": content}), path)
+        as_if_written(store.folder)
+        with pytest.raises(InputError, match="ids of the store cannot be read"):
+            open_store(store.folder)
 
 
 def test_a_file_that_shrinks_while_it_is_open_is_an_error_not_garbage(store):

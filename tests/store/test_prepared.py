@@ -195,14 +195,6 @@ def test_a_sample_without_counts_is_named(matrix, counts, step):
     assert caught.value.where == "x.csv: sample s4"
 
 
-def test_squares_beyond_the_range_of_numbers_are_no_norm(matrix, counts):
-    counts[3, 4] = 1e200
-    source = PreparedMatrix(matrix(counts), steps=("unit-samples",), where="x.csv")
-    with np.errstate(over="ignore"), pytest.raises(InputError, match="add up to inf") as caught:
-        prepared(source)
-    assert caught.value.where == "x.csv: sample s4"
-
-
 @pytest.mark.parametrize(
     "steps",
     [

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from sfs_cli.store.checksums import BlockSums, SumsByFile
 from sfs_cli.store.sinks import (
     FeatureRows,
     SampleRows,
@@ -43,7 +44,7 @@ def test_a_small_matrix_leaves_no_file_and_a_large_one_no_panel(built, counts, r
     large = built(counts, rows=rows, sparse=sparse, limit=100)
     kept = built(counts, rows=rows, sparse=sparse, keep=True)
     values = {"indptr.bin", "indices.bin", "data.bin"} if sparse else {"values.bin"}
-    whole = values | {"manifest.json", "features.parquet", "samples.parquet"}
+    whole = values | {"manifest.json", "features.parquet", "samples.parquet", "checksums.bin"}
     for made in (large, kept):
         assert {p.name for p in made.folder.iterdir()} == whole
 
@@ -110,7 +111,8 @@ def test_samples_are_in_the_order_they_came_across_sparse_panels(tmp_path):
 
 def test_where_features_end_does_not_overflow_32_bits(tmp_path):
     most = np.iinfo(np.int32).max
-    write_indptr(tmp_path, [np.array([most, most], np.int32), np.array([most], np.int32)])
+    counts = [np.array([most, most], np.int32), np.array([most], np.int32)]
+    write_indptr(tmp_path, counts, SumsByFile(BlockSums))
     found = np.fromfile(tmp_path / "indptr.bin", np.int64)
     assert found.tolist() == [0, most, 2 * most, 3 * most]
 

@@ -38,14 +38,14 @@ from scipy.stats import t as student
 
 from sfs_cli import RankConfig, SfsError, rank
 from sfs_cli.errors import InputError, listed
-from sfs_cli.evaluate.classify import (
+from sfs_cli.evaluation.classify import (
     CLASSIFIERS,
     accuracies,
     folds_of,
     standard_error,
     standardized,
 )
-from sfs_cli.evaluate.measures import jaccard, redundancy
+from sfs_cli.evaluation.measures import jaccard, redundancy
 
 HERE = Path(__file__).resolve().parent
 FACTS, REASONS = HERE / "paper.tsv", HERE / "reasons.tsv"

@@ -1,6 +1,6 @@
 """Outputs that are complete or absent: written beside their target, renamed when done.
 
-Also what goes with them: scratch folders, and digests of files.
+Also what goes with them: digests of files.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import glob
 import hashlib
 import os
 import shutil
-import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -170,35 +169,10 @@ def beside(path: Path, suffix: str) -> Path:
 
     Links are followed, so that one output has one such path.
     """
-    real = path.resolve()
+    real = Path(os.path.realpath(path))  # `resolve` raises where links lead in a circle
     if real.name and (os.access(real.parent, os.W_OK | os.X_OK) or not real.is_dir()):
         return real.with_name(f".{real.name}.{suffix}")
     return real / f".{suffix}"
-
-
-@contextmanager
-def scratch_folder(
-    parent: Path | None, announce: Callable[[Path], None] | None = None
-) -> Iterator[Path]:
-    """Make a folder under `parent` (by default the system's), and remove it at the end.
-
-    `announce` receives its path before it is made, so that whoever cleans up after a killed run
-    knows of it.
-    """
-    try:
-        if parent is not None:
-            parent.mkdir(parents=True, exist_ok=True)
-        home = Path(tempfile.gettempdir()) if parent is None else parent
-        folder = home.absolute() / f"sfs-{os.getpid()}-{uuid.uuid4().hex[:12]}"
-        if announce is not None:
-            announce(folder)
-        folder.mkdir(mode=0o700)
-    except OSError as error:
-        raise unwritable(parent or tempfile.gettempdir(), error, "--scratch") from None
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def sha256_file(path: Path) -> str:

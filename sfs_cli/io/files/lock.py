@@ -88,7 +88,7 @@ def output_lock(
         now = datetime.now(UTC).isoformat(timespec="seconds")
         pid, host = os.getpid(), socket.gethostname()
         started = {"pid": pid, "started": _started(pid), "since": now}
-        lock.append({"host": host, "boot": _boot()} | started)
+        lock.append({"host": host, "boot": boot_id()} | started)
         threading.Thread(target=touch, daemon=True).start()
         yield lock
     finally:
@@ -103,7 +103,7 @@ def _acquire(path: Path, output: Path) -> Lock:
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
-            free = _flock(handle) is not False
+            free = lock_file(handle) is not False
             holder, left = _read(handle)
             if not free or (holder is not None and _may_live(handle, holder)):
                 known = {"pid": "unknown", "host": "unknown"} | (holder or {})
@@ -123,7 +123,7 @@ def _acquire(path: Path, output: Path) -> Lock:
         os.close(handle)  # its holder has removed the file meanwhile: try again
 
 
-def _flock(handle: int) -> bool | None:
+def lock_file(handle: int) -> bool | None:
     """Take the kernel's lock: False if another process has it, None if there are no locks."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -153,15 +153,15 @@ def _read(handle: int) -> tuple[dict[str, Any] | None, list[str]]:
 
 def _may_live(handle: int, holder: dict[str, Any]) -> bool:
     """Say whether a holder may live although this process could take the lock."""
-    boot = _boot()
+    boot = boot_id()
     if boot is not None and holder.get("boot") == boot:
         # the same machine: the kernel's lock tells, and without one the process table
         other = holder.get("pid") != os.getpid() and holder.get("started") is not None
-        return other and not _flock(handle) and _started(holder["pid"]) == holder["started"]
+        return other and not lock_file(handle) and _started(holder["pid"]) == holder["started"]
     return time.time() - os.fstat(handle).st_mtime < STALE_SECONDS
 
 
-def _boot() -> str | None:
+def boot_id() -> str | None:
     """Return the id of this start of this machine's kernel, which containers share."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -13,6 +13,8 @@ from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, COPY_AGAIN, InputError
 from sfs_cli.io.files.text import BOM, ByteStream, Compression
 
 _HEAD_BYTES = 4096
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_USER_BLOCK = 512
 _ZIP = b"PK\x03\x04"
 
 
@@ -50,7 +52,7 @@ class Content:
 _MAGIC = {
     b"PAR1": Kind.PARQUET,
     b"ARROW1": Kind.ARROW,
-    b"\x89HDF\r\n\x1a\n": Kind.HDF5,
+    _HDF5: Kind.HDF5,
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": Kind.EXCEL,  # workbooks from before 2007
     b"RDX2\n": Kind.R_DATA,
     b"RDX3\n": Kind.R_DATA,
@@ -113,7 +115,26 @@ def recognize(path: str | Path) -> Content:
         head = head.removeprefix(BOM)
         binary = Kind.BINARY if b"\0" in head else Kind.TEXT
         known = (kind for magic, kind in _MAGIC.items() if head.startswith(magic))
-        return Content(next(known, binary), stream.compression)
+        kind = next(known, None)
+        if kind is None:
+            after = stream.compression is None and path.is_file() and _has_user_block(path)
+            kind = Kind.HDF5 if after else binary
+        return Content(kind, stream.compression)
+
+
+def _has_user_block(path: Path) -> bool:
+    """Say whether HDF5 begins after a block of the writer's own, of 512, 1,024, 2,048, ... bytes.
+
+    MuData writes one, with its name and version.
+    """
+    size, at = path.stat().st_size, _USER_BLOCK
+    with path.open("rb") as file:
+        while at < size:
+            file.seek(at)
+            if file.read(len(_HDF5)) == _HDF5:
+                return True
+            at *= 2
+    return False
 
 
 def examine(path: Path) -> Content:

@@ -8,13 +8,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.room import FIELD_BYTES, Tally, check_room
 from sfs_cli.io.files.sniff import Kind, examine
-from sfs_cli.io.files.text import LineStream, decode, repeated, text_suffix
+from sfs_cli.io.files.text import LineStream, arrow_file, decode, repeated, text_suffix
+from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -180,6 +181,8 @@ def read_table(path: str | Path) -> TextTable:
         fields than the first, or two columns have one name.
     """
     path = Path(path)
+    if (held := given(path)) is not None:
+        return _table_of_frame(path, held)
     content = examine(path)
     if content.kind is Kind.PARQUET:
         return _read_parquet(path)
@@ -193,6 +196,21 @@ def read_table(path: str | Path) -> TextTable:
         header = read_header(stream)
         _refuse_repeated(header.names, path)
         return read_rows(stream, header.names, header.delimiter)
+
+
+def _table_of_frame(path: Path, frame: Any) -> TextTable:
+    """Return a data frame as text, with its index as the ids; missing values are ""."""
+    names = [str(name) for name in frame.columns]
+    _refuse_repeated(names, path)
+    ids = frame.index.name
+    columns = {"" if ids is None or str(ids) in names else str(ids): _texts(frame.index)}
+    columns |= {name: _texts(frame.iloc[:, i]) for i, name in enumerate(names)}
+    return TextTable(path, columns, range(1, len(frame) + 1), "row")
+
+
+def _texts(values: Any) -> list[str]:
+    missing = values.isna()
+    return ["" if gone else str(value) for value, gone in zip(values.tolist(), missing)]
 
 
 def read_rows(
@@ -242,7 +260,7 @@ def _read_parquet(path: Path) -> TextTable:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with arrow_file(path) as raw, pq.ParquetFile(raw) as file:
             size = file.metadata.num_rows * file.metadata.num_columns
             check_room("as a table it takes", FIELD_BYTES * size, str(path))
             table = file.read()

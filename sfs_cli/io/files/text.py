@@ -6,6 +6,7 @@ The compression is read from the first bytes, not from the name: a browser may h
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -60,6 +61,13 @@ def repeated(names: Sequence[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
+def arrow_file(path: str | Path, mode: Literal["rb", "wb"] = "rb") -> pa.OSFile:
+    """Open a file for Arrow, which would refuse a name that is no UTF-8."""
+    import pyarrow as pa
+
+    return pa.OSFile(os.fsencode(path), mode)
+
+
 class ByteStream:
     """A file read from its beginning to its end; gzip (also bgzip) and zstd are decompressed."""
 
@@ -70,7 +78,7 @@ class ByteStream:
         try:
             with self.path.open("rb") as file:
                 head = file.read(4)
-            stream = pa.OSFile(str(path), "rb")
+            stream = arrow_file(path)
         except tuple(_UNREADABLE) as error:
             what, hint = _UNREADABLE[type(error)]
             raise InputError(what, where=str(path), hint=hint) from error

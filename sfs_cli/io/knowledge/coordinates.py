@@ -11,6 +11,7 @@ import numpy as np
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.text import repeated
+from sfs_cli.io.given import given
 from sfs_cli.io.matrix.base import read_dense_table
 
 INSIDE = "obsm:"
@@ -86,8 +87,13 @@ def open_coordinates(spec: str, matrix: str) -> Coordinates:
     """
     if spec.startswith(INSIDE):
         from sfs_cli.io.matrix.anndata import read_obsm
+        from sfs_cli.io.matrix.memory import coordinates_of, held_table
 
         path, key = Path(matrix), spec.removeprefix(INSIDE)
+        if (held := given(path)) is not None:
+            table, where = held_table(held), f"{matrix}, obsm/{key}"
+            values, names = coordinates_of(table, key, where)
+            return Coordinates(where, table.row_ids, names, values)
         if path.suffix not in (".h5ad", ".zarr") and ".h5mu" not in path.name:
             raise UsageError(
                 f"{spec} needs an h5ad or AnnData zarr input",

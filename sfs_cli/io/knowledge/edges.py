@@ -25,6 +25,7 @@ from sfs_cli.io.files.table import (
     split_fields,
 )
 from sfs_cli.io.files.text import Chunk, chunk_lines, text_chunks, text_lines, text_suffix
+from sfs_cli.io.knowledge.labels import LARGEST
 
 CHUNK_BYTES = 16 << 20
 _EDGE_BYTES = 80  # that an edge takes beside its table, while edges are sorted
@@ -472,4 +473,6 @@ def _wrong_score(text: str, layout: EdgeLayout) -> str | None:
     value = float(text)
     if not np.isfinite(value):
         return f"the score {text} is not a finite number"
+    if abs(value) >= LARGEST:
+        return f"the score {text} is {LARGEST:g} or more, which measures nothing"
     return f"the score {text} is negative" if value < 0 and not is_biogrid else None

@@ -20,6 +20,7 @@ from sfs_cli.io.files.room import FIELD_BYTES, Tally
 from sfs_cli.io.files.sniff import refuse_other_than_text
 from sfs_cli.io.files.table import NULL_TOKENS, is_id_name, sniff_delimiter, split_fields
 from sfs_cli.io.files.text import text_lines, text_suffix
+from sfs_cli.io.given import given
 from sfs_cli.io.matrix.base import read_sparse_table
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def read_gene_list(path: Path) -> list[str]:
     skipped, and so is a first line that is a usual name of such a column (gene, symbol,
     feature_id, hgnc_symbol).
     """
+    if (held := given(path)) is not None:
+        return list(dict.fromkeys(map(str, held)))
     genes: dict[str, None] = {}
     held = Tally(str(path))
     for n_before, (line, text) in enumerate(_records(path, "a list of genes")):
@@ -120,6 +123,8 @@ def read_gmt(path: Path) -> dict[str, list[str]]:
 
     gzip and zstd are decompressed; blank lines and those that begin with ``#`` are skipped.
     """
+    if (held := given(path)) is not None:
+        return {str(name): list(dict.fromkeys(map(str, genes))) for name, genes in held.items()}
     sets: dict[str, list[str]] = {}
     lines: dict[str, int] = {}
     held = Tally(str(path))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,10 @@ from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.room import check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
-from sfs_cli.io.files.text import first_lines, repeated, text_suffix
+from sfs_cli.io.files.text import arrow_file, first_lines, repeated, text_suffix
+from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.edges import names_an_edge, read_edges, refuse_unlimited_score
+from sfs_cli.io.knowledge.labels import LARGEST
 from sfs_cli.io.matrix.base import (
     cast_values,
     read_dense_table,
@@ -106,10 +108,8 @@ def _from_matrix(
     refuse_unlimited_score(min_score, path)
     rows, columns, matrix = read_sparse_table(
         path,
-        lambda values: (values >= 0) & np.isfinite(values),
-        lambda value: (
-            f"the similarity {value:g} is {'negative' if value < 0 else 'not a finite number'}"
-        ),
+        lambda values: (values >= 0) & (values < LARGEST),
+        lambda value: f"the similarity {value:g} is {_fault(value)}",
         "similarities are numbers, zero or more",
     )
     alone = []
@@ -132,6 +132,12 @@ def _from_matrix(
         similarity.data[low] = 0.0
         similarity.eliminate_zeros()
     return rows, similarity, facts
+
+
+def _fault(value: float) -> str:
+    if not np.isfinite(value):
+        return "not a finite number"
+    return "negative" if value < 0 else f"{LARGEST:g} or more, which measures nothing"
 
 
 def _symmetric(matrix: csr_array, ids: Sequence[str], path: Path) -> csr_array:
@@ -234,6 +240,8 @@ def open_similarity(spec: str) -> SimilarityFile:
     may have been added; an array ``dense`` in place of the sparse ones is a full matrix.
     """
     path = Path(spec)
+    if (held := given(path)) is not None:
+        return SimilarityFile(path, held.values, held.row_ids, held.column_ids)
     if path.suffix.lower() in (".npy", ".npz"):
         examine(path)
         with read_errors(
@@ -263,19 +271,18 @@ def read_similarity(spec: str, sample_ids: Sequence[str]) -> Similarity:
 
 
 def _read_npz(path: Path) -> SimilarityFile:
-    from scipy.sparse import csr_array, load_npz
+    from scipy.sparse import load_npz
 
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())
         check_room("the arrays take", 2 * size, str(path))
     with np.load(path, allow_pickle=False) as arrays:
         ids, dense = arrays.get("samples"), arrays.get("dense")
+        stored: Any = None if dense is not None else _compressed(arrays)
     if dense is not None:
         matrix: Similarity = cast_values(dense, "float64", str(path))
     else:
-        stored: Any = load_npz(path)
-        matrix = csr_array(stored.tocsr())
-        matrix.data = cast_values(matrix.data, "float64", str(path))
+        matrix = _checked(load_npz(path) if stored is None else stored, ids, path)
     if ids is None:
         return SimilarityFile(path, matrix)
     if ids.ndim != 1:
@@ -283,6 +290,38 @@ def _read_npz(path: Path) -> SimilarityFile:
     samples = [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()]
     check_names(samples, "a sample", str(path))
     return SimilarityFile(path, matrix, samples, samples)
+
+
+def _compressed(arrays: Mapping[str, np.ndarray]) -> Any:
+    """Return the arrays of a compressed sparse matrix; None for one that SciPy is to load."""
+    from sfs_cli.io.matrix.stored import Compressed
+
+    named = arrays["format"].item()
+    format = named.decode() if isinstance(named, bytes) else str(named)
+    if format not in ("csr", "csc"):
+        return None
+    shape = tuple(int(size) for size in arrays["shape"].ravel())
+    return Compressed(format, shape, arrays["data"], arrays["indices"], arrays["indptr"])
+
+
+def _checked(stored: Any, ids: np.ndarray | None, path: Path) -> csr_array:
+    """Return a sparse similarity that is square, and not larger than its ids or entries allow."""
+    from sfs_cli.io.matrix.stored import checked_csr
+
+    n = stored.shape[0]
+    most = n if ids is None else len(ids)
+    if ids is None and stored.format in ("coo", "dia"):
+        # of these a short file can declare any size; a sample without an entry has no degree
+        most = stored.nnz
+    if stored.shape != (n, n) or n > most:
+        counted_by = "entries" if ids is None else "ids"
+        but = f"but {most:,} {counted_by}" if n > most else "it must be square"
+        raise InputError(
+            f"the similarity has shape {stored.shape}, {but}",
+            where=str(path),
+            hint="give one row and one column for each sample",
+        )
+    return checked_csr(stored, str(path))
 
 
 FORMATS = (".npz", ".parquet", ".tsv", ".csv", ".h5ad")
@@ -321,7 +360,8 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
             import pyarrow.parquet as pq
 
             columns = [pa.array(names), *(pa.array(column) for column in similarity.T)]
-            pq.write_table(pa.Table.from_arrays(columns, names=[of_ids, *names]), partial)
+            with arrow_file(partial, "wb") as out:
+                pq.write_table(pa.Table.from_arrays(columns, names=[of_ids, *names]), out)
             return
         with partial.open("w", encoding="utf-8", newline="") as file:
             delimiter = "," if path.suffix == ".csv" else "\t"
@@ -335,11 +375,7 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
 
 def write_obsp(source: Path, target: Path, key: str, similarity: Similarity) -> None:
     """Copy an h5ad with a similarity of all its samples, in their order, as ``obsp[key]``."""
-    from anndata.io import write_elem
+    from sfs_cli.io.matrix.h5ad_copy import change_copy, write_member
 
-    from sfs_cli.io.matrix.stored import changed_copy
-
-    with changed_copy(source, target) as file:
-        if "obsp" not in file:
-            write_elem(file, "obsp", {})
-        write_elem(file["obsp"], key, similarity)
+    with replacing(target) as partial:
+        change_copy(source, partial, lambda file: write_member(file, "obsp", key, similarity))

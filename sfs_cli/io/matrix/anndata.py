@@ -8,42 +8,50 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, MissingExtraError, UsageError, listed, nearest
+from sfs_cli.io.files.apart import call_apart, reading
 from sfs_cli.io.files.sniff import H5MU, split_modality
 from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.stored import (
+    BY_FEATURE,
     DenseRows,
     SparseRows,
     StoredMatrix,
     StoredReader,
+    attribute,
     check_declared,
+    check_sparse_groups,
+    checked_csr,
     chunks_are_tall,
     open_hdf5,
+    releasing,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
+T = TypeVar("T")
 _OLD_GRAPHS = "uns/neighbors"
 _REWRITE = "write the file again with AnnData.write_h5ad"
 
 
 def open_h5ad(path: Path, options: ReadOptions) -> MatrixReader:
     """Open an AnnData file."""
-    file = open_hdf5(path)
+    file = open_hdf5(path, options.allow_external)
     return _open(path, "h5ad", file, file.close, options)
 
 
 def open_h5mu(path: Path, options: ReadOptions) -> MatrixReader:
     """Open ``FILE.h5mu:MODALITY``, or ``FILE.h5mu`` where there is one modality."""
-    file = open_hdf5(split_modality(path)[0])
+    file = open_hdf5(split_modality(path)[0], options.allow_external)
     return _open(path, "h5mu", file, file.close, options)
 
 
@@ -72,14 +80,14 @@ def _open(
     Rows are samples, except where the matrix is stored by feature (CSC, or dense in tall chunks):
     then rows are features.
     """
-    try:
+    with releasing(release), read_errors(path, name):
         group = _find_modality(file, path) if name == "h5mu" else file
         _check_anndata(group, path)
         key, var_key = _matrix_keys(group, options, path)
         obs = _read_frame(group, "obs", path)
         samples, features = list(obs.index), list(_read_frame(group, var_key, path).index)
-        with read_errors(path, name):
-            matrix, by_feature = _open_matrix(group[key], f"{path}, {key}", options)
+        reading(key)
+        matrix, by_feature = _open_matrix(group[key], f"{path}, {key}", options)
         expected = (len(features), len(samples)) if by_feature else (len(samples), len(features))
         if matrix.shape != expected:
             shape = matrix.shape[::-1] if by_feature else matrix.shape
@@ -89,8 +97,8 @@ def _open(
                 where=str(path),
                 hint=_REWRITE,
             )
-        columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
-        known = {column: values for column, values in columns.items() if values is not None}
+        comparisons = _comparisons(group)
+        reading(key)
         return StoredReader(
             path=path,
             format=name,
@@ -100,11 +108,8 @@ def _open(
             matrix=matrix,
             options=options,
             release=release,
-            annotations=Annotations(pa.table(known) if known else None, _comparisons(group)),
+            annotations=Annotations(arrow_table(obs), comparisons),
         )
-    except BaseException:
-        release()
-        raise
 
 
 def _find_modality(file: Any, path: Path) -> Any:
@@ -173,6 +178,13 @@ def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str
 def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[StoredMatrix, bool]:
     """Return a matrix, and whether its rows are features."""
     if hasattr(element, "shape"):
+        encoding = attribute(element, "encoding-type", "")
+        if encoding not in (None, "", "array"):
+            raise InputError(
+                f"its encoding is {encoding}, neither dense nor CSR nor CSC",
+                where=where,
+                hint="write the matrix again with a current anndata",
+            )
         if len(element.shape) != 2:
             raise InputError(
                 f"the matrix has {len(element.shape)} axes, not 2",
@@ -181,32 +193,47 @@ def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[Stored
             )
         across = chunks_are_tall(element, options.block_bytes)
         return DenseRows(element, across, where), across
-    encoding = _attribute(element, "encoding-type", "h5sparse_format")
-    shape = _attribute(element, "shape", "h5sparse_shape")
-    known = {"csr_matrix": False, "csr": False, "csc_matrix": True, "csc": True}
-    if encoding not in known or shape is None:
+    encoding = attribute(element, "encoding-type", "h5sparse_format")
+    shape = attribute(element, "shape", "h5sparse_shape")
+    if encoding not in BY_FEATURE or shape is None:
         raise InputError(
             f"its encoding is {encoding or 'not stated'}, neither dense nor CSR nor CSC",
             where=where,
             hint="write the matrix again with a current anndata",
         )
-    by_feature = known[encoding]
+    by_feature = BY_FEATURE[encoding]
     n, m = (int(size) for size in shape)
     return SparseRows(element, (m, n) if by_feature else (n, m), where), by_feature
 
 
-def _attribute(element: Any, name: str, old_name: str) -> Any:
-    value = element.attrs.get(name, element.attrs.get(old_name))
-    return value.decode() if isinstance(value, bytes) else value
+def check_anndata(path: Path) -> None:
+    """Read all sparse matrices of an ``.h5ad`` or ``.zarr``; damage is an `InputError`.
+
+    This comes before another library takes them, which follows their indices without looking.
+    """
+    with _anndata_group(path) as group, read_errors(path, "AnnData"):
+        check_sparse_groups(group, str(path), ReadOptions())
+
+
+def _called_apart(work: Callable[[], T], path: Path) -> T:
+    """Call what reads AnnData; HDF5 is read in a child process."""
+    if path.is_dir():
+        return work()
+    import_module("anndata.io")  # here, for all children
+    return call_apart(work, split_modality(path)[0])
 
 
 def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
     """Read ``obsp[key]`` of an ``.h5ad`` file, ``FILE.h5mu:MODALITY``, or a ``.zarr`` folder.
 
-    Returned are the sample graph, shape (n, n), as it is stored (neither symmetry nor the values
-    are checked), and the ids of the samples. A file that is not AnnData, or has no such graph, is
-    an `InputError`.
+    Returned are the sample graph, shape (n, n), as it is stored (the indices of a sparse one are
+    checked, neither symmetry nor the values), and the ids of the samples. A file that is not
+    AnnData, or has no such graph, is an `InputError`.
     """
+    return _called_apart(lambda: _read_obsp(path, key), path)
+
+
+def _read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
     with _anndata_group(path) as group:
         _check_anndata(group, path)
         keys = _graph_keys(group)
@@ -218,7 +245,9 @@ def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
                 hint=f"{there}; scanpy.pp.neighbors writes 'connectivities' and 'distances'",
             )
         graph = _read_element(group, keys[key], path)
-        graph = csr_array(graph.tocsr()) if hasattr(graph, "tocsr") else np.asarray(graph)
+        where = f"{path}, {keys[key]}"
+        sparse = hasattr(graph, "tocsr")
+        graph = checked_csr(graph, where) if sparse else np.asarray(graph)
         samples = list(_read_frame(group, "obs", path).index)
     if graph.shape != (len(samples), len(samples)):
         raise InputError(
@@ -236,6 +265,10 @@ def read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
     names of the columns, and the ids of the samples. A file that is not AnnData, no such key, and
     anything but a dense table of real numbers is an `InputError`.
     """
+    return _called_apart(lambda: _read_obsm(path, key), path)
+
+
+def _read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
     with _anndata_group(path) as group:
         _check_anndata(group, path)
         keys = list(group["obsm"]) if "obsm" in group and hasattr(group["obsm"], "keys") else []
@@ -276,10 +309,12 @@ def read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
 @contextmanager
 def _anndata_group(path: Path) -> Iterator[Any]:
     if path.is_dir():
-        yield _open_zarr_group(path)
+        with read_errors(path, "zarr"):
+            yield _open_zarr_group(path)
         return
     file_path, _ = split_modality(path)
-    with open_hdf5(file_path) as file:
+    # the run reads its matrix from the same file, and refuses one that takes values from others
+    with open_hdf5(file_path, allow_external=True) as file, read_errors(path, "AnnData"):
         yield _find_modality(file, path) if file_path.suffix.lower() == H5MU else file
 
 
@@ -302,6 +337,7 @@ def _graph_keys(group: Any) -> dict[str, str]:
 def _read_element(group: Any, key: str, path: Path) -> Any:
     from anndata.io import read_elem
 
+    reading(key)
     with read_errors(path, f"AnnData ({key})"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # old versions of the format are read all the same
         check_declared(group[key], f"{path}, {key}")
@@ -335,6 +371,13 @@ def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:
 
 def _text(name: Any) -> str:
     return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def arrow_table(obs: pd.DataFrame) -> pa.Table | None:
+    """Return the columns that Arrow has a type for, categories as strings; None without any."""
+    columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
+    known = {column: values for column, values in columns.items() if values is not None}
+    return pa.table(known) if known else None
 
 
 def _arrow_column(series: pd.Series) -> pa.Array | None:

@@ -21,6 +21,7 @@ from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.room import FIELD_BYTES, Tally, asks_too_much
 from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
 from sfs_cli.io.files.text import repeated
+from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +50,7 @@ class ReadOptions:
     block_bytes: int = 8 << 20  # readers hold about this much at a time (one row may be larger)
     layer: str | None = None  # layer of an AnnData file to read in place of X
     use_raw: bool = False  # read raw/X of an AnnData file
+    allow_external: bool = False  # an HDF5 file may refer to other files
     # memory for table columns that are decoded together; more of them are read in groups, by way
     # of temporary files in a folder (by default the system's)
     decode_bytes: int | None = None
@@ -100,6 +102,9 @@ class Format:
     opener: str
     title: str  # its name in messages
     layers: bool = False  # whether it has layers and a raw matrix
+    # modules of a library that a damaged file can crash or hold for ever; such files are read in
+    # a child process, which these are imported for
+    apart: tuple[str, ...] = ()
 
     @property
     def compressed(self) -> bool:
@@ -126,13 +131,29 @@ FORMATS = (
     Format(
         "feather", (Kind.ARROW,), (".feather", ".arrow"), "feather:open_feather", Kind.ARROW.value
     ),
-    Format("h5ad", _HDF5, (".h5ad",), "anndata:open_h5ad", "AnnData in HDF5", layers=True),
-    Format("h5mu", _HDF5, (".h5mu",), "anndata:open_h5mu", "MuData in HDF5", layers=True),
+    Format(
+        "h5ad",
+        _HDF5,
+        (".h5ad",),
+        "anndata:open_h5ad",
+        "AnnData in HDF5",
+        layers=True,
+        apart=("h5py", "anndata.io"),
+    ),
+    Format(
+        "h5mu",
+        _HDF5,
+        (".h5mu",),
+        "anndata:open_h5mu",
+        "MuData in HDF5",
+        layers=True,
+        apart=("h5py", "anndata.io"),
+    ),
     Format("zarr", (Kind.ZARR,), (".zarr",), "anndata:open_zarr", "AnnData in Zarr", layers=True),
     Format(
         "10x-mtx", _TENX, (".mtx", ".mtx.gz"), "tenx:open_tenx_mtx", "a 10x matrix (Matrix Market)"
     ),
-    Format("10x-h5", _HDF5, (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5"),
+    Format("10x-h5", _HDF5, (".h5",), "tenx:open_tenx_h5", "a 10x matrix in HDF5", apart=("h5py",)),
 )
 
 
@@ -149,6 +170,8 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
         If a layer or the raw matrix is asked of a format that has none.
     """
     path = Path(path)
+    if (held := given(path)) is not None:
+        return import_module("sfs_cli.io.matrix.memory").open_held(path, held, options)
     content = examine(path)
     found = format_of(path, content)
     if (options.layer is not None or options.use_raw) and not found.layers:
@@ -160,7 +183,11 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
             option="use_raw" if options.use_raw else "layer",
         )
     module, function = found.opener.split(":")
-    return getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)(path, options)
+    opener = getattr(import_module(f"sfs_cli.io.matrix.{module}"), function)
+    if not found.apart:
+        return opener(path, options)
+    in_child = import_module("sfs_cli.io.matrix.apart").ReaderApart
+    return in_child(opener, path, options, found.apart)
 
 
 def format_of(path: Path, content: Content) -> Format:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -42,7 +43,7 @@ class FeatherSource:
 
     def __init__(self, path: Path, budget: int | None) -> None:
         self._budget = budget
-        self._map = pa.memory_map(str(path))
+        self._map = pa.memory_map(os.fsencode(path))
         try:
             file = pa.ipc.open_file(self._map)
             self.schema = file.schema

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.arrow import group_columns, open_table
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 
@@ -66,11 +67,12 @@ class ParquetSource:
     """A Parquet file as a `TableSource`; its parts are row groups."""
 
     def __init__(self, path: Path, options: ReadOptions) -> None:
-        metadata = pq.read_metadata(path)
+        with arrow_file(path) as file:
+            metadata = pq.read_metadata(file)
         groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
         self._largest = max(groups, key=lambda group: group.total_byte_size, default=None)
         self._file = pq.ParquetFile(
-            path,
+            arrow_file(path),
             metadata=metadata,
             buffer_size=self._buffer_size(max(1, metadata.num_columns), options.block_bytes),
             pre_buffer=False,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from sfs_cli.errors import InputError
-from sfs_cli.io.files.atomic import replacing
+from sfs_cli.errors import InputError, listed
+from sfs_cli.io.files.apart import reading
 from sfs_cli.io.files.room import FIELD_BYTES, check_room, check_there
 from sfs_cli.io.matrix.base import (
     Annotations,
@@ -29,23 +28,71 @@ _POINTER_BYTES = 8
 _AGAIN = "copy or write the file again"
 
 
-def open_hdf5(path: Path) -> Any:
-    """Open an HDF5 file for reading, as an ``h5py.File``."""
+def open_hdf5(path: Path, allow_external: bool = False) -> Any:
+    """Open an HDF5 file for reading, as an ``h5py.File``.
+
+    One that takes values from other files (external links, external storage, virtual data sets)
+    is an `InputError`, unless that is allowed: a file from elsewhere could name any file of the
+    user, and what is hashed and recorded would not be what is read.
+    """
     import h5py
 
     with read_errors(path, "HDF5"):
-        return h5py.File(path, "r")
+        file = h5py.File(path, "r")
+        with releasing(file.close):
+            if not allow_external and (found := _external_objects(file)):
+                raise InputError(
+                    f"it takes values from other files: {listed(found)}",
+                    where=str(path),
+                    hint="give --allow-external if you trust it, or write it as one file",
+                    option="allow_external",
+                )
+        return file
 
 
 @contextmanager
-def changed_copy(source: Path, target: Path) -> Iterator[Any]:
-    """Give a copy of an HDF5 file to change, which becomes `target` on success."""
-    import h5py
+def releasing(release: Callable[[], None]) -> Iterator[None]:
+    """Release a file if the block fails."""
+    try:
+        yield
+    except BaseException:
+        release()
+        raise
 
-    with replacing(target) as partial:
-        shutil.copyfile(source, partial)
-        with h5py.File(partial, "r+") as file:
-            yield file
+
+def _external_objects(file: Any) -> list[str]:
+    """Return the objects of a file whose content is in other files, with the names of these."""
+    from h5py import h5d, h5l, h5o
+
+    found: list[str] = []
+
+    def see_link(name: bytes) -> None:
+        if file.id.links.get_info(name).type == h5l.TYPE_EXTERNAL:
+            other = file.id.links.get_val(name)[0]
+            found.append(f"{_decoded(name)} (a link to {_decoded(other)})")
+
+    def see_object(name: bytes) -> None:
+        element = h5o.open(file.id, name)
+        if not isinstance(element, h5d.DatasetID):
+            return
+        plist = element.get_create_plist()
+        if plist.get_external_count():
+            other = plist.get_external(0)[0]
+            found.append(f"{_decoded(name)} (stored in {_decoded(other)})")
+        elif plist.get_layout() == h5d.VIRTUAL:
+            # a part of itself is named "."
+            others = {plist.get_virtual_filename(i) for i in range(plist.get_virtual_count())}
+            if others != {"."}:
+                found.append(f"{_decoded(name)} (a virtual data set of other files)")
+
+    reading("the list of its objects")
+    file.id.links.visit(see_link)
+    h5o.visit(file.id, see_object)
+    return found
+
+
+def _decoded(name: bytes | str) -> str:
+    return name.decode(errors="replace") if isinstance(name, bytes) else name
 
 
 def check_declared(element: Any, where: str) -> None:
@@ -69,6 +116,8 @@ def _check_chunks(array: Any, where: str) -> None:
 
 
 def _check_there(array: Any, where: str) -> None:
+    if getattr(array, "is_virtual", False):  # its values are in other files, which is allowed
+        return
     size = array.dtype.itemsize
     if hasattr(array, "id"):  # of HDF5
         stored = array.id.get_storage_size()
@@ -104,19 +153,10 @@ class SparseRows:
         for array in (self._data, self._indices):
             _check_chunks(array, where)
         check_declared(group["indptr"], where)
-        self._indptr = np.asarray(group["indptr"][:]).astype(np.int64)
+        self._indptr = whole_numbers(np.asarray(group["indptr"][:]), where).astype(np.int64)
         self._where = where
-        n_values, n_indices = self._data.shape[0], self._indices.shape[0]
-        counts = np.diff(self._indptr)
-        fits = len(counts) == shape[0] and ((counts >= 0) & (counts <= shape[1])).all()
-        if not fits or self._indptr[0] != 0 or not self._indptr[-1] == n_values == n_indices:
-            raise InputError(
-                f"the sparse matrix of {shape[0]:,} rows is damaged: {n_values:,} values, "
-                f"{n_indices:,} indices, {len(self._indptr):,} row pointers that end at "
-                f"{self._indptr[-1] if len(self._indptr) else 0:,}",
-                where=where,
-                hint=_AGAIN,
-            )
+        n_values = self._data.shape[0]
+        check_pointers(self._indptr, shape[0], n_values, self._indices.shape[0], where)
         # an absent chunk of Zarr reads as zeros, which sparse matrices do not store
         lost = getattr(self._data, "nchunks", 0) - getattr(self._data, "nchunks_initialized", 0)
         if n_values and lost > 0:
@@ -149,8 +189,12 @@ def csr_block(
 ) -> csr_array:
     """Return sparse rows, shape (len(indptr) - 1, n_columns), with sorted indices.
 
-    An index out of bounds, or two values for one row and column, is an `InputError`.
+    Pointers that do not fit, an index out of bounds, or two values for one row and column, are an
+    `InputError`: compiled loops of SciPy and of ours go where pointers and indices say.
     """
+    for array in (indptr, indices):
+        whole_numbers(array, where)
+    check_pointers(indptr, len(indptr) - 1, len(data), len(indices), where)
     if indices.size and (indices.min() < 0 or indices.max() >= n_columns):
         raise InputError(
             f"the sparse matrix is damaged: a column index is outside 0 to {n_columns - 1:,}",
@@ -168,6 +212,109 @@ def csr_block(
             hint="add them up with sum_duplicates() if that is meant, or write the file again",
         )
     return rows
+
+
+def whole_numbers(array: np.ndarray, where: str) -> np.ndarray:
+    """Return the pointers or indices of a sparse matrix; other than integers are refused."""
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise InputError(
+            f"the sparse matrix is damaged: indices of type {array.dtype}, in {array.ndim} "
+            "dimensions",
+            where=where,
+            hint=_AGAIN,
+        )
+    return array
+
+
+def check_pointers(
+    indptr: np.ndarray, n_rows: int, n_values: int, n_indices: int, where: str
+) -> None:
+    """Refuse pointers that do not cut values and indices into rows, one after the other."""
+    fits = len(indptr) == n_rows + 1 and indptr[0] == 0 and (indptr[1:] >= indptr[:-1]).all()
+    if not fits or not indptr[-1] == n_values == n_indices:
+        raise InputError(
+            f"the sparse matrix of {n_rows:,} rows is damaged: {n_values:,} values, "
+            f"{n_indices:,} indices, {len(indptr):,} row pointers that end at "
+            f"{indptr[-1] if len(indptr) else 0:,}",
+            where=where,
+            hint=_AGAIN,
+        )
+
+
+class Compressed(NamedTuple):
+    """The arrays of a matrix that is compressed by rows (csr) or columns (csc), as a file has them.
+
+    SciPy's own classes cut and convert them.
+    """
+
+    format: str
+    shape: tuple[int, ...]
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+
+
+def checked_csr(matrix: Any, where: str) -> csr_array:
+    """Return a `Compressed` or any sparse matrix of SciPy, float64, with sorted rows.
+
+    SciPy's readers take the arrays of a file as they are, and its conversions are compiled loops:
+    so the arrays are checked first. Those that are not of a sparse matrix are an `InputError`.
+    """
+    data = cast_values(np.asarray(matrix.data), "float64", where)
+    n, m = (int(size) for size in matrix.shape)
+    if matrix.format in ("csr", "csc"):
+        by_row = matrix.format == "csr"
+        rows, columns = (n, m) if by_row else (m, n)
+        for array in (matrix.indptr, matrix.indices):
+            whole_numbers(array, where)
+        check_pointers(matrix.indptr, rows, data.size, len(matrix.indices), where)
+        found = csr_block(data, matrix.indices, matrix.indptr, columns, where)
+        return found if by_row else csr_array(found.T.tocsr())
+    try:
+        if hasattr(matrix, "check_format"):  # of blocks
+            whole_numbers(matrix.indptr, where), whole_numbers(matrix.indices, where)
+            matrix.check_format(full_check=True)
+        other = matrix.tocoo()  # its constructor checks the indices; diagonals are cut to the shape
+    except (ValueError, IndexError) as error:
+        raise InputError(
+            f"the sparse matrix is damaged: {error}", where=where, hint=_AGAIN
+        ) from None
+    order = np.lexsort((other.col, other.row))
+    indptr = np.searchsorted(other.row[order], np.arange(n + 1))
+    return csr_block(
+        cast_values(other.data, "float64", where)[order], other.col[order], indptr, m, where
+    )
+
+
+def check_sparse_groups(group: Any, where: str, options: ReadOptions) -> None:
+    """Check all sparse matrices in a file of AnnData; damage is an `InputError`.
+
+    Other libraries follow their indices without looking.
+    """
+    for name in group:
+        part = group[name]
+        if not hasattr(part, "keys"):
+            continue
+        place = f"{where}, {part.name.strip('/')}"
+        encoding = attribute(part, "encoding-type", "h5sparse_format")
+        shape = attribute(part, "shape", "h5sparse_shape")
+        if encoding not in BY_FEATURE or shape is None:
+            check_sparse_groups(part, where, options)
+            continue
+        n, m = (int(size) for size in shape)
+        rows = SparseRows(part, (m, n) if BY_FEATURE[encoding] else (n, m), place)
+        for _ in rows.blocks(options):
+            pass
+
+
+BY_FEATURE = {"csr_matrix": False, "csr": False, "csc_matrix": True, "csc": True}
+"""The encodings of sparse matrices in AnnData, and whether they go by feature."""
+
+
+def attribute(element: Any, name: str, old_name: str) -> Any:
+    """Return an attribute of a group or an array of AnnData, under its name of today or before."""
+    value = element.attrs.get(name, element.attrs.get(old_name))
+    return value.decode() if isinstance(value, bytes) else value
 
 
 class DenseRows:

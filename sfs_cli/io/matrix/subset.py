@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +17,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfs_cli.io.files.apart import call_apart
 from sfs_cli.io.files.table import read_header
-from sfs_cli.io.files.text import LineStream
+from sfs_cli.io.files.text import LineStream, arrow_file
 from sfs_cli.io.matrix.base import Axis, read_errors
 
 if TYPE_CHECKING:
@@ -126,9 +129,9 @@ def _write_parquet(
 ) -> None:
     import pyarrow.parquet as pq
 
-    with read_errors(source, "parquet"), pq.ParquetFile(source) as file:
+    with read_errors(source, "parquet"), arrow_file(source) as raw, pq.ParquetFile(raw) as file:
         empty = _cut(file.schema_arrow.empty_table(), source, features, rows, 0)
-        with pq.ParquetWriter(path, empty.schema) as writer:
+        with arrow_file(path, "wb") as out, pq.ParquetWriter(out, empty.schema) as writer:
             first = 0
             for group in range(file.num_row_groups):
                 names = empty.column_names if rows == "samples" else None
@@ -143,11 +146,11 @@ def _write_feather(
 ) -> None:
     import pyarrow as pa
 
-    with read_errors(source, "feather"), pa.memory_map(str(source)) as mapped:
+    with read_errors(source, "feather"), pa.memory_map(os.fsencode(source)) as mapped:
         file = pa.ipc.open_file(mapped)
         first = 0
         empty = _cut(file.schema.empty_table(), source, features, rows, 0)
-        with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, empty.schema) as writer:
+        with arrow_file(path, "wb") as out, pa.ipc.new_file(out, empty.schema) as writer:
             for part in range(file.num_record_batches):
                 table = pa.Table.from_batches([file.get_batch(part)])
                 writer.write_table(_cut(table, source, features, rows, first))
@@ -157,21 +160,32 @@ def _write_feather(
 def _write_h5ad(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
     import anndata
 
-    with read_errors(source, "h5ad"):
-        whole = anndata.read_h5ad(source, backed="r")
-        try:
-            made = whole[:, features].to_memory()
-        finally:
-            whole.file.close()
-    made.write_h5ad(path)
+    from sfs_cli.io.matrix.anndata import check_anndata
+
+    def work() -> None:
+        check_anndata(source)
+        with read_errors(source, "h5ad"):
+            whole = anndata.read_h5ad(source, backed="r")
+            try:
+                made = whole[:, features].to_memory()
+            finally:
+                whole.file.close()
+        made.write_h5ad(path)
+
+    call_apart(work, source)
 
 
 def _write_zarr(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
     import anndata
 
+    from sfs_cli.io.matrix.anndata import check_anndata
+
+    check_anndata(source)
     with read_errors(source, "zarr"):
         made = anndata.read_zarr(source)[:, features].copy()
-    made.write_zarr(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the version of Zarr: both are read
+        made.write_zarr(path)
 
 
 WRITERS: dict[str, Writer] = {

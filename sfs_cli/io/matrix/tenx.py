@@ -8,10 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed
+from sfs_cli.io.files.apart import reading
 from sfs_cli.io.files.text import LineStream, decode
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.matrix_market import MatrixMarketRows, read_header
-from sfs_cli.io.matrix.stored import SparseRows, StoredReader, check_declared, open_hdf5
+from sfs_cli.io.matrix.stored import (
+    SparseRows,
+    StoredReader,
+    check_declared,
+    open_hdf5,
+    releasing,
+)
 
 _ENDINGS = ("", ".gz", ".zst")
 _FEATURES = ("features.tsv", "genes.tsv")
@@ -107,23 +114,21 @@ def _name_features(
 
 def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
     """Open a 10x file such as ``filtered_feature_bc_matrix.h5``; rows are samples (barcodes)."""
-    file = open_hdf5(path)
-    try:
+    file = open_hdf5(path, options.allow_external)
+    with releasing(file.close), read_errors(path, "10x-h5"):
         group = _matrix_group(file, path)
         where = f"{path}, {group.name.strip('/')}"
-        with read_errors(path, "10x-h5"):
-            if "features" in group:
-                parts = group["features"]
-                kinds = _strings(parts["feature_type"]) if "feature_type" in parts else []
-                features, notes = _name_features(
-                    _strings(parts["id"]), _strings(parts["name"]), kinds
-                )
-            else:  # version 2
-                names = _strings(group["genes"]), _strings(group["gene_names"])
-                features, notes = _name_features(*names, [])
-            barcodes = _strings(group["barcodes"])
-            n_features, n_barcodes = (int(size) for size in group["shape"][:])
-            matrix = SparseRows(group, (n_barcodes, n_features), where)
+        reading(group.name)
+        if "features" in group:
+            parts = group["features"]
+            kinds = _strings(parts["feature_type"]) if "feature_type" in parts else []
+            features, notes = _name_features(_strings(parts["id"]), _strings(parts["name"]), kinds)
+        else:  # version 2
+            names = _strings(group["genes"]), _strings(group["gene_names"])
+            features, notes = _name_features(*names, [])
+        barcodes = _strings(group["barcodes"])
+        n_features, n_barcodes = (int(size) for size in group["shape"][:])
+        matrix = SparseRows(group, (n_barcodes, n_features), where)
         if (len(features), len(barcodes)) != (n_features, n_barcodes):
             raise InputError(
                 f"the matrix is {n_features:,} x {n_barcodes:,}, but there are {len(features):,} "
@@ -131,9 +136,6 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
                 where=where,
                 hint=COPY_AGAIN,
             )
-    except BaseException:
-        file.close()
-        raise
     return StoredReader(
         path=path,
         format="10x-h5",

@@ -14,6 +14,7 @@ from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_rows, read_table
 from sfs_cli.io.files.text import LineStream, first_lines, read_whole, text_suffix
+from sfs_cli.io.given import given
 
 _RNK_COLUMNS = ("feature", "score")
 _FEATURES = (
@@ -29,7 +30,7 @@ _JSON_HINT = 'write it as [{"feature": "TP53", "rank": 1}, ...], as `sfs rank --
 
 def read_rank_table(path: Path) -> TextTable:
     """Read delimited text, Parquet, JSON records or rnk."""
-    if examine(path).kind is Kind.TEXT:
+    if given(path) is None and examine(path).kind is Kind.TEXT:
         if text_suffix(path) == ".rnk":
             return _read_rnk(path)
         if any(text.lstrip().startswith(("[", "{")) for _, text in first_lines(path, 1)):

@@ -13,9 +13,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from sfs_cli.display import shown
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.atomic import replacing
-from sfs_cli.io.files.text import string_array
+from sfs_cli.io.files.text import arrow_file, string_array
 from sfs_cli.ranking.evidence import exponential_scores
 from sfs_cli.ranking.table import Picked
 
@@ -152,7 +152,7 @@ def table_bytes(
 
 
 def _cell(value: str | float, digits: int) -> str:
-    return number_text(value, digits) if isinstance(value, float) else str(value)
+    return number_text(value, digits) if isinstance(value, float) else shown(str(value))
 
 
 def write_tsv(ranking: Ranking, file: IO[bytes], digits: int, in_order: InOrder = map) -> None:
@@ -261,15 +261,14 @@ def ranking_bytes(ranking: Ranking, form: str, digits: int) -> bytes:
     return buffer.getvalue()
 
 
-def write_scores(source: Path, target: Path, ranking: Ranking, about: str) -> None:
-    """Copy an h5ad with ``sfs_rank``, ``sfs_score`` and ``sfs_status`` in ``var``.
+def write_scores(source: Path, path: Path, ranking: Ranking, about: str) -> None:
+    """Copy an h5ad to a path with ``sfs_rank``, ``sfs_score`` and ``sfs_status`` in ``var``.
 
     The ranking is of its variables (not those of ``raw``). `about` tells how it was made, as JSON
-    for ``uns["sfs"]``. Only ``var`` is written again; the rest stays as it was.
+    for ``uns["sfs"]``. The rest stays as it was, except that a file from before AnnData 0.7, whose
+    tables are arrays of records, is written again in the present form.
     """
-    from anndata.io import read_elem, write_elem
-
-    from sfs_cli.io.matrix.stored import changed_copy
+    from sfs_cli.io.matrix.h5ad_copy import add_to_copy
 
     row = np.argsort(ranking.order)
     columns = {
@@ -277,21 +276,17 @@ def write_scores(source: Path, target: Path, ranking: Ranking, about: str) -> No
         "sfs_score": ranking.score[row],
         "sfs_status": np.array(list(ranking.status), dtype=object)[row],
     }
-    with changed_copy(source, target) as file:
-        var = read_elem(file["var"])
-        write_elem(file, "var", var.assign(**columns))
-        if "uns" not in file:
-            write_elem(file, "uns", {})
-        write_elem(file["uns"], "sfs", about)
+    add_to_copy(source, path, columns, {"sfs": about})
 
 
 def write_coefficients(path: Path, features: list[str], rows: np.ndarray) -> None:
-    """Write the non-zero coefficients of a sparse method as Parquet.
+    """Write the non-zero coefficients of a sparse method to a path as Parquet.
 
     `features` (s) and `rows`, shape (s, k), become the columns ``feature``, ``w1``, ``w2``, ...
     """
     import pyarrow.parquet as pq
 
     columns = {f"w{j + 1}": pa.array(rows[:, j].tolist()) for j in range(rows.shape[1])}
-    with replacing(path) as partial:
-        pq.write_table(pa.table({"feature": pa.array(features, pa.string()), **columns}), partial)
+    table = pa.table({"feature": pa.array(features, pa.string()), **columns})
+    with arrow_file(path, "wb") as file:
+        pq.write_table(table, file)

@@ -113,7 +113,7 @@ def make_regression(problem: Problem, select: int) -> Regression:
     # so many candidates that passes are rare, so few that they fit in memory
     each = 8 * (features.n + Y.shape[1] + 4 * select)
     wanted = min(max(_FEWEST, features.m // 16), _MOST)
-    screen = Screen(features, Y, max(64, min(wanted, problem.memory // 8 // each)))
+    screen = Screen(features, Y, max(64, min(wanted, problem.memory // 8 // each)), problem.tell)
     lam_max = float(screen.correlation.max())
     if lam_max <= EXPLAINED * np.linalg.norm(Y):
         raise InputError(

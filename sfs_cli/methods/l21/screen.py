@@ -14,6 +14,7 @@ active set are kept up to date. A pass is needed when the bound no longer exclud
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from copy import copy
 
 import numpy as np
@@ -172,6 +173,8 @@ class Screen:
         Responses with centered columns.
     width : int
         Number of candidates besides the active features.
+    tell : callable
+        Receives lines about the progress.
 
     Attributes
     ----------
@@ -183,8 +186,14 @@ class Screen:
         The features that are checked one by one.
     """
 
-    def __init__(self, features: CenteredMatrix, Y: np.ndarray, width: int) -> None:
-        self.features, self.width = features, width
+    def __init__(
+        self,
+        features: CenteredMatrix,
+        Y: np.ndarray,
+        width: int,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.features, self.width, self._tell = features, width, tell
         self.active = ActiveSet(Y)
         self._pass(Y, np.zeros((len(Y), 0)), np.zeros((Y.shape[1], 0)), 1.0)
 
@@ -240,6 +249,7 @@ class Screen:
                 point = self.active.at(np.delete(point.d, zero))
             self.check(self.active.residual(point.W), point, lam)
             wrong = [j for j in self._violating(point, lam, at_once) if turns[j] < _TURNS]
+            self._tell(f"{len(self.active):,} features at penalty {lam:.4g}, {len(wrong)} enter")
             if not wrong:
                 return point
             turns.update(wrong)  # twins can take turns for ever

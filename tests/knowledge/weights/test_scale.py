@@ -41,7 +41,7 @@ def test_frobenius(form, S):
 
 
 @pytest.mark.parametrize("frobenius", [False, True])
-@pytest.mark.parametrize("times", [1e-120, 2.0, 3.7, 1e200])
+@pytest.mark.parametrize("times", [1e-120, 2.0, 3.7, 1e90])
 def test_what_comes_out_does_not_depend_on_the_scale(times, frobenius):
     expected = one_scale(KERNEL, frobenius)[0]
     np.testing.assert_allclose(

@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from sfs_cli.evaluate.classify import (
+from sfs_cli.evaluation.classify import (
     CLASSIFIERS,
     NEIGHBORS,
     accuracies,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfs_cli.evaluate.curve import curve_of
+from sfs_cli.evaluation.curve import curve_of
 from tests.oracles import select as oracle
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfs_cli.evaluate.robustness import (
+from sfs_cli.evaluation.robustness import (
     Function,
     complement,
     normalized,

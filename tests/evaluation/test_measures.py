@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import false_discovery_control, hypergeom
 from sklearn.metrics import adjusted_rand_score
 
-from sfs_cli.evaluate.measures import clustering, enrichment, jaccard, points_of, redundancy
+from sfs_cli.evaluation.measures import clustering, enrichment, jaccard, points_of, redundancy
 from tests.oracles import evaluate as twin
 
 

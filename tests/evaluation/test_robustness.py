@@ -7,8 +7,8 @@ from math import exp
 import numpy as np
 import pytest
 
-from sfs_cli.evaluate import figure
-from sfs_cli.evaluate.robustness import (
+from sfs_cli.evaluation import figure
+from sfs_cli.evaluation.robustness import (
     Function,
     bounds,
     complement,

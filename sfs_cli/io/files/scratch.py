@@ -1,0 +1,84 @@
+"""Scratch folders: made for a run, removed at its end, and by a later run if it was killed.
+
+A folder holds a file that its run has locked. The kernel releases the lock however the process
+ends, so that the next run on the same machine that makes a folder there can tell what is left over.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sfs_cli.errors import unwritable
+from sfs_cli.io.files.lock import boot_id, lock_file
+
+_OWNER = "owner"
+_made: set[Path] = set()  # the folders of this process
+
+
+@contextmanager
+def scratch_folder(
+    parent: Path | None, announce: Callable[[Path], None] | None = None
+) -> Iterator[Path]:
+    """Make a folder under `parent` (by default the system's), and remove it at the end.
+
+    `announce` receives its path before it is made, so that whoever cleans up after a killed run
+    knows of it. Folders there that killed runs have left are removed.
+    """
+    owner = -1
+    try:
+        if parent is not None:
+            parent.mkdir(parents=True, exist_ok=True)
+        home = Path(tempfile.gettempdir()) if parent is None else parent
+        _remove_left(home)
+        folder = home.absolute() / f"sfs-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        if announce is not None:
+            announce(folder)
+        _made.add(folder)
+        folder.mkdir(mode=0o700)
+        owner = _own(folder)
+    except OSError as error:
+        raise unwritable(parent or tempfile.gettempdir(), error, "--scratch") from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _made.discard(folder)
+        if owner >= 0:
+            os.close(owner)
+
+
+def remove_scratch() -> None:
+    """Remove the scratch folders of this process, which is about to end."""
+    for folder in list(_made):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own(folder: Path) -> int:
+    """Lock a file in a folder as long as this process lives; return its descriptor."""
+    hidden = folder / f".{_OWNER}"
+    handle = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    os.write(handle, (boot_id() or "").encode())
+    if lock_file(handle):  # else nobody can tell whether this process lives
+        hidden.rename(folder / _OWNER)  # others look at it from now on
+    return handle
+
+
+def _remove_left(home: Path) -> None:
+    """Remove the scratch folders in a folder whose runs were killed on this machine."""
+    here = (boot_id() or "none").encode()
+    for owner in home.glob(f"sfs-*-*/{_OWNER}"):
+        with suppress(OSError):
+            handle = os.open(owner, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                # a lock may not reach other machines, so that only folders of this one are judged
+                ours = os.fstat(handle).st_uid == os.geteuid() and os.read(handle, 64) == here
+                if ours and lock_file(handle):
+                    shutil.rmtree(owner.parent, ignore_errors=True)
+            finally:
+                os.close(handle)

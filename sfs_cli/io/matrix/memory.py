@@ -1,0 +1,203 @@
+"""Matrices that are in memory already: data frames and AnnData, backed ones included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array, issparse
+
+from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, cast_values
+from sfs_cli.io.matrix.stored import StoredMatrix, StoredReader, csr_block
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Table:
+    """A matrix with ids, and what is known of its samples.
+
+    Attributes
+    ----------
+    values : ndarray, sparse matrix, or a backed one of AnnData
+        Shape (rows, columns).
+    row_ids, column_ids : sequence of str
+        Ids.
+    samples_are_rows : bool, optional
+        None where labels are to tell.
+    obs : DataFrame, optional
+        A row for each sample, in order.
+    obsp, obsm : mapping
+        What compares the samples: graphs, shape (n, n), and coordinates, shape (n, d).
+    """
+
+    values: Any
+    row_ids: Sequence[str]
+    column_ids: Sequence[str]
+    samples_are_rows: bool | None = None
+    obs: pd.DataFrame | None = None
+    obsp: Mapping[str, Any] | None = None
+    obsm: Mapping[str, Any] | None = None
+
+
+def table_of(adata: Any, options: ReadOptions | None = None) -> Table:
+    """Return the matrix of an AnnData: ``X``, a layer or ``raw.X``.
+
+    Raises InputError where it is not there, UsageError where two are asked for.
+    """
+    options = options or ReadOptions()
+    if options.layer is not None and options.use_raw:
+        raise UsageError(
+            "layer and use_raw name two matrices",
+            hint="give one of them",
+            option=("layer", "use_raw"),
+        )
+    values, names = adata.X, adata.var_names
+    if options.use_raw:
+        if adata.raw is None:
+            raise InputError("the AnnData has no raw", hint="leave use_raw out to read X")
+        values, names = adata.raw.X, adata.raw.var_names
+    elif options.layer is not None:
+        if options.layer not in adata.layers:
+            raise InputError(
+                f"there is no layer {options.layer!r}",
+                hint=f"layers are: {listed(list(adata.layers), 20) or 'none'}",
+            )
+        values = adata.layers[options.layer]
+    if values is None:
+        raise InputError("the AnnData has no X", hint="name a layer")
+    samples, features = (list(map(str, ids)) for ids in (adata.obs_names, names))
+    return Table(values, samples, features, True, adata.obs, adata.obsp, adata.obsm)
+
+
+def open_held(path: Path, held: Any, options: ReadOptions) -> MatrixReader:
+    """Return a reader of what a name stands for: an AnnData, or a `Table`."""
+    if isinstance(held, Table):
+        for asked in ("layer", "use_raw"):
+            if getattr(options, asked):
+                raise UsageError(
+                    f"{asked} needs AnnData or MuData",
+                    where=str(path),
+                    hint="leave it out",
+                    option=asked,
+                )
+        return open_table(path, held, options)
+    return open_table(path, table_of(held, options), options)
+
+
+def held_table(held: Any) -> Table:
+    """Return what a name stands for as a `Table`."""
+    return held if isinstance(held, Table) else table_of(held)
+
+
+def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
+    """Return a reader of a matrix in memory; `path` is its name in messages."""
+    from sfs_cli.io.matrix.anndata import arrow_table
+
+    values: Any = table.values
+    if len(values.shape) != 2 or values.shape != (len(table.row_ids), len(table.column_ids)):
+        raise InputError(
+            f"the matrix has shape {tuple(values.shape)}, but {len(table.row_ids):,} row ids and "
+            f"{len(table.column_ids):,} column ids",
+            where=str(path),
+            hint="give two axes, with an id for each row and column",
+        )
+    across = getattr(values, "format", "") == "csc"
+    flags = getattr(values, "flags", None)
+    across |= bool(flags is not None and flags.f_contiguous and not flags.c_contiguous)
+    across &= table.samples_are_rows is not None  # who does not say it reads rows as they are
+    rows, columns = table.row_ids, table.column_ids
+    if across:
+        values, rows, columns = values.T, columns, rows
+    axes = {True: "samples", False: "features", None: None}
+    samples_are_rows = table.samples_are_rows
+    if across and samples_are_rows is not None:
+        samples_are_rows = not samples_are_rows
+    comparing = [f"obsp:{name}" for name in table.obsp or ()]
+    comparing += [f"obsm:{name}" for name in table.obsm or ()]
+    obs = None if table.obs is None else arrow_table(table.obs)
+    return StoredReader(
+        path=path,
+        format="memory",
+        fixed_rows=axes[samples_are_rows],  # type: ignore[arg-type]
+        row_ids=rows,
+        column_ids=columns,
+        matrix=_HeldRows(values, str(path)),
+        options=options,
+        release=lambda: None,
+        annotations=Annotations(obs, tuple(comparing)),
+    )
+
+
+class _HeldRows(StoredMatrix):
+    """Rows of an array, of a sparse matrix, or of a backed one of AnnData."""
+
+    def __init__(self, values: Any, where: str) -> None:
+        self.shape = (int(values.shape[0]), int(values.shape[1]))
+        kind = type(values[:1])
+        self.sparse = issparse(values) or issparse(values[:1])
+        if not self.sparse and not hasattr(values, "dtype"):
+            raise InputError(
+                f"a matrix of type {kind.__name__} cannot be read",
+                where=where,
+                hint="give an array, a sparse matrix, a data frame or AnnData",
+            )
+        self._values = values
+        self._where = where
+
+    def blocks(self, options: ReadOptions) -> Iterator[tuple[int, int, np.ndarray | csr_array]]:
+        """Yield blocks of about equal numbers of rows."""
+        n, m = self.shape
+        itemsize = np.dtype(options.dtype).itemsize
+        rows = max(1, options.block_bytes // max(1, m * itemsize))
+        for start in range(0, n, rows):
+            stop = min(start + rows, n)
+            block = self._values[start:stop]
+            if not self.sparse:
+                values = cast_values(np.asarray(block), options.dtype, self._where)
+                yield start, stop, np.ascontiguousarray(values)
+                continue
+            made = csr_array(block)
+            made.sum_duplicates()
+            data = cast_values(made.data, options.dtype, self._where)
+            yield start, stop, csr_block(data, made.indices, made.indptr, m, self._where)
+
+
+def graph_of(table: Table, key: str, where: str) -> np.ndarray | csr_array:
+    """Return ``obsp[key]``; InputError where it is not there."""
+    graphs = table.obsp or {}
+    if key not in graphs:
+        raise InputError(
+            f"there is no graph {key!r} in obsp",
+            where=where,
+            hint=f"it has {listed(list(graphs)) or 'none'}; scanpy.pp.neighbors writes "
+            "'connectivities' and 'distances'",
+        )
+    found: Any = graphs[key]
+    return csr_array(found.tocsr()) if hasattr(found, "tocsr") else np.asarray(found)
+
+
+def coordinates_of(table: Table, key: str, where: str) -> tuple[np.ndarray, list[str]]:
+    """Return ``obsm[key]``, shape (n, d), and the names of its columns; InputError without it."""
+    known = table.obsm or {}
+    if key not in known:
+        raise InputError(
+            f"there are no coordinates {key!r} in obsm",
+            where=where,
+            hint=f"it has {listed(list(known), 20) or 'none'}",
+        )
+    found = known[key]
+    values = found.toarray() if isinstance(found, csr_array | csc_array) else np.asarray(found)
+    names = [str(name) for name in getattr(found, "columns", ())]
+    if values.ndim != 2 or values.dtype.kind not in "fiub":
+        raise InputError(
+            "the coordinates are not a table of numbers",
+            where=where,
+            hint="give an array of numbers with a row for each sample",
+        )
+    return values.astype(np.float64), names or [f"column {i + 1}" for i in range(values.shape[1])]

@@ -1,0 +1,459 @@
+"""Selectors for scikit-learn: the methods as steps of a pipeline.
+
+Each has the options of its method under the names of ``sfs rank``, and `n_features_to_select`. They
+rank what `fit` is given, in memory, by `sfs_cli.rank`; the values and the order are those of the
+command in double precision.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sfs_cli.api import SfsWarning, rank
+from sfs_cli.catalog import METHODS
+
+__all__ = [
+    "GDCOVSelector",
+    "HSICSelector",
+    "MRSFSelector",
+    "MultiSourceSelector",
+    "QAlphaSelector",
+    "RFSSelector",
+    "ReliefFSelector",
+    "SemiSupervisedSelector",
+    "SpectralSelector",
+    "TraceRatioSelector",
+]
+
+
+class _Selector(SelectorMixin, BaseEstimator):
+    """What the selectors have in common.
+
+    Attributes
+    ----------
+    scores_ : ndarray, shape (m,)
+        The score of each feature, NaN where there is none.
+    ranking_ : ndarray of int, shape (m,)
+        The rank of each feature; 1 is the best.
+    table_ : DataFrame
+        The ranking as `sfs_cli.rank` returns it, best first.
+    n_features_in_ : int
+        Number of features m of `fit`.
+    feature_names_in_ : ndarray of str, shape (m,)
+        Their names, where `fit` was given a data frame.
+    """
+
+    METHOD: ClassVar[str] = ""
+    LABELS: ClassVar[str] = "none"
+    """Whether labels are needed (``needed``), may be given (``may``), or are not used."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Rank the features of X (n, m), dense or sparse, with labels y (n,) where they are used.
+
+        Raises ValueError for data that cannot be ranked.
+        """
+        return self._fit(X, y, {})
+
+    def _fit(self, X: Any, y: Any, sources: dict[str, Any]) -> Any:
+        X = validate_data(
+            self, X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
+        )
+        asked = self._options() | self._labels(X, y)
+        if X.shape[1] == 1:
+            raise ValueError("n_features = 1: nothing can be ranked, give 2 or more features")
+        count = self._count(X.shape[1])
+        if "select" in METHODS[self.METHOD].options:  # a set that is as large as asked for
+            asked["select"] = min(count, X.shape[1])
+        with warnings.catch_warnings():
+            # what says that a list is no evidence would come in every fold
+            warnings.simplefilter("ignore", SfsWarning)
+            found = rank(
+                X, method=self.METHOD, dtype="float64", seed=self._seed(), **asked, **sources
+            )
+        m = X.shape[1]
+        self.table_ = found.table
+        self.ranking_ = np.empty(m, np.int64)
+        self.ranking_[found.order] = np.arange(1, m + 1)
+        self.scores_ = found.table["score"].to_numpy()[self.ranking_ - 1]
+        self._selected = found.order[: min(count, len(found.top(m)))]
+        return self
+
+    def _options(self) -> dict[str, Any]:
+        own = {k: v for k, v in self.get_params(deep=False).items() if v is not None}
+        return {k: v for k, v in own.items() if k not in ("n_features_to_select", "random_state")}
+
+    def _seed(self) -> int:
+        from sklearn.utils import check_random_state
+
+        state = getattr(self, "random_state", 0)
+        if state is None or isinstance(state, Integral):
+            return int(state or 0)
+        return int(check_random_state(state).randint(2**31 - 1))
+
+    def _count(self, m: int) -> int:
+        asked = self.n_features_to_select
+        if asked is None:
+            return m // 2
+        if isinstance(asked, Integral) and int(asked) >= 1:
+            return int(asked)
+        if isinstance(asked, float) and 0 < asked <= 1:
+            return max(1, round(asked * m))
+        raise ValueError(
+            f"n_features_to_select={asked!r} is neither a whole number from 1 on nor a share of "
+            "the features"
+        )
+
+    def _labels(self, X: Any, y: Any) -> dict[str, Any]:
+        """Return the options for labels."""
+        if self.LABELS == "none" or (y is None and self.LABELS == "may"):
+            return {}
+        if y is None:
+            raise ValueError(
+                f"requires y to be passed, but the target y is None: {type(self).__name__} needs "
+                "the class of each sample"
+            )
+        _, y = validate_data(self, X, y, accept_sparse=True, skip_check_array=False, reset=False)
+        check_classification_targets(y)
+        if type_of_target(y).startswith("continuous"):
+            raise ValueError("Unknown label type: y holds measurements, not classes")
+        return {"labels": np.array([str(each) for each in np.asarray(y).tolist()], object)}
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, bool)
+        mask[self._selected] = True
+        return mask
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = self.LABELS == "needed"
+        tags.input_tags.allow_nan = False
+        return tags
+
+
+class SpectralSelector(_Selector):
+    """SPEC (Zhao and Liu, 2007): features that vary slowly over a graph of the samples.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    ranking : {"phi1", "phi2", "phi3"}, optional
+        The criterion (Eq. 2.6 to 2.8).
+    similarity : str, optional
+        The graph: knn, rbf, label and others; by default that of ``sfs rank``.
+    neighbors : int, optional
+        Of each sample, for knn.
+    clusters : int, optional
+        Groups that phi3 looks for.
+
+    References
+    ----------
+    Z. Zhao and H. Liu, "Spectral feature selection for supervised and unsupervised learning", 2007.
+    """
+
+    METHOD, LABELS = "spec", "may"
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        ranking: str | None = None,
+        similarity: str | None = None,
+        neighbors: int | None = None,
+        clusters: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.ranking = ranking
+        self.similarity = similarity
+        self.neighbors = neighbors
+        self.clusters = clusters
+
+    def _labels(self, X: Any, y: Any) -> dict[str, Any]:
+        # a graph of the samples alone makes no use of the labels
+        if self.similarity not in ("label", "lda"):
+            return {}
+        return super()._labels(X, y)
+
+
+class MRSFSelector(_Selector):
+    """MRSF (Zhao, Wang and Liu, 2010): features that together keep the graph, without repetition.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    similarity : str, optional
+        The graph; by default that of ``sfs rank``.
+    neighbors : int, optional
+        Of each sample, for knn.
+    response : str, optional
+        What the features are to explain.
+
+    References
+    ----------
+    Z. Zhao, L. Wang and H. Liu, "Efficient spectral feature selection with minimum redundancy",
+    2010.
+    """
+
+    METHOD, LABELS = "mrsf", "none"
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        similarity: str | None = None,
+        neighbors: int | None = None,
+        response: str | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.similarity = similarity
+        self.neighbors = neighbors
+        self.response = response
+
+
+class RFSSelector(_Selector):
+    """RFS (Nie, Huang, Cai and Ding, 2010): regression on the classes with joint L2,1 norms.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    gamma : float
+        Weight of the penalty.
+
+    References
+    ----------
+    F. Nie, H. Huang, X. Cai and C. Ding, "Efficient and robust feature selection via joint
+    L2,1-norms minimization", 2010.
+    """
+
+    METHOD, LABELS = "rfs", "needed"
+
+    def __init__(self, n_features_to_select: float | None = None, *, gamma: float = 1.0) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.gamma = gamma
+
+
+class QAlphaSelector(_Selector):
+    """Q-alpha (Wolf and Shashua, 2005): weights of features that make the affinity well clustered.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    clusters : int, optional
+        Number of leading eigenvectors.
+    random_state : int or RandomState, optional
+        Seed of the start.
+
+    References
+    ----------
+    L. Wolf and A. Shashua, "Feature selection for unsupervised and supervised inference", 2005.
+    """
+
+    METHOD, LABELS = "qalpha", "none"
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        clusters: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.clusters = clusters
+        self.random_state = random_state
+
+
+class GDCOVSelector(_Selector):
+    """GDCOV: covariance of the features with the spectrum of a graph of the samples.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    similarity : str, optional
+        The graph; by default that of ``sfs rank``.
+    neighbors : int, optional
+        Of each sample, for knn.
+    """
+
+    METHOD, LABELS = "gdcov", "none"
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        similarity: str | None = None,
+        neighbors: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.similarity = similarity
+        self.neighbors = neighbors
+
+
+class ReliefFSelector(_Selector):
+    """ReliefF (Kononenko, 1994): features that differ between neighbors of different classes.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    neighbors : int, optional
+        Of each sample, in each class.
+
+    References
+    ----------
+    I. Kononenko, "Estimating attributes: analysis and extensions of RELIEF", 1994.
+    """
+
+    METHOD, LABELS = "relieff", "needed"
+
+    def __init__(
+        self, n_features_to_select: float | None = None, *, neighbors: int | None = None
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.neighbors = neighbors
+
+
+class TraceRatioSelector(_Selector):
+    """Trace Ratio (Nie et al., 2008): the set of features of the best ratio of two graphs.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default. The set depends on it.
+
+    References
+    ----------
+    F. Nie, S. Xiang, Y. Jia, C. Zhang and S. Yan, "Trace ratio criterion for feature selection",
+    2008.
+    """
+
+    METHOD, LABELS = "trace-ratio", "needed"
+
+    def __init__(self, n_features_to_select: float | None = None) -> None:
+        self.n_features_to_select = n_features_to_select
+
+
+class HSICSelector(_Selector):
+    """HSIC (Song et al., 2007): features that depend on the classes, or on a graph without them.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    similarity : str, optional
+        The kernel of the samples; that of the labels where there are some.
+
+    References
+    ----------
+    L. Song, A. Smola, A. Gretton, K. Borgwardt and J. Bedo, "Supervised feature selection via
+    dependence estimation", 2007.
+    """
+
+    METHOD, LABELS = "hsic", "may"
+
+    def __init__(
+        self, n_features_to_select: float | None = None, *, similarity: str | None = None
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.similarity = similarity
+
+
+class SemiSupervisedSelector(_Selector):
+    """sSelect (Zhao and Liu, 2007): a graph of all samples, and the classes of some.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    lam : float
+        Weight of the graph beside the classes, from 0 to 1.
+    similarity : str, optional
+        The graph; by default that of ``sfs rank``.
+    neighbors : int, optional
+        Of each sample, for knn.
+
+    Notes
+    -----
+    As in `sklearn.semi_supervised`, a class of -1 in y stands for a sample without one.
+
+    References
+    ----------
+    Z. Zhao and H. Liu, "Semi-supervised feature selection via spectral analysis", 2007.
+    """
+
+    METHOD, LABELS = "sselect", "needed"
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        lam: float = 0.3,
+        similarity: str | None = None,
+        neighbors: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.lam = lam
+        self.similarity = similarity
+        self.neighbors = neighbors
+
+    def _options(self) -> dict[str, Any]:
+        options = super()._options()
+        return options | {"lambda_": options.pop("lam")}
+
+    def _labels(self, X: Any, y: Any) -> dict[str, Any]:
+        found = super()._labels(X, y)
+        labels = found["labels"]
+        if len(set(labels)) > 2:  # else -1 is a class, as in many tables of two
+            labels[labels == "-1"] = None
+        return found
+
+
+class MultiSourceSelector(_Selector):
+    """MSFS: a graph that knowledge sources make together, and features that vary slowly over it.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    then : str, optional
+        The method that ranks on the fused graph.
+    weights : str, optional
+        How the sources are weighted.
+
+    Notes
+    -----
+    `fit` takes `sources`, a dict of names and matrices with a row for each sample (or what `rank`
+    takes), beside the matrix itself, which always is one. In a pipeline, ask for it with
+    ``set_fit_request(sources=True)``.
+    """
+
+    METHOD, LABELS = "msfs", "none"
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        then: str | None = None,
+        weights: str | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.then = then
+        self.weights = weights
+
+    def fit(self, X: Any, y: Any = None, sources: Any = None) -> Any:
+        """Rank the features of X (n, m) on the graph of it and the `sources`."""
+        known = {"expression": "target:"} | dict(sources or {})
+        return self._fit(X, y, {"source": known})

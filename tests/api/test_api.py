@@ -1,0 +1,240 @@
+"""The functions for Python: one ranking from every kind of object, and what is written back."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csc_array, csr_array
+
+import sfs_cli as sfs
+from tests.cli.running import run_here
+
+N, M = 24, 50
+RNG = np.random.default_rng(6)
+CLASSES = np.repeat(["a", "b", "c"], 8)
+X = np.abs(RNG.normal(size=(N, M))) + np.repeat([0.0, 1.5, 3.0], 8)[:, None] * (np.arange(M) < 6)
+X[X < 0.3] = 0
+SAMPLES, GENES = [f"s{i}" for i in range(N)], [f"g{i}" for i in range(M)]
+FRAME = pd.DataFrame(X, SAMPLES, GENES)
+
+
+def made(values: Any = X) -> ad.AnnData:
+    obs = pd.DataFrame({"cell type": pd.Categorical(CLASSES), "age": RNG.normal(size=N)}, SAMPLES)
+    return ad.AnnData(values, obs, pd.DataFrame(index=GENES))
+
+
+KINDS = {
+    "array": lambda _: X,
+    "Fortran array": lambda _: np.asfortranarray(X),
+    "csr": lambda _: csr_array(X),
+    "csc": lambda _: csc_array(X),
+    "frame": lambda _: FRAME,
+    "AnnData": lambda _: made(),
+    "sparse AnnData": lambda _: made(csr_array(X)),
+    "csc AnnData": lambda _: made(csc_array(X)),
+    "view": lambda _: made(np.hstack([X, X])[:, :M])[:, GENES],
+    "file": lambda folder: written(folder),
+    "backed": lambda folder: ad.read_h5ad(written(folder), backed="r"),
+    "backed sparse": lambda folder: ad.read_h5ad(written(folder, csr_array(X)), backed="r"),
+}
+
+
+def written(folder: Path, values: Any = X) -> Path:
+    made(values).write_h5ad(folder / "cells.h5ad")
+    return folder / "cells.h5ad"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["variance", "f-test", "spec"])
+def test_one_ranking_from_every_kind(
+    kind: str, method: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """That of the command, from a file: the same scores but for the order of the sums."""
+    data = KINDS[kind](tmp_path)
+    labels = None
+    if method == "f-test":
+        labels = "cell type" if hasattr(data, "obs") else CLASSES
+        labels = "obs:cell type" if kind == "file" else labels
+    found = sfs.rank(data, method=method, labels=labels, dtype="float64")
+    file = tmp_path / "table.csv"
+    FRAME.T.to_csv(file)
+    (tmp_path / "labels.tsv").write_text(
+        "sample\tlabel\n" + "".join(f"{s}\t{c}\n" for s, c in zip(SAMPLES, CLASSES))
+    )
+    options = ["--method", method, "--dtype", "float64", "--digits", "17", "-q"]
+    options += ["--labels", str(tmp_path / "labels.tsv")] if method == "f-test" else []
+    done = run_here(["rank", str(file), *options], capfd)
+    expected = pd.read_csv(StringIO(done.out), sep="\t", index_col="feature")
+    positions = [int(name[1:]) for name in expected.index]
+    assert found.order.tolist() == positions
+    np.testing.assert_allclose(found.table["score"], expected["score"], rtol=1e-9)
+
+
+LABELS = {
+    "array": CLASSES,
+    "list": CLASSES.tolist(),
+    "counted": pd.Series(CLASSES),
+    "by id": pd.Series(CLASSES, SAMPLES).sample(frac=1, random_state=1),
+    "dict": dict(zip(SAMPLES, CLASSES)),
+    "categories": pd.Categorical(CLASSES),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_labels_of_every_kind(labels: Any) -> None:
+    expected = sfs.rank(made(), method="f-test", labels="cell type")
+    found = sfs.rank(FRAME, method="f-test", labels=labels)
+    assert found.order.tolist() == expected.order.tolist()
+
+
+def test_columns_of_obs_and_graphs_of_the_object() -> None:
+    adata = made()
+    S = np.exp(-((X[:, None, :6] - X[None, :, :6]) ** 2).sum(axis=2))
+    adata.obsp["mine"], adata.obsm["X_pca"] = csr_array(S), X[:, :3]
+    inside = sfs.rank(adata, method="laplacian", similarity="obsp:mine")
+    for graph in (S, csr_array(S), pd.DataFrame(S, SAMPLES, SAMPLES).iloc[::-1, ::-1]):
+        found = sfs.rank(adata, method="laplacian", similarity=graph)
+        np.testing.assert_allclose(found.table["score"], inside.table["score"], rtol=1e-6)
+    by_key = sfs.rank(adata, method="laplacian", similarity="obsm:X_pca", neighbors=4)
+    given = sfs.rank(adata, method="laplacian", coordinates=X[:, :3], neighbors=4)
+    assert by_key.order.tolist() == given.order.tolist()
+    adjusted = sfs.rank(adata, method="f-test", labels="cell type", adjust=("age",))
+    other = sfs.rank(adata, method="f-test", labels="cell type", adjust=adata.obs["age"])
+    assert adjusted.order.tolist() == other.order.tolist()
+
+
+def test_what_is_written_back() -> None:
+    adata = made()
+    found = sfs.rank(adata, method="f-test", labels="cell type", top=6)
+    assert found.adata is adata
+    assert adata.var["sfs_rank"].sort_values().index.tolist() == found.table.index.tolist()
+    assert adata.var_names[adata.var["highly_variable"]].tolist() == GENES[:6]
+    assert json.loads(adata.uns["sfs"])["config"]["method"] == "f-test"
+    with pytest.warns(sfs.SfsWarning, match="replaced"):
+        copied = sfs.rank(adata, method="variance", top=3, copy=True, key_added="v").adata
+    assert copied is not adata
+    assert "v_rank" in copied.var
+    assert "v_rank" not in adata.var
+    assert copied.var["highly_variable"].sum() == 3
+
+
+def test_an_h5ad_survives_what_is_written(tmp_path: Path) -> None:
+    adata = made()
+    sfs.rank(adata, method="variance", top=5)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    again = ad.read_h5ad(tmp_path / "a.h5ad")
+    assert again.var["highly_variable"].sum() == 5
+    assert again.uns["sfs"] == adata.uns["sfs"]
+
+
+def test_raw_and_layers() -> None:
+    adata = made()
+    adata.layers["log"], adata.raw = np.log1p(X), made(np.hstack([X])).copy()
+    by_layer = sfs.rank(adata, method="variance", layer="log")
+    assert by_layer.order.tolist() == sfs.rank(np.log1p(X), method="variance").order.tolist()
+    adata.X = adata.X * 2
+    of_raw = sfs.rank(adata, method="variance", use_raw=True)
+    expected = sfs.rank(X, method="variance")
+    np.testing.assert_allclose(of_raw.table["score"], expected.table["score"])
+
+
+def test_modalities_are_sources() -> None:
+    """What MuData has, of which only these names are used."""
+    rna, mirna = made(), made(X[:, ::-1].copy())
+    whole = SimpleNamespace(
+        n_mod=2, mod={"rna": rna, "mirna": mirna}, obs=pd.DataFrame({"site": CLASSES}, SAMPLES)
+    )
+    found = sfs.rank(whole, modality="rna", source=["mirna"], method="spec")
+    given = sfs.rank(FRAME, source={"mirna": pd.DataFrame(X[:, ::-1], SAMPLES)}, method="spec")
+    assert found.order.tolist() == given.order.tolist()
+    assert found.adata is rna
+    by_site = sfs.rank(whole, modality="rna", labels="site", method="f-test")
+    assert by_site.order.tolist() == sfs.rank(X, labels=CLASSES, method="f-test").order.tolist()
+    with pytest.raises(ValueError, match="2 modalities"):
+        sfs.rank(whole, method="variance")
+
+
+def test_sets_and_several_sources() -> None:
+    sets = {"one": GENES[:5], "two": GENES[4:12]}
+    found = sfs.rank(made(), source={"sets": sets, "expression": "target:"}, method="spec")
+    assert len(found) == M
+    similarity = sfs.fuse(made(), {"sets": sets, "expression": "target:"})
+    assert similarity.index.tolist() == SAMPLES
+    np.testing.assert_allclose(similarity, similarity.T)
+    adata = made()
+    sfs.fuse(adata, {"sets": sets, "expression": "target:"})
+    np.testing.assert_allclose(adata.obsp["sfs_fused"], similarity)
+
+
+def test_lists_are_aggregated_chosen_and_judged() -> None:
+    adata = made()
+    f = sfs.rank(adata, method="f-test", labels="cell type")
+    v = sfs.rank(adata, method="variance")
+    together = sfs.aggregate({"f": f, "v": v})
+    assert {"rank_f", "rank_v"} <= set(together.columns)
+    mean = (f.table["rank"] + v.table["rank"])[together.index]
+    assert (np.diff(mean) >= 0).all()
+    assert sfs.select(f, top=4) == f.top(4)
+    assert sfs.select(f, fdr=0.01) == f.table.index[f.table["q_value"] <= 0.01].tolist()
+    apart = sfs.select(f, top=3, min_redundancy=0.5)
+    assert abs(np.corrcoef(FRAME[apart].T)[np.triu_indices(3, 1)]).max() <= 0.5
+    assert set(sfs.select(f, cv=True, lengths="2,5,10")) <= set(f.top(10))
+    judged = sfs.evaluate(adata, list=f, labels="cell type", lengths=[6], splits=4, repeats=1)
+    wanted = judged.table.query("list == 'list' and measure == 'balanced_accuracy'")
+    assert wanted["value"].max() > 0.9
+    compared = sfs.compare(
+        adata,
+        ["variance"],
+        rankings={"f": {"method": "f-test"}},
+        lists={"mine": GENES[:6]},
+        labels="cell type",
+        lengths=[6],
+        splits=4,
+        repeats=1,
+    )
+    assert {"variance", "f", "mine"} <= set(compared.table["list"])
+
+
+def test_errors_are_those_of_python_too() -> None:
+    for error, call in (
+        ("no option 'metod'", lambda: sfs.rank(X, metod="spec")),
+        ("no such file", lambda: sfs.rank(made(), method="f-test", labels="cell typ")),
+        ("3 values for 24 samples", lambda: sfs.rank(X, method="f-test", labels=[1, 2, 3])),
+        ("1 axes", lambda: sfs.rank(X[0])),
+        ("layer needs AnnData", lambda: sfs.rank(X, layer="log")),
+        ("there is no layer", lambda: sfs.rank(made(), layer="log")),
+        ("of type object", lambda: sfs.rank(X.astype(object))),
+        ("top marks genes", lambda: sfs.rank(X, method="variance", top=5)),
+    ):
+        with pytest.raises(ValueError, match=error) as caught:
+            call()
+        assert isinstance(caught.value, sfs.SfsError)
+    bad = X.copy()
+    bad[3, 4] = np.inf
+    with pytest.raises(ValueError, match="infinite"):
+        sfs.rank(bad)
+
+
+def test_warnings_are_those_of_python() -> None:
+    spiked = X.copy()
+    spiked[0, :20] = 1e3
+    with pytest.warns(sfs.SfsWarning, match="one sample only") as caught:
+        sfs.rank(spiked, method="variance")
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sfs.rank(X, method="variance")
+
+
+def test_everything_public_is_there() -> None:
+    for name in sfs.__all__:
+        assert getattr(sfs, name).__doc__ or name == "__version__"

@@ -1,0 +1,254 @@
+"""Files as AnnData, MuData and scanpy write them, now and before, are read and written back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anndata as ad
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from sfs_cli.io.files.sniff import Kind, recognize
+from sfs_cli.io.matrix.base import ReadOptions, open_matrix
+from tests.cli.running import run_here, snapshot
+
+N, M = 20, 15
+CELLS = [f"cell{i}" for i in range(N)]
+GENES = [f"gene{j}" for j in range(M)]
+INTERSECT = ("--samples", "intersect")
+RANK = ("rank", "--method", "variance")
+
+
+def made(seed: int = 0) -> ad.AnnData:
+    rng = np.random.default_rng(seed)
+    return ad.AnnData(
+        rng.random((N, M)).astype(np.float32),
+        obs=pd.DataFrame({"type": pd.Categorical(["B", "T"] * (N // 2))}, index=CELLS),
+        var=pd.DataFrame({"length": np.arange(M)}, index=GENES),
+        obsm={"X_pca": rng.random((N, 3))},
+    )
+
+
+def values(path: Path | str) -> np.ndarray:
+    reader = open_matrix(path, ReadOptions())
+    found = np.concatenate([block.values for block in reader.blocks()])
+    reader.close()
+    return found if reader.fixed_rows == "samples" else found.T
+
+
+def ranked(path: Path | str, capfd, *more: str) -> list[str]:
+    done = run_here([*RANK, str(path), *more], capfd)
+    assert done.code == 0, done.err
+    return [line.split("\t")[1] for line in done.out.splitlines()[1:]]
+
+
+def by_variance(X: np.ndarray) -> list[str]:
+    return [GENES[j] for j in np.argsort(-X.astype(float).var(axis=0))]
+
+
+def checked(path: Path, X: np.ndarray) -> ad.AnnData:
+    """Return a written copy, whose scores are those of the matrix."""
+    copy = ad.read_h5ad(path)
+    np.testing.assert_array_equal(copy.X, X)
+    assert copy.var.sort_values("sfs_rank").index.tolist() == by_variance(X)
+    assert set(copy.var["sfs_status"]) == {"ok"}
+    assert json.loads(copy.uns["sfs"])["config"]["method"] == "variance"
+    return copy
+
+
+def test_mudata_of_mudata_is_read(tmp_path, capfd):
+    mudata = pytest.importorskip("mudata")
+    path, parts = tmp_path / "cells.h5mu", {"rna": made(1), "prot": made(2)}
+    mudata.MuData(parts).write_h5mu(path)
+    with h5py.File(path) as file:
+        assert file.userblock_size == 512
+    assert recognize(path).kind is Kind.HDF5
+    for name, part in parts.items():
+        np.testing.assert_array_equal(values(f"{path}:{name}"), part.X)
+        assert ranked(f"{path}:{name}", capfd) == by_variance(part.X)
+
+
+@pytest.mark.parametrize("size", [512, 1024, 4096, 1 << 16])
+@pytest.mark.parametrize("block", [b"", b"MuData (format-version=0.1.0)", b"text, with a comma\n"])
+def test_a_user_block_of_any_size_may_come_first(size, block, tmp_path, capfd):
+    data = made()
+    data.write_h5ad(tmp_path / "plain.h5ad")
+    path = with_user_block(tmp_path / "plain.h5ad", tmp_path / "cells.h5ad", size, block)
+    np.testing.assert_array_equal(values(path), data.X)
+    copy = tmp_path / "copy.h5ad"
+    assert ranked(path, capfd, "--write-h5ad", str(copy)) == by_variance(data.X)
+    assert copy.read_bytes()[:size] == path.read_bytes()[:size]
+    checked(copy, data.X)
+
+
+def with_user_block(source: Path, path: Path, size: int, block: bytes) -> Path:
+    with h5py.File(source) as old, h5py.File(path, "w", userblock_size=size) as new:
+        for name in old:
+            old.copy(name, new)
+        new.attrs.update(old.attrs)
+    with path.open("r+b") as file:
+        file.write(block.ljust(size, b" " if b"text" in block else b"\0"))
+    return path
+
+
+def test_text_with_a_signature_that_is_not_at_its_place_stays_text(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"id,a,b\n" + b"g,1,2\n" * 1000)
+    assert recognize(path).kind is Kind.TEXT
+
+
+def old_form(path: Path, data: ad.AnnData) -> Path:
+    """Write a file as AnnData 0.6 did.
+
+    Tables were arrays of records; categories were codes, with the names in ``uns``; graphs were in
+    ``uns/neighbors``, and sparse matrices had other attributes.
+    """
+    rng = np.random.default_rng(5)
+    with h5py.File(path, "w") as file:
+        file["X"] = data.X
+        codes = data.obs["type"].cat.codes.to_numpy()
+        obs = np.array(
+            list(zip([c.encode() for c in CELLS], codes, rng.random(N))),
+            [("index", "S8"), ("type", "i1"), ("depth", "<f4")],
+        )
+        var = np.array(
+            list(zip([g.encode() for g in GENES], rng.random(M), rng.random(M) > 0.5)),
+            [("index", "S8"), ("means", "<f4"), ("highly_variable", "?")],
+        )
+        file["obs"], file["var"] = obs, var
+        file["raw.var"] = var[["index"]].astype([("index", "S8")])
+        _old_sparse(file.create_group("raw.X"), sparse.csr_matrix(2 * data.X))
+        file["obsm"] = np.array([(row,) for row in data.obsm["X_pca"]], [("X_pca", "<f8", (3,))])
+        file["uns/type_categories"] = np.array([b"B", b"T"])
+        file["uns/method"] = np.array([b"hand"])
+        graph = sparse.csr_matrix(np.triu(rng.random((N, N)), 1))
+        _old_sparse(file.create_group("uns/neighbors/connectivities"), graph + graph.T)
+    return path
+
+
+def _old_sparse(group: h5py.Group, matrix: sparse.csr_matrix) -> None:
+    group.attrs["h5sparse_format"] = "csr"
+    group.attrs["h5sparse_shape"] = matrix.shape
+    for name in ("data", "indices", "indptr"):
+        group[name] = getattr(matrix, name)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scores_go_into_a_copy_of_an_old_file_in_the_present_form(tmp_path, capfd):
+    data = made()
+    path = old_form(tmp_path / "old.h5ad", data)
+    before, copy = path.read_bytes(), tmp_path / "copy.h5ad"
+    assert ranked(path, capfd, "--write-h5ad", str(copy)) == by_variance(data.X)
+    assert path.read_bytes() == before
+    new = checked(copy, data.X)
+    with h5py.File(copy) as file:
+        assert file["var"].attrs["encoding-type"] == "dataframe"
+    old = ad.read_h5ad(path)
+    pd.testing.assert_frame_equal(new.obs, old.obs)
+    pd.testing.assert_frame_equal(new.var[old.var.columns], old.var)
+    np.testing.assert_array_equal(new.raw.X.toarray(), 2 * data.X)
+    np.testing.assert_array_equal(new.obsm["X_pca"], data.obsm["X_pca"])
+    assert (new.obsp["connectivities"] != old.obsp["connectivities"]).nnz == 0
+    assert ranked(copy, capfd) == by_variance(data.X)
+    assert run_here(["rank", str(path), "--labels", "obs:type"], capfd).code == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_data_that_scanpy_ships_can_be_ranked_and_written(tmp_path, capfd):
+    scanpy = pytest.importorskip("scanpy")
+    path = Path(scanpy.datasets.__file__).parent / "10x_pbmc68k_reduced.h5ad"
+    copy = tmp_path / "copy.h5ad"
+    done = run_here(["rank", str(path), "--write-h5ad", str(copy)], capfd)
+    assert done.code == 0, done.err
+    new, old = ad.read_h5ad(copy), scanpy.datasets.pbmc68k_reduced()
+    np.testing.assert_array_equal(new.X, old.X)
+    pd.testing.assert_frame_equal(new.obs, old.obs)
+    pd.testing.assert_frame_equal(new.var[old.var.columns], old.var)
+    assert (new.raw.X != old.raw.X).nnz == 0
+    assert (new.obsp["connectivities"] != old.obsp["connectivities"]).nnz == 0
+    scanpy.pp.pca(new)
+
+
+COLUMNS = {
+    "categorical": pd.Categorical(["p", "q", None] * (M // 3)),
+    "ordered": pd.Categorical(["p", "q", "r"] * (M // 3), ["r", "q", "p"], ordered=True),
+    "text": ["é", "", "x"] * (M // 3),
+    "nullable integers": pd.array([1, None, 3] * (M // 3), "Int64"),
+    "nullable booleans": pd.array([True, None, False] * (M // 3), "boolean"),
+    "booleans": [True, False, True] * (M // 3),
+    "strings": pd.array(["a", "b", "c"] * (M // 3), "string"),
+    "nullable strings": pd.array(["a", None, "c"] * (M // 3), "string"),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_columns_of_every_type_stay_as_they_are(kind, tmp_path, capfd):
+    data, path, copy = made(), tmp_path / "cells.h5ad", tmp_path / "copy.h5ad"
+    data.var["column"] = COLUMNS[kind]
+    data.obs["column"] = data.var["column"].array[np.arange(N) % M]
+    allow = getattr(ad.settings, "allow_write_nullable_strings", None)
+    if "strings" in kind:
+        if allow is None:
+            pytest.skip("this version of anndata cannot write them")
+        with ad.settings.override(allow_write_nullable_strings=True):
+            data.write_h5ad(path)
+    else:
+        data.write_h5ad(path)
+    ranked(path, capfd, "--write-h5ad", str(copy))
+    new, old = checked(copy, data.X), ad.read_h5ad(path)
+    pd.testing.assert_frame_equal(new.obs, old.obs)
+    pd.testing.assert_frame_equal(new.var[old.var.columns], old.var)
+    if kind == "categorical":
+        labeled = run_here([*RANK, str(path), "--labels", "obs:column", *INTERSECT], capfd)
+        assert labeled.code == 0, labeled.err
+
+
+def test_backed_files_and_files_without_columns_are_copied(tmp_path, capfd):
+    data, path, copy = made(), tmp_path / "cells.h5ad", tmp_path / "copy.h5ad"
+    data.obs, data.var = data.obs[[]], data.var[[]]
+    data.write_h5ad(path)
+    backed = ad.read_h5ad(path, backed="r")
+    ranked(path, capfd, "--write-h5ad", str(copy))
+    backed.file.close()
+    assert checked(copy, data.X).var.columns.tolist() == ["sfs_rank", "sfs_score", "sfs_status"]
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_copy_that_cannot_be_written_leaves_no_result(old, tmp_path, capfd, monkeypatch):
+    from sfs_cli.io.results import writers
+
+    path = old_form(tmp_path / "a.h5ad", made()) if old else tmp_path / "a.h5ad"
+    if not old:
+        made().write_h5ad(path)
+    arguments = [*RANK, str(path), "--out", str(tmp_path / "out"), "--write-h5ad"]
+    arguments.append(str(tmp_path / "copy.h5ad"))
+    whole = writers.write_scores
+
+    def fails(_source: Path, path: Path, *_: object) -> None:
+        path.write_bytes(b"half of it")
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(writers, "write_scores", fails)
+    assert run_here(arguments, capfd).code != 0
+    assert set(snapshot(tmp_path)) == {"a.h5ad"}
+    monkeypatch.setattr(writers, "write_scores", whole)
+    assert run_here(arguments, capfd).code == 0
+    checked(tmp_path / "copy.h5ad", made().X)
+    assert "up to date" in run_here(arguments, capfd).err
+
+
+def test_what_cannot_be_written_is_refused_before_the_run(tmp_path, capfd):
+    path = tmp_path / "a.h5ad"
+    made().write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        del file["uns"]
+        file["uns"] = 5
+    arguments = [*RANK, str(path), "--out", str(tmp_path / "out"), "--write-h5ad"]
+    done = run_here([*arguments, str(tmp_path / "copy.h5ad")], capfd)
+    assert done.code == 3
+    assert "uns" in done.err
+    assert set(snapshot(tmp_path)) == {"a.h5ad"}
