@@ -28,7 +28,8 @@ from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import MemoryPlan, format_size
 from sfs_cli.compute.passes import PassList
 from sfs_cli.compute.tree import MAX_CHUNKS
-from sfs_cli.errors import counted, listed, shown
+from sfs_cli.display import shown
+from sfs_cli.errors import counted, listed
 from sfs_cli.graph import distances
 from sfs_cli.graph.build import on_coordinates, sample_graph
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS

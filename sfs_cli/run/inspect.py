@@ -9,7 +9,8 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Block
-from sfs_cli.errors import listed, shown
+from sfs_cli.display import shown
+from sfs_cli.errors import listed
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.logs import Messages

@@ -430,7 +430,9 @@ def _read_columns(text: bytes, layout: EdgeLayout) -> pa.Table | None:
         score = table["score"].to_numpy()
         # in BioGRID scores may be missing or negative
         right = (
-            ~np.isinf(score) if layout.format == "BioGRID" else np.isfinite(score) & (score >= 0)
+            ~(np.abs(score) >= LARGEST)
+            if layout.format == "BioGRID"
+            else (score >= 0) & (score < LARGEST)
         )
         return table if right.all() else None
     return table

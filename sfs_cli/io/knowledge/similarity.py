@@ -252,7 +252,8 @@ def open_similarity(spec: str) -> SimilarityFile:
             if path.suffix.lower() == ".npz":
                 return _read_npz(path)
             # a map is as long as its header declares, or is refused
-            mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+            with np.errstate(over="ignore"):  # of a shape beyond all files, which is refused
+                mapped = np.load(path, mmap_mode="r", allow_pickle=False)
             check_room("the array takes", 2 * mapped.nbytes, str(path))
             return SimilarityFile(path, cast_values(np.array(mapped), "float64", str(path)))
     reader, blocks = read_dense_table(

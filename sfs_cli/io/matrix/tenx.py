@@ -165,7 +165,9 @@ def _matrix_group(file: Any, path: Path) -> Any:
     raise InputError(
         "this is not a 10x matrix: no group has data, indices, indptr, shape and barcodes",
         where=f"{path}, which has {listed(list(file)) or 'nothing'}",
-        hint="it looks like AnnData: rename it to *.h5ad" if is_anndata else None,
+        hint="it looks like AnnData: rename it to *.h5ad"
+        if is_anndata
+        else "give the .h5 file of counts that Cell Ranger writes, or a *.h5ad",
     )
 
 
