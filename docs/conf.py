@@ -29,6 +29,8 @@ autodoc_typehints = "none"
 # docstrings name parameters and functions in single backticks, as numpydoc does
 default_role = "code"
 
+smartquotes = False  # they would make one dash of the two of an option
+
 html_theme = "furo"
 html_title = f"sfs {release}"
 html_show_sourcelink = False

@@ -18,6 +18,12 @@ PAGES = [DOCS / "index.md", *sorted((DOCS / "guides").glob("*.md"))]
 SET_UP = ("pip install", "tests/", "workflows/")
 """What commands begin with that set up the project, or need a scheduler."""
 ENGINES = ("snakemake", "nextflow")
+SFS = """#!{python}
+import sys
+from sfs_cli.cli.app import main
+if __name__ == "__main__":  # processes of Dask import it again
+    sys.exit(main())
+"""
 
 
 def text_of(page: Path) -> str:
@@ -51,6 +57,7 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "here"
         shutil.copytree(ROOT / "sample_data", self.folder / "sample_data")
+        write_script(folder / "bin" / "sfs", SFS)
         self.env = environment(folder / "bin")
         write_script(folder / "bin" / "python", '#!/bin/sh\nexec "{python}" "$@"\n')
         paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))

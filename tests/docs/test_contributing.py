@@ -33,7 +33,7 @@ def test_the_method_of_the_example_ranks(tmp_path: Path) -> None:
     catalog = (package / "catalog.py").read_text(encoding="utf-8")
     end = "\n)\n\nMETHODS: "
     assert catalog.count(end) == 1
-    catalog = catalog.replace(end, f"\n{entry.rstrip()}{end}")
+    catalog = catalog.replace(end, f"\n{entry.rstrip()},{end}")
     (package / "catalog.py").write_text(catalog, encoding="utf-8")
 
     reader = Reader(tmp_path)
