@@ -1,9 +1,9 @@
 """Make the pictures of the documentation: the report of a run on sample_data, in a browser.
 
-usage: python docs/make_pictures.py
+usage: python docs/make_pictures.py [FOLDER]
 
 It needs Chromium (or Chrome) on the PATH; without one it says so, and ends with 1. Pictures are
-written to docs/pictures.
+written to the folder, by default docs/pictures.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -46,14 +47,14 @@ def photograph(page: Path, picture: Path, profile: Path, found: str) -> None:
     subprocess.run(command, check=True, capture_output=True, timeout=120)
 
 
-def main() -> int:
+def main(words: Sequence[str]) -> int:
     """Make the pictures; return the exit code."""
     found = browser()
     if found is None:
         print(f"no browser is on the PATH (one of {', '.join(BROWSERS)})", file=sys.stderr)
         return 1
-    pictures = DOCS / "pictures"
-    pictures.mkdir(exist_ok=True)
+    pictures = Path(words[0]).resolve() if words else DOCS / "pictures"
+    pictures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
         page = report(Path(work) / "results")
         photograph(page, pictures / "report.png", Path(work) / "profile", found)
@@ -62,4 +63,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

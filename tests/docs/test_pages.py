@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -86,8 +88,29 @@ def test_the_python_reference_has_what_is_exported():
         assert f"sfs_cli.{name}" in page, name
 
 
+PICTURE = DOCS / "pictures" / "report.png"
+
+
+def size_of(picture: Path) -> tuple[int, int]:
+    """Width and height of a PNG, in pixels."""
+    content = picture.read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    return struct.unpack(">II", content[16:24])
+
+
 def test_the_picture_is_small():
-    assert 10_000 < (DOCS / "pictures" / "report.png").stat().st_size < 150_000
+    assert PICTURE.stat().st_size < 150_000
+    assert size_of(PICTURE)[0] == 1000
+
+
+@pytest.mark.slow
+def test_the_script_makes_the_picture(tmp_path: Path):
+    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))):
+        pytest.skip("no browser is installed")
+    script = str(DOCS / "make_pictures.py")
+    done = subprocess.run([sys.executable, script, str(tmp_path)], cwd=ROOT, check=False)
+    assert done.returncode == 0
+    assert size_of(tmp_path / PICTURE.name) == size_of(PICTURE)
 
 
 def test_the_version_to_cite_is_that_of_the_package():
