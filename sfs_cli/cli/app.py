@@ -46,6 +46,8 @@ VERBS = {
     "convert": "Convert a matrix to a store, which is faster to read.",
     "config": "Check a configuration file, or describe all options.",
     "methods": "List the methods: what each needs, costs and cites.",
+    "doctor": "Check this installation, and say what it has.",
+    "help": "Explain a topic: which method, counts, sources, clusters, p-values, how many genes.",
 }
 """The commands in the order of the help, each a module of this package with a `command`."""
 
