@@ -10,8 +10,13 @@ from sfs_cli.cli.topics import TOPICS, listed, text_of
 from sfs_cli.errors import UsageError, nearest
 
 
+def _begun(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the topics and commands that begin as an incomplete word."""
+    return [name for name in (*TOPICS, *VERBS) if name.startswith(incomplete)]
+
+
 @click.command(short_help="Explain a topic or a command.")
-@click.argument("words", metavar="[TOPIC or COMMAND]", nargs=-1)
+@click.argument("words", metavar="[TOPIC or COMMAND]", nargs=-1, shell_complete=_begun)
 @click.pass_context
 def command(ctx: click.Context, words: tuple[str, ...]) -> None:
     """Explain a topic, with commands to try, or show the options of a command.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from sfs_cli.io.files import scratch
 from sfs_cli.run import doctor
 from tests.cli.making import BAD
 from tests.cli.running import run_here
@@ -98,7 +99,7 @@ def test_threads_that_differ_and_identities_that_fail_are_seen(method, capfd, mo
 def test_scratch_that_cannot_be_written_is_not_well(tmp_path, capfd, monkeypatch):
     closed = tmp_path / "file"
     closed.write_text("")
-    monkeypatch.setattr(tempfile, "tempdir", str(closed))
+    monkeypatch.setattr(scratch, "tempfile", SimpleNamespace(gettempdir=lambda: str(closed)))
     found = checks(capfd)["scratch space"]
     assert not found["well"]
     assert str(closed) in found["found"]
