@@ -88,6 +88,7 @@ def full_copy_of_zarr(folder: Path, disk: Path) -> list[str]:
 FULL = [full_out, full_scratch, full_store, full_copy, full_copy_of_a_modality, full_copy_of_zarr]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", FULL)
 def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk):
     arguments = make(tmp_path, small_disk)
@@ -102,6 +103,7 @@ def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk)
     assert not list(tmp_path.glob("*sfs*"))
 
 
+@pytest.mark.slow
 @BUFFERED_OR_NOT
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
 def test_full_device_behind_stdout_is_told(tmp_path, more, unbuffered):
@@ -115,6 +117,7 @@ def test_full_device_behind_stdout_is_told(tmp_path, more, unbuffered):
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.slow
 @BUFFERED_OR_NOT
 def test_table_that_fits_a_disk_in_part_is_an_error(tmp_path, small_disk, unbuffered):
     matrix = large(tmp_path, 4, 20_000)  # of which the table takes more than the disk holds
@@ -137,6 +140,7 @@ def into(file: BinaryIO, arguments: list[str], unbuffered: str) -> subprocess.Co
     )
 
 
+@pytest.mark.slow
 @BUFFERED_OR_NOT
 def test_pipe_that_does_not_wait_gets_all_or_an_error(tmp_path, unbuffered):
     read, write = os.pipe()
@@ -151,6 +155,7 @@ def test_pipe_that_does_not_wait_gets_all_or_an_error(tmp_path, unbuffered):
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.slow
 def test_closed_stdout_is_an_error_only_for_what_belongs_there(tmp_path):
     shell = ("sh", "-c", '"$0" "$@" >&-')
     table = run_apart(["rank", good(tmp_path)], launcher=(*shell, *MODULE))
@@ -162,6 +167,7 @@ def test_closed_stdout_is_an_error_only_for_what_belongs_there(tmp_path):
     assert (out / "run.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [pytest.param("2>&-", marks=pytest.mark.slow), "<&- >&- 2>&-"])
 def test_closed_streams_change_neither_code_nor_files(tmp_path, closed, capfd):
     launcher = ("sh", "-c", f'"$0" "$@" {closed}', *MODULE)
@@ -172,6 +178,7 @@ def test_closed_streams_change_neither_code_nor_files(tmp_path, closed, capfd):
     assert run_apart(["rank", str(tmp_path / "no.csv")], launcher=launcher).code == BAD
 
 
+@pytest.mark.slow
 def test_log_file_on_a_full_device_does_not_stop_the_run(tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
@@ -291,6 +298,7 @@ def test_lacking_permission_is_told(make, open_folder, as_nobody):
     assert not (open_folder / "closed" / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("buffered", ["", "1"])
 def test_messages_that_cannot_be_written_change_neither_code_nor_result(tmp_path, buffered):
     """Standard error on a full device, or into a pipe that nobody reads."""
