@@ -217,6 +217,7 @@ def in_bash(tmp_path: Path):
     return press
 
 
+@pytest.mark.slow
 def test_bash_completes(in_bash, cells, table):
     assert in_bash("sfs rank x.csv --method fi") == ["fisher"]
     assert in_bash("sfs rank x.csv --method=fi") == ["fisher"]

@@ -44,6 +44,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_commands_of_a_topic_work(topic, study, tmp_path, capfd, monkeypatch):
     for path in study.iterdir():

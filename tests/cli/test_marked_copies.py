@@ -28,6 +28,10 @@ PYTHONS = [p for p in os.environ.get("SFS_ANNDATA_PYTHONS", "").split(os.pathsep
 EXISTS = 4
 
 
+def slow(value: Any) -> Any:
+    return pytest.param(value, marks=pytest.mark.slow)
+
+
 def counts(seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     return rng.poisson(rng.gamma(1.0, 2.0, M), (N, M)).astype(np.float32)
@@ -64,7 +68,7 @@ def checked(data: ad.AnnData, X: np.ndarray, top: int = TOP) -> None:
 # ---- h5ad ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [np.asarray, csr_matrix, csc_matrix])
+@pytest.mark.parametrize("kind", [np.asarray, slow(csr_matrix), slow(csc_matrix)])
 def test_the_best_are_marked_in_a_copy(kind, tmp_path, capfd):
     made(kind(counts())).write_h5ad(tmp_path / "a.h5ad")
     ranked(tmp_path / "a.h5ad", tmp_path / "b.h5ad", capfd, "--top", str(TOP))
@@ -139,6 +143,7 @@ def test_top_without_a_copy_is_refused(tmp_path, capfd):
     assert "--write-h5ad" in done.err
 
 
+@pytest.mark.slow
 def test_a_copy_with_another_number_is_not_up_to_date(tmp_path, capfd):
     made().write_h5ad(tmp_path / "a.h5ad")
     copy = str(tmp_path / "b.h5ad")
@@ -157,6 +162,7 @@ def test_a_copy_with_another_number_is_not_up_to_date(tmp_path, capfd):
     assert ad.read_h5ad(copy).var["highly_variable"].sum() == 6
 
 
+@pytest.mark.slow
 def test_shards_write_the_same_copy(tmp_path, capfd):
     made().write_h5ad(tmp_path / "a.h5ad")
     ranked(tmp_path / "a.h5ad", tmp_path / "b.h5ad", capfd, "--top", str(TOP))
@@ -214,6 +220,7 @@ def test_a_modality_gets_the_scores_in_a_copy_of_the_whole(tmp_path, capfd):
     assert run_here(again, capfd).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_both_modalities_can_be_ranked_one_after_the_other(tmp_path, capfd):
     mudata, path = mudata_file(tmp_path)
@@ -226,8 +233,8 @@ def test_both_modalities_can_be_ranked_one_after_the_other(tmp_path, capfd):
 # ---- zarr ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [2, 3])
-@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
+@pytest.mark.parametrize("form", [slow(2), 3])
+@pytest.mark.parametrize("kind", [np.asarray, slow(csr_matrix)])
 @pytest.mark.filterwarnings("ignore")
 def test_a_zarr_folder_is_copied_with_the_scores(form, kind, tmp_path, capfd):
     if not hasattr(ad.settings, "zarr_write_format"):
@@ -245,6 +252,7 @@ def test_a_zarr_folder_is_copied_with_the_scores(form, kind, tmp_path, capfd):
     assert run_here(again, capfd).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_folder_of_other_things_is_never_replaced(tmp_path, capfd):
     made().write_zarr(tmp_path / "a.zarr")
@@ -277,10 +285,27 @@ def test_a_name_of_another_format_is_refused(source, copy, tmp_path, capfd):
     assert not (tmp_path / f"b.{copy}").exists()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_no_copy_replaces_or_enters_its_source(tmp_path, capfd):
+    mudata_file(tmp_path)
+    made().write_zarr(tmp_path / "a.zarr")
+    before = snapshot(tmp_path)
+    for source, copy in (
+        ("cells.h5mu:rna", "cells.h5mu"),
+        ("a.zarr", "a.zarr"),
+        ("a.zarr", "a.zarr/b.zarr"),
+    ):
+        words = [*RANK, str(tmp_path / source), "--write-h5ad", str(tmp_path / copy), "--force"]
+        done = run_here(words, capfd)
+        assert done.code == USAGE, done.err
+        assert "--write-h5ad" in done.err
+    assert snapshot(tmp_path) == before
+
+
 # ---- failures ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["h5ad", "h5mu", "zarr"])
+@pytest.mark.parametrize("form", ["h5ad", slow("h5mu"), slow("zarr")])
 @pytest.mark.filterwarnings("ignore")
 def test_a_failure_while_writing_leaves_the_run_repeatable(form, tmp_path, capfd, monkeypatch):
     from sfs_cli.io.matrix import h5ad_copy
@@ -324,6 +349,7 @@ def scanpy_plots(data: ad.AnnData) -> None:
         assert sum(len(points.get_offsets()) for points in axes.collections) == data.n_vars
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_scanpy_works_on_what_is_written(tmp_path, capfd):
     pytest.importorskip("scanpy")
@@ -388,6 +414,7 @@ print(*found, a.var["means"].iloc[0], sep="|")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PYTHONS, reason="SFS_ANNDATA_PYTHONS names no Pythons with an anndata")
 @pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.filterwarnings("ignore")
