@@ -7,10 +7,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+import anndata
+import h5py
 import numpy as np
 import pytest
 
@@ -61,8 +64,32 @@ def full_copy(folder: Path, disk: Path) -> list[str]:
     return ["rank", str(path), "--write-h5ad", str(disk / "copy.h5ad")]
 
 
+def full_copy_of_a_modality(folder: Path, disk: Path) -> list[str]:
+    words = full_copy(folder, disk)
+    with h5py.File(words[1], "r+") as file:
+        for name in list(file):
+            file.move(name, f"mod/rna/{name}")
+    path = Path(words[1]).rename(folder / "cells.h5mu")
+    with path.open("r+b") as file:
+        file.truncate(1 << 20)
+    return ["rank", f"{path}:rna", "--write-h5ad", str(disk / "copy.h5mu"), "--top", "2"]
+
+
+def full_copy_of_zarr(folder: Path, disk: Path) -> list[str]:
+    data = anndata.read_h5ad(h5ad(folder))
+    data.layers["noise"] = np.random.default_rng(3).normal(size=data.shape)
+    data.uns["noise"] = np.random.default_rng(3).normal(size=100_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the format's version
+        data.write_zarr(folder / "m.zarr")
+    return ["rank", str(folder / "m.zarr"), "--write-h5ad", str(disk / "copy.zarr"), "--top", "2"]
+
+
+FULL = [full_out, full_scratch, full_store, full_copy, full_copy_of_a_modality, full_copy_of_zarr]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [full_out, full_scratch, full_store, full_copy])
+@pytest.mark.parametrize("make", FULL)
 def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk):
     arguments = make(tmp_path, small_disk)
     done = run_apart(arguments, TMPDIR=str(tmp_path))
@@ -232,6 +259,14 @@ def unwritable_copy(folder: Path) -> tuple[list[str], str]:
     return ["rank", h5ad(folder), "--write-h5ad", copy], copy
 
 
+def unwritable_copy_of_zarr(folder: Path) -> tuple[list[str], str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the format's version
+        anndata.read_h5ad(h5ad(folder)).write_zarr(folder / "m.zarr")
+    copy = str(closed(folder) / "copy.zarr")
+    return ["rank", str(folder / "m.zarr"), "--write-h5ad", copy], copy
+
+
 def unwritable_log(folder: Path) -> tuple[list[str], str]:
     log = str(closed(folder) / "log.txt")
     return ["rank", good(folder), "--log-file", log], log
@@ -247,6 +282,7 @@ def unwritable_log(folder: Path) -> tuple[list[str], str]:
         pytest.param(unwritable_scratch, marks=pytest.mark.slow),
         unwritable_store,
         pytest.param(unwritable_copy, marks=pytest.mark.slow),
+        pytest.param(unwritable_copy_of_zarr, marks=pytest.mark.slow),
         pytest.param(unwritable_log, marks=pytest.mark.slow),
     ],
 )
