@@ -189,6 +189,21 @@ def test_log_file_on_a_full_device_does_not_stop_the_run(tmp_path):
     assert (out / "run.json").exists()
 
 
+def test_log_file_that_is_a_pipe_is_read_or_refused(tmp_path):
+    fifo = tmp_path / "log"
+    os.mkfifo(fifo)
+    rank = ["rank", good(tmp_path), "--out", str(tmp_path / "out"), "--log-file", str(fifo)]
+    done = run_apart(rank)
+    assert done.code == BAD
+    assert "--log-file" in done.err
+    with subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE, text=True) as reader:
+        handle = os.open(fifo, os.O_WRONLY)  # waits until it reads
+        assert run_apart(rank).code == 0
+        os.close(handle)
+        said, _ = reader.communicate(timeout=60)
+    assert "wrote" in said
+
+
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that every user may enter (those of pytest are closed to others)."""

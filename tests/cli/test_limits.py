@@ -143,6 +143,7 @@ def test_words_of_the_command_line_do_nothing_to_a_terminal(word, capfd) -> None
         ["--method", "msfs", "--source", "t=target:@1e308", "--source", "u=profile:good.csv"],
         ["--neighbors", "9" * 400, "--similarity", "knn"],
         ["--seed", "9" * 40],
+        ["--transform", "floor:1e308"],
     ],
     ids=lambda given: given[-2],
 )
@@ -151,6 +152,27 @@ def test_options_that_would_overflow_are_refused_by_name(given, folder, capfd) -
     assert done.code == 2, done.err
     assert "error:" in done.err
     assert "Traceback" not in done.err
+
+
+def test_more_draws_than_anybody_needs_are_refused(folder, capfd) -> None:
+    done = run_here(["robustness", "good.csv", "--draws", "999999"], capfd)
+    assert done.code == 2
+    assert "--draws" in done.err
+
+
+def test_long_names_are_cut_in_messages(folder, capfd) -> None:
+    rows = [f"s{i}\t{'ab'[i % 2]}\n" for i in range(200)]
+    (folder / "long.tsv").write_text("sample\tclass\n" + "".join(rows))
+    text = (folder / "good.csv").read_text()
+    head, _, rest = text.partition("\n")
+    first, *others = head.split(",")
+    named = ",".join([first, "x" * 20_000, *others[1:]])
+    (folder / "long.csv").write_text(f"{named}\n{rest}")
+    given = ["--method", "f-test", "--labels", "long.tsv"]
+    done = run_here(["rank", "long.csv", *given], capfd)
+    assert done.code == 3
+    assert "xxx" in done.err
+    assert len(done.err) < 5_000
 
 
 def test_ties_of_aggregated_lists_are_in_the_order_of_ids(tmp_path, capfd) -> None:

@@ -220,6 +220,15 @@ def test_a_plan_is_made_once_and_replaced_by_force_alone(tmp_path, capfd):
     assert json.loads((plan / "plan.json").read_text())["shards"] == 3
 
 
+@pytest.mark.parametrize("name", ["config", "shards", "inputs", "fingerprint", "home", "versions"])
+@pytest.mark.parametrize("value", [None, [7], "x"])
+def test_a_plan_that_was_changed_is_refused(name, value, tmp_path, capfd):
+    plan = planned(tmp_path, 2)
+    content = json.loads((plan / "plan.json").read_text())
+    (plan / "plan.json").write_text(json.dumps(content | {name: value}))
+    assert "plan" in refused(capfd, 3, "shard", "run", plan, 1).err
+
+
 def test_a_plan_of_other_versions_is_refused(tmp_path, capfd):
     plan = planned(tmp_path, 2)
     content = json.loads((plan / "plan.json").read_text())

@@ -39,6 +39,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
+_CODECS = frozenset(
+    (
+        *("adler32", "astype", "base64", "bitround", "blosc", "bytes", "bz2", "categorize"),
+        *("crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "gzip", "json2"),
+        *("jenkins_lookup3", "lz4", "lzma", "msgpack2", "packbits", "pcodec", "quantize"),
+        *("sharding_indexed", "shuffle", "transpose", "vlen-array", "vlen-bytes", "vlen-utf8"),
+        *("zfpy", "zlib", "zstd"),
+    )
+)
+"""Codecs of Zarr that hold data. That called pickle executes what a file says."""
 _OLD_GRAPHS = "uns/neighbors"
 _REWRITE = "write the file again with AnnData.write_h5ad"
 
@@ -70,7 +80,42 @@ def open_zarr_group(path: Path) -> Any:
             "reading Zarr needs the package zarr", where=str(path), hint="pip install zarr"
         ) from error
     with read_errors(path, "Zarr"):
-        return zarr.open_group(str(path), mode="r")
+        group = zarr.open_group(str(path), mode="r")
+        _check_codecs(group, path)
+        return group
+
+
+def _check_codecs(group: Any, path: Path) -> None:
+    """Refuse a folder with an array that names any codec but those that hold data."""
+    for name in group:
+        element = group[name]
+        if hasattr(element, "keys"):
+            _check_codecs(element, path)
+        elif unknown := set(_codecs(element)) - _CODECS:
+            raise InputError(
+                f"the codec {min(unknown)!r} is not read: a codec may execute what a file says",
+                where=f"{path}, {element.path}",
+                hint="if you trust it, read it with anndata and write it again",
+            )
+
+
+def _codecs(array: Any) -> Iterator[str]:
+    """Yield the names of the codecs of an array, those within others too."""
+    if hasattr(array, "metadata"):
+        yield from _names_of_codecs(array.metadata.to_dict())
+    else:  # the package zarr before version 3
+        for codec in (*(array.filters or ()), array.compressor):
+            if codec is not None:
+                yield codec.codec_id
+
+
+def _names_of_codecs(metadata: Any) -> Iterator[str]:
+    found = [metadata.get("compressor"), *(metadata.get("filters") or ())]  # format 2
+    for key in ("codecs", "index_codecs"):  # format 3
+        found += metadata.get(key) or ()
+    for codec in filter(None, found):
+        yield str(codec.get("id") or codec.get("name")).removeprefix("numcodecs.")
+        yield from _names_of_codecs(codec.get("configuration") or {})
 
 
 def _open(
