@@ -172,15 +172,17 @@ def write_folder(
     record: dict[str, Any],
     threads: int = 1,
     more: Mapping[str, Callable[[Path], None]] | None = None,
+    home: Path | None = None,
 ) -> dict[str, Any]:
     """Write a ranking, its report and its record; all of them, or none.
 
     `record` is the content of ``run.json`` without its outputs; it is returned with them. `threads`
     make the lines of the table. `more` are other files by their names, with what writes each. Files
-    of the result that is replaced, which the new one does not have, are removed.
+    of the result that is replaced, which the new one does not have, are removed. `home` is the
+    folder that the command was given in, where it works in another.
     """
     from sfs_cli.io.results.writers import write_ranking
-    from sfs_cli.report.multiqc import multiqc
+    from sfs_cli.report.multiqc import multiqc, row_name
     from sfs_cli.report.page import render
 
     folder = Path(str(config.out))
@@ -193,9 +195,8 @@ def write_folder(
             # a digest leaves the interpreter free, and the table is large: the report meanwhile
             digest = beside.submit(describe_output, out.file(table))
             out.file(REPORT).write_text(shown(render(data)), encoding="utf-8")
-            content = json.dumps(
-                provenance.plain(multiqc(data, data.title)), indent=1, allow_nan=False
-            )
+            section = multiqc(data, row_name(folder, data.method, home=home))
+            content = json.dumps(provenance.plain(section), indent=1, allow_nan=False)
             out.file(MULTIQC).write_text(content + "\n", encoding="utf-8")
             outputs = {table: digest.result()}
         for name, write in (more or {}).items():
