@@ -127,7 +127,7 @@ def run(
             check_stores(inputs, config.threads)
             remove_checkpoints(out)
             messages.note(f"{out}: up to date")
-            return json_bytes(provenance.read_run(out), as_json)
+            return json_bytes(provenance.read_run(out, config.prefix), as_json)
         _check_copies(config, lock)
         if checkpoints is None:
             keeping = checkpoints_beside(out, fingerprint, lock, messages, resume=config.resume)
