@@ -3,14 +3,14 @@ process SFS_FUSE {
     label 'process_medium'
 
     conda "${moduleDir}/environment.yml"
-    container "docker.io/sfs/sfs-cli:0.1.0"
+    container "docker.io/biocontainers/sfs-cli:0.1.0"
 
     input:
     tuple val(meta), path(matrix), path(files)
 
     output:
-    tuple val(meta), path("${prefix}.${suffix}"), emit: similarity
-    tuple val(meta), path("${prefix}.${suffix}.run.json"), emit: record
+    tuple val(meta), path("${prefix}.npz"), emit: similarity
+    tuple val(meta), path("${prefix}.npz.run.json"), emit: record
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
@@ -19,7 +19,6 @@ process SFS_FUSE {
     script:
     def args = task.ext.args ?: ''
     def memory = task.memory ? "--memory ${task.memory.toMega()}M" : ''
-    suffix = task.ext.suffix ?: 'npz'
     prefix = task.ext.prefix ?: "${meta.id}"
     """
     sfs fuse \\
@@ -27,13 +26,12 @@ process SFS_FUSE {
         ${args} \\
         ${memory} \\
         --threads ${task.cpus} \\
-        --out '${prefix}.${suffix}'
+        --out '${prefix}.npz'
     """
 
     stub:
-    suffix = task.ext.suffix ?: 'npz'
     prefix = task.ext.prefix ?: "${meta.id}"
     """
-    touch '${prefix}.${suffix}' '${prefix}.${suffix}.run.json'
+    touch '${prefix}.npz' '${prefix}.npz.run.json'
     """
 }
