@@ -21,7 +21,8 @@ BLOCKS = ("--block-size", "100")  # small ones, so that every shard has some
 SFS = """#!{python}
 import sys
 from sfs_cli.cli.app import main
-sys.exit(main())
+if __name__ == "__main__":  # processes of a cluster import it
+    sys.exit(main())
 """
 
 KILLED_ONCE = """#!{python}
