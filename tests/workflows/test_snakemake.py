@@ -59,7 +59,7 @@ def test_killed_shard_and_restart_give_the_bytes_of_one_run(snakemake, tmp_path)
     )
 
     first = run(snakemake, tmp_path, env)
-    assert once.exists()
+    assert once.exists(), first.stderr
     assert first.returncode != 0
     ranking = tmp_path / "results" / "ranked"
     assert not (ranking / "plain" / "ranking.tsv").exists()
