@@ -100,6 +100,12 @@ class OutputFields(Config):
         metavar="DIR",
         path=FILLS,
     )
+    prefix: str | None = _output(
+        "Begin the names of the files in --out with this and a dot: PREFIX.ranking.tsv.",
+        verbs=(*_WRITING, "aggregate", "evaluate", "compare", "robustness", "select"),
+        metavar="PREFIX",
+        words=("PREFIX",),
+    )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
     digits: int = _table(
         "Number of significant digits in text output.",
@@ -113,6 +119,13 @@ class OutputFields(Config):
         verbs=(*ON_MATRIX, "convert", "shard merge", "aggregate", "select"),
         default=False,
     )
+
+    def check_values(self) -> None:
+        """Check the value of each option, and that files with a prefix are written."""
+        super().check_values()
+        if self.prefix is not None and self.out is None:
+            what, hint = "--prefix has no effect without --out", "give --out DIR, or leave it out"
+            self.refuse([(what, hint, ("prefix", "out"))])
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)

@@ -28,6 +28,7 @@ EXTRAS = {
     "ml": "selectors for scikit-learn, accuracy in evaluate and compare, the linear SVM",
     "singlecell": "faster passes over sparse matrices, neighbors of 50,000 samples and more",
     "dask": "--executor dask",
+    "multiqc": "the score curves in reports of MultiQC",
 }
 """What each extra is for."""
 _IMPORTS = {"pyyaml": "yaml", "scikit-learn": "sklearn"}

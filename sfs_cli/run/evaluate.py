@@ -675,7 +675,7 @@ class Evaluation(FoldRankings):
 
 def made_from(path: Path, config: JudgeConfig) -> bool | None:
     """Tell whether a ranking was made from the matrix, by the record beside it; None: not known."""
-    record = provenance.read_run(path.parent) or {}
+    record = provenance.read_record(provenance.record_beside(path)) or {}
     known = record.get("outputs")
     if not isinstance(known, dict) or path.name not in known:
         return None

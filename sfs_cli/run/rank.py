@@ -95,12 +95,14 @@ def run(
     describe: Callable[[], list[InputFile]] | None = None,
     checkpoints: RunCheckpoints | None = None,
     hint: str = "allow more time; with --resume, a run continues where another has stopped",
+    home: Path | None = None,
 ) -> bytes:
     """Rank, write what the configuration asks for, and return what belongs on stdout.
 
     With ``--out``, nothing is done where exactly this result is there already. What `sfs shard
     merge` does otherwise: `describe` checks and returns the input files, `checkpoints` are what
-    shards have made, and `hint` says what to do after the time limit.
+    shards have made, `hint` says what to do after the time limit, and `home` is the folder that the
+    command was given in.
     """
     check_outputs(config, as_json)
     if config.out is None:
@@ -129,7 +131,7 @@ def run(
             check_stores(inputs, config.threads)
             remove_checkpoints(out)
             messages.note(f"{out}: up to date")
-            return json_bytes(provenance.read_run(out), as_json)
+            return json_bytes(provenance.read_run(out, config.prefix), as_json)
         _check_copies(config, lock)
         if checkpoints is None:
             keeping = checkpoints_beside(out, fingerprint, lock, messages, resume=config.resume)
@@ -139,7 +141,7 @@ def run(
         with keeping as kept:
             result = rank(config, messages, checkpoints=kept)
             with _copies(config, result, messages):  # one that fails leaves no result that lacks it
-                record = _write_result(config, result, inputs)
+                record = _write_result(config, result, inputs, home)
     _log_summary(config, result, messages)
     return json_bytes(record, as_json)
 
@@ -552,7 +554,7 @@ def _check_copies(config: RankConfig, lock: Lock | None = None) -> None:
 
 
 def _write_result(
-    config: RankConfig, result: RankResult, inputs: list[InputFile]
+    config: RankConfig, result: RankResult, inputs: list[InputFile], home: Path | None
 ) -> dict[str, Any]:
     """Write the ranking, the report and ``run.json``; return the content of the latter."""
     ranking, facts = result.ranking, result.facts
@@ -577,7 +579,7 @@ def _write_result(
         from sfs_cli.io.results.modules import module_writers
 
         more = module_writers(result.modules, config.digits)
-    return write_folder(config, ranking, data, record, facts["plan"]["threads"], more)
+    return write_folder(config, ranking, data, record, facts["plan"]["threads"], more, home)
 
 
 @contextmanager

@@ -375,6 +375,7 @@ def merge(
         plan.check_inputs()
         return plan.inputs
 
+    home = Path.cwd()
     hint = "run it again with more time: what the shards have made stays"
     with plan.at_home():
         try:
@@ -385,6 +386,7 @@ def merge(
                 describe=describe,
                 checkpoints=kept,
                 hint=hint,
+                home=home,
             )
         except IncompletePassError as missing:
             number = missing.number + 1

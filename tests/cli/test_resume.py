@@ -17,8 +17,9 @@ import pytest
 
 from sfs_cli.io.files.atomic import WHOLE, OutputFolder
 from tests.cli.running import MODULE, run_apart, run_here, snapshot
-from tests.cli.shard_study import RESULT, result, sfs
+from tests.cli.shard_study import sfs
 from tests.making import write_table
+from tests.results import RESULT, result
 
 N, M = 120, 4_000
 OPTIONS = ("--transform", "cpm", "--block-size", "40", "--threads", "1")

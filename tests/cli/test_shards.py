@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import MODULE, Finished, run_here
-from tests.cli.shard_study import CASES, make_study, result, sfs
+from tests.cli.shard_study import CASES, make_study, sfs
 from tests.making import each_kth
+from tests.results import result
 
 BLOCK = ("--block-size", "9")
 
