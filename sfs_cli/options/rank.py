@@ -21,7 +21,7 @@ from sfs_cli.options.graph import (
     GraphOptions,
 )
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.options.paths import FILLS, READS, SCRATCH, WRITES
+from sfs_cli.options.paths import FILLS, READS, REPLACES, SCRATCH, WRITES
 from sfs_cli.options.source import (
     KINDS,
     MISSING,
@@ -477,7 +477,17 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         below=1,
         default_text=str(DEFAULT_MODULE_CORRELATION),
     )
-    write_h5ad: str | None = _beside("Copy the h5ad input to this file, with the scores in var.")
+    write_h5ad: str | None = _beside(
+        "Copy the input, an h5ad, h5mu or AnnData zarr, to this file or folder, with the scores in "
+        "var.",
+        path=REPLACES,
+    )
+    top: int | None = _output(
+        "Mark the N best features as highly_variable in var of --write-h5ad.",
+        verbs=_WRITING,
+        metavar="N",
+        least=1,
+    )
     weights_out: str | None = _beside(
         "Write the coefficients to this Parquet file.", takers=lambda _: catalog.WITH_COEFFICIENTS
     )

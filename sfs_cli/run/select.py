@@ -49,6 +49,7 @@ from sfs_cli.run.lists import RankedList, list_of, order_without_effect
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.subset import check_target, write_subset
+from sfs_cli.tables import header
 
 IDS, ROWS, CURVE = "selected.txt", "selected.tsv", "curve.tsv"
 Q_VALUE, FREQUENCY = "q_value", "frequency"
@@ -607,10 +608,9 @@ def _shorter(
 def _curve_bytes(
     lengths: Sequence[int], curve: Curve, by_classifier: np.ndarray, digits: int
 ) -> bytes:
-    header = ("features", "balanced_accuracy", "standard_error", *CLASSIFIERS, "chosen")
     rows: list[list[str | int | float]] = []
     for i, k in enumerate(lengths):
         marks = [word for word, at in (("best", curve.best), ("chosen", curve.chosen)) if at == i]
         numbers = [float(curve.mean[i]), float(curve.error[i]), *by_classifier[i].tolist()]
         rows.append([k, *numbers, ", ".join(marks)])
-    return table_bytes(header, rows, digits)
+    return table_bytes(header(CURVE), rows, digits)

@@ -49,6 +49,7 @@ def test_too_few_addresses_are_a_lack_of_memory(command, mib, folder) -> None:
     assert "ulimit -v" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("mib", [LEAST >> 20, *(pytest.param(m, marks=SLOW) for m in (1024, 2048))])
 def test_with_enough_addresses_the_bytes_are_the_same(command, mib, folder) -> None:
@@ -113,6 +114,7 @@ def on_terminal(arguments: list[str]) -> str:
     return got.getvalue().decode(errors="replace")
 
 
+@pytest.mark.slow
 def test_names_of_files_do_nothing_to_a_terminal(folder) -> None:
     evil = folder / "\x1b]0;owned\x07[red]"
     evil.mkdir()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.running import MODULE, Finished, run_here
 from tests.cli.shard_study import CASES, make_study, result, sfs
+from tests.making import each_kth
 
 BLOCK = ("--block-size", "9")
 
@@ -59,11 +60,7 @@ def test_any_number_of_shards_gives_the_bytes_of_one_run(shards, tmp_path):
 
 @pytest.mark.parametrize(
     "case",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] if name == "components" else [])
-        for name in CASES
-        if name != "spec rbf"
-    ],
+    each_kth(5, (name for name in CASES if name != "spec rbf")),
 )
 def test_every_kind_of_ranking_may_be_shared(case, tmp_path):
     plan = planned(tmp_path, 3, case)

@@ -156,6 +156,7 @@ def test_shards_give_the_bytes_of_one_run(method, study, tmp_path) -> None:
         assert (tmp_path / "merged" / name).read_bytes() == (whole / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_out_of_time_continues_to_the_same_bytes(tmp_path) -> None:
     rng = np.random.default_rng(2)
     write_table(

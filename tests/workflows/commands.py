@@ -20,7 +20,8 @@ RESULTS = ("ranking.tsv", "report.html", "sfs_mqc.json")
 SFS = """#!{python}
 import sys
 from sfs_cli.cli.app import main
-sys.exit(main())
+if __name__ == "__main__":  # processes of a cluster import it
+    sys.exit(main())
 """
 
 KILLED_ONCE = """#!{python}

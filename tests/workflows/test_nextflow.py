@@ -85,6 +85,7 @@ def test_scripts_of_the_shards_make_the_bytes_of_one_run(tmp_path, env):
     assert ranking(merged / "plain") == whole["ranking.tsv"]
 
 
+@pytest.mark.slow
 def test_script_of_rank_finds_its_files(tmp_path, env):
     args = "--method fisher --labels labels.tsv:tissue"
     files = {"matrix": [MATRIX], "files": [LABELS]}
