@@ -66,10 +66,10 @@ def bombs() -> Iterator[Case]:
             "rank clean.csv --method f-test --labels l.tsv.gz",
         ),
         (
-            "a million classes",
+            "300,000 classes",
             {
                 "l.tsv": lambda: (
-                    b"sample\tx\n" + b"".join(b"s%d\tc%d\n" % (i, i) for i in range(10**6))
+                    b"sample\tx\n" + b"".join(b"s%d\tc%d\n" % (i, i) for i in range(300_000))
                 )
             },
             "rank clean.csv --method f-test --labels l.tsv",

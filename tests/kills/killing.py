@@ -22,7 +22,7 @@ from tests.cli.test_damaged_hdf5 import circular
 from tests.kills.jobs import Job, led_in_a_circle, write_inputs
 
 SFS = (sys.executable, "-m", "sfs_cli")
-PATIENCE = 300.0
+PATIENCE = 3600.0
 """Seconds for any command: other work on the machine must not fail one."""
 GONE = 10.0
 """Seconds in which all processes of a command that was killed must be gone."""

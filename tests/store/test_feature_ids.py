@@ -127,6 +127,6 @@ def test_a_ranking_of_two_million_features_takes_little_for_each(tmp_path):
     )
     facts = json.loads(done.stdout)
     assert facts["code"] == 0
-    assert facts["grown"] < 224 << 20
+    assert facts["grown"] < 192 << 20
     with (tmp_path / "tall.store.out" / "ranking.tsv").open() as lines:
         assert sum(1 for _ in lines) == 2_000_001
