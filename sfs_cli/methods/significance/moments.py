@@ -539,7 +539,10 @@ def _integrals(
         density = np.exp(exponent)
     if not fourth:
         density[~((square > 0) & (w > 0))] = 0.0
-    return step * density.sum(axis=0)
+    total = density[0]
+    for row in density[1:]:  # NumPy would add up one density in another order than many
+        total += row
+    return step * total
 
 
 @cache
