@@ -153,7 +153,9 @@ def rank(
         matrix of other features of the samples (a profile), or a dict of gene sets (kind genes).
         Of a MuData the name of another modality is enough.
     top : int, optional
-        Mark so many genes as ``highly_variable`` in ``var``.
+        Mark so many genes as ``highly_variable`` in ``var``. ``means``, ``dispersions`` and
+        ``dispersions_norm`` of the matrix, which ``scanpy.pl.highly_variable_genes`` plots, are
+        added where they are not there and no value is below zero.
     modality : str, optional
         The modality of a MuData that is ranked.
     key_added : str
@@ -184,7 +186,7 @@ def rank(
     with giving(inputs.objects):
         result = _rank(config, inputs, verbose)
     if inputs.adata is not None:
-        result.adata = _written(inputs.adata, result, top, key_added, copy)
+        result.adata = _written(inputs, result, top, key_added, copy)
     elif top is not None or copy:
         what = "top marks genes in an AnnData" if top is not None else "copy is of an AnnData"
         raise UsageError(f"{what}, and this is none", hint="leave it out", option="top")
@@ -445,9 +447,12 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
 
 
 def _written(
-    adata: AnnData, ranked: Ranked, top: int | None, key: str, copy: bool
+    inputs: Inputs, ranked: Ranked, top: int | None, key: str, copy: bool
 ) -> AnnData | None:
     """Write a ranking into ``var`` and ``uns``, and return the AnnData; None where it cannot be."""
+    from sfs_cli.io.results.highly_variable import FLAVOR, MARK, is_plotted, plotted_columns
+
+    adata: Any = inputs.adata
     if not copy and adata.isbacked and adata.is_view:
         return None  # which anndata cannot write to
     if copy:
@@ -460,9 +465,18 @@ def _written(
     adata.uns[key] = provenance.dumps(options)
     if top is None:
         return adata
-    if "highly_variable" in adata.var:
-        warnings.warn("highly_variable was there, and is replaced", SfsWarning, stacklevel=3)
-    adata.var["highly_variable"] = ((table["rank"] <= top) & table["score"].notna()).to_numpy(bool)
+    if MARK in adata.var:
+        warnings.warn(f"{MARK} was there, and is replaced", SfsWarning, stacklevel=4)
+    adata.var[MARK] = ((table["rank"] <= top) & table["score"].notna()).to_numpy(bool)
+    flavor = dict(adata.uns.get("hvg", {})).get("flavor")
+    plotted = is_plotted(adata.var.columns, flavor)
+    if not plotted and not ranked.config.use_raw:
+        with giving(inputs.objects):
+            made = plotted_columns(Path(inputs.matrix), ranked.config.layer)
+        for name, values in made.items():
+            adata.var[name] = values
+    if flavor is None or not plotted:
+        adata.uns["hvg"] = {"flavor": FLAVOR}
     return adata
 
 

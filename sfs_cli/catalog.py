@@ -38,6 +38,7 @@ class Method(NamedTuple):
     options: Mapping[str, Any] = {}  # its own, with defaults; None: it depends on the data
     # the values that those options take, as `sfs_cli.options.fields.matches` reads them
     choices: Mapping[str, tuple[str, ...]] = {}
+    columns: Mapping[str, str] = {}  # that it adds to the ranking, with their meaning
     reference: str = ""  # what to cite
     kernel: bool = False  # it uses the similarity as a kernel: degrees may be zero or negative
     iterative: bool = False  # it has `solve`; else every feature is scored by itself
@@ -161,6 +162,9 @@ _METHODS = (
         options={"definition": 3, "gamma": "one-minus", "select": 50},
         choices={"gamma": _GDCOV_GAMMAS},
         iterative=True,
+        columns={
+            "variance_kept": "part of the variance of all features that the set so far explains",
+        },
         cost="n^2 m + n m l",
         passes="few: bounds exclude most features",
         first_passes=2,
@@ -241,6 +245,10 @@ _METHODS = (
         kernel=True,
         iterative=True,
         numeric=True,
+        columns={
+            "row_norm": "norm of its coefficients at the end of the path",
+            "lambda": "the penalty at which it enters",
+        },
         cost="n^2 m, and l^3 for each entry",
         passes="few: screening skips inactive features",
         typical_passes=8,
@@ -261,6 +269,10 @@ _METHODS = (
         kernel=True,
         iterative=True,
         numeric=True,
+        columns={
+            "round": "the round that selects it, from 1",
+            "lambda": "the penalty at which it enters in this round",
+        },
         cost="as mrsf",
         passes="few for each round",
         typical_passes=12,
@@ -277,6 +289,9 @@ _METHODS = (
         choices={"response": _RESPONSES},
         kernel=True,
         iterative=True,
+        columns={
+            "correlation": "norm of its products with the residual: lambda where it has weight",
+        },
         cost="as mrsf",
         passes="few",
         typical_passes=8,
@@ -295,6 +310,7 @@ _METHODS = (
         options={"gamma": 1.0},
         choices={"gamma": ("NUMBER",)},
         iterative=True,
+        columns={"pull": "1 with weight, less without: the larger, the sooner it would enter"},
         cost="n^2 m for each pass, and (p + n)^3 for each step over p features with weight",
         passes="about 18",
         typical_passes=18,
@@ -397,6 +413,7 @@ _METHODS = (
         options={"variant": "quotient", "select": 50},
         choices={"variant": ("quotient", "difference")},
         iterative=True,
+        columns={"f_statistic": "the F statistic of the labels"},
         cost="n m l",
         passes="2; l more if the matrix does not fit in memory",
         typical_passes=2,
@@ -436,6 +453,9 @@ _METHODS = (
         meaning="The score is the variance that this feature and those before it explain together.",
         options={"select": 50},
         iterative=True,
+        columns={
+            "variance_kept": "part of the variance of all features that the set so far explains",
+        },
         cost="n^2 m + n m l",
         passes="few: bounds exclude most features",
         when="a baseline without labels: features with a large common variance",

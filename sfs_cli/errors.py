@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
 
+LONGEST_ITEM = 300
+"""Characters of a name in a list of names in a message; a name may have 32,767."""
+
 
 class ExitCode(IntEnum):
     """Exit codes of the command line.
@@ -211,8 +214,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_ITEM else f"{text[:LONGEST_ITEM]}..."
+
+
 def listed(items: list[str] | tuple[str, ...], limit: int = 5) -> str:
-    """Join the first few items for a message, with the number of the others."""
-    shown = ", ".join(str(i) for i in items[:limit])
+    """Join the first few items for a message, long ones cut, with the number of the others."""
+    shown = ", ".join(_cut(str(i)) for i in items[:limit])
     rest = len(items) - limit
     return f"{shown} and {rest:,} more" if rest > 0 else shown

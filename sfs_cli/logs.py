@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -173,7 +174,9 @@ class Messages:
         if self._log_file is None:
             return
         try:
-            with self._log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            with open(
+                self._log_file, "a", encoding="utf-8", errors="backslashreplace", opener=_open_log
+            ) as file:
                 file.write(f"{kind}{text}\n")
         except OSError as error:
             # a full disk must not end a run that only cannot log
@@ -189,6 +192,13 @@ def _check_log_file(path: Path) -> None:
     from sfs_cli.errors import unwritable
 
     try:
-        path.open("a").close()
+        handle = _open_log(str(path), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     except OSError as error:
         raise unwritable(path, error, "--log-file") from None
+    if not stat.S_ISFIFO(os.fstat(handle).st_mode):  # who reads a pipe would take that for its end
+        os.close(handle)
+
+
+def _open_log(path: str, flags: int) -> int:
+    """Open a log; a named pipe that nobody reads is an OSError, and would be waited for else."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o666)

@@ -14,6 +14,16 @@ from sfs_cli.display import shown
 NAME = "run.json"
 
 
+def named(prefix: str | None, name: str) -> str:
+    """Return the name of a file of a result, with the prefix that ``--prefix`` asks for."""
+    return name if prefix is None else f"{prefix}.{name}"
+
+
+def record_beside(table: Path) -> Path:
+    """Return where the record of a table is: ``x.ranking.tsv`` has ``x.run.json``."""
+    return table.with_name(table.name.rpartition("ranking.")[0] + NAME)
+
+
 class InputFile(TypedDict):
     """A file that was read; `role` is the option that names it."""
 
@@ -456,9 +466,9 @@ def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) ->
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
-def read_run(folder: Path) -> dict[str, Any] | None:
+def read_run(folder: Path, prefix: str | None = None) -> dict[str, Any] | None:
     """Return the ``run.json`` of an earlier run, or None where there is none that can be read."""
-    return read_record(folder / NAME)
+    return read_record(folder / named(prefix, NAME))
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
@@ -470,20 +480,20 @@ def read_record(path: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def is_up_to_date(folder: Path, wanted: str) -> bool:
+def is_up_to_date(folder: Path, wanted: str, prefix: str | None = None) -> bool:
     """Tell whether a folder holds the whole and unchanged result of the same run."""
-    run = read_run(folder)
+    run = read_run(folder, prefix)
     if run is None or run.get("fingerprint") != wanted:
         return False
     names = _outputs(run)
-    return bool(names) and unchanged_outputs(folder) == set(names)
+    return bool(names) and unchanged_outputs(folder, prefix) == set(names)
 
 
-def unchanged_outputs(folder: Path) -> set[str]:
+def unchanged_outputs(folder: Path, prefix: str | None = None) -> set[str]:
     """Return the names of the files in a folder that are as the run there has written them."""
     from sfs_cli.io.files.atomic import sha256_file
 
-    digests = _outputs(read_run(folder) or {})
+    digests = _outputs(read_run(folder, prefix) or {})
     there = ((folder / name, name, digest) for name, digest in digests.items())
     return {n for path, n, digest in there if path.is_file() and sha256_file(path) == digest}
 

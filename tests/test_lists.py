@@ -23,6 +23,7 @@ def labeled(seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame(X, [f"g{i}" for i in range(400)], [f"s{i}" for i in range(48)]), y
 
 
+@pytest.mark.slow
 def test_judge_tells_good_genes_from_noise_and_spikes() -> None:
     X, y = labeled()
     judge = lists.Judge(X.to_numpy(), y)
@@ -36,6 +37,7 @@ def test_judge_tells_good_genes_from_noise_and_spikes() -> None:
     assert noise.spikes == 0
 
 
+@pytest.mark.slow
 def test_the_default_beats_variance_and_the_papers_choice(tmp_path: Path) -> None:
     X, y = labeled()
     file = tmp_path / "matrix.parquet"

@@ -3,67 +3,47 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.docs.pages import ROOT, SET_UP, Reader, blocks_of, console_blocks
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def console_blocks() -> list[list[str]]:
-    blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
-    joined = [re.sub(r"\\\n\s*", "", block) for block in blocks]
-    commands = [re.findall(r"^\$ (.*)$", block, re.MULTILINE) for block in joined]
-    return [c for c in commands if not c[0].startswith(("pip install", "tests/"))]
+EXAMPLES = [block for block in console_blocks(README) if not block[0].startswith(SET_UP)]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
-    return tmp_path
+def reader(tmp_path: Path) -> Reader:
+    return Reader(tmp_path)
 
 
-def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    python = sys.executable
-    command = re.sub(r"\bpython ", f"{python} ", command)
-    command = re.sub(r"^sfs ", f"{python} -m sfs_cli ", command)
-    return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("commands", console_blocks(), ids=lambda c: c[0][:60])
-def test_commands_of_a_block_succeed_in_order(commands: list[str], folder: Path) -> None:
+@pytest.mark.parametrize("commands", EXAMPLES, ids=lambda c: c[0][:60])
+def test_commands_of_a_block_succeed_in_order(commands: list[str], reader: Reader) -> None:
     for command in commands:
-        done = run(command, folder)
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        if match := re.search(r"--out (\S+)", command):
-            out = folder / match[1]
-            assert (out if out.suffix else out / "run.json").is_file()
+        reader.follow(command)
 
 
-def test_second_run_is_up_to_date(folder: Path) -> None:
+def test_second_run_is_up_to_date(reader: Reader) -> None:
     command = "sfs rank --config sample_data/run.yaml --out results"
-    assert "up to date" not in run(command, folder).stderr
-    assert "up to date" in run(command, folder).stderr
+    assert f"pip install . && {command}" in README
+    assert "up to date" not in reader.run(command).stderr
+    assert "up to date" in reader.run(command).stderr
 
 
-def test_python_example_runs(folder: Path) -> None:
-    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
-    assert code is not None
-    done = subprocess.run(
-        [sys.executable, "-c", code[1]], cwd=folder, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("G") >= 10
+def test_python_example_runs(reader: Reader) -> None:
+    (code,) = blocks_of(README, "python")
+    assert reader.follow_python(code).count("G") >= 10
 
 
-def test_every_method_and_similarity_is_in_the_readme() -> None:
-    from sfs_cli.catalog import METHODS
-    from sfs_cli.options.graph import SIMILARITIES
+def test_the_files_that_it_names_are_written(reader: Reader) -> None:
+    reader.follow("sfs rank --config sample_data/run.yaml --out results")
+    for name in ("ranking.tsv", "report.html", "run.json", "sfs_mqc.json"):
+        assert f"`{name}`" in README
+        assert (reader.folder / "results" / name).is_file()
 
-    for name in (*METHODS, *SIMILARITIES):
-        assert f"`{name}" in README, name
+
+def test_it_is_a_front_door() -> None:
+    assert len(README.splitlines()) < 120
+    assert len(re.findall(r"^\*\*\d\. ", README, re.MULTILINE)) == 5
+    assert [block[0].split()[0] for block in console_blocks(README)][:2] == ["pip", "tests/run.sh"]

@@ -46,9 +46,14 @@ VERBS = {
     "convert": "Convert a matrix to a store, which is faster to read.",
     "config": "Check a configuration file, or describe all options.",
     "methods": "List the methods: what each needs, costs and cites.",
+    "doctor": "Check this installation, and say what it has.",
+    "completion": "Print the script that completes options and values in your shell.",
+    "help": "Explain a topic: which method, counts, sources, clusters, p-values, how many genes.",
 }
 """The commands in the order of the help, each a module of this package with a `command`."""
 
+COMPLETE = "_SFS_COMPLETE"
+"""The variable by which a shell asks for completions, as click has it."""
 BLAS_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -77,7 +82,7 @@ class Group(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words before the command."""
-        if not args:
+        if not args and not ctx.resilient_parsing:  # a shell that completes parses so
             click.echo(ctx.get_help(), err=True)
             ctx.exit(ExitCode.USAGE)
         return super().parse_args(ctx, args)
@@ -139,6 +144,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     for name in BLAS_VARIABLES:  # blocks run in parallel, each on one thread
         os.environ[name] = "1"
+    if COMPLETE in os.environ and arguments is None:
+        from sfs_cli.cli.shells import answer
+
+        return answer(app, COMPLETE)
     reserve_little()
     interrupter = _Interrupter()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -62,9 +62,14 @@ def reference() -> None:
     """Print the reference of all options as Markdown tables."""
     from sfs_cli.options.schema import reference as make
 
+    write_stdout(make(further_options()))
+
+
+def further_options() -> dict[str, list[tuple[str, str]]]:
+    """Return the options that no configuration declares, by command: flags and help."""
     with click.Context(app) as ctx:
         further = {verb: list(_own_options(made)) for verb, made in commands_of(app, ctx)}
-    write_stdout(make({verb: own for verb, own in further.items() if own}))
+    return {verb: own for verb, own in further.items() if own}
 
 
 def commands_of(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:

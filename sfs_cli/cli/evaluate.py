@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sfs_cli.cli.options import Command, json_option
-from sfs_cli.cli.streams import write_stdout
+from sfs_cli.cli.streams import write_table
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import EvaluateConfig
 
@@ -29,4 +29,4 @@ def command(config: EvaluateConfig, messages: Messages, as_json: bool) -> None:
     """
     from sfs_cli.run import evaluate
 
-    write_stdout(evaluate.run(config, messages, as_json=as_json))
+    write_table(evaluate.run(config, messages, as_json=as_json), config, messages)

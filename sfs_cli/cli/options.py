@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from sfs_cli.cli.limits import check_address_space
+from sfs_cli.cli.values import Text
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.options.fields import SECTIONS, Config, Option, flag, full_help, metavar_of, options_of
 from sfs_cli.options.paths import (
@@ -36,6 +37,8 @@ class SectionOption(click.Option):
     def __init__(
         self, *arguments: Any, section: str = "Other", path: str = "", **facts: Any
     ) -> None:
+        if path:
+            facts.setdefault("type", Text(path))
         super().__init__(*arguments, **facts)
         self.section = section
         self.path = path  # what its path is used for, as in declarations
@@ -45,7 +48,7 @@ class PathArgument(click.Argument):
     """An argument that no configuration declares: a path, and what it is used for."""
 
     def __init__(self, *arguments: Any, path: str, **facts: Any) -> None:
-        super().__init__(*arguments, **facts)
+        super().__init__(*arguments, type=Text(path), **facts)
         self.path = path
 
 
@@ -137,6 +140,10 @@ class Command(click.Command):
         self.file, self.fixed = file, fixed or {}
         self.verb, self.pipes = verb, pipes
         options = [_click_option(o, required) for o in self.declared.values() if not o.argument]
+        for argument in params:
+            found = self.declared.get(str(argument.name))
+            if isinstance(argument, click.Argument) and found is not None:
+                argument.type = Text(found.path, found)
         listed = [*([_CONFIG, _STRICT] if file else []), *options, *params, *_MESSAGES]
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))  # arguments first
         super().__init__(params=listed, **facts)
@@ -298,7 +305,7 @@ def _click_option(o: Option, required: tuple[str, ...]) -> SectionOption:
         facts["default"] = o.default
     return SectionOption(
         [o.flag, o.name],
-        type=o.type if o.type in (int, float) else str,
+        type=o.type if o.type in (int, float) else Text(o.path, o),
         multiple=o.joined or (o.parse is not None and not o.words),
         required=o.name in required,
         **facts,

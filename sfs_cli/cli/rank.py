@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sfs_cli.cli.options import Command, json_option, own
-from sfs_cli.cli.streams import write_stdout
+from sfs_cli.cli.streams import write_stdout, write_table
 from sfs_cli.errors import ConflictError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -57,4 +57,4 @@ def command(
         return
     from sfs_cli.run.rank import run
 
-    write_stdout(run(config, messages, as_json=as_json))
+    write_table(run(config, messages, as_json=as_json), config, messages)

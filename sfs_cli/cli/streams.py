@@ -8,11 +8,18 @@ import select
 import sys
 from contextlib import suppress
 from io import BufferedWriter, RawIOBase, TextIOWrapper
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, escaped
 
+if TYPE_CHECKING:
+    from sfs_cli.logs import Messages
+
+SHOWN_ROWS = 20
+"""Rows of a table that a terminal gets."""
+_LINES = ("tsv", "csv", "rnk")
+"""Formats of a row in each line."""
 LAST = 2
 """The number of the last standard stream."""
 
@@ -108,6 +115,28 @@ def write_stdout(content: str | bytes) -> None:
     except OSError:
         close_stdout()
         raise
+
+
+def write_table(content: bytes, config: Any, messages: Messages) -> None:
+    """Write the result of a command: without ``--out`` its table, else a record or nothing.
+
+    A terminal gets the first rows of a table of lines, and a message says how to get all. With
+    ``-q``, which hides the message, and in a file or pipe there are all rows.
+    """
+    lines = getattr(config, "format", "tsv") in _LINES and config.out is None
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    if lines and terminal and messages.verbosity >= 0:
+        header = 0 if getattr(config, "format", "") == "rnk" else 1
+        rows = content.splitlines(keepends=True)
+        if len(rows) - header > SHOWN_ROWS:
+            head = b"".join(rows[: SHOWN_ROWS + header])
+            write_stdout(head.decode(errors="backslashreplace"))
+            messages.note(
+                f"the first {SHOWN_ROWS} of {len(rows) - header:,} rows; all of them: --out DIR, "
+                "> FILE, or | less -S"
+            )
+            return
+    write_stdout(content)
 
 
 def close_stdout() -> None:

@@ -16,13 +16,14 @@ import shutil
 import time
 import uuid
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from xxhash import xxh3_64
 
 from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.tree import (
@@ -43,6 +44,7 @@ SAVE_SECONDS = 5.0
 STALE_SECONDS = 3600.0
 """A half-written file of this age belongs to a run that was killed."""
 _IDENTITY = "identity.json"
+_SUM = "sum"
 _FILE = re.compile(r"pass-(\d+)-chunks-(\d+)-to-(\d+)-done-(\d+)\.npz")
 
 
@@ -176,7 +178,9 @@ class Checkpoints:
         for path in self._files(number, piece):
             try:
                 with np.load(path, allow_pickle=False) as file:
-                    counts, *arrays = [file[f"a{i}"] for i in range(len(file.files))]
+                    counts, *arrays = [file[f"a{i}"] for i in range(len(file.files) - 1)]
+                    if file[_SUM] != _sum_of(path.name, (counts, *arrays)):
+                        raise ValueError("its checksum is another one")
             except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
                 path.unlink(missing_ok=True)  # damaged: the one before it may be whole
                 continue
@@ -204,6 +208,7 @@ class Checkpoints:
             return  # the same shard runs twice, and the other process is ahead
         counts = np.array([len(part) for part in total.waiting])
         named: dict[str, Any] = {f"a{i}": array for i, array in enumerate([counts, *arrays])}
+        named[_SUM] = _sum_of(path.name, named.values())
         replace_file(path, lambda file: np.savez(file, **named))
         self._saved = time.monotonic()
         for old in before:
@@ -233,6 +238,15 @@ class Checkpoints:
             return json.loads((self.folder / _IDENTITY).read_text())["identity"] == identity
         except (OSError, ValueError, KeyError, TypeError):
             return False
+
+
+def _sum_of(name: str, arrays: Iterable[np.ndarray]) -> np.uint64:
+    """Return the checksum of a checkpoint: the sums of a zip file do not cover what a file is."""
+    total = xxh3_64(name.encode())
+    for array in arrays:
+        total.update(f"{array.dtype.str}{array.shape}".encode())
+        total.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return np.uint64(total.intdigest())
 
 
 class ShardCheckpoints(Checkpoints):

@@ -6,6 +6,7 @@ line, of a configuration and of its sources are found by that alone.
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ class NamedPath(NamedTuple):
     label: str  # how messages name it
     path: str
     use: str  # `READS` and so on
+    prefix: str | None = None  # of the names of the files that fill a folder
 
 
 Move = Callable[[Option, str, str], str]
@@ -81,7 +83,9 @@ def paths_of(options: Iterable[Option], values: Mapping[str, Any]) -> list[Named
 
     def collect(option: Option, text: str, _: str) -> str:
         label = (option.metavar or option.name.upper()) if option.argument else option.flag
-        found.append(NamedPath(option.name, label, text, option.path or READS))
+        use = option.path or READS
+        prefix = values.get("prefix") if use == FILLS else None
+        found.append(NamedPath(option.name, label, text, use, prefix))
         return text
 
     for option in options:
@@ -181,7 +185,8 @@ def _read(path: NamedPath) -> Iterator[NamedPath]:
     if not folder.is_dir():  # a table of a result, with the record beside it
         yield path
         folder = folder.parent
-    for name in ("run.json", *(("ranking.*", *_PLAN_FILES) if path.path == str(folder) else ())):
+    patterns = ("run.json", *(("ranking.*", *_PLAN_FILES) if path.path == str(folder) else ()))
+    for name in (*patterns, "*.run.json", *(f"*.{each}" for each in patterns[1:2])):
         for found in _matching(folder, name):
             yield path._replace(path=str(folder / found), use=READS)
     for text in _recorded(folder):
@@ -190,9 +195,9 @@ def _read(path: NamedPath) -> Iterator[NamedPath]:
 
 def _recorded(folder: Path) -> Iterator[str]:
     """Yield the inputs that the record of a result, or the plan of shards, names."""
-    config = _json(folder / "run.json").get("config")
+    records = ["run.json", *_matching(folder, "*.run.json")]
     # paths in a record are relative to its folder; what is no path leads to nothing
-    for text in _texts(config):
+    for text in (text for name in records for text in _texts(_json(folder / name).get("config"))):
         named = split_part(os.path.join(folder, text))[0]  # noqa: PTH118
         if is_there(named) and text:
             yield named
@@ -228,7 +233,7 @@ def _replaced(target: NamedPath, source: NamedPath) -> Path | None:
     folder = Path(target.path)
     places = [folder, folder.with_name(folder.name + _RECORD)] if folder.name else [folder]
     if target.use == FILLS:
-        places = [folder / name for name in _filled(folder)]
+        places = [folder / name for name in _filled(folder, target.prefix)]
     for place in places:
         if _same(place, source.path):
             return place
@@ -238,10 +243,14 @@ def _replaced(target: NamedPath, source: NamedPath) -> Path | None:
     return folder if goes and _is_below(source.path, target.path) else None
 
 
-def _filled(folder: Path) -> list[str]:
+def _filled(folder: Path, prefix: str | None) -> list[str]:
     """Return the names of the files in a folder that a result replaces, or removes."""
-    names = [name for pattern in RESULT_FILES for name in _matching(folder, pattern)]
-    outputs = _json(folder / "run.json").get("outputs")  # what an earlier run has written goes too
+    begin = "" if prefix is None else f"{prefix}."
+    patterns = [f"{glob.escape(begin)}{pattern}" for pattern in RESULT_FILES]
+    names = [name for pattern in patterns for name in _matching(folder, pattern)]
+    outputs = _json(folder / f"{begin}run.json").get(
+        "outputs"
+    )  # what an earlier run has written goes too
     return names + list(outputs if isinstance(outputs, dict) else ())
 
 

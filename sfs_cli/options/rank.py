@@ -21,7 +21,7 @@ from sfs_cli.options.graph import (
     GraphOptions,
 )
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.options.paths import FILLS, READS, SCRATCH, WRITES
+from sfs_cli.options.paths import FILLS, READS, REPLACES, SCRATCH, WRITES
 from sfs_cli.options.source import (
     KINDS,
     MISSING,
@@ -100,6 +100,12 @@ class OutputFields(Config):
         metavar="DIR",
         path=FILLS,
     )
+    prefix: str | None = _output(
+        "Begin the names of the files in --out with this and a dot: PREFIX.ranking.tsv.",
+        verbs=(*_WRITING, "aggregate", "evaluate", "compare", "robustness", "select"),
+        metavar="PREFIX",
+        words=("PREFIX",),
+    )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
     digits: int = _table(
         "Number of significant digits in text output.",
@@ -113,6 +119,13 @@ class OutputFields(Config):
         verbs=(*ON_MATRIX, "convert", "shard merge", "aggregate", "select"),
         default=False,
     )
+
+    def check_values(self) -> None:
+        """Check the value of each option, and that files with a prefix are written."""
+        super().check_values()
+        if self.prefix is not None and self.out is None:
+            what, hint = "--prefix has no effect without --out", "give --out DIR, or leave it out"
+            self.refuse([(what, hint, ("prefix", "out"))])
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -477,7 +490,17 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         below=1,
         default_text=str(DEFAULT_MODULE_CORRELATION),
     )
-    write_h5ad: str | None = _beside("Copy the h5ad input to this file, with the scores in var.")
+    write_h5ad: str | None = _beside(
+        "Copy the input, an h5ad, h5mu or AnnData zarr, to this file or folder, with the scores in "
+        "var.",
+        path=REPLACES,
+    )
+    top: int | None = _output(
+        "Mark the N best features as highly_variable in var of --write-h5ad.",
+        verbs=_WRITING,
+        metavar="N",
+        least=1,
+    )
     weights_out: str | None = _beside(
         "Write the coefficients to this Parquet file.", takers=lambda _: catalog.WITH_COEFFICIENTS
     )

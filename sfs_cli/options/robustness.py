@@ -11,7 +11,7 @@ from sfs_cli.options.fields import numbers_of, option, options_of
 from sfs_cli.options.rank import RankConfig
 
 DEFAULT_LEVELS = (0.05, 0.1, 0.2, 0.3, 0.5)
-DEFAULT_DRAWS, EXAMPLE_DRAWS = 5, 100
+DEFAULT_DRAWS, EXAMPLE_DRAWS, MOST_DRAWS = 5, 100, 10_000
 
 _how = partial(option, section="Evaluation", verbs=("robustness",))
 
@@ -32,6 +32,7 @@ class RobustnessConfig(RankConfig):
         "Number of times that noise is drawn, or with --example samples.",
         metavar="N",
         least=1,
+        most=MOST_DRAWS,
         default_text=f"{DEFAULT_DRAWS}; {EXAMPLE_DRAWS} with --example",
     )
     example: bool = _how(

@@ -59,6 +59,10 @@ def check_rank(config: RankConfig) -> None:
         what = f"--no-signed has no effect with --method {config.ranker} --format {config.format}"
         hint = f"leave it out; it is for --format rnk and --method {', '.join(catalog.SIGNED)}"
         config.refuse([(what, hint, ("signed", "format", "method"))])
+    if config.top is not None and config.write_h5ad is None:
+        what = "--top has no effect without --write-h5ad"
+        hint = "give --write-h5ad FILE, whose var it marks; `sfs select --top N` cuts a ranking"
+        config.refuse([(what, hint, ("top", "write_h5ad"))])
     for name in config.given("module_features", "module_correlation"):
         if not config.modules:
             what = f"{flag(name)} has no effect without --modules"

@@ -161,12 +161,12 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
             parts += [f"## {section}", _table(options)]
     parts += ["## Options of a source", "Written as `,OPTION=VALUE` after the path of `--source`."]
     kinds = [(f"`{name}`", kind.meaning, kind.path or "none") for name, kind in KINDS.items()]
-    parts += [_markdown(("kind", "similar samples", "path"), kinds)]
+    parts += [markdown(("kind", "similar samples", "path"), kinds)]
     parts += [_table(SOURCE_OPTIONS.values(), of_source=True)]
     graphs = [(f"`{name}`", graph.meaning) for name, graph in GRAPHS.items()]
-    parts += ["## Similarities", _markdown(("similarity", "meaning"), graphs)]
+    parts += ["## Similarities", markdown(("similarity", "meaning"), graphs)]
     methods = [(f"`{m.name}`", m.title, m.when) for m in catalog.METHODS.values()]
-    parts += ["## Methods", _markdown(("method", "title", "when to use it"), methods)]
+    parts += ["## Methods", markdown(("method", "title", "when to use it"), methods)]
     parts += ["## sfs aggregate", _table(options_of(AggregateConfig))]
     evaluation = [o for o in options_of(EvaluateConfig) if o.section == "Evaluation"]
     parts += ["## sfs evaluate", _table(evaluation)]
@@ -178,7 +178,7 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     rows = [
         (f"`{verb}`", f"`{flag}`", text) for verb, left in further.items() for flag, text in left
     ]
-    parts += ["## Other options", _markdown(("command", "option", "meaning"), rows)]
+    parts += ["## Other options", markdown(("command", "option", "meaning"), rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -191,9 +191,10 @@ def _table(options: Iterable[Option], of_source: bool = False) -> str:
         row = (f"`{name}`", values or "", default_of(o), o.names, o.help)
         rows.append(row if of_source else (*row, verbs))
     head = ("option", "values", "default", "taken by", "meaning")
-    return _markdown(head if of_source else (*head, "commands"), rows)
+    return markdown(head if of_source else (*head, "commands"), rows)
 
 
-def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in r)} |" for r in lines)

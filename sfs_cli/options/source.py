@@ -7,6 +7,7 @@ one more field of `SourceSpec` and its name at the kinds that take it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -275,8 +276,8 @@ SOURCE_KEYS = keys_of(SOURCE_OPTIONS.values())
 
 def check_names(sources: Sequence[SourceSpec]) -> None:
     """Check that no two sources have the same name."""
-    names = [source.name for source in sources]
-    twice = [name for name in names if names.count(name) > 1]
+    counts = Counter(source.name for source in sources)
+    twice = [name for name, count in counts.items() if count > 1]
     if twice:
         what, hint = f"two sources are named {twice[0]!r}", "give each source its own name"
         raise ConflictError(what, where="--source", hint=hint, option="source")

@@ -59,7 +59,8 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
         wanted = provenance.fingerprint(options, described)
         if outputs.is_done(Path(config.out), config, wanted):
             messages.note(f"{config.out}: up to date")
-            return outputs.json_bytes(provenance.read_run(Path(config.out)), as_json)
+            there = provenance.read_run(Path(config.out), config.prefix)
+            return outputs.json_bytes(there, as_json)
         result = aggregate_lists(config, messages)
         found = compared = None
         if len(result.lists) > MOST_COMPARED:
@@ -159,8 +160,14 @@ def _report_data(
         command=shlex.join([*config.command(), "--out", "results"]),
         reference=how.reference,
         downloads=[
-            (f"ranking.{config.format}", "the ranking of all features, with the rank in each list"),
-            ("run.json", "options, inputs, versions and digests of this run"),
+            (provenance.named(config.prefix, name), what)
+            for name, what in (
+                (
+                    f"ranking.{config.format}",
+                    "the ranking of all features, with the rank in each list",
+                ),
+                ("run.json", "options, inputs, versions and digests of this run"),
+            )
         ],
     )
 

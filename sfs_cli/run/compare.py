@@ -48,6 +48,7 @@ from sfs_cli.run.evaluate import (
 from sfs_cli.run.lists import list_names
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
+from sfs_cli.tables import header
 
 CURVES, OVERLAP, METHODS = "curves.tsv", "overlap.tsv", "methods.tsv"
 
@@ -186,15 +187,13 @@ def overlaps(found: Evaluated) -> list[Pair]:
 
 
 def _overlap_bytes(pairs: list[Pair], digits: int) -> bytes:
-    header = ("list", "other", "features", "shared", "shared_by_chance", "jaccard")
     rows = [(a, b, k, each.shared, each.by_chance, each.jaccard) for a, b, k, each in pairs]
-    return table_bytes(header, rows, digits)
+    return table_bytes(header(OVERLAP), rows, digits)
 
 
 def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:
     texts = {each.name: each.text for each in config.ranking_of}
     methods = {each["name"]: each.get("method", "") for each in found.facts["lists"]}
-    header = ("list", "kind", "method", "options", "ranked", "seconds", "seconds_in_folds")
     rows = []
     for each in found.lists:
         made = each.name in found.costs
@@ -208,7 +207,7 @@ def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:
                 *(texts.get(each.name, each.path), count, *numbers),
             )
         )
-    return table_bytes((*header, "peak_memory_bytes"), rows, config.digits)
+    return table_bytes(header(METHODS), rows, config.digits)
 
 
 def _cost_cells(cost: Cost) -> tuple[str | float, str | float, str | int]:

@@ -57,6 +57,7 @@ from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
 from sfs_cli.run.passes import needed
 from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.tables import header
 
 EVALUATION, FOLDS, ENRICHMENT = "evaluation.tsv", "folds.tsv", "enrichment.tsv"
 DRAWS = 5
@@ -674,7 +675,7 @@ class Evaluation(FoldRankings):
 
 def made_from(path: Path, config: JudgeConfig) -> bool | None:
     """Tell whether a ranking was made from the matrix, by the record beside it; None: not known."""
-    record = provenance.read_run(path.parent) or {}
+    record = provenance.read_record(provenance.record_beside(path)) or {}
     known = record.get("outputs")
     if not isinstance(known, dict) or path.name not in known:
         return None
@@ -713,7 +714,6 @@ def _inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> 
 
 
 def _evaluation_bytes(found: Evaluated, digits: int) -> bytes:
-    header = ("list", "selection", "features", "measure", "classifier", "value", "standard_error")
     rows = [
         (
             *(each.name, each.selection, each.length, each.measure, each.classifier),
@@ -721,11 +721,10 @@ def _evaluation_bytes(found: Evaluated, digits: int) -> bytes:
         )
         for each in found.measures
     ]
-    return table_bytes(header, rows, digits)
+    return table_bytes(header(EVALUATION), rows, digits)
 
 
 def _folds_bytes(found: Evaluated, digits: int) -> bytes:
-    header = ("repeat", "fold", "test_samples", "list", "selection", "features", "classifier")
     rows = [
         (
             *(each.fold.repeat, each.fold.number, len(each.fold.test), each.name, each.selection),
@@ -734,11 +733,10 @@ def _folds_bytes(found: Evaluated, digits: int) -> bytes:
         for each in found.folds
         for classifier, (plain, balanced) in zip(CLASSIFIERS, each.found)
     ]
-    return table_bytes((*header, "accuracy", "balanced_accuracy"), rows, digits)
+    return table_bytes(header(FOLDS), rows, digits)
 
 
 def _enrichment_bytes(found: Evaluated, digits: int) -> bytes:
-    header = ("list", "selection", "features", "set", "size", "overlap", "expected")
     rows = [
         (
             *(name, selection, k, each.name, each.size, each.overlap, each.expected),
@@ -746,7 +744,7 @@ def _enrichment_bytes(found: Evaluated, digits: int) -> bytes:
         )
         for name, selection, k, each in found.enriched
     ]
-    return table_bytes((*header, "p_value", "q_value", "members"), rows, digits)
+    return table_bytes(header(ENRICHMENT), rows, digits)
 
 
 def log_summary(found: Evaluated, messages: Messages) -> None:

@@ -14,7 +14,7 @@ from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 
 FIELDS = (
-    *("needs", "label_types", "weighted", "options"),
+    *("needs", "label_types", "weighted", "options", "columns"),
     *("cost", "passes", "meaning", "when", "reference"),
 )
 TITLES = {"label_types": "labels", "weighted": "weights"}
@@ -73,7 +73,8 @@ def _text(method: Method) -> str:
         elif isinstance(value, bool):
             value = "--sample-weights" if value else ""
         elif isinstance(value, Mapping):
-            value = " ".join(f"{key}: {text}" if key else text for key, text in value.items())
+            words = (f"{key}: {text}" if key else text for key, text in value.items())
+            value = ("; " if name == "columns" else " ").join(words)
         text = ", ".join(value) if isinstance(value, tuple) else str(value)
         if text:
             lines.append(f"  {TITLES.get(name, name):<10}{text}")

@@ -32,7 +32,7 @@ from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
-from sfs_cli.provenance import InputFile, OutputFile, RankingFacts
+from sfs_cli.provenance import InputFile, OutputFile, RankingFacts, named
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.run.config import input_files
 from sfs_cli.run.memory import thread_count
@@ -152,9 +152,10 @@ def is_done(
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
     if config.force:
         return False
-    if provenance.is_up_to_date(folder, fingerprint):
+    if provenance.is_up_to_date(folder, fingerprint, config.prefix):
         return True
     names = (*(files or (f"ranking.{config.format}", REPORT, MULTIQC)), provenance.NAME)
+    names = tuple(named(config.prefix, name) for name in names)
     there = [name for name in names if (folder / name).exists()]
     if there:
         raise OutputExistsError(
@@ -172,39 +173,44 @@ def write_folder(
     record: dict[str, Any],
     threads: int = 1,
     more: Mapping[str, Callable[[Path], None]] | None = None,
+    home: Path | None = None,
 ) -> dict[str, Any]:
     """Write a ranking, its report and its record; all of them, or none.
 
     `record` is the content of ``run.json`` without its outputs; it is returned with them. `threads`
     make the lines of the table. `more` are other files by their names, with what writes each. Files
-    of the result that is replaced, which the new one does not have, are removed.
+    of the result that is replaced, which the new one does not have, are removed. `home` is the
+    folder that the command was given in, where it works in another.
     """
     from sfs_cli.io.results.writers import write_ranking
-    from sfs_cli.report.multiqc import multiqc
+    from sfs_cli.report.multiqc import multiqc, row_name
     from sfs_cli.report.page import render
 
     folder = Path(str(config.out))
-    before = provenance.unchanged_outputs(folder)
+    before = provenance.unchanged_outputs(folder, config.prefix)
     with OutputFolder(folder) as out:
-        table = f"ranking.{config.format}"
+        table, report, section, run_json = (
+            named(config.prefix, name)
+            for name in (f"ranking.{config.format}", REPORT, MULTIQC, provenance.NAME)
+        )
+        more = {named(config.prefix, name): write for name, write in (more or {}).items()}
         in_order = ThreadExecutor(threads).map
         write_ranking(ranking, out.file(table), config.format, config.digits, in_order)
         with ThreadPoolExecutor(1) as beside:
             # a digest leaves the interpreter free, and the table is large: the report meanwhile
             digest = beside.submit(describe_output, out.file(table))
-            out.file(REPORT).write_text(shown(render(data)), encoding="utf-8")
-            content = json.dumps(
-                provenance.plain(multiqc(data, data.title)), indent=1, allow_nan=False
-            )
-            out.file(MULTIQC).write_text(content + "\n", encoding="utf-8")
+            out.file(report).write_text(shown(render(data)), encoding="utf-8")
+            row = multiqc(data, row_name(folder, data.method, config.prefix, home))
+            content = json.dumps(provenance.plain(row), indent=1, allow_nan=False)
+            out.file(section).write_text(content + "\n", encoding="utf-8")
             outputs = {table: digest.result()}
-        for name, write in (more or {}).items():
+        for name, write in more.items():
             write(out.file(name))
-        others = (REPORT, MULTIQC, *(more or {}))
+        others = (report, section, *more)
         outputs |= {name: describe_output(out.file(name)) for name in others}
         run = record | {"outputs": outputs}
-        out.file(provenance.NAME).write_text(provenance.dumps(run), encoding="utf-8")
-        out.commit(last=provenance.NAME)
+        out.file(run_json).write_text(provenance.dumps(run), encoding="utf-8")
+        out.commit(last=run_json)
     for name in before - set(outputs):
         (folder / name).unlink(missing_ok=True)
     return run
@@ -275,7 +281,7 @@ def run_tables(
         if done and (beside is None or beside.path.exists()):
             check_stores(described, getattr(config, "threads", None))
             messages.note(f"{out}: up to date")
-            return json_bytes(provenance.read_run(out), as_json)
+            return json_bytes(provenance.read_run(out, config.prefix), as_json)
         if beside is not None:
             beside.claim(config.force, lock)
         made = make()
@@ -285,18 +291,19 @@ def run_tables(
             **made.facts,
             **record_tail(messages.warnings, seconds, peak),
         }
-        before = provenance.unchanged_outputs(out)
+        before = provenance.unchanged_outputs(out, config.prefix)
+        tables = {named(config.prefix, name): table for name, table in made.tables.items()}
         with OutputFolder(out) as folder:
-            for name, table in made.tables.items():
+            for name, table in tables.items():
                 folder.file(name).write_bytes(table)
-            record["outputs"] = {name: describe_output(folder.file(name)) for name in made.tables}
-            text = provenance.dumps(record)
-            folder.file(provenance.NAME).write_text(text, encoding="utf-8")
-            folder.commit(last=provenance.NAME)
-        for name in before - set(made.tables):  # of the result that is replaced
+            record["outputs"] = {name: describe_output(folder.file(name)) for name in tables}
+            text, run_json = provenance.dumps(record), named(config.prefix, provenance.NAME)
+            folder.file(run_json).write_text(text, encoding="utf-8")
+            folder.commit(last=run_json)
+        for name in before - set(tables):  # of the result that is replaced
             (out / name).unlink(missing_ok=True)
     made.summarize()
-    messages.note(f"wrote {', '.join(f'{out}/{name}' for name in made.tables)}")
+    messages.note(f"wrote {', '.join(f'{out}/{name}' for name in tables)}")
     return json_bytes(record, as_json)
 
 
@@ -346,4 +353,7 @@ def log_result(config: RankConfig | AggregateConfig, ranking: Ranking, messages:
         messages.note(f"without a score: {reasons}")
     messages.note(f"best: {', '.join(ranking.feature[: min(5, ranking.n_scored)])}")
     if config.out is not None:
-        messages.note(f"wrote {config.out}/ranking.{config.format} and {REPORT}")
+        table, report = (
+            named(config.prefix, name) for name in (f"ranking.{config.format}", REPORT)
+        )
+        messages.note(f"wrote {config.out}/{table} and {report}")

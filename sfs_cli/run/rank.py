@@ -24,6 +24,7 @@ from sfs_cli.errors import ConflictError, OutputExistsError, UsageError
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.io.files.atomic import check_writable, replacing
 from sfs_cli.io.files.lock import Lock
+from sfs_cli.io.files.sniff import H5MU, Kind, recognize, split_modality
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
@@ -82,6 +83,9 @@ from sfs_cli.store.adjust import Adjustment
 if TYPE_CHECKING:
     from distributed import Client
 
+_COPIED = (".h5ad", H5MU, ".zarr")
+"""What the scores can be written into copies of."""
+
 
 def run(
     config: RankConfig,
@@ -91,19 +95,21 @@ def run(
     describe: Callable[[], list[InputFile]] | None = None,
     checkpoints: RunCheckpoints | None = None,
     hint: str = "allow more time; with --resume, a run continues where another has stopped",
+    home: Path | None = None,
 ) -> bytes:
     """Rank, write what the configuration asks for, and return what belongs on stdout.
 
     With ``--out``, nothing is done where exactly this result is there already. What `sfs shard
     merge` does otherwise: `describe` checks and returns the input files, `checkpoints` are what
-    shards have made, and `hint` says what to do after the time limit.
+    shards have made, `hint` says what to do after the time limit, and `home` is the folder that the
+    command was given in.
     """
     check_outputs(config, as_json)
     if config.out is None:
         _check_copies(config)
         with time_limit(config.time_limit, messages, hint="allow more time; --resume needs --out"):
             result = rank(config, messages)
-            with _copies(config, result):
+            with _copies(config, result, messages):
                 pass
         _log_summary(config, result, messages)
         from sfs_cli.io.results.writers import ranking_bytes
@@ -121,11 +127,11 @@ def run(
         with messages.progress("checking inputs", None):
             inputs = describe_inputs(config) if describe is None else describe()
         fingerprint = provenance.fingerprint(config.result_options(), inputs)
-        if is_done(out, config, fingerprint) and all(path.exists() for path in copies):
+        if is_done(out, config, fingerprint) and _are_there(config, copies):
             check_stores(inputs, config.threads)
             remove_checkpoints(out)
             messages.note(f"{out}: up to date")
-            return json_bytes(provenance.read_run(out), as_json)
+            return json_bytes(provenance.read_run(out, config.prefix), as_json)
         _check_copies(config, lock)
         if checkpoints is None:
             keeping = checkpoints_beside(out, fingerprint, lock, messages, resume=config.resume)
@@ -134,8 +140,8 @@ def run(
         # all outputs are written before the checkpoints go: what fails then can be continued
         with keeping as kept:
             result = rank(config, messages, checkpoints=kept)
-            with _copies(config, result):  # one that fails leaves no result that lacks it
-                record = _write_result(config, result, inputs)
+            with _copies(config, result, messages):  # one that fails leaves no result that lacks it
+                record = _write_result(config, result, inputs, home)
     _log_summary(config, result, messages)
     return json_bytes(record, as_json)
 
@@ -490,14 +496,22 @@ def check_outputs(config: RankConfig, as_json: bool) -> None:
                 hint="give --out DIR: it is about the report, which is a file of that folder",
                 option=(name, "out"),
             )
-    if config.write_h5ad is None:
-        return
-    if Path(config.matrix).suffix != ".h5ad":
-        what = "--write-h5ad copies an h5ad input; the matrix is not one"
+    if config.write_h5ad is not None:
+        _check_copy(config, Path(config.write_h5ad))
+
+
+def _check_copy(config: RankConfig, path: Path) -> None:
+    """Refuse a copy of what is no AnnData, or by a name that says something else."""
+    source = split_modality(Path(config.matrix))[0].suffix.lower()
+    if source not in _COPIED:
+        what = "--write-h5ad copies an h5ad, h5mu or AnnData zarr; the matrix is none of these"
         hint = "use --out, or convert the matrix to h5ad first"
     elif config.use_raw:
         what = "--write-h5ad has no place for the scores of --use-raw"
         hint = "leave one of them out"
+    elif path.suffix.lower() != source and path.suffix.lower() in _COPIED:
+        what = f"--write-h5ad {path} names another format: the copy of {source[1:]} is {source[1:]}"
+        hint = f"give a name that ends in {source}"
     else:
         return
     raise UsageError(what, hint=hint, option="write_h5ad")
@@ -509,23 +523,38 @@ def copies_of(config: RankConfig) -> dict[str, Path]:
     return {name: Path(path) for name, path in asked.items() if path is not None}
 
 
+def _are_there(config: RankConfig, copies: list[Path]) -> bool:
+    """Tell whether the files beside the output folder are there, and mark what is asked for."""
+    if not all(path.exists() for path in copies):
+        return False
+    if config.write_h5ad is None or config.top is None:
+        return True
+    from sfs_cli.io.matrix.h5ad_copy import about_copy
+
+    return about_copy(Path(config.matrix), Path(config.write_h5ad)).get("top") == config.top
+
+
 def _check_copies(config: RankConfig, lock: Lock | None = None) -> None:
     """Refuse to write over other files, or where nothing can be, before anything is computed."""
     for name, path in copies_of(config).items():
         ours = lock is not None and str(path.absolute()) in lock.left  # of a run that was killed
+        if path.is_dir() and recognize(path).kind is not Kind.ZARR:
+            raise OutputExistsError(
+                f"{name} {path} is a folder of other things", hint="give another name"
+            )
         if path.exists() and not config.force and not ours:
             raise OutputExistsError(f"{name} {path} exists", hint="give another name, or --force")
         check_writable(path, name)
         if lock is not None:
             lock.leaves(path.absolute())
     if config.write_h5ad is not None:
-        from sfs_cli.io.matrix.h5ad_copy import check_additions
+        from sfs_cli.io.matrix.h5ad_copy import look_into
 
-        check_additions(Path(config.matrix))
+        look_into(Path(config.matrix))
 
 
 def _write_result(
-    config: RankConfig, result: RankResult, inputs: list[InputFile]
+    config: RankConfig, result: RankResult, inputs: list[InputFile], home: Path | None
 ) -> dict[str, Any]:
     """Write the ranking, the report and ``run.json``; return the content of the latter."""
     ranking, facts = result.ranking, result.facts
@@ -550,19 +579,29 @@ def _write_result(
         from sfs_cli.io.results.modules import module_writers
 
         more = module_writers(result.modules, config.digits)
-    return write_folder(config, ranking, data, record, facts["plan"]["threads"], more)
+    return write_folder(config, ranking, data, record, facts["plan"]["threads"], more, home)
 
 
 @contextmanager
-def _copies(config: RankConfig, result: RankResult) -> Iterator[None]:
+def _copies(config: RankConfig, result: RankResult, messages: Messages) -> Iterator[None]:
     """Write the files beside the output folder; they take their names when the block is done."""
     from sfs_cli.io.results.writers import write_coefficients, write_scores
 
     with ExitStack() as stack:
         if config.write_h5ad is not None:
-            about = provenance.dumps({"config": config.result_options(), **result.facts})
+            about = {"config": config.result_options(), **result.facts}
+            about |= {} if config.top is None else {"top": config.top}
             partial = stack.enter_context(replacing(Path(config.write_h5ad)))
-            write_scores(Path(config.matrix), partial, result.ranking, about)
+            notes = write_scores(
+                Path(config.matrix),
+                partial,
+                result.ranking,
+                provenance.dumps(about),
+                config.top,
+                config.layer,
+            )
+            for note in notes or ():
+                messages.note(note)
         if config.weights_out is not None and result.coefficients is not None:
             partial = stack.enter_context(replacing(Path(config.weights_out)))
             write_coefficients(partial, *result.coefficients)

@@ -26,6 +26,7 @@ from sfs_cli.provenance import (
     ModuleFacts,
     RunFacts,
     StabilityFacts,
+    named,
     versions,
 )
 from sfs_cli.ranking.aggregations import AGGREGATIONS
@@ -109,9 +110,12 @@ def report_data(
         command=shlex.join([*config.command(), "--out", "results"]),
         reference=method.reference,
         downloads=[
-            (f"ranking.{config.format}", "the ranking of all features"),
-            ("run.json", "options, inputs, versions and digests of this run"),
-            *(_MODULE_FILES if facts["modules"] else ()),
+            (named(config.prefix, name), what)
+            for name, what in (
+                (f"ranking.{config.format}", "the ranking of all features"),
+                ("run.json", "options, inputs, versions and digests of this run"),
+                *(_MODULE_FILES if facts["modules"] else ()),
+            )
         ],
     )
 

@@ -44,6 +44,7 @@ from sfs_cli.run.config import input_files
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.passes import graph_asked
 from sfs_cli.run.scoring import make_graph
+from sfs_cli.tables import header
 
 TABLE, EXAMPLE, CLAIMS = "robustness.tsv", "example.tsv", "claims.tsv"
 KINDS = ("graph", "features", "both")
@@ -357,13 +358,6 @@ def within(change: np.ndarray, bound: np.ndarray, largest: float) -> float:
 
 
 def _table_bytes(found: Found, digits: int) -> bytes:
-    header = (
-        *("noise", "level", "draw", "laplacian_change", "feature_change", "resolved"),
-        *("score_change_median", "score_change_max", "bound_median", "part_of_bound_median"),
-        *("part_of_bound_max", "within_bound", "sharp_bound_median"),
-        *("part_of_sharp_median", "part_of_sharp_max", "within_sharp"),
-        *("kendall_tau", f"first_{found.top}_kept"),
-    )
     rows = []
     for c in found.changes:
         of_bound, of_sharp = _share(c.change, c.bound), _share(c.change, c.sharp)
@@ -378,7 +372,8 @@ def _table_bytes(found: Found, digits: int) -> bytes:
                 *(c.kendall, c.shared),
             )
         )
-    return table_bytes(header, rows, digits)
+    *columns, kept = header(TABLE)
+    return table_bytes((*columns, kept.replace("N", str(found.top))), rows, digits)
 
 
 def _log_summary(found: Found, messages: Messages) -> None:
@@ -430,8 +425,8 @@ def _make_example(config: RobustnessConfig, messages: Messages) -> outputs.Made:
         for a, level in enumerate(levels)
     ]
     tables = {
-        EXAMPLE: table_bytes(("level", "ranking", "gamma_power", *names), rows, config.digits),
-        CLAIMS: table_bytes(("claim", "samples"), list(held.items()), config.digits),
+        EXAMPLE: table_bytes((*header(EXAMPLE)[:-1], *names), rows, config.digits),
+        CLAIMS: table_bytes(header(CLAIMS), list(held.items()), config.digits),
     }
     facts = {"levels": list(levels), "draws": config.n_draws, "claims": held}
     return outputs.Made(tables, facts, summarize)

@@ -49,6 +49,7 @@ from sfs_cli.run.lists import RankedList, list_of, order_without_effect
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.subset import check_target, write_subset
+from sfs_cli.tables import header
 
 IDS, ROWS, CURVE = "selected.txt", "selected.tsv", "curve.tsv"
 Q_VALUE, FREQUENCY = "q_value", "frequency"
@@ -103,7 +104,13 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             copy = outputs.Beside("write_matrix", Path(config.write_matrix))
             _check_copy(copy.path, ranking, result)
     out = None if config.out is None else Path(config.out)
-    holds_ranking = out is not None and out.exists() and out.samefile(result.path.parent)
+    record = provenance.record_beside(result.path)
+    holds_ranking = (
+        out is not None
+        and out.exists()
+        and out.samefile(record.parent)
+        and provenance.named(config.prefix, provenance.NAME) == record.name
+    )
     if holds_ranking and result.record is not None:
         raise UsageError(
             f"--out {out} is the folder of the ranking, whose run.json would be replaced",
@@ -165,7 +172,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
     if config.order is not None and not ranked.order:
         raise order_without_effect()
     order = np.argsort(ranked.ranks, kind="stable")[: ranked.n_ranked]
-    record = provenance.read_run(path.parent) or {}
+    record = provenance.read_record(provenance.record_beside(path)) or {}
     written = record.get("outputs")
     ours = isinstance(written, dict) and path.name in written
     known = ours and isinstance(record.get("method"), dict) and "input" in record
@@ -173,7 +180,8 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
 
 
 def _ranking_in(folder: Path) -> Path:
-    there = sorted(path for path in folder.glob("ranking.*") if path.is_file())
+    found = (*folder.glob("ranking.*"), *folder.glob("*.ranking.*"))
+    there = sorted(path for path in found if path.is_file())
     if len(there) != 1:
         what = "holds no ranking" if not there else f"holds {len(there)} rankings"
         raise InputError(
@@ -218,7 +226,7 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
             )
         # only the values are read, and none is compared by a score
         return RankConfig(config.matrix, method="variance", missing="mean", **resources)
-    asked = dict(load(result.path.with_name(provenance.NAME)).options)
+    asked = dict(load(provenance.record_beside(result.path)).options)
     changes: dict[str, Any] = resources | {"accept": tuple(GUARDS)}
     if config.matrix is not None:
         changes["matrix"] = config.matrix
@@ -297,7 +305,7 @@ def _check_unchanged(config: SelectConfig, made: RankConfig, result: Result) -> 
     if config.matrix is None and not split_modality(Path(made.matrix))[0].exists():
         raise InputError(
             "the matrix that was ranked is not there any more",
-            where=f"{made.matrix}, by {result.path.with_name(provenance.NAME)}",
+            where=f"{made.matrix}, by {provenance.record_beside(result.path)}",
             hint="give it with --matrix FILE",
             option="matrix",
         )
@@ -309,7 +317,7 @@ def _check_unchanged(config: SelectConfig, made: RankConfig, result: Result) -> 
             what = "the matrix" if role == "matrix" else f"an input of the ranking ({role})"
             raise InputError(
                 f"{what} has changed since the features were ranked",
-                where=f"{each['path']}, by {result.path.with_name(provenance.NAME)}",
+                where=f"{each['path']}, by {provenance.record_beside(result.path)}",
                 hint="rank again"
                 + (", or give the file that was ranked: --matrix" if role == "matrix" else ""),
                 option="matrix" if role == "matrix" else (),
@@ -607,10 +615,9 @@ def _shorter(
 def _curve_bytes(
     lengths: Sequence[int], curve: Curve, by_classifier: np.ndarray, digits: int
 ) -> bytes:
-    header = ("features", "balanced_accuracy", "standard_error", *CLASSIFIERS, "chosen")
     rows: list[list[str | int | float]] = []
     for i, k in enumerate(lengths):
         marks = [word for word, at in (("best", curve.best), ("chosen", curve.chosen)) if at == i]
         numbers = [float(curve.mean[i]), float(curve.error[i]), *by_classifier[i].tolist()]
         rows.append([k, *numbers, ", ".join(marks)])
-    return table_bytes(header, rows, digits)
+    return table_bytes(header(CURVE), rows, digits)

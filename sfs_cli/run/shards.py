@@ -9,6 +9,7 @@ sums that shards make (`compute.checkpoints`). `run` makes those of one shard. `
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -81,6 +82,7 @@ class ShardPlan:
             "home": self.home,
             "versions": provenance.versions(),
         }
+        content["digest"] = _digest(content)
         # not `provenance.dumps`, which is for people: paths must stay as they are, to the byte
         (folder / NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
@@ -147,7 +149,18 @@ def read_plan(path: str | Path) -> ShardPlan:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         kind, version = content["format"], content["version"]
-        known, config = content["versions"], content["config"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _unreadable(file, error) from None
+    if (kind, version) != (FORMAT, VERSION):
+        raise InputError(
+            f"the plan is of format {kind} {version}; this version reads {FORMAT} {VERSION}",
+            where=str(file),
+            hint=_AGAIN,
+        )
+    if content.get("digest") != _digest(content):
+        raise InputError("the plan has been changed or damaged", where=str(file), hint=_AGAIN)
+    try:
+        known, config = dict(content["versions"]), content["config"]
         lists = {name: tuple(v) for name, v in config.items() if isinstance(v, list)}
         lists["source"] = tuple(parse_source(text) for text in config["source"])
         plan = ShardPlan(
@@ -160,13 +173,7 @@ def read_plan(path: str | Path) -> ShardPlan:
             content["passes"],
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SfsError) as error:
-        raise InputError("the plan cannot be read", where=f"{file}: {error}", hint=_AGAIN) from None
-    if (kind, version) != (FORMAT, VERSION):
-        raise InputError(
-            f"the plan is of format {kind} {version}; this version reads {FORMAT} {VERSION}",
-            where=str(file),
-            hint=_AGAIN,
-        )
+        raise _unreadable(file, error) from None
     here = provenance.versions()
     for name in sorted({*here, *known} - {"pyarrow"}):
         if known.get(name) != here.get(name):
@@ -177,6 +184,16 @@ def read_plan(path: str | Path) -> ShardPlan:
                 hint=f"shards would differ in the last digits: use one environment, or {_AGAIN}",
             )
     return plan
+
+
+def _digest(content: dict[str, Any]) -> str:
+    """Return the sha256 of a plan, without that and the versions, which are compared one by one."""
+    parts = {name: v for name, v in content.items() if name not in ("digest", "versions")}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _unreadable(file: Path, error: Exception) -> InputError:
+    return InputError("the plan cannot be read", where=f"{file}: {error}", hint=_AGAIN)
 
 
 # sfs shard init
@@ -358,6 +375,7 @@ def merge(
         plan.check_inputs()
         return plan.inputs
 
+    home = Path.cwd()
     hint = "run it again with more time: what the shards have made stays"
     with plan.at_home():
         try:
@@ -368,6 +386,7 @@ def merge(
                 describe=describe,
                 checkpoints=kept,
                 hint=hint,
+                home=home,
             )
         except IncompletePassError as missing:
             number = missing.number + 1

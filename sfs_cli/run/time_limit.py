@@ -39,8 +39,9 @@ def time_limit(limit: str | None, messages: Messages, *, hint: str) -> Iterator[
 
     before = signal.signal(signal.SIGALRM, alarm)
     others = {number: signal.getsignal(number) for number in _OTHERS}
-    signal.setitimer(signal.ITIMER_REAL, parse_duration(limit))
+    seconds = parse_duration(limit)
     try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     except (Exception, _TimeUpError):
         # an import that the alarm interrupts turns it into an ImportError: `rang` tells

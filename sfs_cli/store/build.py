@@ -28,6 +28,7 @@ from sfs_cli.store.disk import (
 from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
 from sfs_cli.store.matrix import SHOWN, DenseMatrix, FeatureView, Matrix, Missing, SparseMatrix
 from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
+from sfs_cli.store.transforms import TOO_LARGE
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,8 +37,6 @@ COARSE = 1e-5
 """A feature that varies by less than this part of its size keeps about two digits in float32."""
 LARGEST_EXACT = 2.0**53
 """Beyond this, whole numbers are not exact in double precision."""
-TOO_LARGE = 1e100
-"""Numbers from here on measure nothing, and their squares may overflow."""
 Progress = Callable[[int, int | None], None]
 """Called with the rows read so far and, where it is known, their number."""
 

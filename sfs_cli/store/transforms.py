@@ -16,6 +16,8 @@ import numpy as np
 
 from sfs_cli.errors import InputError, UsageError, nearest
 
+TOO_LARGE = 1e100
+"""Numbers from here on measure nothing, and their squares may overflow."""
 Step = Callable[[np.ndarray], np.ndarray]
 """From a block (b, n) of float64 values to one of the same shape; may work in place."""
 
@@ -261,14 +263,14 @@ def before_fitting(steps: tuple[str, ...]) -> tuple[str, ...]:
 def parse(text: str | None) -> tuple[str, ...]:
     """Split the value of ``--transform`` into its steps.
 
-    Another name, and a floor that is no number, is a `UsageError`.
+    Another name, and a floor that is no number or too large, is a `UsageError`.
     """
     steps = tuple(part.strip() for part in text.split(",")) if text else ()
     for step in steps:
         if step.startswith(_FLOOR):
-            if not _is_finite(step.removeprefix(_FLOOR)):
+            if not _is_number(step.removeprefix(_FLOOR)):
                 raise UsageError(
-                    f"--transform {step!r}: the floor is not a number",
+                    f"--transform {step!r}: the floor is not a number below 1e100",
                     hint="write the lowest value that is kept, such as floor:1",
                     option="transform",
                 )
@@ -281,8 +283,8 @@ def parse(text: str | None) -> tuple[str, ...]:
     return steps
 
 
-def _is_finite(text: str) -> bool:
+def _is_number(text: str) -> bool:
     try:
-        return math.isfinite(float(text))
+        return abs(float(text)) < TOO_LARGE
     except ValueError:
         return False

@@ -20,9 +20,12 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.results import RESULT, result
+
 SFS = (sys.executable, "-m", "sfs_cli")
 N_SAMPLES, N_FEATURES = 400, 30_000
-RESULT = ("ranking.tsv", "report.html", "sfs_mqc.json")
 SLOW = ("--threads", "1", "--transform", "cpm,rank", "--block-size", "100")
 
 
@@ -88,7 +91,7 @@ def left_over(work: Path, known: set[str]) -> list[str]:
 
 
 def same(one: Path, other: Path) -> bool:
-    return all((one / name).read_bytes() == (other / name).read_bytes() for name in RESULT)
+    return result(one) == result(other)
 
 
 def round_of(

@@ -129,3 +129,15 @@ def test_rates_of_small_data_are_reported():
     cells = calibration.line("counts", "moments", 30, 20, 2).split("|")
     assert cells[1:4] == [" counts ", " moments ", " 30 "]
     assert "±" in cells[5]
+
+
+@pytest.mark.slow
+def test_files_and_memory_choose_alike():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.grid_search"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    assert "| GridSearchCV |" in done.stdout  # it compares the accuracies itself

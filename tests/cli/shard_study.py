@@ -13,7 +13,6 @@ from sfs_cli.cli.app import run
 from tests.making import write_table
 
 N, M = 24, 150
-RESULT = ("ranking.tsv", "report.html", "sfs_mqc.json")
 
 CASES: dict[str, tuple[str, ...]] = {
     "spec rbf": ("m.csv", "--method", "spec", "--similarity", "rbf"),
@@ -122,8 +121,3 @@ def make_study(folder: Path) -> Path:
 
 def sfs(*words: object) -> None:
     assert run([*map(str, words), "-q"]) == 0, words
-
-
-def result(folder: Path) -> dict[str, bytes]:
-    """Return what has to be the same to the byte."""
-    return {name: (folder / name).read_bytes() for name in RESULT}

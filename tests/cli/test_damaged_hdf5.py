@@ -86,6 +86,7 @@ def mutated(content: bytes, seed: int) -> bytes:
     return bytes(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_mutated_file_is_read_or_refused_with_its_name(compressed, tmp_path):
     content = cells(tmp_path / "cells.h5ad", compressed).read_bytes()
@@ -114,6 +115,7 @@ def error_of(path: Path) -> InputError | None:
     return None
 
 
+@pytest.mark.slow
 @linux
 def test_a_file_that_leads_in_a_circle_is_refused(tmp_path, capfd):
     path = circular(tmp_path / "circular.h5ad")
@@ -124,6 +126,7 @@ def test_a_file_that_leads_in_a_circle_is_refused(tmp_path, capfd):
     assert set(snapshot(tmp_path)) == {"circular.h5ad"}
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
@@ -162,6 +165,7 @@ def wait_for_child(pid: int) -> int:
     raise AssertionError("no child was started")
 
 
+@pytest.mark.slow
 @linux
 def test_the_time_limit_ends_a_file_that_leads_in_a_circle(tmp_path, capfd):
     path = circular(tmp_path / "circular.h5ad")

@@ -7,10 +7,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+import anndata
+import h5py
 import numpy as np
 import pytest
 
@@ -61,7 +64,32 @@ def full_copy(folder: Path, disk: Path) -> list[str]:
     return ["rank", str(path), "--write-h5ad", str(disk / "copy.h5ad")]
 
 
-@pytest.mark.parametrize("make", [full_out, full_scratch, full_store, full_copy])
+def full_copy_of_a_modality(folder: Path, disk: Path) -> list[str]:
+    words = full_copy(folder, disk)
+    with h5py.File(words[1], "r+") as file:
+        for name in list(file):
+            file.move(name, f"mod/rna/{name}")
+    path = Path(words[1]).rename(folder / "cells.h5mu")
+    with path.open("r+b") as file:
+        file.truncate(1 << 20)
+    return ["rank", f"{path}:rna", "--write-h5ad", str(disk / "copy.h5mu"), "--top", "2"]
+
+
+def full_copy_of_zarr(folder: Path, disk: Path) -> list[str]:
+    data = anndata.read_h5ad(h5ad(folder))
+    data.layers["noise"] = np.random.default_rng(3).normal(size=data.shape)
+    data.uns["noise"] = np.random.default_rng(3).normal(size=100_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the format's version
+        data.write_zarr(folder / "m.zarr")
+    return ["rank", str(folder / "m.zarr"), "--write-h5ad", str(disk / "copy.zarr"), "--top", "2"]
+
+
+FULL = [full_out, full_scratch, full_store, full_copy, full_copy_of_a_modality, full_copy_of_zarr]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", FULL)
 def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk):
     arguments = make(tmp_path, small_disk)
     done = run_apart(arguments, TMPDIR=str(tmp_path))
@@ -75,6 +103,7 @@ def test_full_disk_is_told_and_nothing_is_left_on_it(make, tmp_path, small_disk)
     assert not list(tmp_path.glob("*sfs*"))
 
 
+@pytest.mark.slow
 @BUFFERED_OR_NOT
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
 def test_full_device_behind_stdout_is_told(tmp_path, more, unbuffered):
@@ -88,6 +117,7 @@ def test_full_device_behind_stdout_is_told(tmp_path, more, unbuffered):
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.slow
 @BUFFERED_OR_NOT
 def test_table_that_fits_a_disk_in_part_is_an_error(tmp_path, small_disk, unbuffered):
     matrix = large(tmp_path, 4, 20_000)  # of which the table takes more than the disk holds
@@ -110,6 +140,7 @@ def into(file: BinaryIO, arguments: list[str], unbuffered: str) -> subprocess.Co
     )
 
 
+@pytest.mark.slow
 @BUFFERED_OR_NOT
 def test_pipe_that_does_not_wait_gets_all_or_an_error(tmp_path, unbuffered):
     read, write = os.pipe()
@@ -124,6 +155,7 @@ def test_pipe_that_does_not_wait_gets_all_or_an_error(tmp_path, unbuffered):
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.slow
 def test_closed_stdout_is_an_error_only_for_what_belongs_there(tmp_path):
     shell = ("sh", "-c", '"$0" "$@" >&-')
     table = run_apart(["rank", good(tmp_path)], launcher=(*shell, *MODULE))
@@ -135,6 +167,7 @@ def test_closed_stdout_is_an_error_only_for_what_belongs_there(tmp_path):
     assert (out / "run.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [pytest.param("2>&-", marks=pytest.mark.slow), "<&- >&- 2>&-"])
 def test_closed_streams_change_neither_code_nor_files(tmp_path, closed, capfd):
     launcher = ("sh", "-c", f'"$0" "$@" {closed}', *MODULE)
@@ -145,6 +178,7 @@ def test_closed_streams_change_neither_code_nor_files(tmp_path, closed, capfd):
     assert run_apart(["rank", str(tmp_path / "no.csv")], launcher=launcher).code == BAD
 
 
+@pytest.mark.slow
 def test_log_file_on_a_full_device_does_not_stop_the_run(tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
@@ -153,6 +187,21 @@ def test_log_file_on_a_full_device_does_not_stop_the_run(tmp_path):
     assert done.code == 0, done.err
     assert "/dev/full cannot be written" in done.err
     assert (out / "run.json").exists()
+
+
+def test_log_file_that_is_a_pipe_is_read_or_refused(tmp_path):
+    fifo = tmp_path / "log"
+    os.mkfifo(fifo)
+    rank = ["rank", good(tmp_path), "--out", str(tmp_path / "out"), "--log-file", str(fifo)]
+    done = run_apart(rank)
+    assert done.code == BAD
+    assert "--log-file" in done.err
+    with subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE, text=True) as reader:
+        handle = os.open(fifo, os.O_WRONLY)  # waits until it reads
+        assert run_apart(rank).code == 0
+        os.close(handle)
+        said, _ = reader.communicate(timeout=60)
+    assert "wrote" in said
 
 
 @pytest.fixture
@@ -225,6 +274,14 @@ def unwritable_copy(folder: Path) -> tuple[list[str], str]:
     return ["rank", h5ad(folder), "--write-h5ad", copy], copy
 
 
+def unwritable_copy_of_zarr(folder: Path) -> tuple[list[str], str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the format's version
+        anndata.read_h5ad(h5ad(folder)).write_zarr(folder / "m.zarr")
+    copy = str(closed(folder) / "copy.zarr")
+    return ["rank", str(folder / "m.zarr"), "--write-h5ad", copy], copy
+
+
 def unwritable_log(folder: Path) -> tuple[list[str], str]:
     log = str(closed(folder) / "log.txt")
     return ["rank", good(folder), "--log-file", log], log
@@ -240,6 +297,7 @@ def unwritable_log(folder: Path) -> tuple[list[str], str]:
         pytest.param(unwritable_scratch, marks=pytest.mark.slow),
         unwritable_store,
         pytest.param(unwritable_copy, marks=pytest.mark.slow),
+        pytest.param(unwritable_copy_of_zarr, marks=pytest.mark.slow),
         pytest.param(unwritable_log, marks=pytest.mark.slow),
     ],
 )
@@ -255,6 +313,7 @@ def test_lacking_permission_is_told(make, open_folder, as_nobody):
     assert not (open_folder / "closed" / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("buffered", ["", "1"])
 def test_messages_that_cannot_be_written_change_neither_code_nor_result(tmp_path, buffered):
     """Standard error on a full device, or into a pipe that nobody reads."""

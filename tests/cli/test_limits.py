@@ -49,6 +49,7 @@ def test_too_few_addresses_are_a_lack_of_memory(command, mib, folder) -> None:
     assert "ulimit -v" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("mib", [LEAST >> 20, *(pytest.param(m, marks=SLOW) for m in (1024, 2048))])
 def test_with_enough_addresses_the_bytes_are_the_same(command, mib, folder) -> None:
@@ -113,6 +114,7 @@ def on_terminal(arguments: list[str]) -> str:
     return got.getvalue().decode(errors="replace")
 
 
+@pytest.mark.slow
 def test_names_of_files_do_nothing_to_a_terminal(folder) -> None:
     evil = folder / "\x1b]0;owned\x07[red]"
     evil.mkdir()
@@ -141,6 +143,7 @@ def test_words_of_the_command_line_do_nothing_to_a_terminal(word, capfd) -> None
         ["--method", "msfs", "--source", "t=target:@1e308", "--source", "u=profile:good.csv"],
         ["--neighbors", "9" * 400, "--similarity", "knn"],
         ["--seed", "9" * 40],
+        ["--transform", "floor:1e308"],
     ],
     ids=lambda given: given[-2],
 )
@@ -149,6 +152,27 @@ def test_options_that_would_overflow_are_refused_by_name(given, folder, capfd) -
     assert done.code == 2, done.err
     assert "error:" in done.err
     assert "Traceback" not in done.err
+
+
+def test_more_draws_than_anybody_needs_are_refused(folder, capfd) -> None:
+    done = run_here(["robustness", "good.csv", "--draws", "999999"], capfd)
+    assert done.code == 2
+    assert "--draws" in done.err
+
+
+def test_long_names_are_cut_in_messages(folder, capfd) -> None:
+    rows = [f"s{i}\t{'ab'[i % 2]}\n" for i in range(200)]
+    (folder / "long.tsv").write_text("sample\tclass\n" + "".join(rows))
+    text = (folder / "good.csv").read_text()
+    head, _, rest = text.partition("\n")
+    first, *others = head.split(",")
+    named = ",".join([first, "x" * 20_000, *others[1:]])
+    (folder / "long.csv").write_text(f"{named}\n{rest}")
+    given = ["--method", "f-test", "--labels", "long.tsv"]
+    done = run_here(["rank", "long.csv", *given], capfd)
+    assert done.code == 3
+    assert "xxx" in done.err
+    assert len(done.err) < 5_000
 
 
 def test_ties_of_aggregated_lists_are_in_the_order_of_ids(tmp_path, capfd) -> None:

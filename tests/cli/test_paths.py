@@ -114,6 +114,7 @@ def test_files_whose_names_are_no_utf8_are_read_and_written(latin, capfd):
     assert "caf\\xe9" in json.loads((latin / "o3" / "run.json").read_text())["inputs"][0]["path"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "locale",
     [
@@ -139,6 +140,7 @@ def test_other_locales_change_nothing(locale, tmp_path):
         assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_read_only_file_system_is_said(tmp_path):
     """Where one can be made without being root, in a namespace of its own."""
     script = f'mount --bind -o ro {tmp_path} {tmp_path} && exec "$0" "$@"'

@@ -77,6 +77,7 @@ def test_standard_input_gives_the_bytes_of_the_file(name, packed, tmp_path):
     no_trace(out, scratch)
 
 
+@pytest.mark.slow
 def test_file_redirected_to_standard_input_is_read_from_where_it_stands(tmp_path):
     path = Path(good(tmp_path))
     text(tmp_path, "skipped\n" + path.read_text(), "led.csv")
@@ -140,6 +141,7 @@ def test_every_command_reads_from_pipes(tmp_path):
         assert done.code == 0, done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [h5ad, lambda folder: parquet(folder, values())])
 def test_formats_that_are_read_in_any_order_are_copied_too(make, tmp_path):
     path = make(tmp_path)
@@ -148,6 +150,7 @@ def test_formats_that_are_read_in_any_order_are_copied_too(make, tmp_path):
     assert done.out == run_apart(["rank", path, "--method", "spec", "-q"]).out
 
 
+@pytest.mark.slow
 def test_named_pipe_waits_for_its_writer(tmp_path):
     path, pipe = Path(good(tmp_path)), tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -172,6 +175,7 @@ def waiting(folder: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_pipe_that_nobody_writes_to_is_said_and_can_be_ended(tmp_path):
     run = waiting(tmp_path)
     assert run.stderr is not None
@@ -181,6 +185,7 @@ def test_pipe_that_nobody_writes_to_is_said_and_can_be_ended(tmp_path):
     assert not list((tmp_path / "s").iterdir())
 
 
+@pytest.mark.slow
 def test_time_limit_counts_while_a_pipe_is_waited_for(tmp_path):
     run = waiting(tmp_path, "--time-limit", "1s")
     assert run.wait(30) == 143
@@ -200,6 +205,7 @@ def test_standard_input_that_is_a_terminal_is_said(tmp_path):
     assert "terminal" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_cannot_come_through_a_pipe_is_refused_by_name(tmp_path):
     path = good(tmp_path)
     refused = [
@@ -224,6 +230,7 @@ def test_what_cannot_come_through_a_pipe_is_refused_by_name(tmp_path):
     assert "/dev/fd/63" in done.err
 
 
+@pytest.mark.slow
 def test_record_of_a_pipe_is_no_configuration_without_another_one(tmp_path):
     path, out = Path(good(tmp_path)), tmp_path / "out"
     assert piped(path.read_bytes(), ["rank", "-", "--out", str(out)]).code == 0
@@ -238,6 +245,7 @@ def test_record_of_a_pipe_is_no_configuration_without_another_one(tmp_path):
         assert done.out == (out / "ranking.tsv").read_text()
 
 
+@pytest.mark.slow
 def test_same_content_through_a_pipe_is_up_to_date_and_resumes(tmp_path):
     content, out = Path(good(tmp_path)).read_bytes(), tmp_path / "out"
     words = ["rank", "-", "--out", str(out), "--resume"]

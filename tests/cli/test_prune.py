@@ -12,8 +12,9 @@ import pytest
 
 from sfs_cli.run import prune as module
 from tests.cli.running import run_here
-from tests.cli.shard_study import make_study, result, sfs
+from tests.cli.shard_study import make_study, sfs
 from tests.oracles import prune as oracle
+from tests.results import result
 
 Rows = list[dict[str, str]]
 

@@ -17,8 +17,9 @@ import pytest
 
 from sfs_cli.io.files.atomic import WHOLE, OutputFolder
 from tests.cli.running import MODULE, run_apart, run_here, snapshot
-from tests.cli.shard_study import RESULT, result, sfs
+from tests.cli.shard_study import sfs
 from tests.making import write_table
+from tests.results import RESULT, result
 
 N, M = 120, 4_000
 OPTIONS = ("--transform", "cpm", "--block-size", "40", "--threads", "1")
@@ -208,6 +209,7 @@ def test_a_conversion_that_was_killed_leaves_nothing_to_the_next(study, tmp_path
 LIMITS = ("0.05s", "0.2", "0.4", "0.6", "1h")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "limits"),
     [
@@ -256,6 +258,7 @@ def small_disk(tmp_path: Path) -> Iterator[tuple[Path, list[str]]]:
 SIZES = [4, 40, 300, 600, 1200, 1700, 1900, 1960, 2000, 2080, 2150, 2220, 2300, 2450, 20_000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "sizes"),
     [

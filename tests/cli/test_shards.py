@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import MODULE, Finished, run_here
-from tests.cli.shard_study import CASES, make_study, result, sfs
+from tests.cli.shard_study import CASES, make_study, sfs
+from tests.making import each_kth
+from tests.results import result
 
 BLOCK = ("--block-size", "9")
 
@@ -59,11 +61,7 @@ def test_any_number_of_shards_gives_the_bytes_of_one_run(shards, tmp_path):
 
 @pytest.mark.parametrize(
     "case",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] if name == "components" else [])
-        for name in CASES
-        if name != "spec rbf"
-    ],
+    each_kth(5, (name for name in CASES if name != "spec rbf")),
 )
 def test_every_kind_of_ranking_may_be_shared(case, tmp_path):
     plan = planned(tmp_path, 3, case)
@@ -221,6 +219,15 @@ def test_a_plan_is_made_once_and_replaced_by_force_alone(tmp_path, capfd):
     assert "--force" in refused(capfd, 4, *words, 3).err
     sfs(*words, 3, "--force")
     assert json.loads((plan / "plan.json").read_text())["shards"] == 3
+
+
+@pytest.mark.parametrize("name", ["config", "shards", "inputs", "fingerprint", "home", "versions"])
+@pytest.mark.parametrize("value", [None, [7], "x"])
+def test_a_plan_that_was_changed_is_refused(name, value, tmp_path, capfd):
+    plan = planned(tmp_path, 2)
+    content = json.loads((plan / "plan.json").read_text())
+    (plan / "plan.json").write_text(json.dumps(content | {name: value}))
+    assert "plan" in refused(capfd, 3, "shard", "run", plan, 1).err
 
 
 def test_a_plan_of_other_versions_is_refused(tmp_path, capfd):

@@ -39,6 +39,7 @@ def matrix(tmp_path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGALRM, 143)]
 )
@@ -63,6 +64,14 @@ def test_a_main_thread_that_does_not_answer_is_not_waited_for(number, code, matr
     assert list(scratch.iterdir()) == []
 
 
+def test_a_limit_that_is_over_at_once_is_no_bug(matrix, tmp_path, capfd):
+    out = tmp_path / "out"
+    done = run_here(["rank", str(matrix), "--out", str(out), "--time-limit", "1e-9"], capfd)
+    assert done.code == 143
+    assert "time limit" in done.err
+
+
+@pytest.mark.slow
 def test_the_next_run_takes_over_what_it_left(matrix, tmp_path, capfd):
     out = tmp_path / "out"
     with subprocess.Popen(
@@ -77,6 +86,7 @@ def test_the_next_run_takes_over_what_it_left(matrix, tmp_path, capfd):
     assert {name for name in snapshot(tmp_path) if name.startswith(".")} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method", [("l21", "--lambda", "0.0002", "--response", "lda"), ("rfs", "--gamma", "0.001")]
 )

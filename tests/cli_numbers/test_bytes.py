@@ -120,6 +120,7 @@ def test_block_sizes_change_rounding_alone(
         assert ranking_bytes(tmp_path / f"{name}-t", path, "--block-size", size, *given) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.slow), "3"])
 def test_processes_of_their_own_give_the_same_bytes(
     threads: str, from_csv: tuple[Path, dict[str, bytes]]
@@ -170,6 +171,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return folders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("similarity", ["rbf", pytest.param("knn", marks=pytest.mark.slow)])
 def test_threads_and_memory_do_not_change_a_byte(
     large: Path, similarity: str, opened: list[Path], tmp_path: Path
@@ -190,6 +192,7 @@ def test_threads_and_memory_do_not_change_a_byte(
     assert spilled == expected
 
 
+@pytest.mark.slow
 def test_a_store_is_the_same_bytes_whatever_memory_it_was_built_in(
     large: Path, tmp_path: Path
 ) -> None:

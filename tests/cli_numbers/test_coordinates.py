@@ -113,6 +113,7 @@ def test_features_have_no_part_in_the_graph(cells: Path, tmp_path: Path) -> None
     assert all(score[f] == kept[f] for f in kept)
 
 
+@pytest.mark.slow
 def test_all_spellings_give_the_same_bytes(cells: Path, table: Path, tmp_path: Path) -> None:
     expected = ranking_bytes(tmp_path / "a", cells, *SPEC, "--similarity", "obsm:X_pca")
     for i, given in enumerate(
@@ -136,6 +137,7 @@ def test_all_spellings_give_the_same_bytes(cells: Path, table: Path, tmp_path: P
     assert ranking_bytes(tmp_path / "z", tmp_path / "cells.zarr", *given) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "many"), [("knn", False), ("knn", True), ("car", True), ("rbf", False)]
 )
@@ -204,6 +206,7 @@ def test_many_cells_are_searched_approximately(
     np.testing.assert_allclose(found.by_feature(), expected.by_feature(), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", ["knn", "rbf", "car"])
 def test_a_profile_is_the_same_graph(graph: str, cells: Path, table: Path, tmp_path: Path) -> None:
     own = ranked(
@@ -264,6 +267,7 @@ def test_a_plan_knows_the_coordinates(cells: Path, capsys: pytest.CaptureFixture
     assert "by the coordinates" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_batch_has_the_graph_of_its_own_samples(cells: Path, tmp_path: Path) -> None:
     import anndata as ad
 

@@ -29,6 +29,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(write_parquet(path, counts(*LARGE)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     [

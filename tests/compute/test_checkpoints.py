@@ -231,6 +231,30 @@ def test_a_damaged_file_is_made_again(keep: Any, damage: bytes | None, tmp_path:
     assert_same(both(replace(running, checkpoints=keep(tmp_path))), expected)
 
 
+@pytest.mark.parametrize("keep", [Checkpoints, everything])
+@pytest.mark.parametrize("change", [lambda a: a[0], lambda a: a + 1, lambda a: a.astype("f4")])
+def test_a_whole_file_of_other_sums_is_made_again(keep: Any, change: Any, tmp_path: Path) -> None:
+    running = array_engine(matrix())
+    expected = both(running)
+    both(replace(running, checkpoints=keep(tmp_path)))
+    for path in tmp_path.glob("*.npz"):
+        with np.load(path) as file:
+            arrays = dict(file)
+        np.savez(path, **arrays | {"a1": change(arrays["a1"])})
+    assert_same(both(replace(running, checkpoints=keep(tmp_path))), expected)
+
+
+def test_files_that_changed_places_are_made_again(tmp_path: Path) -> None:
+    running = array_engine(matrix())
+    expected = both(running)
+    both(replace(running, checkpoints=everything(tmp_path, 4)))
+    one, other, *_ = sorted(tmp_path.glob("pass-01-*.npz"))
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+    assert_same(both(replace(running, checkpoints=everything(tmp_path, 4))), expected)
+
+
 def test_a_damaged_file_of_another_shard_is_missing(tmp_path: Path) -> None:
     running = array_engine(matrix())
     for i in (1, 0):

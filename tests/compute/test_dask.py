@@ -95,6 +95,7 @@ QUICK = ("spec", "components", "mrsf", "batches")
 """Those of the fast run."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "form"),
     [
@@ -174,6 +175,7 @@ class AtFirstProgress(Messages):
         yield advance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("form", ["store", pytest.param("csv", marks=pytest.mark.slow)])
 def test_same_bytes_when_workers_are_killed(
@@ -193,6 +195,7 @@ def test_same_bytes_when_workers_are_killed(
     assert set(client.run(os.getpid).values()) != set(processes)
 
 
+@pytest.mark.slow
 def test_results_come_in_span_order_and_few_at_a_time(executor: Any, tmp_path: Path) -> None:
     def task(span: Span) -> int:
         (tmp_path / f"{span.lo}").touch()
@@ -206,6 +209,7 @@ def test_results_come_in_span_order_and_few_at_a_time(executor: Any, tmp_path: P
     assert list(results) == list(range(1, 60))
 
 
+@pytest.mark.slow
 def test_fewer_tasks_at_a_time(executor: Any, tmp_path: Path) -> None:
     def task(span: Span) -> int:
         mark = tmp_path / f"{span.lo}"
@@ -307,6 +311,7 @@ def test_other_executors_are_refused(executor: str, store: Path) -> None:
         RankConfig(str(store), executor=executor)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there(
     store: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

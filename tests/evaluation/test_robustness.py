@@ -172,6 +172,7 @@ def test_the_dissertations_own_case_has_no_rho_for_theorem_6():
 # ---- Figure 2.3 ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_figure_2_3():
     """What holds of it, over samples, and what does not with the median bandwidth."""
     measured = [figure.measure(figure.sample([1, i]), figure.LEVELS) for i in range(20)]

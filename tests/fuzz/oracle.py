@@ -288,7 +288,7 @@ def _expected(
         if is_right == "f-test":
             return [_f_test(column(work / _named(words, "--labels"), "tissue"))], ""
         if is_right == "weights":
-            return [_weighted(column(work / _named(words, "--sample-weights"), "weight"))], ""
+            return [_weighted(column(work / _named(words, "--sample-weights"), None))], ""
         if is_right == "similarity":
             S = similarity(work / _named(words, "--similarity-file"), SAMPLES)
             return [_laplacian(S)], ""

@@ -32,6 +32,8 @@ MISSING = {
     "NAN",
 }
 csv.field_size_limit(1 << 30)
+BLANKS = " \t\r\n\f\v"
+"""What is no part of a name at its ends; a non-breaking space is."""
 LARGEST = 1 << 26
 """More values than these are not compared."""
 
@@ -80,7 +82,7 @@ def _of_rows(head: list[str], rows: list[list[str]], lead: int) -> Reading:
     if any(len(row) != n + lead for row in rows):
         raise ValueError("rows of several lengths")
     X = np.array([[_number(v) for v in row[lead:]] for row in rows])
-    return Reading([row[0].strip() for row in rows], X)
+    return Reading([row[0].strip(BLANKS) for row in rows], X)
 
 
 def text(path: Path) -> Iterator[Reading]:
@@ -115,7 +117,8 @@ def _frame(table: Any) -> Iterator[Reading]:
         columns = json.loads(known[b"pandas"]).get("index_columns") or []
         names = [c for c in columns if isinstance(c, str) and c in data.columns]
         index = names[0] if names else None
-    for name in dict.fromkeys([index, data.columns[0]]):
+    texts = [f.name for f in table.schema if str(f.type) in ("string", "large_string")]
+    for name in dict.fromkeys([index, *texts[:1], data.columns[0]]):
         if name is None:
             continue
         values = data.drop(columns=[name])
@@ -261,7 +264,7 @@ def column(path: Path, name: str | None) -> dict[str, str]:
                 break
         else:
             raise ValueError("no such column")
-        head = [h.strip() for h in head]
+        head = [h.strip(BLANKS) for h in head]
     at = head.index(name) if name else 1
     found: dict[str, str] = {}
     for row in rows:
@@ -269,7 +272,7 @@ def column(path: Path, name: str | None) -> dict[str, str]:
             raise ValueError("rows of several lengths")
         if row[at].strip() in MISSING:
             continue
-        if found.setdefault(row[0].strip(), row[at].strip()) != row[at].strip():
+        if found.setdefault(row[0].strip(BLANKS), row[at].strip(BLANKS)) != row[at].strip(BLANKS):
             raise ValueError("two values")
     return found
 
@@ -290,7 +293,7 @@ def similarity(path: Path, samples: list[str]) -> np.ndarray:
             stored = load_npz(path)
             if hasattr(stored, "check_format"):
                 stored.check_format(full_check=True)
-            dense = stored.toarray()
+            dense = stored.astype(float).toarray()  # not of every type
         S = dense
     else:
         if path.suffix == ".parquet":
@@ -305,9 +308,9 @@ def similarity(path: Path, samples: list[str]) -> np.ndarray:
                 head, *rows = _split(content, delimiter)
                 if len(head) > 1:
                     break
-            ids = [row[0].strip() for row in rows]
+            ids = [row[0].strip(BLANKS) for row in rows]
             S = np.array([[_number(v) for v in row[1:]] for row in rows])
-            columns = [h.strip() for h in head[-S.shape[1] :]]
+            columns = [h.strip(BLANKS) for h in head[-S.shape[1] :]]
     S = np.asarray(S, float)
     if ids is None:
         if S.shape != (len(samples),) * 2:

@@ -207,7 +207,7 @@ class Runner:
                 _kill_group(pid)  # what a command has left running
                 return status, used, stopped
             now, before, spent = time.monotonic(), spent, _processor_seconds(pid)
-            moved = now if spent > before else moved
+            moved = now if spent != before else moved
             if spent > seconds or now - moved > seconds or now - started > LONGEST + seconds:
                 stopped = "time"
             elif _resident(pid) > self.idle + ABOVE_IDLE:
@@ -256,11 +256,14 @@ def _resident(pid: int) -> int:
 
 
 def _processor_seconds(pid: int) -> float:
+    """Return the processor time of a process and of its children, those that ended too."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        own = sum(map(int, fields[11:15])) / _TICKS
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except (OSError, IndexError):
         return 0.0
+    return own + sum(map(_processor_seconds, map(int, children)))
 
 
 def _be_the_command(

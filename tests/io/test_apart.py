@@ -101,6 +101,7 @@ def test_one_call_that_never_returns_is_left(monkeypatch):
         call_apart(circle, HERE)
 
 
+@pytest.mark.slow
 def test_many_calls_may_take_longer_than_one(monkeypatch):
     monkeypatch.setattr(apart, "CALL_SECONDS", 0.8)
 
@@ -137,6 +138,7 @@ def test_the_child_ends_with_its_parent():
         assert_gone(process.child)
 
 
+@pytest.mark.slow
 def test_signals_to_the_group_leave_the_child_to_its_parent():
     with running("time.sleep(0.5); sys.exit", wait="time.sleep(1)") as process:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

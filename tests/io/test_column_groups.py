@@ -190,6 +190,7 @@ def test_wide_tables_stay_within_the_memory(tmp_path, case):
     np.testing.assert_array_equal(found.reshape(wanted.shape), wanted)
 
 
+@pytest.mark.slow
 def test_more_parquet_columns_than_the_memory_can_describe_are_refused(tmp_path):
     path = tmp_path / "w.parquet"
     write(path, 3, 20_000)

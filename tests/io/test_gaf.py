@@ -73,6 +73,7 @@ def test_all_codes_are_known_once():
     assert len(CODES) == len(set(CODES)) == 26
 
 
+@pytest.mark.slow
 def test_real_annotations_agree_with_a_simple_reading(shared_data):
     path = shared_data / "genesets" / "go_human.gaf.gz"
     expected: dict[str, dict[str, None]] = defaultdict(dict)

@@ -61,6 +61,7 @@ def values(spec, **options) -> np.ndarray:
     return found if reader.fixed_rows == "samples" else found.T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARTS)
 def test_each_modality_is_its_own_matrix(path, name):
     spec, X = f"{path}:{name}", PARTS[name].X
@@ -98,6 +99,7 @@ def test_missing_files_and_files_that_are_not_mudata_are_refused(tmp_path):
         open_matrix(tmp_path / "a.h5mu", ReadOptions())
 
 
+@pytest.mark.slow
 def test_runs_on_two_modalities_are_not_taken_for_each_other(path, tmp_path, capfd):
     digests = []
     for name in PARTS:

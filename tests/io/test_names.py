@@ -28,6 +28,15 @@ def test_names_that_are_refused(name: str) -> None:
         check_name_array(string_array(["a", name, "b"]), "a feature", "m.csv")
 
 
+def test_a_name_far_down_is_found_and_numbered() -> None:
+    names = [f"g{i}" for i in range(150_000)]
+    check_name_array(string_array(names), "a feature", "m.csv")
+    for at, name, said in ((131_071, "", "number 131,072"), (149_999, "g\x85", "control")):
+        changed = [*names[:at], name, *names[at + 1 :]]
+        with pytest.raises(InputError, match=said):
+            check_name_array(string_array(changed), "a feature", "m.csv")
+
+
 def test_names_that_are_kept() -> None:
     check_names(KEPT, "a feature", "m.csv")
     check_name_array(string_array(KEPT), "a feature", "m.csv")

@@ -25,6 +25,7 @@ def shape(paths):
     return {(x, y): common(paths[x], paths[y]) for x in names for y in names}
 
 
+@pytest.mark.slow
 @settings(max_examples=75, deadline=None)
 @given(trees.filter(bool), st.data())
 def test_any_tree_is_read_back(tree, data):

@@ -147,6 +147,7 @@ def test_damaged_pages_are_refused(tmp_path):
         read(path)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_row_group(tmp_path):
     peaks = []
     for n in (300_000, 1_500_000):
@@ -171,6 +172,7 @@ def peak_of_reading(path):
     return int(done.stdout)
 
 
+@pytest.mark.slow
 def test_heavy_libraries_are_not_imported(tmp_path):
     path = write(tmp_path, {"gene": GENES, "s1": [1.0, None, 3], "s2": pa.array([1, None, 2])})
     code = (

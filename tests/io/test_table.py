@@ -49,6 +49,12 @@ def test_a_column_may_be_named_and_a_colon_may_be_part_of_the_file(write):
     assert read_labels(f"{colon}:label") == EXPECTED
 
 
+def test_a_table_without_columns_is_refused(tmp_path):
+    pd.DataFrame().to_parquet(tmp_path / "labels.parquet", index=False)
+    with pytest.raises(InputError, match="no columns"):
+        read_labels(str(tmp_path / "labels.parquet"))
+
+
 @pytest.mark.parametrize("index", [True, False])
 def test_parquet_labels(tmp_path, index):
     frame = pd.DataFrame(

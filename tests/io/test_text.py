@@ -183,6 +183,7 @@ def test_damaged_gzip_is_named(write):
     assert "m.csv.gz" in message
 
 
+@pytest.mark.slow
 def test_memory_stays_near_the_block_size(write):
     row = ",".join(["1.25"] * 200)
     path = write("id," + ",".join(f"s{i}" for i in range(200)) + f"\ng,{row}" * 20_000)

@@ -76,6 +76,7 @@ def test_one_penalty_is_what_coordinate_descent_finds(
     )
 
 
+@pytest.mark.slow
 def test_every_breakpoint_is_optimal_and_the_active_set_changes_there(
     rng: np.random.Generator,
 ) -> None:

@@ -106,6 +106,7 @@ def test_many_samples_are_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None
 # ---- p-values -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LABELS)
 def test_p_values_are_counts_of_permutations(kind: str) -> None:
     _, columns = columns_of(X, "permutation:60", seed=4, **LABELS[kind])
@@ -181,6 +182,7 @@ def in_seeds(kind: str, labels: str, n: int, m: int, count: int) -> list[np.ndar
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "labels", "n", "m", "count"),
     [
@@ -226,6 +228,7 @@ def given(table: Path, kind: str) -> dict[str, Any]:
     return {"method": "mutual-info"} | labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LABELS)
 def test_the_same_bytes_over_threads_and_blocks(
     kind: str, table: Path, monkeypatch: pytest.MonkeyPatch

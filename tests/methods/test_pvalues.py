@@ -163,6 +163,7 @@ def test_on_labels_it_is_the_analysis_of_variance(method: str) -> None:
     assert stats.spearmanr(columns["effect"], better).statistic == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_distribution_is_that_of_imhofs_quadrature() -> None:
     """On random graphs of equal and unequal degrees, to 1e-8."""
     rng = np.random.default_rng(21)
@@ -187,6 +188,7 @@ def test_the_distribution_is_that_of_imhofs_quadrature() -> None:
     assert compared == 40
 
 
+@pytest.mark.slow
 def test_stored_probabilities_of_ten_patterns_to_the_far_tails() -> None:
     """200 values of quadrature with 30 digits; eight digits are right, however small they are."""
     rows, stored = ratio_values.rows(), ratio_values.stored()
@@ -258,6 +260,7 @@ def test_large_graphs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- moments -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [4, 7])
 @pytest.mark.parametrize("name", ["phi2", "phi3", "hsic", "gdcov of L", "fisher"])
 def test_moments_are_those_of_all_permutations(name: str, n: int) -> None:
@@ -353,6 +356,7 @@ def test_pearsons_third_type() -> None:
     np.testing.assert_allclose(short[near], stats.pearson3.cdf(z[near], 1.0), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skewness", [-0.8, -0.2, 0.0, 0.1])
 @pytest.mark.parametrize("excess", [0.05, 0.4, 1.5])
 def test_pearsons_types_of_heavier_tails(skewness: float, excess: float) -> None:
@@ -401,6 +405,7 @@ def one_by_one(f: np.ndarray, tested: Ratio, rounds: list[int]) -> list[float]:
     return [(1 + better) / (len(found) + 1), (ratios.mean() - observed) / ratios.std()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [X, FEW], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", ["phi2", "phi3", "hsic", "fisher"])
 def test_permutations_one_by_one(
@@ -477,6 +482,7 @@ def test_tied_values_count_as_equal() -> None:
 MADE = {"noise": noise, "counts": counts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("null", ["gaussian", "moments"])
 @pytest.mark.parametrize("n", [30, 100, pytest.param(500, marks=pytest.mark.slow)])
 def test_pvalues_of_noise_are_uniform(null: str, n: int) -> None:
@@ -508,6 +514,7 @@ def test_pvalues_of_counts_are_uniform(null: str, features: str, n: int) -> None
         assert rate - level > -3 * error or n == 30
 
 
+@pytest.mark.slow
 def test_normal_noise_is_no_null_of_counts() -> None:
     """And the moments are one."""
     X, S = counts(100, 20_000, 0), graph_of(100, 1)
@@ -533,6 +540,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("null", NULLS)
 def test_the_same_bytes_over_threads_and_the_same_values_over_blocks(
     null: str, table: Path
@@ -592,6 +600,7 @@ def warned(
     return told, record["graph"]["of_tested_features"]
 
 
+@pytest.mark.slow
 def test_a_graph_of_the_tested_features_is_told(
     table: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -604,6 +613,7 @@ def test_a_graph_of_the_tested_features_is_told(
     assert told("--similarity", "rbf", "--ranking", "phi1") == (True, True)
 
 
+@pytest.mark.slow
 def test_features_far_from_normal_are_told(
     table: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,6 +79,7 @@ def test_more_orthogonal_iterations_in_a_cycle_end_at_the_same_weights() -> None
     np.testing.assert_allclose(thrice.score, solve(X).score, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_supervised_equals_its_twin_on_real_data_where_turning_settles(
     shared_data: Path,
 ) -> None:
@@ -193,6 +194,7 @@ def test_equal_features_have_equal_weights() -> None:
     assert found[0] == pytest.approx(found[-1], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_features_that_do_not_vary_are_left_out_of_everything() -> None:
     X, y = case()
     with_dead = np.column_stack([np.zeros(len(X)), X, np.full(len(X), 3.3)])
@@ -202,6 +204,7 @@ def test_features_that_do_not_vary_are_left_out_of_everything() -> None:
         np.testing.assert_allclose(found.score[1:-1], plain(variant).score, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_clusters_default_to_the_classes_and_else_to_the_papers_choice() -> None:
     X, y = case()
     assert solve(X, clusters=None).facts["clusters"] == 6
@@ -221,6 +224,7 @@ def test_two_samples_weigh_all_features_alike() -> None:
     np.testing.assert_allclose(solve(X, clusters=None).score, 1 / 3, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_class_of_one_sample_is_no_obstacle() -> None:
     X, y = case()
     y[:] = y > 0

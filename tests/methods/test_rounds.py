@@ -47,6 +47,7 @@ def paths_one_by_one(X: Array, S: Array, select: int, level: float) -> list[list
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("memory", [HELD, STREAMED])
 def test_rounds_are_paths_without_the_features_before(seed: int, memory: int) -> None:

@@ -207,6 +207,7 @@ def test_one_option_is_admitted_by_both_or_neither(tmp_path, key, value):
         assert admits({key: value}) == read
 
 
+@pytest.mark.slow
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

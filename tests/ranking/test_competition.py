@@ -30,6 +30,7 @@ def test_it_is_its_twin(copies, seed):
             assert not found.share <= bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [1, 5])
 def test_the_mean_share_of_false_features_keeps_the_bound(copies):
     rng, shares, hits = np.random.default_rng(0), [], []

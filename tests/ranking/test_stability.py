@@ -128,6 +128,7 @@ def test_the_tail_is_the_largest_that_a_general_solver_finds(mean, t, B, r) -> N
     assert tail_bound(mean, t, B, r) == pytest.approx(slow.largest_tail(mean, t, B, r), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_no_r_concave_distribution_has_a_larger_tail() -> None:
     rng = np.random.default_rng(3)
     for _ in range(300):

@@ -27,6 +27,7 @@ def ranked(scores: object, **given: object) -> Ranking:
     )
 
 
+@pytest.mark.slow
 @given(SCORES, st.booleans())
 def test_a_block_is_as_large_as_the_score_is_frequent(scores: list[float], larger: bool) -> None:
     ranking = ranked(scores, larger_is_better=larger)

@@ -220,6 +220,7 @@ def test_a_changed_covariate_is_another_run(study, capfd):
     assert run_here(words, capfd).code == 4
 
 
+@pytest.mark.slow
 def test_annotations_of_an_h5ad_and_of_its_store(study, capfd):
     data = annotated(values().T, [f"g{i}" for i in range(M)], SAMPLES)
     data.obs["batch"], data.obs["age"] = BATCH, age()
@@ -246,6 +247,7 @@ def test_annotations_of_an_h5ad_and_of_its_store(study, capfd):
     assert not messages.warnings
 
 
+@pytest.mark.slow
 def test_a_sparse_matrix_is_adjusted_as_a_dense_one(study):
     from scipy.sparse import csr_matrix
 

@@ -65,6 +65,7 @@ def value(rows: list[dict[str, str]], **wanted: str) -> float:
 # ---- leaks ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_noise_is_at_chance_in_folds_and_far_above_it_with_the_leak(tmp_path):
     found, leaky = [], []
     for seed in range(5):
@@ -81,6 +82,7 @@ def test_noise_is_at_chance_in_folds_and_far_above_it_with_the_leak(tmp_path):
     assert min(leaky) > 0.8 > max(found)
 
 
+@pytest.mark.slow
 def test_a_source_of_the_labels_does_not_leak_into_the_folds(tmp_path):
     found, leaky = [], []
     for seed in range(4):
@@ -173,6 +175,7 @@ def test_lists_of_folds_are_those_of_a_file_of_the_training_samples(tmp_path, op
             assert float(row["accuracy"]) == pytest.approx(wanted, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_all_genes_and_the_most_variable_are_those_of_scikit_learn(tmp_path):
     X, y = planted(seed=2)
     X *= np.random.default_rng(0).uniform(0.5, 3, (60, 1))
@@ -195,6 +198,7 @@ def test_all_genes_and_the_most_variable_are_those_of_scikit_learn(tmp_path):
         assert value(rows, list=name, **cells) == pytest.approx(np.mean(variable), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_good_genes_beat_random_ones_and_are_redundant(tmp_path):
     X, y = planted(m=200, n=45)
     rows = rows_of(EvaluateConfig(**study(tmp_path, X, y), method="f-test", lengths="6", repeats=1))
@@ -209,6 +213,7 @@ def test_good_genes_beat_random_ones_and_are_redundant(tmp_path):
 # ---- the same bytes ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [False, True])
 def test_threads_memory_and_blocks_change_no_byte(tmp_path, missing):
     X, y = planted(m=150, n=30)
@@ -225,6 +230,7 @@ def test_threads_memory_and_blocks_change_no_byte(tmp_path, missing):
     assert made[0] == made[1] == made[2]
 
 
+@pytest.mark.slow
 def test_another_seed_splits_otherwise(tmp_path):
     X, y = planted()
     given = study(tmp_path, X, y) | {"method": "f-test", "lengths": "5", "repeats": 1}
@@ -243,6 +249,7 @@ def ranked_list(folder: Path, given: dict[str, Any], name: str = "ranked") -> st
     return str(folder / name / "ranking.tsv")
 
 
+@pytest.mark.slow
 def test_a_list_of_this_matrix_is_called_leaky(tmp_path):
     given = study(tmp_path, *planted())
     table = ranked_list(tmp_path, given)
@@ -274,6 +281,7 @@ def test_a_list_and_a_method_stand_beside_each_other(tmp_path):
     assert value(rows, list="good", **cells) > value(rows, list="variance", **cells)
 
 
+@pytest.mark.slow
 def test_defaults_go_as_far_as_a_list_does(tmp_path):
     given = study(tmp_path, *planted(m=150))
     rows = rows_of(EvaluateConfig(**given, method="mrsf", response="lda", repeats=1))
@@ -381,6 +389,7 @@ def test_inner_products_that_do_not_fit_are_refused(tmp_path, monkeypatch):
         rows_of(EvaluateConfig(**study(tmp_path, *planted()), method="f-test"))
 
 
+@pytest.mark.slow
 def test_an_error_in_a_fold_names_it(tmp_path):
     X, y = planted(n=12)
     X[:, 1:] = 5.0  # only the first sample differs, and it is once among the test samples

@@ -151,6 +151,7 @@ def test_the_record_and_the_report_say_how_many(folder: Path, tmp_path: Path) ->
     assert "could not be scored" not in report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rbf", "components", "deviance"])
 def test_threads_and_shards_give_the_same_bytes(folder: Path, tmp_path: Path, name: str) -> None:
     options = [
@@ -192,6 +193,7 @@ def test_lists_and_patterns_of_a_file_of_options(
     assert caught.value.where == "run/bad.yaml, line 2"
 
 
+@pytest.mark.slow
 def test_another_list_is_another_result_and_another_place_is_not(
     folder: Path, tmp_path: Path
 ) -> None:

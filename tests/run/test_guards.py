@@ -116,6 +116,7 @@ REAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
 def test_real_files_that_trip_a_guard_and_that_do_not(
     name: str, shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]

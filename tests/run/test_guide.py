@@ -21,7 +21,7 @@ from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.run.guards import Raw
 from sfs_cli.run.guide import MOST, Seen, next_runs
 from tests.cli.running import run_here
-from tests.making import write_table
+from tests.making import each_kth, write_table
 
 N, M = 24, 60
 SAMPLES, GENES = [f"s{i}" for i in range(N)], [f"g{i}" for i in range(M)]
@@ -119,7 +119,7 @@ CASES: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", each_kth(7, CASES))
 def test_every_command_parses_and_runs(case, study, capfd):
     before = sorted(study.iterdir())
     done = run_here(["rank", *CASES[case], "--guide"], capfd)
@@ -234,6 +234,7 @@ def test_how_many_features_is_answered_by_a_rule_that_fits(case, rule, study, ca
         assert made.code == 0, f"{command}\n{made.err}"
 
 
+@pytest.mark.slow
 def test_annotations_are_told_apart(study, capfd):
     done = run_here(["rank", "x.h5ad", "--method", "spec", "--guide"], capfd)
     first, batch, classes = suggested(done.out)

@@ -51,6 +51,7 @@ def ranked(matrix: Path, messages: Messages | None = None, **options: Any) -> Ra
     return rank(RankConfig(matrix=str(matrix), **(graph | options)), messages)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -87,6 +88,7 @@ def test_what_needs_dense_blocks_gets_them_without_a_word(
     assert not any("numba" in note for note in messages.notes)
 
 
+@pytest.mark.slow
 def test_a_store_on_disk_gives_the_same_scores(cells: Path, tmp_path: Path) -> None:
     store, graph = tmp_path / "cells.store", tmp_path / "graph.npz"
     convert(RankConfig(matrix=str(cells)), str(store), Messages(verbosity=-1))

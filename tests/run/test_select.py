@@ -198,6 +198,7 @@ def test_threads_memory_and_the_format_change_no_name(tmp_path, options):
     assert len(found[0]) > 3
 
 
+@pytest.mark.slow
 def test_a_sparse_matrix_is_competed_for_as_a_dense_one(tmp_path):
     from scipy.sparse import csr_matrix
 
@@ -264,6 +265,7 @@ def test_artificial_is_refused_where_it_proves_nothing(tmp_path, options, word):
 # ---- cross-validation ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cv_is_the_pipeline_of_scikit_learn(tmp_path):
     result, (X, y) = ranked(tmp_path), planted()
     lengths = (2, 6, 12, 30)
@@ -296,6 +298,7 @@ def test_cv_is_the_pipeline_of_scikit_learn(tmp_path):
     assert listed == names_by(result, top=lengths[taken])
 
 
+@pytest.mark.slow
 def test_cv_changes_no_byte_with_threads_and_memory(tmp_path):
     result = ranked(tmp_path, transform="log1p")
     made = []
@@ -454,6 +457,7 @@ def test_gct_counts_its_rows(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["h5ad", "zarr"])
 def test_anndata_keeps_what_it_knows(tmp_path, suffix):
     import anndata

@@ -44,6 +44,7 @@ def columns(result: Any) -> dict[str, dict[str, float]]:
     return {f: {k: float(table[k][i]) for k in wanted} for i, f in enumerate(ranking.feature)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("null", ["gaussian", "moments", "permutation:200"])
 @pytest.mark.parametrize("method", ["spec", "hsic"])
 def test_each_half_is_tested_on_the_graph_of_the_other(
@@ -135,6 +136,7 @@ def test_sparse_and_dense_counts_are_divided_alike() -> None:
     np.testing.assert_array_equal(made, dense[3:20])
 
 
+@pytest.mark.slow
 def test_parts_of_poisson_counts_are_not_correlated() -> None:
     X = np.random.default_rng(2).poisson(6, (4000, 30)).astype(np.float64)
     a, b = (read(ThinnedMatrix(make_matrix(X.T), 0, second=second)) for second in (False, True))
@@ -143,6 +145,7 @@ def test_parts_of_poisson_counts_are_not_correlated() -> None:
     assert abs(r) < 4 / np.sqrt(X.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_counts_out_of_core_and_threads_give_the_same(sparse: bool, tmp_path: Path) -> None:
     X = counts(m=300) * (np.random.default_rng(1).random((300, N)) < (0.3 if sparse else 1))

@@ -28,7 +28,7 @@ from sfs_cli.run.stability import (
     scorer_on,
 )
 from sfs_cli.run.subsets import draw_subsets, run_on_subset
-from tests.making import names, write_labels, write_table
+from tests.making import each_kth, names, write_labels, write_table
 from tests.oracles import stability as slow
 
 N, M = 26, 90
@@ -195,7 +195,7 @@ def test_subsets_that_are_scored_together_are_scored_as_alone(given, folder):
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("given", [*TOGETHER, *IN_TURN], ids=name_of)
+@pytest.mark.parametrize("given", each_kth(6, [*TOGETHER, *IN_TURN], name_of))
 def test_a_subset_is_ranked_as_a_matrix_of_its_samples(given, folder, tmp_path):
     """The frequencies are those of `sfs rank` on files that hold the samples of each subset."""
     config = config_of(folder, **given)
@@ -353,6 +353,7 @@ def table_of(config: RankConfig, tmp_path: Path, name: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given", [{"method": "spec"}, {"method": "spec", "transform": "zscore"}, {}], ids=name_of
 )
@@ -365,6 +366,7 @@ def test_threads_and_memory_change_no_byte(given, folder, tmp_path, monkeypatch)
     assert table_of(config, tmp_path, "memory") == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{"method": "spec"}, {"method": "mrsf", "select": 20}])
 def test_blocks_change_no_list(given, folder):
     results = [rank(config_of(folder, block_size=b, **given), quiet()) for b in (None, 7)]
@@ -433,6 +435,7 @@ def test_short_rankings_have_shorter_lists(given, top, folder):
     assert facts["top"] == top
 
 
+@pytest.mark.slow
 def test_false_selections_of_noise_stay_below_the_bound(tmp_path):
     """Whole rankings of noise: what is selected often is less than promised."""
     found: dict[float, list[int]] = {}

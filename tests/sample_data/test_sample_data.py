@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import anndata
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.stats import hypergeom
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ DATA_FILES = (
 SCRIPTS = ("knowledge.py", "make.py", "make_h5ad.py", "mirna_similarity.py", "simulate.py")
 
 
+@pytest.mark.slow
 def test_script_reproduces_the_committed_bytes(sample_data: Path, tmp_path: Path) -> None:
     out = tmp_path / "made" / "here"
     script = [sys.executable, "-B", str(sample_data / "make.py"), str(out)]
@@ -144,6 +146,7 @@ def test_pathways_named_in_the_readme_are_the_enriched_ones(
     assert sum(sizes) > len(set().union(*study.pathways.values()))
 
 
+@pytest.mark.slow
 def test_script_makes_an_h5ad(study: Study, sample_data: Path, tmp_path: Path) -> None:
     target = tmp_path / "cells.h5ad"
     subprocess.run([sys.executable, str(sample_data / "make_h5ad.py"), str(target)], check=True)

@@ -41,6 +41,7 @@ MIXES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MIXES)
 def test_knowledge_finds_what_expression_alone_does_not(sample_data, roles, tmp_path, name):
     alone = planted(tmp_path / "alone", sample_data, roles)

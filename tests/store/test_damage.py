@@ -49,6 +49,7 @@ def test_one_bit_of_any_file_is_found_and_its_file_is_named(store, whole, seed):
         check_store(store, threads=2)
 
 
+@pytest.mark.slow
 def test_every_bit_of_the_manifest_counts(store):
     path = store / "manifest.json"
     for bit in range(0, 8 * path.stat().st_size, 3):

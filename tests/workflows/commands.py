@@ -11,16 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.results import result
+
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = ROOT / "workflows"
 MATRIX = ROOT / "sample_data" / "expression.csv"
 BLOCKS = ("--block-size", "100")  # small ones, so that every shard has some
-RESULTS = ("ranking.tsv", "report.html", "sfs_mqc.json")
 
 SFS = """#!{python}
 import sys
 from sfs_cli.cli.app import main
-sys.exit(main())
+if __name__ == "__main__":  # processes of a cluster import it
+    sys.exit(main())
 """
 
 KILLED_ONCE = """#!{python}
@@ -80,4 +82,4 @@ def ranked(out: Path, options: Sequence[str], env: dict[str, str]) -> dict[str, 
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Return the files of a ranking that have the same bytes however they were made."""
-    return {name: (folder / name).read_bytes() for name in RESULTS}
+    return result(folder)

@@ -15,6 +15,7 @@ from pathlib import Path
 MODULES = Path(__file__).resolve().parents[2] / "workflows/nextflow/modules/local/sfs"
 VALUE = re.compile(r"(?<!\\)\$\{([^}]+)\}")
 STAGED = re.compile(r"path\((\w+)(?:, stageAs: '([^']*)/\*')?\)")
+VERSION = re.compile(r"""eval\("(.*?)"\), topic: versions""")
 
 
 @dataclass
@@ -42,6 +43,9 @@ class Module:
         default = re.search(r'prefix = task\.ext\.prefix \?: "(.*)"', setting)
         assert default
         known["prefix"] = fill(default[1], known)
+        asked = re.search(r"--format (\w+)", known["args"])
+        known["format"] = asked[1] if asked else "tsv"
+        known["given"] = f"--matrix {known['matrix']}" if known.get("matrix") else ""
         lines = [line.removeprefix("    ") for line in text.split("\n")]
         return fill("\n".join(lines), known).replace("\\\\", "\\").replace("\\$", "$")
 
@@ -79,7 +83,8 @@ def run_task(
     command = ["bash", "-ue", "-c", module.command(known, label)]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert (
-        (folder / "versions.yml").read_text().startswith(f'"{known["task.process"]}":\n    sfs: ')
-    )
+    version = VERSION.search(module.text)
+    assert version
+    said = subprocess.run(["bash", "-c", version[1]], env=env, capture_output=True, text=True)
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*\n", said.stdout)
     return folder

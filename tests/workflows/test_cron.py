@@ -25,6 +25,7 @@ def nightly(study: Path, env: dict[str, str]) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_nights_follow_the_inputs(study):
     env = environment(study / "bin")
     ranking = study / "ranked" / "ranking.tsv"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.workflows.commands import (
     BLOCKS,
@@ -22,7 +25,7 @@ from tests.workflows.commands import (
 from tests.workflows.nextflow_tasks import run_task
 
 FOLDER = WORKFLOWS / "nextflow"
-NAMES = ("rank", "shardinit", "shardrun", "shardmerge")
+NAMES = ("rank", "fuse", "shardinit", "shardrun", "shardmerge", "select", "evaluate")
 SHARDS = 2
 LABELS = MATRIX.parent / "labels.tsv"
 PARSE = """
@@ -33,8 +36,8 @@ args.each { file ->
     unit.compile(Phases.CONVERSION)
 }
 """
-# there is no image of sfs; topics of versions need a newer Nextflow than 24.10
-KNOWN = {"docker_tag", "singularity_tag", "main_nf_version_emit", "main_nf_version_topic"}
+# the container of a module is asked of a Nextflow, and the one of this test answers nothing
+KNOWN = {"container_links", "docker_tag", "singularity_tag"}
 NO_NEXTFLOW = """#!/bin/sh
 # what nf-core asks a Nextflow for
 echo nextflow version 25.04.0.5944
@@ -47,7 +50,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def ranking(folder: Path) -> bytes:
-    return (folder / "ranking.tsv").read_bytes()
+    return (folder / "plain.ranking.tsv").read_bytes()
 
 
 def shard_tasks(tmp_path: Path, env: dict[str, str], number: int, made: list[Path]) -> list[Path]:
@@ -57,7 +60,12 @@ def shard_tasks(tmp_path: Path, env: dict[str, str], number: int, made: list[Pat
         folder = run_task(
             "shardrun",
             tmp_path / f"run-{number}-{shard}",
-            {"plan": [tmp_path / "init" / "plain.plan"], "parts": made},
+            {
+                "plan": [tmp_path / "init" / "plain.plan"],
+                "parts": made,
+                "matrix": [MATRIX],
+                "files": [LABELS],
+            },
             env,
             number=str(number),
             shard=str(shard),
@@ -79,35 +87,119 @@ def test_scripts_of_the_shards_make_the_bytes_of_one_run(tmp_path, env):
     second = shard_tasks(tmp_path, env, 2, first)
     assert all(list(folder.rglob("*.npz")) for folder in first + second)
     assert sorted(plan.rglob("*")) == before
-    files = {"plan": [plan], "parts": first + second}
+    files = {"plan": [plan], "parts": first + second, "matrix": [MATRIX], "files": [LABELS]}
     merged = run_task("shardmerge", tmp_path / "merge", files, env)
     whole = ranked(tmp_path / "plain", [*method, f"{LABELS}:tissue"], env)
-    assert ranking(merged / "plain") == whole["ranking.tsv"]
+    assert ranking(merged) == whole["ranking.tsv"]
 
 
+@pytest.mark.slow
 def test_script_of_rank_finds_its_files(tmp_path, env):
     args = "--method fisher --labels labels.tsv:tissue"
     files = {"matrix": [MATRIX], "files": [LABELS]}
     folder = run_task("rank", tmp_path / "task", files, env, args=args)
     options = ["--method", "fisher", "--labels", f"{LABELS}:tissue"]
-    assert ranking(folder / "plain") == ranked(tmp_path / "plain", options, env)["ranking.tsv"]
+    assert ranking(folder) == ranked(tmp_path / "plain", options, env)["ranking.tsv"]
 
 
-@pytest.mark.parametrize("name", ["rank", "shardmerge"])
+INPUTS: dict[str, dict[str, list[Path]]] = {
+    "rank": {"matrix": [MATRIX], "files": []},
+    "fuse": {"matrix": [MATRIX], "files": []},
+    "shardinit": {"matrix": [MATRIX], "files": []},
+    "shardrun": {"plan": [], "parts": [], "matrix": [MATRIX], "files": []},
+    "select": {"ranking": [], "record": [], "matrix": [], "files": []},
+    "evaluate": {"ranking": [], "record": [], "matrix": [MATRIX], "files": []},
+}
+
+
+def outputs(name: str) -> list[str]:
+    """Return the patterns of the outputs that are always there, of files named plain."""
+    text = (FOLDER / f"modules/local/sfs/{name}/main.nf").read_text()
+    found = re.findall(r'path\("\$\{prefix\}(\S*?)"\), emit: \w+$', text, re.M)
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(INPUTS))
 def test_stubs_make_the_files_of_the_outputs(name, tmp_path, env):
-    files = {"matrix": [MATRIX], "files": []} if name == "rank" else {"plan": [], "parts": []}
-    folder = run_task(name, tmp_path / "task", files, env, label="stub")
-    outputs = re.findall(
-        r'path\("\$\{prefix\}/(\S+)"\)', (FOLDER / f"modules/local/sfs/{name}/main.nf").read_text()
-    )
-    assert len(outputs) == 4
-    assert all(list((folder / "plain").glob(output)) for output in outputs)
+    values = {"shards": "2", "number": "1", "shard": "1", "args": "--format csv"}
+    folder = run_task(name, tmp_path / "task", INPUTS[name], env, label="stub", **values)
+    begin = {"select": "plain_selected", "evaluate": "plain_evaluated"}.get(name, "plain")
+    begin = "plain.round-1.shard-1" if name == "shardrun" else begin
+    for pattern in outputs(name):
+        assert list(folder.glob(f"{begin}{pattern}")), pattern
+    if name == "rank":
+        assert (folder / "plain.ranking.csv").exists()
+
+
+def test_the_stub_of_merge_follows_the_format_of_the_plan(tmp_path, env):
+    values = {"shards": "2", "args": "--format parquet"}
+    made = run_task("shardinit", tmp_path / "i", INPUTS["shardinit"], env, label="stub", **values)
+    status = json.loads((made / "plain.status.json").read_text())
+    assert status["passes"][0]["missing"] == [1, 2]
+    files = INPUTS["shardrun"] | {"plan": [made / "plain.plan"]}
+    folder = run_task("shardmerge", tmp_path / "m", files, env, label="stub")
+    assert (folder / "plain.ranking.parquet").exists()
+
+
+def test_select_and_evaluate_read_what_rank_has_made(tmp_path, env):
+    made = run_task("rank", tmp_path / "rank", INPUTS["rank"], env, args="--method variance")
+    files = {
+        "ranking": [made / "plain.ranking.tsv"],
+        "record": [made / "plain.run.json"],
+        "matrix": [],
+        "files": [],
+    }
+    chosen = run_task("select", tmp_path / "select", files, env, args="--top 7")
+    assert len((chosen / "plain_selected.selected.txt").read_text().split()) == 7
+    files |= {"matrix": [MATRIX], "files": [LABELS]}
+    args = "--labels labels.tsv:tissue --splits 3 --repeats 1 --lengths 10"
+    worth = run_task("evaluate", tmp_path / "evaluate", files, env, args=args)
+    assert (worth / "plain_evaluated.evaluation.tsv").exists()
+
+
+def test_fuse_writes_a_similarity(tmp_path, env):
+    files = {"matrix": [MATRIX], "files": [LABELS]}
+    args = "--source tissue=labels:labels.tsv:tissue --source all=target:"
+    folder = run_task("fuse", tmp_path / "task", files, env, args=args)
+    assert (folder / "plain.npz").stat().st_size > 0
+    assert (folder / "plain.npz.run.json").exists()
+
+
+def test_every_module_has_its_files_and_describes_its_channels():
+    for name in NAMES:
+        folder = FOLDER / "modules/local/sfs" / name
+        there = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+        own = {"main.nf", "meta.yml", "environment.yml"}
+        assert there == own | {"tests/main.nf.test", "tests/nextflow.config"}
+        text, meta = (folder / "main.nf").read_text(), yaml.safe_load((folder / "meta.yml").open())
+        emitted = re.findall(r"emit: (\w+)", text)
+        assert list(meta["output"]) == emitted
+        assert "versions" in meta["topics"]
+        taken = re.findall(r"(?:val|path)\((\w+)", text[: text.index("output:")])
+        groups = [each if isinstance(each, list) else [each] for each in meta["input"]]
+        described = [key for group in groups for each in group for key in each]
+        assert described == taken + re.findall(r"^    val (\w+)$", text, re.M)
+
+
+def test_schemas_hold_the_parameters_and_the_sheet():
+    schema = json.loads((FOLDER / "nextflow_schema.json").read_text())
+    known = schema["$defs"]["input_output_options"]["properties"]
+    block = re.search(r"^params \{(.*?)^\}", (FOLDER / "nextflow.config").read_text(), re.S | re.M)
+    assert block
+    assert set(re.findall(r"^    (\w+) ", block[1], re.M)) == set(known)
+    sheet = json.loads((FOLDER / "assets/schema_input.json").read_text())
+    header = (FOLDER / "assets/samplesheet.tsv").read_text().split("\n")[0].split("\t")
+    assert set(header) == set(sheet["items"]["properties"])
+    columns = re.search(r"def columns = \[(.*)\]", (FOLDER / "main.nf").read_text())
+    assert columns
+    assert re.findall(r"\w+", columns[1]) == header
 
 
 def test_pipeline_includes_modules_that_are_there():
     text = (FOLDER / "main.nf").read_text()
     included = re.findall(r"include \{ (\w+).* from '\./(.*)'", text)
-    assert {path.split("/")[-2] for _, path in included} == set(NAMES)
+    assert {path.split("/")[-2] for _, path in included} <= set(NAMES)
     for process, path in included:
         assert f"process {process} {{" in (FOLDER / f"{path}.nf").read_text()
 
@@ -118,7 +210,7 @@ def test_files_are_groovy(tmp_path):
     script = tmp_path / "parse.groovy"
     script.write_text(PARSE)
     files = [str(path) for path in [*FOLDER.rglob("*.nf"), *FOLDER.glob("*.config")]]
-    assert len(files) == len(NAMES) + 2
+    assert len(files) == len(NAMES) + 3  # main.nf and two configurations
     command = ["java", "-cp", jar, "groovy.ui.GroovyMain", str(script), *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -154,3 +246,47 @@ def test_modules_have_the_form_of_nf_core(tmp_path, env):
     assert set(re.findall(r"^sfs/\w+ (\w+)$", said, re.M)) <= KNOWN, said
     assert "0 Tests Failed" in said
     assert re.search(r"(\d{2,}) Tests Passed", said), said
+
+
+SHEETS = [
+    ("name\tmatrix\na\tm.csv\na\tm.csv\n", "line 3: the name 'a' is there twice"),
+    ("matrix\toptions\nm.csv\t\n", "the columns are name"),
+    ("name\tmatrix\na b\tm.csv\n", "line 2: the name 'a b'"),
+    ("name\tmatrix\na\tnone.csv\n", "line 2: there is no"),
+    ("name\tmatrix\toptions\na\tm.csv\t--title 'x\n", "is not closed"),
+]
+
+
+@pytest.fixture
+def nextflow(env, tmp_path) -> list[str]:
+    env["NXF_ANSI_LOG"] = "false"
+    found = os.environ.get("SFS_NEXTFLOW")
+    if not found:
+        pytest.skip("nextflow is not installed (SFS_NEXTFLOW says where it is)")
+    (tmp_path / "m.csv").symlink_to(MATRIX)
+    return [found, "run", str(FOLDER), "-profile", "test", "--outdir", "out", "-w", "work"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sheet", "said"), SHEETS)
+def test_a_bad_sheet_is_refused_before_anything_runs(nextflow, sheet, said, tmp_path, env):
+    (tmp_path / "sheet.tsv").write_text(sheet)
+    done = run([*nextflow, "--input", "sheet.tsv"], tmp_path, env)
+    assert done.returncode != 0
+    assert said in done.stdout + done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_shards_in_scratch_make_the_bytes_of_one_run(nextflow, tmp_path, env):
+    options = "--block-size 100 --method fisher --labels labels.tsv:tissue --title 'a $(b)'"
+    (tmp_path / "sheet.tsv").write_text(
+        f"name\tmatrix\toptions\tfiles\nx\tm.csv\t{options}\t{LABELS}\n"
+    )
+    words = [*nextflow, "--input", "sheet.tsv", "-process.scratch", "true"]
+    for shards, out in (("1", "whole"), ("3", "out")):
+        done = run([*words, "--shards", shards, "--outdir", out], tmp_path, env)
+        assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("ranking.tsv", "report.html", "sfs_mqc.json"):
+        whole = (tmp_path / "whole/x" / f"x.{name}").read_bytes()
+        assert (tmp_path / "out/x" / f"x.{name}").read_bytes() == whole

@@ -57,6 +57,7 @@ def reproduced(folder: Path, out: Path, *options: str) -> tuple[list[dict[str, s
         return list(csv.DictReader(lines, delimiter="\t")), done.stderr
 
 
+@pytest.mark.slow
 def test_a_small_table_on_simulated_data(folder, tmp_path):
     options = ["--tables", "2.4", "--sets", "COLON", "PIX10P", "--splits", "2", "--jobs", "1"]
     rows, said = reproduced(folder, tmp_path / "table.tsv", *options)
@@ -76,6 +77,7 @@ def test_a_small_table_on_simulated_data(folder, tmp_path):
     assert "6 of 12 numbers" in said
 
 
+@pytest.mark.slow
 def test_numbers_do_not_depend_on_the_processes(folder, tmp_path):
     options = ["--tables", "2.4", "--sets", "COLON", "--splits", "2"]
     one, _ = reproduced(folder, tmp_path / "one.tsv", *options, "--jobs", "1")
@@ -83,6 +85,7 @@ def test_numbers_do_not_depend_on_the_processes(folder, tmp_path):
     assert one == two
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -99,6 +102,7 @@ def test_bad_arguments_are_refused(folder, tmp_path, options, named):
     assert named in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_samples_without_label_are_counted(folder, tmp_path):
     shutil.copytree(folder / "colon", tmp_path / "colon")
     labels = tmp_path / "colon" / "labels.tsv"
@@ -110,6 +114,7 @@ def test_samples_without_label_are_counted(folder, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_method_that_fails_is_a_row(folder, tmp_path):
     shutil.copytree(folder / "colon", tmp_path / "allaml")
     labels = pd.read_csv(tmp_path / "allaml" / "labels.tsv", sep="\t")
@@ -183,6 +188,7 @@ def test_summary_counts_the_verdicts(program):
     assert program.summary(rows[-1:]) == "table 2.4: 0 of 1 numbers"
 
 
+@pytest.mark.slow
 def test_chance_covers_means_of_equal_splits(program):
     rng, inside = np.random.default_rng(5), 0
     for _ in range(2000):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.workflows.commands import (
     BLOCKS,
@@ -56,7 +59,7 @@ def test_killed_shard_and_restart_give_the_bytes_of_one_run(snakemake, tmp_path)
     )
 
     first = run(snakemake, tmp_path, env)
-    assert once.exists()
+    assert once.exists(), first.stderr
     assert first.returncode != 0
     ranking = tmp_path / "results" / "ranked"
     assert not (ranking / "plain" / "ranking.tsv").exists()
@@ -90,3 +93,68 @@ def test_workflow_has_no_lint(snakemake, tmp_path):
     done = run([*snakemake, "--lint"], tmp_path, environment(tmp_path / "bin"))
     assert done.returncode == 0, done.stderr
     assert "Congratulations" in done.stdout + done.stderr
+
+
+def test_rankings_of_a_group_are_compared_and_labels_are_inputs(snakemake, tmp_path):
+    labels = tmp_path / "labels.tsv"
+    labels.write_text((MATRIX.parent / "labels.tsv").read_text())
+    rows = [
+        f"a\t{MATRIX}\t--method variance\t\t\t1\tmethods",
+        f"b\t{MATRIX}\t--method fisher --labels labels.tsv:tissue\t\t\t1\tmethods",
+    ]
+    (tmp_path / "samples.tsv").write_text("\n".join([f"{HEADER}\tgroup", *rows]) + "\n")
+    env = environment(tmp_path / "bin")
+    done = run(snakemake, tmp_path, env)
+    assert done.returncode == 0, done.stderr
+    results = tmp_path / "results"
+    header = (results / "compared/methods/ranking.tsv").read_text().split("\n")[0]
+    assert {"rank_a", "rank_b"} <= set(header.split("\t"))
+    page = run([*snakemake, "--report", "report.zip"], tmp_path, env)
+    assert page.returncode == 0, page.stderr
+    assert (tmp_path / "report.zip").exists()
+
+    labels.write_text((MATRIX.parent / "labels.tsv").read_text() + "\n")
+    again = run([*snakemake, "--dry-run"], tmp_path, env)
+    assert "merge" in again.stdout
+    assert "name=b" in again.stdout
+    assert "name=a" not in again.stdout
+
+
+def test_a_group_of_one_is_refused(snakemake, tmp_path):
+    (tmp_path / "samples.tsv").write_text(f"{HEADER}\tgroup\na\t{MATRIX}\t\t\t\t1\talone\n")
+    done = run([*snakemake, "--dry-run"], tmp_path, environment(tmp_path / "bin"))
+    assert done.returncode != 0
+    assert "group alone has one ranking" in done.stdout + done.stderr
+
+
+def test_files_are_formatted(tmp_path):
+    snakefmt = tool("snakefmt", "SFS_SNAKEFMT")
+    done = run([snakefmt, "--check", str(FOLDER / "workflow")], tmp_path, dict(os.environ))
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_wrapper_ranks(tmp_path):
+    snakemake = tool("snakemake", "SFS_SNAKEMAKE")
+    wrapper = FOLDER / "workflow" / "wrapper"
+    text = (wrapper / "test" / "Snakefile").read_text()
+    (tmp_path / "Snakefile").write_text(text.replace("file:..", f"file://{wrapper}"))
+    for name in (MATRIX.name, "labels.tsv"):
+        (tmp_path / name).symlink_to(MATRIX.parent / name)
+    env = environment(tmp_path / "bin")
+    done = run([snakemake, "--cores", "1"], tmp_path, env)
+    assert done.returncode == 0, done.stderr
+    whole = ranked(tmp_path / "whole", TISSUE, env)
+    assert (tmp_path / "out" / "study.ranking.tsv").read_bytes() == whole["ranking.tsv"]
+
+
+def test_meta_data_of_the_catalog_and_the_wrapper_can_be_read():
+    catalog = yaml.safe_load((FOLDER / ".snakemake-workflow-catalog.yml").read_text())
+    assert catalog["usage"]["report"] is True
+    meta = yaml.safe_load((FOLDER / "workflow/wrapper/meta.yaml").read_text())
+    assert {"name", "description", "authors", "input", "output", "params"} <= set(meta)
+    for path in (FOLDER / "workflow").rglob("*.smk"):
+        for caption in re.findall(r'caption="\.\./(.*?)"', path.read_text()):
+            assert (FOLDER / "workflow" / caption).exists()
+    columns = yaml.safe_load((FOLDER / "workflow/schemas/samples.schema.yaml").read_text())
+    described = (FOLDER / "config/README.md").read_text()
+    assert all(f"| `{name}` |" in described for name in columns["properties"])

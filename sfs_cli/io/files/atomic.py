@@ -83,7 +83,8 @@ def _move_all(staging: Path, target: Path, last: str) -> None:
     if not staging.is_dir():
         return
     names = sorted(p.name for p in staging.iterdir())
-    for name in [n for n in names if n != last] + [n for n in names if n == last]:
+    vouching = [n for n in names if n == last or n.endswith(f".{last}")]  # one with a prefix too
+    for name in [n for n in names if n not in vouching] + vouching:
         (staging / name).replace(target / name)
     staging.rmdir()
 

@@ -21,6 +21,8 @@ LONGEST = 32_767
 """Characters of the longest name: those of a cell in Excel."""
 BLANKS = " \t\r\n\f\v"
 """What is stripped around names; a non-breaking space belongs to the name."""
+_PIECE = 65_536
+"""Names of an Arrow array that are looked at together."""
 # control characters of ASCII and Latin-1, and halves of surrogate pairs, which no file can hold
 _REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _HINT = "rename it: names hold no line ends, tabs, NUL or other control characters"
@@ -42,12 +44,21 @@ def check_names(names: Iterable[str], what: str, where: str) -> None:
 
 
 def check_name_array(names: pa.Array, what: str, where: str) -> None:
-    """Do what `check_names` does for an Arrow array of strings, without making each of them."""
-    if not len(names):
-        return
-    wide = "large" in str(names.type)
+    """Do what `check_names` does for an Arrow array of strings, without making each of them.
+
+    The names are gone through in pieces, because ten million of them have 100 MB of letters.
+    """
+    for lo in range(0, len(names), _PIECE):
+        piece = names.slice(lo, _PIECE)
+        if _is_odd(piece):
+            for at, name in enumerate(piece.to_pylist(), lo + 1):
+                _check_name(name, at, what, where)
+
+
+def _is_odd(names: pa.Array) -> bool:
+    """Tell whether a name of an Arrow array of strings is empty, too long, or may be refused."""
     _, bounds, letters = names.buffers()
-    kind = np.dtype(np.int64 if wide else np.int32)
+    kind = np.dtype(np.int64 if "large" in str(names.type) else np.int32)
     starts = np.frombuffer(bounds, kind, len(names) + 1, names.offset * kind.itemsize)
     sizes = np.diff(starts)
     raw = np.frombuffer(letters, np.uint8) if letters is not None else np.empty(0, np.uint8)
@@ -55,8 +66,7 @@ def check_name_array(names: pa.Array, what: str, where: str) -> None:
     # in UTF-8 the control characters above ASCII are 0xc2 and a byte below 0xa0
     odd = (raw < 0x20) | (raw == 0x7F)
     odd[:-1] |= (raw[:-1] == 0xC2) & (raw[1:] < 0xA0)
-    if odd.any() or sizes.min() == 0 or sizes.max() > LONGEST:
-        check_names(names.to_pylist(), what, where)
+    return bool(odd.any() or sizes.min() == 0 or sizes.max() > LONGEST)
 
 
 def _check_name(name: str, at: int, what: str, where: str) -> None:

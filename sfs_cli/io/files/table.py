@@ -268,6 +268,8 @@ def _read_parquet(path: Path) -> TextTable:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=str(path), hint=COPY_AGAIN
         ) from error
+    if not table.column_names:
+        raise InputError("the table has no columns", where=str(path), hint=COPY_AGAIN)
     _refuse_repeated(table.column_names, path)
     # the ids are the index of pandas, else the first text, else the first column
     named = [name for name in pandas_index(table.schema, path) if name in table.column_names]

@@ -39,6 +39,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
+_CODECS = frozenset(
+    (
+        *("adler32", "astype", "base64", "bitround", "blosc", "bytes", "bz2", "categorize"),
+        *("crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "gzip", "json2"),
+        *("jenkins_lookup3", "lz4", "lzma", "msgpack2", "packbits", "pcodec", "quantize"),
+        *("sharding_indexed", "shuffle", "transpose", "vlen-array", "vlen-bytes", "vlen-utf8"),
+        *("zfpy", "zlib", "zstd"),
+    )
+)
+"""Codecs of Zarr that hold data. That called pickle executes what a file says."""
 _OLD_GRAPHS = "uns/neighbors"
 _REWRITE = "write the file again with AnnData.write_h5ad"
 
@@ -58,10 +68,11 @@ def open_h5mu(path: Path, options: ReadOptions) -> MatrixReader:
 def open_zarr(path: Path, options: ReadOptions) -> MatrixReader:
     """Open an AnnData folder of Zarr format 2 or 3."""
     # a Zarr folder holds no file open between reads
-    return _open(path, "zarr", _open_zarr_group(path), lambda: None, options)
+    return _open(path, "zarr", open_zarr_group(path), lambda: None, options)
 
 
-def _open_zarr_group(path: Path) -> Any:
+def open_zarr_group(path: Path) -> Any:
+    """Open a Zarr folder for reading."""
     try:
         import zarr
     except ModuleNotFoundError as error:
@@ -69,7 +80,42 @@ def _open_zarr_group(path: Path) -> Any:
             "reading Zarr needs the package zarr", where=str(path), hint="pip install zarr"
         ) from error
     with read_errors(path, "Zarr"):
-        return zarr.open_group(str(path), mode="r")
+        group = zarr.open_group(str(path), mode="r")
+        _check_codecs(group, path)
+        return group
+
+
+def _check_codecs(group: Any, path: Path) -> None:
+    """Refuse a folder with an array that names any codec but those that hold data."""
+    for name in group:
+        element = group[name]
+        if hasattr(element, "keys"):
+            _check_codecs(element, path)
+        elif unknown := set(_codecs(element)) - _CODECS:
+            raise InputError(
+                f"the codec {min(unknown)!r} is not read: a codec may execute what a file says",
+                where=f"{path}, {element.path}",
+                hint="if you trust it, read it with anndata and write it again",
+            )
+
+
+def _codecs(array: Any) -> Iterator[str]:
+    """Yield the names of the codecs of an array, those within others too."""
+    if hasattr(array, "metadata"):
+        yield from _names_of_codecs(array.metadata.to_dict())
+    else:  # the package zarr before version 3
+        for codec in (*(array.filters or ()), array.compressor):
+            if codec is not None:
+                yield codec.codec_id
+
+
+def _names_of_codecs(metadata: Any) -> Iterator[str]:
+    found = [metadata.get("compressor"), *(metadata.get("filters") or ())]  # format 2
+    for key in ("codecs", "index_codecs"):  # format 3
+        found += metadata.get(key) or ()
+    for codec in filter(None, found):
+        yield str(codec.get("id") or codec.get("name")).removeprefix("numcodecs.")
+        yield from _names_of_codecs(codec.get("configuration") or {})
 
 
 def _open(
@@ -81,7 +127,7 @@ def _open(
     then rows are features.
     """
     with releasing(release), read_errors(path, name):
-        group = _find_modality(file, path) if name == "h5mu" else file
+        group = find_modality(file, path) if name == "h5mu" else file
         _check_anndata(group, path)
         key, var_key = _matrix_keys(group, options, path)
         obs = _read_frame(group, "obs", path)
@@ -112,7 +158,7 @@ def _open(
         )
 
 
-def _find_modality(file: Any, path: Path) -> Any:
+def find_modality(file: Any, path: Path) -> Any:
     """Return the group of the modality that a path names, or of the only one."""
     where, name = split_modality(path)
     names = list(file["mod"]) if "mod" in file and hasattr(file["mod"], "keys") else []
@@ -215,8 +261,8 @@ def check_anndata(path: Path) -> None:
         check_sparse_groups(group, str(path), ReadOptions())
 
 
-def _called_apart(work: Callable[[], T], path: Path) -> T:
-    """Call what reads AnnData; HDF5 is read in a child process."""
+def called_apart(work: Callable[[], T], path: Path) -> T:
+    """Call what reads or writes AnnData; for HDF5 that is done in a child process."""
     if path.is_dir():
         return work()
     import_module("anndata.io")  # here, for all children
@@ -230,7 +276,7 @@ def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
     checked, neither symmetry nor the values), and the ids of the samples. A file that is not
     AnnData, or has no such graph, is an `InputError`.
     """
-    return _called_apart(lambda: _read_obsp(path, key), path)
+    return called_apart(lambda: _read_obsp(path, key), path)
 
 
 def _read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
@@ -265,7 +311,7 @@ def read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
     names of the columns, and the ids of the samples. A file that is not AnnData, no such key, and
     anything but a dense table of real numbers is an `InputError`.
     """
-    return _called_apart(lambda: _read_obsm(path, key), path)
+    return called_apart(lambda: _read_obsm(path, key), path)
 
 
 def _read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
@@ -310,12 +356,12 @@ def _read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
 def _anndata_group(path: Path) -> Iterator[Any]:
     if path.is_dir():
         with read_errors(path, "zarr"):
-            yield _open_zarr_group(path)
+            yield open_zarr_group(path)
         return
     file_path, _ = split_modality(path)
     # the run reads its matrix from the same file, and refuses one that takes values from others
     with open_hdf5(file_path, allow_external=True) as file, read_errors(path, "AnnData"):
-        yield _find_modality(file, path) if file_path.suffix.lower() == H5MU else file
+        yield find_modality(file, path) if file_path.suffix.lower() == H5MU else file
 
 
 def _comparisons(group: Any) -> tuple[str, ...]:

@@ -1,71 +1,148 @@
-"""Copies of an h5ad with something added; the work on the file is done in a child process."""
+"""Copies of AnnData with something added: h5ad, a modality of h5mu, zarr.
+
+What is added are elements of their own; all others stay as they are. The work on HDF5 is done in a
+child process.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.apart import call_apart, reading
+from sfs_cli.io.files.sniff import H5MU, split_modality
+from sfs_cli.io.matrix.anndata import called_apart, find_modality, open_zarr_group
 from sfs_cli.io.matrix.base import read_errors
 
 _HINT = "read it with anndata, write it again with AnnData.write_h5ad, and rank that"
 
 
-def check_additions(source: Path) -> None:
-    """Raise an `InputError` if columns of ``var`` cannot be added to a copy of an h5ad."""
-    import anndata.io  # noqa: F401 - once, for all children
-    import h5py
+class Inside(NamedTuple):
+    """What AnnData holds where scores go."""
 
-    def work() -> None:
-        with read_errors(source, "AnnData", _HINT), h5py.File(source, "r") as file:
-            if _is_old(file):
-                _read_old(source)
+    columns: list[str]  # of var
+    flavor: str | None  # what chose the highly variable genes, in scanpy's words
+
+
+def look_into(source: Path) -> Inside:
+    """Return what a file holds where scores go.
+
+    Raises
+    ------
+    InputError
+        If nothing can be added to a copy of it.
+    """
+
+    def work() -> Inside:
+        with read_errors(source, "AnnData", _HINT), _opened(source, source) as group:
+            if not _is_old(group):
+                names, uns = _columns(group["var"]), group.get("uns", {})
+            elif _can_rewrite(source):
+                names, uns = list(_read_old(source).var.columns), {}
             else:
-                _columns(file["var"])
-                if "uns" in file and not hasattr(file["uns"], "keys"):
-                    raise InputError("uns is not a group", where=str(source), hint=_HINT)
+                raise InputError("var is an array of records", where=str(source), hint=_HINT)
+            if not hasattr(uns, "keys"):
+                raise InputError("uns is not a group", where=str(source), hint=_HINT)
+            return Inside(names, _text_of(uns, "hvg/flavor"))
 
-    call_apart(work, source)
+    return called_apart(work, source)
+
+
+def about_copy(source: Path, path: Path) -> dict[str, Any]:
+    """Return what a copy of a source says in ``uns["sfs"]``; nothing where it says nothing."""
+
+    def work() -> str:
+        with _opened(path, source) as group:
+            return _text_of(group, "uns/sfs") or ""
+
+    try:
+        with read_errors(path, "AnnData"):
+            found = json.loads(called_apart(work, path))
+    except InputError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def add_to_copy(
-    source: Path, path: Path, columns: dict[str, np.ndarray], about: dict[str, str]
+    source: Path, path: Path, columns: dict[str, np.ndarray], members: dict[str, object]
 ) -> None:
-    """Copy an h5ad to a path, with columns of ``var`` and members of ``uns`` added or replaced.
+    """Copy AnnData to a path, with columns of ``var`` and members of ``uns`` added or replaced.
 
-    A file from before AnnData 0.7 is written again in the present form, which takes the memory of
-    its content.
+    Of ``FILE.h5mu:MODALITY`` the whole file is copied, and the modality gets them. An h5ad from
+    before AnnData 0.7 is written again in the present form, which takes the memory of its content.
     """
-    import anndata.io  # noqa: F401 - once, for all children
-    import h5py
 
     def rewrite() -> None:
         data = _read_old(source)
         for name, values in columns.items():
             data.var[name] = values
-        data.uns.update(about)
+        data.uns.update(members)
         reading("the copy that is written")
         data.write_h5ad(path, convert_strings_to_categoricals=False)
 
     def add() -> bool:
-        with h5py.File(path, "r+") as file:
-            if _is_old(file):
+        with _opened(path, source, "r+") as group:
+            if _is_old(group):
                 return False
-            _add_columns(file["var"], columns)
-            for key, value in about.items():
-                write_member(file, "uns", key, value)
+            _add_columns(group["var"], columns)
+            for key, value in members.items():
+                write_member(group, "uns", key, value)
         return True
 
-    shutil.copyfile(source, path)
-    if not call_apart(add, path):
+    file = split_modality(source)[0]
+    if file.is_dir():
+        _copy_folder(file, path)
+    else:
+        shutil.copyfile(file, path)
+    if not called_apart(add, path):
         path.unlink()
-        call_apart(rewrite, source)
+        called_apart(rewrite, source)
+
+
+@contextmanager
+def _opened(path: Path, source: Path, mode: str = "r") -> Iterator[Any]:
+    """Give the group of AnnData in a source or in a copy of it."""
+    import h5py
+
+    file = split_modality(path)[0]
+    if file.is_dir():
+        with _opened_zarr(file, mode) as group:
+            yield group
+        return
+    with h5py.File(file, mode) as held:
+        is_mudata = split_modality(source)[0].suffix.lower() == H5MU
+        yield find_modality(held, source) if is_mudata else held
+
+
+@contextmanager
+def _opened_zarr(path: Path, mode: str) -> Iterator[Any]:
+    """Give the group of a Zarr folder.
+
+    After writing, the list of all its members is made again, where it has one: readers take it for
+    what there is.
+    """
+    if mode == "r":
+        yield open_zarr_group(path)
+        return
+    import zarr
+
+    plain: dict[str, Any] = {} if zarr.__version__.startswith("2.") else {"use_consolidated": False}
+    yield zarr.open_group(str(path), mode=mode, **plain)
+    listed = path / "zarr.json"
+    of_version_3 = listed.exists() and json.loads(listed.read_bytes()).get("consolidated_metadata")
+    if of_version_3 or (path / ".zmetadata").exists():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such lists are no part of the third version yet
+            zarr.consolidate_metadata(str(path))
 
 
 def change_copy(source: Path, path: Path, change: Callable[[Any], None]) -> None:
@@ -96,6 +173,30 @@ def _is_old(file: Any) -> bool:
     return not (hasattr(file["obs"], "keys") and hasattr(file["var"], "keys"))
 
 
+def _copy_folder(source: Path, path: Path) -> None:
+    # shutil.copytree goes on after an error, and raises one that does not say that a disk is full
+    for folder, _, names in os.walk(source, followlinks=True):
+        place = path / Path(folder).relative_to(source)
+        place.mkdir()
+        for name in names:
+            shutil.copyfile(Path(folder) / name, place / name)
+
+
+def _can_rewrite(source: Path) -> bool:
+    file = split_modality(source)[0]
+    return not file.is_dir() and file.suffix.lower() != H5MU
+
+
+def _text_of(group: Any, key: str) -> str | None:
+    """Return a text that a group holds at a place; None where there is none."""
+    try:
+        found = group[key][()]
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None
+    found = getattr(found, "item", lambda: found)()
+    return found.decode() if isinstance(found, bytes) else found if isinstance(found, str) else None
+
+
 def _read_old(source: Path) -> Any:
     import anndata
 
@@ -118,5 +219,6 @@ def _add_columns(var: Any, columns: dict[str, np.ndarray]) -> None:
     for name, values in columns.items():
         reading(f"var/{name}, which is written")
         write_elem(var, name, values)
-    names = [name for name in _columns(var) if name not in columns]
-    var.attrs["column-order"] = np.array([*names, *columns], h5py.string_dtype())
+    names = [*(name for name in _columns(var) if name not in columns), *columns]
+    in_hdf5 = isinstance(var, h5py.Group)
+    var.attrs["column-order"] = np.array(names, h5py.string_dtype()) if in_hdf5 else names

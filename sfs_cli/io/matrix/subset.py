@@ -180,7 +180,7 @@ def _write_zarr(source: Path, path: Path, target: Path, features: np.ndarray, ro
 
     from sfs_cli.io.matrix.anndata import check_anndata
 
-    check_anndata(source)
+    check_anndata(source)  # its codecs too, which could execute what the file says
     with read_errors(source, "zarr"):
         made = anndata.read_zarr(source)[:, features].copy()
     with warnings.catch_warnings():

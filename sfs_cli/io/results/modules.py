@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sfs_cli.io.results.writers import number_text, quoted
 from sfs_cli.ranking.modules import Modules
+from sfs_cli.tables import header
 
 MODULES, PROFILES, EDGES = "modules.tsv", "module_profiles.tsv", "module_edges.tsv"
 BETWEEN_IDS = ";"
@@ -20,7 +21,7 @@ def module_writers(found: Modules, digits: int) -> dict[str, Callable[[Path], No
         return number_text(value, digits)
 
     def modules() -> Iterable[Iterable[str]]:
-        yield "module", "size", "representative", "mean_correlation", "members", "opposite"
+        yield header(MODULES)
         for number, each in enumerate(found.modules, 1):
             opposite = [name for name, other in zip(each.members, each.opposite) if other]
             counts = (str(number), str(len(each.members)), each.members[0])
@@ -28,12 +29,12 @@ def module_writers(found: Modules, digits: int) -> dict[str, Callable[[Path], No
             yield *counts, text(each.mean_correlation), *lists
 
     def profiles() -> Iterable[Iterable[str]]:
-        yield "module", *found.samples
+        yield *header(PROFILES)[:-1], *found.samples
         for number, each in enumerate(found.modules, 1):
             yield str(number), *map(text, each.profile.tolist())
 
     def edges() -> Iterable[Iterable[str]]:
-        yield "source", "target", "correlation", "module"
+        yield header(EDGES)
         for source, target, correlation, module in found.edges:
             yield source, target, text(correlation), "" if module is None else str(module)
 

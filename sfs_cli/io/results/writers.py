@@ -1,4 +1,4 @@
-"""Writing results: a ranking in five formats or into a copy of an h5ad, and coefficients."""
+"""Writing results: a ranking in five formats or into a copy of AnnData, and coefficients."""
 
 from __future__ import annotations
 
@@ -261,14 +261,26 @@ def ranking_bytes(ranking: Ranking, form: str, digits: int) -> bytes:
     return buffer.getvalue()
 
 
-def write_scores(source: Path, path: Path, ranking: Ranking, about: str) -> None:
-    """Copy an h5ad to a path with ``sfs_rank``, ``sfs_score`` and ``sfs_status`` in ``var``.
+def write_scores(
+    source: Path,
+    path: Path,
+    ranking: Ranking,
+    about: str,
+    top: int | None = None,
+    layer: str | None = None,
+) -> list[str]:
+    """Copy AnnData to a path with ``sfs_rank``, ``sfs_score`` and ``sfs_status`` in ``var``.
 
+    The source is an h5ad, a zarr folder, or ``FILE.h5mu:MODALITY``, which is copied as a whole.
     The ranking is of its variables (not those of ``raw``). `about` tells how it was made, as JSON
     for ``uns["sfs"]``. The rest stays as it was, except that a file from before AnnData 0.7, whose
     tables are arrays of records, is written again in the present form.
+
+    With `top` the best features are ``highly_variable``, and what scanpy plots with them is made
+    where it is not there: of the ranked `layer`. Returned is what the user should know of that.
     """
-    from sfs_cli.io.matrix.h5ad_copy import add_to_copy
+    from sfs_cli.io.matrix.h5ad_copy import add_to_copy, look_into
+    from sfs_cli.io.results import highly_variable as marks
 
     row = np.argsort(ranking.order)
     columns = {
@@ -276,7 +288,22 @@ def write_scores(source: Path, path: Path, ranking: Ranking, about: str) -> None
         "sfs_score": ranking.score[row],
         "sfs_status": np.array(list(ranking.status), dtype=object)[row],
     }
-    add_to_copy(source, path, columns, {"sfs": about})
+    members: dict[str, object] = {"sfs": about}
+    notes = []
+    if top is not None:
+        there = look_into(source)
+        columns[marks.MARK] = marks.marked(ranking, top)
+        if marks.MARK in there.columns:
+            notes.append(f"{marks.MARK} was in var, and is replaced in the copy")
+        plotted = marks.is_plotted(there.columns, there.flavor)
+        if not plotted:
+            made = marks.plotted_columns(source, layer)
+            columns |= made
+            notes += [] if made else [marks.UNPLOTTED]
+        if there.flavor is None or not plotted:
+            members["hvg"] = {"flavor": marks.FLAVOR}
+    add_to_copy(source, path, columns, members)
+    return notes
 
 
 def write_coefficients(path: Path, features: list[str], rows: np.ndarray) -> None:

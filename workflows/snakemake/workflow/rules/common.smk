@@ -1,7 +1,10 @@
 # The sheet of jobs, what is asked of each, and what waits for what.
 
 import json
+import re
 import shlex
+from itertools import combinations
+from pathlib import Path
 
 import pandas as pd
 from snakemake.utils import validate
@@ -21,7 +24,10 @@ jobs = jobs.set_index("name", drop=False)
 RESULTS = config["results"]
 WORK = f"{RESULTS}/shards/{{name}}"
 SHARD = f"{WORK}/round-{{number}}/{{shard}}.done"
-RANKING = f"{RESULTS}/ranked/{{name}}/ranking.tsv"
+RANKED = f"{RESULTS}/ranked/{{name}}"
+RANKING = f"{RANKED}/ranking.tsv"
+COMPARED = f"{RESULTS}/compared/{{group}}"
+MULTIQC = f"{RESULTS}/multiqc/multiqc_report.html"
 LOGS = f"{RESULTS}/logs/{{name}}"
 
 
@@ -30,12 +36,37 @@ def shards_of(wildcards):
     return int(jobs.at[wildcards.name, "shards"] or config["shards"])
 
 
+groups = {group: list(found["name"]) for group, found in jobs.groupby("group") if group}
+for group, names in groups.items():
+    if len(names) < 2:
+        raise WorkflowError(
+            f"{config['samples']}: group {group} has one ranking; two are compared"
+        )
+
+
+def files_in(options):
+    """Return the files that options name: ``labels.tsv:tissue``, ``name=kind:file.gmt@2``."""
+    found = []
+    for word in shlex.split(options):
+        ends = [0, *(at for each in re.finditer("[=:,@]", word) for at in each.span())]
+        spans = combinations(sorted({*ends, len(word)}), 2)
+        texts = [word[start:end] for start, end in spans]
+        found += [text for text in texts if text and Path(text).is_file()]
+    return found
+
+
 def files_of(wildcards):
     """Return the files that a job reads."""
     job = jobs.loc[wildcards.name]
-    return [
-        file for file in (job["matrix"], job["config"], *job["files"].split()) if file
-    ]
+    files = (job["matrix"], job["config"], *job["files"].split())
+    return list(
+        dict.fromkeys([*(file for file in files if file), *files_in(job["options"])])
+    )
+
+
+def rankings_of(wildcards):
+    """Return the rankings of a group."""
+    return expand(RANKING, name=groups[wildcards.group])
 
 
 def asked_of(wildcards):

@@ -53,7 +53,14 @@ rule merge:
     input:
         needed_by_merge,
     output:
-        RANKING,
+        ranking=RANKING,
+        report=report(
+            f"{RANKED}/report.html",
+            caption="../report/ranking.rst",
+            category="Rankings",
+            labels={"ranking": "{name}"},
+        ),
+        multiqc=f"{RANKED}/sfs_mqc.json",
     log:
         f"{LOGS}/merge.log",
     conda:
@@ -63,7 +70,7 @@ rule merge:
         mem_mb=config["mem_mb"],
     params:
         plan=f"{WORK}/plan",
-        out=subpath(output[0], parent=True),
+        out=subpath(output.ranking, parent=True),
     shell:
         "sfs shard merge {params.plan} --out {params.out} --finish --force"
         " --threads {threads} --memory {resources.mem_mib}M 2> {log}"

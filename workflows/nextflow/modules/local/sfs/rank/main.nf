@@ -3,16 +3,17 @@ process SFS_RANK {
     label 'process_medium'
 
     conda "${moduleDir}/environment.yml"
+    container "docker.io/biocontainers/sfs-cli:0.1.0"
 
     input:
     tuple val(meta), path(matrix), path(files)
 
     output:
-    tuple val(meta), path("${prefix}/ranking.*")   , emit: ranking
-    tuple val(meta), path("${prefix}/report.html") , emit: report
-    tuple val(meta), path("${prefix}/run.json")    , emit: record
-    tuple val(meta), path("${prefix}/sfs_mqc.json"), emit: multiqc
-    path "versions.yml"                            , emit: versions
+    tuple val(meta), path("${prefix}.ranking.*"), emit: ranking
+    tuple val(meta), path("${prefix}.report.html"), emit: report
+    tuple val(meta), path("${prefix}.run.json"), emit: record
+    tuple val(meta), path("${prefix}.sfs_mqc.json"), emit: multiqc
+    tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
     task.ext.when == null || task.ext.when
@@ -27,23 +28,16 @@ process SFS_RANK {
         ${args} \\
         ${memory} \\
         --threads ${task.cpus} \\
-        --out ${prefix}
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        sfs: \$(sfs --version | sed "s/.* //")
-    END_VERSIONS
+        --out . \\
+        --prefix '${prefix}'
     """
 
     stub:
+    def args = task.ext.args ?: ''
+    def asked = args =~ /--format['"]?[ =]['"]?(\w+)/
+    def format = asked ? asked[0][1] : 'tsv'
     prefix = task.ext.prefix ?: "${meta.id}"
     """
-    mkdir -p ${prefix}
-    touch ${prefix}/ranking.tsv ${prefix}/report.html ${prefix}/run.json ${prefix}/sfs_mqc.json
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        sfs: \$(sfs --version | sed "s/.* //")
-    END_VERSIONS
+    touch '${prefix}'.{ranking.${format},report.html,run.json,sfs_mqc.json}
     """
 }

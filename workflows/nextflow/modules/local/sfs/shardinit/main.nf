@@ -3,6 +3,7 @@ process SFS_SHARDINIT {
     label 'process_medium'
 
     conda "${moduleDir}/environment.yml"
+    container "docker.io/biocontainers/sfs-cli:0.1.0"
 
     input:
     tuple val(meta), path(matrix), path(files)
@@ -10,7 +11,8 @@ process SFS_SHARDINIT {
 
     output:
     tuple val(meta), path("${prefix}.plan"), emit: plan
-    path "versions.yml"                    , emit: versions
+    tuple val(meta), path("${prefix}.status.json"), emit: status
+    tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
     task.ext.when == null || task.ext.when
@@ -21,28 +23,25 @@ process SFS_SHARDINIT {
     prefix = task.ext.prefix ?: "${meta.id}"
     """
     sfs shard init \\
-        ${prefix}.plan \\
+        '${prefix}.plan' \\
         ${matrix} \\
         ${args} \\
         --shards ${shards} \\
         ${memory} \\
         --threads ${task.cpus}
 
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        sfs: \$(sfs --version | sed "s/.* //")
-    END_VERSIONS
+    sfs shard status '${prefix}.plan' --json > '${prefix}.status.json'
     """
 
     stub:
+    def args = task.ext.args ?: ''
+    def asked = args =~ /--format['"]?[ =]['"]?(\w+)/
+    def format = asked ? asked[0][1] : 'tsv'
     prefix = task.ext.prefix ?: "${meta.id}"
     """
-    mkdir -p ${prefix}.plan/parts
-    touch ${prefix}.plan/plan.json
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        sfs: \$(sfs --version | sed "s/.* //")
-    END_VERSIONS
+    mkdir -p '${prefix}.plan/parts'
+    echo '{"format": "${format}"}' > '${prefix}.plan/plan.json'
+    printf '{"passes_expected": 2, "passes": [{"missing": [%s]}]}\\n' "\$(seq -s, 1 ${shards})" \\
+        > '${prefix}.status.json'
     """
 }

@@ -3,16 +3,17 @@ process SFS_SHARDMERGE {
     label 'process_medium'
 
     conda "${moduleDir}/environment.yml"
+    container "docker.io/biocontainers/sfs-cli:0.1.0"
 
     input:
-    tuple val(meta), path(plan), path(parts, stageAs: 'made/*')
+    tuple val(meta), path(plan), path(parts, stageAs: 'made/*'), path(matrix), path(files)
 
     output:
-    tuple val(meta), path("${prefix}/ranking.*")   , emit: ranking
-    tuple val(meta), path("${prefix}/report.html") , emit: report
-    tuple val(meta), path("${prefix}/run.json")    , emit: record
-    tuple val(meta), path("${prefix}/sfs_mqc.json"), emit: multiqc
-    path "versions.yml"                            , emit: versions
+    tuple val(meta), path("${prefix}.ranking.*"), emit: ranking
+    tuple val(meta), path("${prefix}.report.html"), emit: report
+    tuple val(meta), path("${prefix}.run.json"), emit: record
+    tuple val(meta), path("${prefix}.sfs_mqc.json"), emit: multiqc
+    tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
     task.ext.when == null || task.ext.when
@@ -23,34 +24,25 @@ process SFS_SHARDMERGE {
     prefix = task.ext.prefix ?: "${meta.id}"
     """
     # a plan of links: no task writes into what another has made
-    mkdir -p plan made
+    mkdir -p work made
     for given in "\$PWD/${plan}" "\$PWD"/made/*; do
-        [ ! -d "\$given" ] || cp -rs "\$given/." plan
+        [ ! -d "\$given" ] || cp -rs "\$given/." work
     done
 
     sfs shard merge \\
-        plan \\
+        work \\
         --finish \\
         ${args} \\
         ${memory} \\
         --threads ${task.cpus} \\
-        --out ${prefix}
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        sfs: \$(sfs --version | sed "s/.* //")
-    END_VERSIONS
+        --out . \\
+        --prefix '${prefix}'
     """
 
     stub:
     prefix = task.ext.prefix ?: "${meta.id}"
     """
-    mkdir -p ${prefix}
-    touch ${prefix}/ranking.tsv ${prefix}/report.html ${prefix}/run.json ${prefix}/sfs_mqc.json
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        sfs: \$(sfs --version | sed "s/.* //")
-    END_VERSIONS
+    format=\$(sed -n 's/.*"format": "\\([a-z]*\\)".*/\\1/p' "${plan}/plan.json")
+    touch '${prefix}'.{ranking.\${format:-tsv},report.html,run.json,sfs_mqc.json}
     """
 }

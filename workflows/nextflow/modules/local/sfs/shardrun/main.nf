@@ -3,13 +3,14 @@ process SFS_SHARDRUN {
     label 'process_medium'
 
     conda "${moduleDir}/environment.yml"
+    container "docker.io/biocontainers/sfs-cli:0.1.0"
 
     input:
-    tuple val(meta), path(plan), path(parts, stageAs: 'made/*'), val(number), val(shard)
+    tuple val(meta), path(plan), path(parts, stageAs: 'made/*'), path(matrix), path(files), val(number), val(shard)
 
     output:
     tuple val(meta), path("${prefix}"), emit: parts
-    path "versions.yml"               , emit: versions
+    tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
     task.ext.when == null || task.ext.when
@@ -20,37 +21,25 @@ process SFS_SHARDRUN {
     prefix = task.ext.prefix ?: "${meta.id}.round-${number}.shard-${shard}"
     """
     # a plan of links: no task writes into what another has made
-    mkdir -p plan made
+    mkdir -p work made
     for given in "\$PWD/${plan}" "\$PWD"/made/*; do
-        [ ! -d "\$given" ] || cp -rs "\$given/." plan
+        [ ! -d "\$given" ] || cp -rs "\$given/." work
     done
 
     sfs shard run \\
-        plan \\
+        work \\
         ${shard} \\
         ${args} \\
         ${memory} \\
         --threads ${task.cpus}
 
-    mkdir ${prefix}
-    cd plan
-    find parts -type f -name '*.npz' -exec cp --parents -t ../${prefix} {} +
-    cd ..
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        sfs: \$(sfs --version | sed "s/.* //")
-    END_VERSIONS
+    mkdir '${prefix}'
+    (cd work; find parts -type f -name '*.npz' -exec cp --parents -t '../${prefix}' {} +)
     """
 
     stub:
     prefix = task.ext.prefix ?: "${meta.id}.round-${number}.shard-${shard}"
     """
-    mkdir ${prefix}
-
-    cat <<-END_VERSIONS > versions.yml
-    "${task.process}":
-        sfs: \$(sfs --version | sed "s/.* //")
-    END_VERSIONS
+    mkdir '${prefix}'
     """
 }

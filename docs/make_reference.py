@@ -1,0 +1,255 @@
+"""Make the reference: options, methods and files, from where the program declares them.
+
+usage: python docs/make_reference.py [--check]
+
+`--check` writes nothing, and ends with 1 if a page is not up to date.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import get_type_hints
+
+import click
+
+from sfs_cli import provenance
+from sfs_cli.catalog import METHODS, Method
+from sfs_cli.cli.app import VERBS, app
+from sfs_cli.cli.config import commands_of, further_options
+from sfs_cli.errors import ExitCode
+from sfs_cli.io.matrix.base import FORMATS
+from sfs_cli.methods.base import Status
+from sfs_cli.options.fields import flag, spelled
+from sfs_cli.options.graph import GRAPHS
+from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.schema import markdown, reference
+from sfs_cli.options.source import KINDS
+from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.ranking.aggregations import AGGREGATIONS
+from sfs_cli.tables import FILES, RANKING
+
+FOLDER = Path(__file__).resolve().parent / "reference"
+NOTE = "% made by docs/make_reference.py: do not edit\n\n"
+RECORDS = {
+    "rank": provenance.RunRecord,
+    "aggregate": provenance.AggregateRecord,
+    "evaluate": provenance.EvaluateRecord,
+    "robustness": provenance.RobustnessRecord,
+    "select": provenance.SelectRecord,
+}
+
+
+def pages() -> dict[str, str]:
+    """Return the pages by the names of their files."""
+    made = {"options.md": options(), "methods.md": methods(), "files.md": files()}
+    return {name: f"{NOTE}{text.strip()}\n" for name, text in made.items()}
+
+
+def options() -> str:
+    """Return the commands, and what `sfs config reference` prints."""
+    title, rest = reference(further_options()).split("\n", 1)
+    commands = markdown(("command", "what it does"), [(f"`sfs {v}`", t) for v, t in VERBS.items()])
+    with click.Context(app) as ctx:
+        inner = [
+            (f"`sfs {verb}`", command.get_short_help_str(200))
+            for verb, command in commands_of(app, ctx)
+            if " " in verb
+        ]
+    return "\n\n".join(
+        [
+            title,
+            "`sfs COMMAND --help` prints the options of a command, `sfs config reference` this "
+            "reference, and `sfs config schema` a JSON Schema of configuration files.",
+            "## Commands",
+            commands,
+            markdown(("command of a group", "what it does"), inner),
+            rest.strip(),
+        ]
+    )
+
+
+def methods() -> str:
+    """Return a section for each method, and the tables of graphs, sources, weights, aggregation."""
+    parts = [
+        "# Methods, graphs and sources",
+        "`sfs methods` prints the same. n is the number of samples, m of features, c of classes, "
+        "k of clusters or eigenvectors, l of selected features, r the power of the eigenvalues.",
+    ]
+    for method in METHODS.values():
+        parts += [f"## `{method.name}`", f"**{method.title}.** {meaning(method)}", facts(method)]
+    graphs = [
+        (f"`{name}`", each.meaning, flags(each.takes) or "none") for name, each in GRAPHS.items()
+    ]
+    kinds = [
+        (f"`{name}`", each.meaning, each.path or "none", flags(each.takes, keys=True) or "none")
+        for name, each in KINDS.items()
+    ]
+    weights = [
+        (f"`{name}`", each.title, "yes" if each.needs_labels else "no", each.when, each.reference)
+        for name, each in WEIGHTINGS.items()
+    ]
+    ways = [
+        (f"`{name}`", each.title, each.meaning, each.reference)
+        for name, each in AGGREGATIONS.items()
+    ]
+    return "\n\n".join(
+        [
+            *parts,
+            "## Sample graphs (`--similarity`)",
+            markdown(("similarity", "what it is", "options"), graphs),
+            "## Kinds of knowledge sources (`--source NAME=KIND:PATH`)",
+            markdown(("kind", "which samples are similar", "path", "options"), kinds),
+            "## Weights of sources (`--weights`)",
+            markdown(("weights", "name", "needs labels", "use it when", "reference"), weights),
+            "## Aggregations of rankings (`--how`)",
+            markdown(("how", "name", "its score", "reference"), ways),
+        ]
+    )
+
+
+def meaning(method: Method) -> str:
+    """Return how to read the score of a method."""
+    if isinstance(method.meaning, str):
+        return method.meaning
+    return " ".join(f"*{value}*: {text}" for value, text in method.meaning.items())
+
+
+def facts(method: Method) -> str:
+    """Return what a method needs, takes, adds and costs, as a table."""
+    rows = [("use it when", method.when), ("needs", needs(method))]
+    if method.label_types:
+        rows.append(("labels", ", ".join(method.label_types)))
+    own = []
+    for name, default in method.options.items():
+        known = ", ".join(spelled(method.choices.get(name, ())))
+        text = f" ({known})" if known else ""
+        own.append(f"`{flag(name)}`{text}" + (f", default {default}" if default else ""))
+    rows += [("its options", "; ".join(own))] if own else []
+    takes = [
+        word
+        for word, able in (
+            ("`--sample-weights`", method.weighted),
+            ("`--pvalues`", method.tested),
+            ("`--pvalues permutation`", method.permuted),
+        )
+        if able
+    ]
+    rows += [("it also takes", ", ".join(takes))] if takes else []
+    columns = [f"`{name}`: {text}" for name, text in method.columns.items()]
+    rows += [("its columns", "; ".join(columns))] if columns else []
+    rows += [("cost", method.cost), ("passes over the matrix", method.passes)]
+    rows += [("reference", method.reference)] if method.reference else []
+    return markdown(("", ""), rows)
+
+
+def needs(method: Method) -> str:
+    """Return what a method needs, with the options that it depends on."""
+    words = {"graph": "a sample graph", "labels": "labels", "some-labels": "labels of some samples"}
+    found = [words[need] for need in method.needs]
+    for option, by_value in method.needs_by.items():
+        for value, wanted in by_value.items():
+            found += [f"{words[need]} (`{flag(option)} {value}`)" for need in wanted]
+    return ", ".join(found) or "nothing"
+
+
+def files() -> str:
+    """Return the files of results, their columns, statuses, warnings, exit codes and formats."""
+    made = [
+        (f"`{name}`", each.meaning, ", ".join(each.verbs), each.when or "always")
+        for name, each in FILES.items()
+    ]
+    columns = [(f"`{name}`", each.meaning, each.when or "always") for name, each in RANKING.items()]
+    of_methods = [
+        (f"`{name}`", f"`{method.name}`", text)
+        for method in METHODS.values()
+        for name, text in method.columns.items()
+    ]
+    parts = [
+        "# Files, columns and exit codes",
+        "Names in capitals stand for something of the run: `mean_CLASS` is `mean_tumour`.",
+        "## Files of a result",
+        markdown(("file", "what it is", "commands", "written with"), made),
+        "## Columns of a ranking",
+        markdown(("column", "meaning", "there with"), columns),
+        "Columns that a method adds:",
+        markdown(("column", "method", "meaning"), of_methods),
+        "The column `status` holds one of these:",
+        "\n".join(f"- `{status.text}`" for status in Status),
+        "## Columns of other tables",
+    ]
+    for name, each in FILES.items():
+        if each.columns:
+            rows = [(f"`{column}`", text) for column, text in each.columns.items()]
+            parts += [f"### `{name}`", markdown(("column", "meaning"), rows)]
+    parts += [
+        "## Keys of `run.json`",
+        "Those of `sfs compare` are those of `sfs evaluate`, those of `sfs shard merge` those of "
+        "`sfs rank`.",
+    ]
+    common = list(get_type_hints(provenance.CommonRecord))
+    rows = [("all", listed(common))]
+    for verb, record in RECORDS.items():
+        rows.append((verb, listed(key for key in get_type_hints(record) if key not in common)))
+    parts += [markdown(("command", "keys"), rows)]
+    parts += [
+        "## Warnings",
+        "`--accept NAME` silences one that is intended.",
+        markdown(("name", "what it warns of"), [(f"`{n}`", t) for n, t in GUARDS.items()]),
+        "## Exit codes",
+        markdown(("code", "name"), [(str(int(code)), CODES[code]) for code in ExitCode]),
+        "## Formats of a matrix",
+        markdown(
+            ("format", "content", "endings of the name"),
+            [(f.name, f.title, listed(f.suffixes)) for f in FORMATS],
+        ),
+    ]
+    return "\n\n".join(parts)
+
+
+CODES = {
+    ExitCode.OK: "done, or up to date",
+    ExitCode.BUG: "a bug in sfs",
+    ExitCode.USAGE: "invalid options",
+    ExitCode.BAD_INPUT: "invalid input, or an output that cannot be written",
+    ExitCode.OUTPUT_EXISTS: "the output holds another result, or another run is writing it",
+    ExitCode.NOT_CONVERGED: "did not converge, with `--on-no-convergence error`",
+    ExitCode.MISSING_EXTRA: "an optional extra is missing",
+    ExitCode.INTERRUPTED: "stopped by SIGINT (Ctrl-C)",
+    ExitCode.OUT_OF_MEMORY: "out of memory, or the run does not fit `--memory`",
+    ExitCode.TERMINATED: "stopped by SIGTERM, or the end of `--time-limit`",
+}
+
+
+def flags(names: Iterable[str], *, keys: bool = False) -> str:
+    """Return options as code, as flags or as the keys of a source."""
+    return ", ".join(f"`{flag(name)[2:] if keys else flag(name)}`" for name in names)
+
+
+def listed(words: Iterable[str]) -> str:
+    """Return words as code."""
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def main(words: Sequence[str]) -> int:
+    """Write the pages, or compare them; return the exit code."""
+    made: Mapping[str, str] = pages()
+    stale = [
+        name
+        for name, text in made.items()
+        if not (FOLDER / name).is_file()
+        or (FOLDER / name).read_text("utf-8") != text.strip() + "\n"
+    ]
+    if "--check" in words:
+        for name in stale:
+            print(f"docs/reference/{name} is not up to date: run python docs/make_reference.py")
+        return bool(stale)
+    for name in stale:
+        (FOLDER / name).write_text(made[name], "utf-8")
+        print(f"wrote docs/reference/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,253 @@
+"""The files that results consist of, and the columns of their tables, each declared once.
+
+Writers take their headers from here, and the reference of the documentation is made from it. The
+columns that one method adds to a ranking are in its entry of the catalog (`sfs_cli.catalog`).
+Names in capitals stand for something of the run: ``mean_CLASS`` is ``mean_tumour``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Column(NamedTuple):
+    """A column that a ranking may have."""
+
+    meaning: str
+    when: str = ""  # what makes it be there; empty where it always is
+
+
+class File(NamedTuple):
+    """A file of a result."""
+
+    meaning: str
+    verbs: tuple[str, ...]  # the commands that write it
+    when: str = ""  # what makes it be there; empty where it always is
+    columns: Mapping[str, str] = {}  # of a table, in their order; those of rankings are `RANKING`
+
+
+_BY_CLASSES = "methods that score each feature by the classes"
+_P_VALUES = "`--pvalues`; `f-test`, `t-test` and `fisher`; `--how rra`"
+
+RANKING = {
+    "rank": Column("1 for the best feature"),
+    "feature": Column("the id of the feature, as in the matrix"),
+    "score": Column("the number of the method, empty where there is none"),
+    "status": Column("`ok`, or why there is no score or the feature takes no part"),
+    "tied": Column(
+        "how many features have this score, up to rounding: 1 where no other has, 0 without a "
+        "score; tied features are in the order of the input, which says nothing",
+        "two or more features have one score",
+    ),
+    "p_value": Column("the p-value of the score", _P_VALUES),
+    "q_value": Column("the p-value corrected by Benjamini and Hochberg over all scored", _P_VALUES),
+    "effect": Column(
+        "standard deviations by which the score is better than the mean of a feature without "
+        "relation to the graph or the labels",
+        "`--pvalues`",
+    ),
+    "direction": Column("the class with the higher mean; empty where both are equal", _BY_CLASSES),
+    "mean_CLASS": Column("the mean of each of two classes, as scored", _BY_CLASSES),
+    "log_fold_change": Column(
+        "the mean of the second of two classes less that of the first, in the order of their "
+        "names; a log fold change where the values are logarithms",
+        _BY_CLASSES,
+    ),
+    "highest_class": Column("the class with the highest mean", f"{_BY_CLASSES}, three or more"),
+    "representative": Column(
+        "the best kept feature that this one repeats; empty for kept ones", "`--max-correlation`"
+    ),
+    "frequency": Column(
+        "share of the subsets of samples in which the feature is among the first", "`--stability`"
+    ),
+    "n_lists": Column("number of lists that rank the feature", "`kogs`, `sfs aggregate`"),
+    "rank_NAME": Column(
+        "the rank in a list: of a source, a member, a batch or a file",
+        "`kogs`, `--batch`, `sfs aggregate`",
+    ),
+}
+"""The columns of rankings, in the order in which they are explained."""
+
+_LIST = {
+    "list": "the ranking or control",
+    "selection": "when its features were chosen: `in folds`, on `all samples`, or `given`",
+    "features": "the length: how many of its first features are judged",
+}
+_MEASURED = _LIST | {
+    "measure": "accuracy, balanced_accuracy, nmi, ari, redundancy, jaccard or hit_ratio",
+    "classifier": "of an accuracy: 1-NN, 5-NN or linear SVM",
+    "value": "the measure; of an accuracy the mean over the folds",
+    "standard_error": "over the repeats; empty where there is one value",
+}
+_JUDGING = ("evaluate", "compare")
+_ALL = ("rank", "shard merge", "aggregate", "evaluate", "compare", "robustness", "select")
+
+FILES = {
+    "ranking.*": File(
+        "the ranking, best first; features without a score last. The suffix is that of "
+        "`--format`: tsv, csv, parquet, json or rnk (feature and metric, for GSEA)",
+        ("rank", "shard merge", "aggregate"),
+    ),
+    "report.html": File(
+        "one page without links to other files: the result in words, figures, tables, what was "
+        "read and how",
+        ("rank", "shard merge", "aggregate"),
+    ),
+    "run.json": File("options, inputs and outputs with sha256, versions, time and memory", _ALL),
+    "sfs_mqc.json": File("a row for MultiQC", ("rank", "shard merge", "aggregate")),
+    "modules.tsv": File(
+        "modules of correlated features among the first",
+        ("rank", "shard merge"),
+        "`--modules`",
+        {
+            "module": "its number, from 1",
+            "size": "number of members",
+            "representative": "the best-ranked member",
+            "mean_correlation": "mean absolute correlation of pairs of members",
+            "members": "ids, best first, with `;` between them",
+            "opposite": "those of them that go the other way than the representative",
+        },
+    ),
+    "module_profiles.tsv": File(
+        "the mean z-score of the members in each sample",
+        ("rank", "shard merge"),
+        "`--modules`",
+        {"module": "its number", "SAMPLE": "the mean z-score, with the sign of the representative"},
+    ),
+    "module_edges.tsv": File(
+        "pairs of correlated features, which Cytoscape imports as a network",
+        ("rank", "shard merge"),
+        "`--modules`",
+        {
+            "source": "a feature",
+            "target": "another feature",
+            "correlation": "their Pearson correlation",
+            "module": "that of both; empty where they are in no common one",
+        },
+    ),
+    "evaluation.tsv": File("what lists are worth, by length", ("evaluate",), "", _MEASURED),
+    "curves.tsv": File("what lists are worth, by length", ("compare",), "", _MEASURED),
+    "folds.tsv": File(
+        "accuracy in each fold",
+        _JUDGING,
+        "`--labels`",
+        {
+            "repeat": "number of the repeat",
+            "fold": "number of the fold",
+            "test_samples": "number of samples that are tested",
+            **_LIST,
+            "classifier": "1-NN, 5-NN or linear SVM",
+            "accuracy": "share of the test samples whose class is right",
+            "balanced_accuracy": "mean of this share over the classes",
+        },
+    ),
+    "enrichment.tsv": File(
+        "hypergeometric tests of gene sets among the first features",
+        _JUDGING,
+        "`--sets`",
+        {
+            **_LIST,
+            "set": "the gene set",
+            "size": "number of its genes that take part",
+            "overlap": "number of them among the first features",
+            "expected": "the mean overlap of random lists",
+            "p_value": "of an overlap as large or larger",
+            "q_value": "corrected by Benjamini and Hochberg over all sets",
+            "members": "the genes of the overlap, with `;` between them",
+        },
+    ),
+    "overlap.tsv": File(
+        "what any two lists share",
+        ("compare",),
+        "",
+        {
+            "list": "a ranking or control",
+            "other": "another one",
+            "features": "the length of both",
+            "shared": "number of features in both",
+            "shared_by_chance": "the same, expected of random lists",
+            "jaccard": "features in both over features in either",
+        },
+    ),
+    "methods.tsv": File(
+        "what each list is, and what it costs; it differs from run to run",
+        ("compare",),
+        "",
+        {
+            "list": "the ranking or control",
+            "kind": "ranking, given or control",
+            "method": "of a ranking",
+            "options": "as they were given, or the path",
+            "ranked": "number of features that are ranked",
+            "seconds": "time on all samples",
+            "seconds_in_folds": "mean time in a fold",
+            "peak_memory_bytes": "of the whole process, the matrix included",
+        },
+    ),
+    "robustness.tsv": File(
+        "how far noise changes scores and order",
+        ("robustness",),
+        "",
+        {
+            "noise": "in the graph, in the features, or both",
+            "level": "part of the noise in the mixture, or standard deviations",
+            "draw": "number of the draw of noise",
+            "laplacian_change": "spectral norm of the change of the normalized Laplacian",
+            "feature_change": "median distance between the unit vectors of a feature with and "
+            "without noise",
+            "resolved": "number of eigenvectors whose angle is bounded",
+            "score_change_median": "median absolute change of a score",
+            "score_change_max": "largest absolute change of a score",
+            "bound_median": "median of the bounds of Theorems 5 and 6",
+            "part_of_bound_median": "median of change over bound",
+            "part_of_bound_max": "largest change over bound",
+            "within_bound": "share of the features whose change is within the bound",
+            "sharp_bound_median": "median of the sharp bounds",
+            "part_of_sharp_median": "median of change over sharp bound",
+            "part_of_sharp_max": "largest change over sharp bound",
+            "within_sharp": "share of the features whose change is within the sharp bound",
+            "kendall_tau": "Kendall's tau of the orders with and without noise",
+            "first_N_kept": "share of the first N features that stay among the first N",
+        },
+    ),
+    "example.tsv": File(
+        "the scores of one sample of the synthetic case of Figure 2.3",
+        ("robustness",),
+        "`--example`",
+        {
+            "level": "the level of noise",
+            "ranking": "phi1, phi2 or phi3",
+            "gamma_power": "the power of the eigenvalues",
+            "FEATURE": "the score of each feature, F1 and on",
+        },
+    ),
+    "claims.tsv": File(
+        "the claims about Figure 2.3",
+        ("robustness",),
+        "`--example`",
+        {"claim": "in words", "samples": "share of the samples in which it holds"},
+    ),
+    "selected.txt": File("the chosen features, best first, one id a line", ("select",)),
+    "selected.tsv": File("their rows of the ranking", ("select",)),
+    "curve.tsv": File(
+        "accuracy by the number of features",
+        ("select",),
+        "`--cv`",
+        {
+            "features": "the length of the list",
+            "balanced_accuracy": "mean of the classifiers over folds and repeats",
+            "standard_error": "over the repeats",
+            "1-NN": "balanced accuracy of this classifier",
+            "5-NN": "the same",
+            "linear SVM": "the same",
+            "chosen": "`best`, `chosen`, or both",
+        },
+    ),
+}
+"""The files of results, by name; a pattern where the suffix varies."""
+
+
+def header(name: str) -> tuple[str, ...]:
+    """Return the columns of a table; names in capitals are for the writer to replace."""
+    return tuple(FILES[name].columns)

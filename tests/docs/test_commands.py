@@ -1,0 +1,83 @@
+"""The commands and programs of the documentation do what they say, page by page."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sfs_cli.catalog import METHODS
+from sfs_cli.tables import FILES, RANKING
+from tests.docs.pages import (
+    DOCS,
+    ENGINES,
+    PAGES,
+    ROOT,
+    SET_UP,
+    Reader,
+    console_blocks,
+    runnable,
+    text_of,
+)
+from tests.workflows.commands import tool, write_script
+from tests.workflows.test_slurm_scripts import SBATCH
+
+CLUSTER = DOCS / "guides" / "cluster.md"
+
+
+def commands_of(page: Path) -> list[str]:
+    return [command for block in console_blocks(text_of(page)) for command in block]
+
+
+def check_columns(table: Path) -> None:
+    """The columns of a table are those that are declared for it."""
+    columns = table.read_text(encoding="utf-8").split("\n", 1)[0].split("\t")
+    if table.name in ("ranking.tsv", "selected.tsv"):
+        of_methods = {name for method in METHODS.values() for name in method.columns}
+        for column in columns:
+            known = column in RANKING or column in of_methods
+            assert known or column.startswith(("mean_", "rank_")), f"{table}: {column}"
+        return
+    for column, declared in zip(columns, FILES[table.name].columns):
+        assert column == declared or declared != declared.lower(), f"{table}: {column}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_reader_can_follow_the_page(page: Path, tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    for command in commands_of(page):
+        if not command.startswith(SET_UP) and not any(name in command for name in ENGINES):
+            reader.follow(command)
+    if program := runnable(text_of(page)):
+        reader.follow_python(program)
+    for table in sorted(reader.folder.rglob("*.tsv")):
+        if "sample_data" not in table.parts and (table.name in FILES or table.stem == "ranking"):
+            check_columns(table)
+
+
+@pytest.mark.slow
+def test_arrays_of_slurm(tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    shutil.copytree(ROOT / "workflows", reader.folder / "workflows")
+    write_script(tmp_path / "bin" / "sbatch", SBATCH, log=str(tmp_path / "jobs"))
+    (command,) = (c for c in commands_of(CLUSTER) if c.startswith("workflows/"))
+    done = reader.run(command)
+    assert done.returncode == 0, done.stderr
+    assert (reader.folder / "results" / "arrays" / "ranking.tsv").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", ENGINES)
+def test_engines(name: str, tmp_path: Path) -> None:
+    program = tool(name, f"SFS_{name.upper()}")
+    reader = Reader(tmp_path)
+    shutil.copytree(ROOT / "workflows", reader.folder / "workflows")
+    write_script(tmp_path / "bin" / name, '#!/bin/sh\nexec "{program}" "$@"\n', program=program)
+    (command,) = (c for c in commands_of(CLUSTER) if f"&& {name}" in c)
+    done = reader.run(command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert any(reader.folder.joinpath("workflows").rglob("ranking.tsv"))

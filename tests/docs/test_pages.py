@@ -1,0 +1,134 @@
+"""The pages of the documentation: up to date, complete, with links that lead somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import sfs_cli
+from sfs_cli import tables
+from sfs_cli.catalog import METHODS
+from sfs_cli.options.graph import SIMILARITIES
+from sfs_cli.options.paths import RESULT_FILES
+from sfs_cli.options.source import KINDS
+from sfs_cli.options.weightings import WEIGHTINGS
+from tests.docs.pages import DOCS, PAGES, ROOT, text_of
+
+OF_ROOT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md")]
+ALL = [*OF_ROOT, *sorted(DOCS.rglob("*.md"))]
+
+
+def test_the_reference_is_up_to_date():
+    done = subprocess.run(
+        [sys.executable, str(DOCS / "make_reference.py"), "--check"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_file_of_a_result_is_declared():
+    assert set(tables.FILES) == set(RESULT_FILES)
+
+
+def anchor(title: str) -> str:
+    """The anchor of a title, as GitHub and MyST make it."""
+    kept = re.sub(r"[^\w\- ]", "", title.replace("`", "").lower())
+    return kept.strip().replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path):
+    text = re.sub(r"^```.*?^```", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if link.startswith(("http://", "https://")):
+            continue
+        name, _, place = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), f"{page.name}: {link}"
+        if place:
+            titles = re.findall(r"^#+ (.*)$", text_of(target), re.MULTILINE)
+            assert place in map(anchor, titles), f"{page.name}: {link}"
+
+
+def test_every_page_is_in_the_table_of_contents():
+    listed = re.findall(r"^([\w/-]+)$", text_of(DOCS / "index.md"), re.MULTILINE)
+    made = {str(p.relative_to(DOCS).with_suffix("")) for p in DOCS.rglob("*.md")} - {"index"}
+    assert made <= set(listed)
+
+
+def test_guides_name_every_method_graph_source_and_weighting():
+    guide = text_of(DOCS / "guides" / "which-method.md")
+    for name in (*METHODS, *SIMILARITIES):
+        assert f"`{name}" in guide, name
+    sources = text_of(DOCS / "guides" / "bulk.md")
+    for name in (*KINDS, *WEIGHTINGS):
+        assert f"`{name}`" in sources, name
+
+
+def test_the_theory_has_every_graph_and_method():
+    page = text_of(DOCS / "theory.md")
+    for name in (*METHODS, *SIMILARITIES):
+        assert f"`{name}`" in page, name
+
+
+def test_the_python_reference_has_what_is_exported():
+    page = text_of(DOCS / "reference" / "python.md")
+    for name in sfs_cli.__all__:
+        assert f"sfs_cli.{name}" in page, name
+
+
+PICTURE = DOCS / "pictures" / "report.png"
+
+
+def size_of(picture: Path) -> tuple[int, int]:
+    """Width and height of a PNG, in pixels."""
+    content = picture.read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    return struct.unpack(">II", content[16:24])
+
+
+def test_the_picture_is_small():
+    assert PICTURE.stat().st_size < 150_000
+    assert size_of(PICTURE)[0] == 1000
+
+
+@pytest.mark.slow
+def test_the_script_makes_the_picture(tmp_path: Path):
+    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))):
+        pytest.skip("no browser is installed")
+    script = str(DOCS / "make_pictures.py")
+    done = subprocess.run([sys.executable, script, str(tmp_path)], cwd=ROOT, check=False)
+    assert done.returncode == 0
+    assert size_of(tmp_path / PICTURE.name) == size_of(PICTURE)
+
+
+def test_the_version_to_cite_is_that_of_the_package():
+    found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert found["version"] == sfs_cli.__version__
+    assert found["cff-version"] == "1.2.0"
+    for field in ("message", "title", "authors", "license"):
+        assert found[field], field
+
+
+def test_pages_have_no_code_blocks_without_a_language():
+    for page in [*OF_ROOT, *PAGES]:
+        opened = re.findall(r"^```(.*)$", text_of(page), re.MULTILINE)[::2]
+        assert all(opened), page
+
+
+def test_sphinx_reads_the_version_of_the_package():
+    names: dict[str, object] = {}
+    exec((DOCS / "conf.py").read_text(encoding="utf-8"), names)
+    assert names["release"] == sfs_cli.__version__
+    assert json.dumps(names["extensions"])

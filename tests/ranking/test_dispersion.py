@@ -1,0 +1,68 @@
+"""Dispersions: against the slow twin, against scanpy, and from blocks of any kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sfs_cli.ranking.dispersion import Moments, dispersions
+from tests.oracles import dispersion as oracle
+
+RNG = np.random.default_rng(2)
+COUNTS = RNG.negative_binomial(2, 0.3, (40, 300)) * (RNG.random(300) < 0.7)
+COUNTS[:, 5] = 0
+
+
+def moments(X: np.ndarray, step: int, by_feature: bool = False, sparse: bool = False) -> Moments:
+    made = Moments(X.shape[1])
+    whole = X.T if by_feature else X
+    for start in range(0, len(whole), step):
+        block = whole[start : start + step]
+        block = csr_array(block) if sparse else block
+        if by_feature:
+            made.set_features(start, block)
+        else:
+            made.add_samples(block)
+    return made
+
+
+@pytest.mark.parametrize("by_feature", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_moments_from_blocks_are_those_of_the_matrix(by_feature, sparse, step):
+    X = COUNTS + (0 if sparse else 1e6)
+    found = moments(X, step, by_feature, sparse)
+    np.testing.assert_allclose(found.means, X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.variances, X.var(axis=0, ddof=1), rtol=1e-10, atol=1e-12)
+    assert (found.smallest < 0) == (X.min() < 0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_value_below_zero_is_seen(sparse):
+    X = COUNTS.astype(float)
+    X[3, 4] = -1
+    assert moments(X, 5, sparse=sparse).smallest == -1
+
+
+def test_dispersions_are_those_of_the_definition():
+    found = moments(COUNTS, 9)
+    means, plain, normalized = oracle.dispersions(COUNTS)
+    np.testing.assert_allclose(found.means, means, rtol=1e-12)
+    made = dispersions(found.means, found.variances)
+    np.testing.assert_allclose(made[0], plain, rtol=1e-10)
+    np.testing.assert_allclose(made[1], normalized, rtol=1e-9, atol=1e-12)
+    assert np.isnan(made[0][5])
+
+
+def test_dispersions_are_those_of_scanpy():
+    scanpy = pytest.importorskip("scanpy")
+    anndata = pytest.importorskip("anndata")
+    X = (COUNTS[:, COUNTS.sum(axis=0) > 0] + 1).astype(np.float32)
+    data = anndata.AnnData(X)
+    scanpy.pp.highly_variable_genes(data, flavor="cell_ranger", n_top_genes=20)
+    found = moments(X, 11)
+    made = dispersions(found.means, found.variances)
+    np.testing.assert_allclose(found.means, data.var["means"], rtol=1e-5)
+    np.testing.assert_allclose(made[0], data.var["dispersions"], rtol=1e-5)
+    np.testing.assert_allclose(made[1], data.var["dispersions_norm"], rtol=1e-3, atol=1e-4)

@@ -1,0 +1,41 @@
+process SFS_EVALUATE {
+    tag "${meta.id}"
+    label 'process_medium'
+
+    conda "${moduleDir}/environment.yml"
+    container "docker.io/biocontainers/sfs-cli:0.1.0"
+
+    input:
+    tuple val(meta), path(ranking), path(record), path(matrix), path(files)
+
+    output:
+    tuple val(meta), path("${prefix}.evaluation.tsv"), emit: evaluation
+    tuple val(meta), path("${prefix}.folds.tsv"), emit: folds, optional: true
+    tuple val(meta), path("${prefix}.enrichment.tsv"), emit: enrichment, optional: true
+    tuple val(meta), path("${prefix}.run.json"), emit: record
+    tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
+
+    when:
+    task.ext.when == null || task.ext.when
+
+    script:
+    def args = task.ext.args ?: ''
+    def memory = task.memory ? "--memory ${task.memory.toMega()}M" : ''
+    prefix = task.ext.prefix ?: "${meta.id}_evaluated"
+    """
+    sfs evaluate \\
+        ${matrix} \\
+        --list ${ranking} \\
+        ${args} \\
+        ${memory} \\
+        --threads ${task.cpus} \\
+        --out . \\
+        --prefix '${prefix}'
+    """
+
+    stub:
+    prefix = task.ext.prefix ?: "${meta.id}_evaluated"
+    """
+    touch '${prefix}'.{evaluation.tsv,run.json}
+    """
+}

@@ -1,0 +1,42 @@
+process SFS_SELECT {
+    tag "${meta.id}"
+    label 'process_low'
+
+    conda "${moduleDir}/environment.yml"
+    container "docker.io/biocontainers/sfs-cli:0.1.0"
+
+    input:
+    tuple val(meta), path(ranking), path(record), path(matrix), path(files)
+
+    output:
+    tuple val(meta), path("${prefix}.selected.txt"), emit: selected
+    tuple val(meta), path("${prefix}.selected.tsv"), emit: rows
+    tuple val(meta), path("${prefix}.curve.tsv"), emit: curve, optional: true
+    tuple val(meta), path("${prefix}.run.json"), emit: record
+    tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
+
+    when:
+    task.ext.when == null || task.ext.when
+
+    script:
+    def args = task.ext.args ?: ''
+    def memory = task.memory ? "--memory ${task.memory.toMega()}M" : ''
+    def given = matrix ? "--matrix ${matrix}" : ''
+    prefix = task.ext.prefix ?: "${meta.id}_selected"
+    """
+    sfs select \\
+        ${ranking} \\
+        ${given} \\
+        ${args} \\
+        ${memory} \\
+        --threads ${task.cpus} \\
+        --out . \\
+        --prefix '${prefix}'
+    """
+
+    stub:
+    prefix = task.ext.prefix ?: "${meta.id}_selected"
+    """
+    touch '${prefix}'.{selected.txt,selected.tsv,run.json}
+    """
+}
