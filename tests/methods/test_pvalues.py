@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 from sfs_cli.catalog import METHODS, WITH_PVALUES
+from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
@@ -182,7 +183,7 @@ def test_the_distribution_is_that_of_imhofs_quadrature() -> None:
                 expected = twin.imhof(values)
                 one = np.array([t])
                 assert np.exp(found.log_below(one))[0] == pytest.approx(expected, abs=1e-8)
-                assert np.exp(found.interpolated(one))[0] == pytest.approx(expected, abs=1e-6)
+                assert found.interpolated(one)[0] == pytest.approx(expected, abs=1e-6)
                 compared += 1
     assert compared == 40
 
@@ -207,6 +208,20 @@ def _method(name: str) -> tuple[str]:
     return (TESTED[name][0],)
 
 
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_interpolated_probabilities_are_those_at_each_threshold(graph: str) -> None:
+    """Eight digits from one end to the other, by any number of threads."""
+    found = gaussian.RatioDistribution(ratio("spec", GRAPHS[graph]), 1 << 30)
+    low, high = found.ends
+    t = low + (high - low) / (1 + np.exp(-np.linspace(-9, 9, 61)))
+    expected = np.exp(found.log_below(t))
+    assert expected.min() < 1e-12
+    interpolated = found.interpolated(t)
+    np.testing.assert_allclose(interpolated, expected, rtol=1e-8)
+    np.testing.assert_array_equal(found.interpolated(t, ThreadExecutor(3)), interpolated)
+    np.testing.assert_array_equal(found.interpolated(t[::7]), interpolated[::7])
+
+
 def test_tails_keep_their_digits() -> None:
     """Of a ratio that has a beta distribution, far out on both sides."""
     counts = np.array([4.0, 30.0])
@@ -220,7 +235,7 @@ def test_thresholds_beyond_the_ends() -> None:
     found = gaussian.RatioDistribution(ratio("spec", GRAPHS["knn"]), 1 << 30)
     low, high = found.ends
     t = np.array([low - 1, high + 1, np.nan])
-    np.testing.assert_array_equal(np.exp(found.interpolated(t)), [0, 1, np.nan])
+    np.testing.assert_array_equal(found.interpolated(t), [0, 1, np.nan])
 
 
 def test_a_pvalue_does_not_depend_on_other_features() -> None:
@@ -273,6 +288,57 @@ def test_moments_are_those_of_all_permutations(name: str, n: int) -> None:
                 moment = found.moment(order, at, powers)[0]
                 expected = ((forms - mean) ** order).mean()
                 assert moment == pytest.approx(expected, abs=1e-10 * size**order)
+
+
+def of_sums(values: np.ndarray, dtype: str) -> np.ndarray:
+    """Powers of features (b, n) as a run in some arithmetic measures them."""
+    made = problem("spec", np.zeros((values.shape[1], 2)), graph_of(values.shape[1], 0))
+    prepare = METHODS["spec"].load("prepare")
+    assert prepare is not None
+    scorer = tested_scores.TestedScorer(prepare(made), made, "moments")
+    scorer.arithmetic = np.dtype(dtype)
+    return scorer._measure(values)[2][:, :5]
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [("float32", 2e-5), ("float64", 1e-9)])
+def test_powers_of_features_of_any_size_and_offset(dtype: str, digits: float) -> None:
+    rng = np.random.default_rng(4)
+    values = rng.gamma(0.5, size=(60, 100))
+    values *= np.geomspace(1e-30, 1e30, 60)[:, None] if dtype == "float64" else 1
+    values[::3] += 100 * values[::3].std(axis=1, keepdims=True)
+    values[5] *= 1e-15
+    values[6] *= 1e15
+    stored = values.astype(dtype)
+    x = stored.astype(np.float64) - stored.astype(np.float64).mean(axis=1, keepdims=True)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    expected = np.column_stack([(x**k).sum(axis=1) for k in (3, 4, 5, 6, 8)])
+    found = of_sums(stored, dtype)
+    np.testing.assert_allclose(found, expected, rtol=digits)
+    # each feature by itself, and from float64 blocks of the same values
+    alone = np.concatenate([of_sums(stored[[k]], dtype) for k in range(60)])
+    np.testing.assert_array_equal(alone, found)
+    np.testing.assert_allclose(of_sums(stored.astype(np.float64), dtype), found, rtol=digits)
+
+
+@pytest.mark.parametrize("n", [10, 40, 300])
+def test_features_of_few_values_have_large_fourth_powers(n: int) -> None:
+    """So that all others need not be counted."""
+    rng = np.random.default_rng(6)
+    for count in range(1, min(n - 1, tested_scores.FEW_VALUES) + 1):
+        values = np.zeros((6, n))
+        values[:3, :count] = 1 + rng.gamma(2.0, size=(3, count)) * [[0], [0.1], [1]]
+        values[3:, :count] = 1 + 1e-3 * rng.random((3, count))
+        x = values - values.mean(axis=1, keepdims=True)
+        fourth = (x**4).sum(axis=1) / (x**2).sum(axis=1) ** 2
+        assert (fourth >= tested_scores._least_fourth(n)).all()
+
+
+def test_integrals_of_densities_are_interpolated() -> None:
+    rng = np.random.default_rng(7)
+    skewness, excess = rng.uniform(-3, 3, 400), np.exp(rng.uniform(-3.9, 5, 400))
+    found, expected = (f(skewness, excess) for f in (moments._log_whole, moments._log_integrals))
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+    assert (moments._log_whole(skewness[:9], excess[:9]) == found[:9]).all()
 
 
 def test_pearsons_third_type() -> None:

@@ -17,8 +17,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfs_cli.compute.engine import Executor, ThreadExecutor
+from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
+from sfs_cli.methods.significance.chebyshev import evaluated, fitted
 from sfs_cli.methods.significance.ratios import Ratio
 
 EVEN_SAMPLES, UNEVEN_SAMPLES = 5000, 1500
@@ -35,9 +38,12 @@ LARGEST = 4_000_000
 """Complex numbers that are held together."""
 CELL = 1.0
 """Width of the pieces of the interpolant, in logits of the place between both ends."""
-NODES = (5, 9, 17, 33, 65)
-"""Numbers of nodes of a piece; each set has those of the set before."""
-EVEN_ERROR, UNEVEN_ERROR = 1e-10, 1e-6
+TOGETHER = 16_384
+"""Thresholds that one thread interpolates at a time."""
+FAR, FARTHEST = 20.0, 39.0
+"""Beyond so many standard deviations a probability may be less than the smallest number, as it is
+below the latter quantile of the normal distribution."""
+EVEN_ERROR, UNEVEN_ERROR = 1e-11, 1e-9
 """Relative error of an interpolated probability at which no further nodes are added."""
 
 
@@ -130,9 +136,10 @@ def _end(values: np.ndarray, counts: np.ndarray, at: np.ndarray, scale: np.ndarr
 class RatioDistribution:
     """``P(z'Az / z'Bz <= t)``, exactly at any t, and interpolated at many.
 
-    The logarithm of the probability is interpolated by polynomials in the logit of the place of t
-    between the smallest and the largest ratio that there is. Pieces and nodes depend on the graph
-    alone, so the p-value of a feature does not depend on the other features.
+    The quantile of the normal distribution that has the same probability is interpolated, which is
+    nearly a straight line, by polynomials in the logit of the place of t between the smallest and
+    the largest ratio that there is. Cells and nodes depend on the graph alone, so the p-value of a
+    feature does not depend on the other features.
 
     Parameters
     ----------
@@ -189,63 +196,81 @@ class RatioDistribution:
 
     def log_below(self, t: np.ndarray) -> np.ndarray:
         """Return the logarithm of the probability of a ratio of at most t, (r,), shape (r,)."""
+        return self._log_probability(t, 1)
+
+    def _log_probability(self, t: np.ndarray, sign: int) -> np.ndarray:
+        """Return the logarithms of the probabilities of a ratio below t, or above if -1."""
         if self.B is None:
             values = self.values - t[:, None]
         else:
             values = np.array([np.linalg.eigvalsh(self.A - each * self.B) for each in t.tolist()])
-        return log_below_zero(values.reshape(len(t), -1), self.counts)
+        return log_below_zero(sign * values.reshape(len(t), -1), self.counts)
 
-    def interpolated(self, t: np.ndarray) -> np.ndarray:
-        """Return what `log_below` does for many thresholds, (m,), shape (m,); NaN for NaN."""
+    def interpolated(self, t: np.ndarray, executor: Executor | None = None) -> np.ndarray:
+        """Return the probabilities of ratios of at most t, (m,), shape (m,); NaN for NaN.
+
+        The threads of `executor` share the cells, and then the thresholds.
+        """
+        from scipy.special import ndtr
+
+        executor = executor or ThreadExecutor()
         low, high = self.ends
+        spans = cut(len(t), TOGETHER)
+        cells, place = np.empty(len(t)), np.empty(len(t))
+
+        def find(span: Span) -> np.ndarray:
+            part = slice(span.lo, span.hi)
+            with np.errstate(all="ignore"):  # NaN at both ends and beyond
+                logit = np.log((t[part] - low) / (high - t[part])) / CELL
+                logit[~np.isfinite(logit)] = np.nan
+                cells[part] = np.floor(logit)
+                place[part] = 2 * (logit - cells[part]) - 1
+            return np.unique(cells[part])
+
+        found = np.unique(np.concatenate([np.empty(0), *executor.map(find, spans)]))
+        found = found[~np.isnan(found)]
+        numbers = [Span(at, at + 1) for at in range(len(found))]
+        made = executor.map(lambda span: self._cell(float(found[span.lo])), numbers)
+        pieces = dict(zip(found.tolist(), made))
         result = np.full(len(t), np.nan)
-        result[t <= low], result[t >= high] = -np.inf, 0.0
-        inside = np.flatnonzero((t > low) & (t < high))
-        place = np.log((t[inside] - low) / (high - t[inside]))
-        cells = np.floor(place / CELL).astype(np.int64)
-        order = np.argsort(cells, kind="stable")
-        found, starts = np.unique(cells[order], return_index=True)
-        for cell, members in zip(found.tolist(), np.split(order, starts[1:])):
-            result[inside[members]] = self._piece(cell, place[members])
-        return np.minimum(result, 0.0)
+        result[t <= low], result[t >= high] = 0.0, 1.0
 
-    def _piece(self, cell: int, place: np.ndarray) -> np.ndarray:
-        """Interpolate in one cell: nodes are added until the last ones were foreseen."""
-        values = np.empty(0)
-        for count in NODES:
-            nodes = np.cos(np.pi * np.arange(count) / (count - 1))  # of -1..1
-            known = len(values) > 0
-            new = np.arange(1, count, 2) if known else np.arange(count)
-            fresh = self._at(CELL * (cell + 0.5 + 0.5 * nodes[new]))
-            merged = np.empty(count)
-            merged[new] = fresh
-            if known:
-                merged[::2] = values
-                off = np.abs(_barycentric(values, nodes[new]) - fresh)
-            values = merged
-            if known and (off <= self.error).all():
-                break
-        return _barycentric(values, 2 * (place / CELL - cell) - 1)
+        def interpolate(span: Span) -> None:
+            for cell in np.unique(cells[span.lo : span.hi]).tolist():
+                rows = span.lo + np.flatnonzero(cells[span.lo : span.hi] == cell)
+                if len(rows):  # none of NaN
+                    result[rows] = ndtr(evaluated(pieces[cell], place[rows]))
 
-    def _at(self, place: np.ndarray) -> np.ndarray:
+        for _ in executor.map(interpolate, spans):
+            pass
+        return result
+
+    def _cell(self, cell: float) -> np.ndarray:
+        """Return the polynomial of one cell."""
+        ends = self.effects(self._threshold(CELL * np.array([cell, cell + 1])))
+        if ends[1] > FAR and self._quantile(np.array([CELL * (cell + 1)]))[0] < -FARTHEST:
+            return np.array([-np.inf])
+        if ends[0] < -FAR and self._quantile(np.array([CELL * cell]))[0] > FARTHEST:
+            return np.array([np.inf])
+        return fitted(lambda x: self._quantile(CELL * (cell + 0.5 + 0.5 * x)), self.error)
+
+    def _quantile(self, place: np.ndarray) -> np.ndarray:
+        """Return z with the same probability below it in the normal distribution, (r,)."""
+        from scipy.special import ndtri_exp
+
+        t = self._threshold(place)
+        z = np.empty(len(t))
+        for sign, side in ((1, t <= self.mean), (-1, t > self.mean)):  # the smaller tail
+            if side.any():
+                z[side] = sign * ndtri_exp(self._log_probability(t[side], sign))
+        return np.clip(z, -LARGEST, LARGEST)  # an end of the ratio is one but for rounding
+
+    def _threshold(self, place: np.ndarray) -> np.ndarray:
+        """Return the thresholds at logits (r,)."""
         low, high = self.ends
         # from the nearer end, so that small differences to it keep their digits
         up, down = low + (high - low) / (1 + np.exp(-place)), (high - low) / (1 + np.exp(place))
-        return self.log_below(np.where(place < 0, up, high - down))
-
-
-def _barycentric(values: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Evaluate the polynomial through values (k,) at Chebyshev points of the second kind."""
-    k = len(values)
-    nodes, weights = np.cos(np.pi * np.arange(k) / (k - 1)), (-1.0) ** np.arange(k)
-    weights[[0, -1]] /= 2
-    difference = x[:, None] - nodes
-    exact = difference == 0
-    factors = weights / np.where(exact, 1, difference)
-    result = factors @ values / factors.sum(axis=1)
-    rows, columns = np.nonzero(exact)
-    result[rows] = values[columns]
-    return result
+        return np.where(place < 0, up, high - down)
 
 
 def _complement(n: int) -> np.ndarray:

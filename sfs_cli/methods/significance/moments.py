@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain, permutations, product
 from math import factorial, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sfs_cli.methods.significance.chebyshev import evaluated, fitted_plane
 from sfs_cli.methods.significance.ratios import DENSE_SAMPLES, Form, Ratio
 
 Partition = tuple[tuple[int, ...], ...]
@@ -59,6 +60,13 @@ HEAVIER = 0.02
 """A distribution whose kurtosis is less than this above that of the third type is of that type."""
 NODES = 16
 """Of the integrals of a density from a point to the end."""
+POINTS = 512
+"""Densities that are integrated together, so that their nodes stay in a cache."""
+CELL, CELLS = 0.5, 8
+"""Integrals of whole densities are interpolated in cells of this width of the absolute skewness and
+the logarithm of the excess of the kurtosis over that of the third type, up to so many of them."""
+WHOLE_ERROR = 1e-9
+"""Relative error of an interpolated integral at which no further nodes are added."""
 
 
 class Powers(NamedTuple):
@@ -80,15 +88,14 @@ class Powers(NamedTuple):
     def of(cls, x: np.ndarray) -> Powers:
         """Return the sums of features (m, n)."""
         square = x * x
-        cube, fourth = square * x, square * square
-        pairs = ((square, x), (square, square), (square, cube), (cube, cube), (fourth, fourth))
+        fourth = square * square
+        pairs = ((square, x), (square, square), (fourth, x), (fourth, square), (fourth, fourth))
         return cls(*(np.vecdot(one, two) for one, two in pairs))
 
-    def products(self, order: int) -> np.ndarray:
-        """Return the products of `POWERS` of an order, shape (k, m)."""
-        one = np.ones_like(self.third)
-        sums = dict(zip((2, 3, 4, 5, 6, 8), (one, *self)))
-        return np.array([prod((sums[p] for p in powers), start=one) for powers in POWERS[order]])
+    def products(self, order: int) -> list[Any]:
+        """Return the products of `POWERS` of an order: 1, or shape (m,)."""
+        sums = dict(zip((2, 3, 4, 5, 6, 8), (1.0, *self)))
+        return [prod(sums[p] for p in powers if p > 2) for powers in POWERS[order]]
 
 
 @dataclass(frozen=True)
@@ -131,24 +138,38 @@ class RatioMoments:
         sums = [first, *(sums_of(_less(ratio, t, a - t * b)) for t in places[1:].tolist())]
         return cls(n, a, b, places, np.array(sums))
 
-    def at(self, t: np.ndarray) -> np.ndarray:
-        """Return the sums at thresholds (m,), shape (22, m)."""
-        if len(self.places) == 1:
-            return np.repeat(self.sums.T, len(t), axis=1)
-        total = np.zeros((self.sums.shape[1], len(t)))
-        for k, (place, sums) in enumerate(zip(self.places, self.sums)):
-            others = np.delete(self.places, k)
-            lagrange = np.prod([(t - other) / (place - other) for other in others], axis=0)
-            total += np.outer(sums, lagrange)
-        return total
+    @cached_property
+    def width(self) -> float:
+        """The unit of t in the polynomials."""
+        return float(np.ptp(self.places)) / 6 or 1.0
+
+    @cached_property
+    def polynomials(self) -> dict[int, np.ndarray]:
+        """Coefficients of the moments of each order, shape (products of `POWERS`, powers of u).
+
+        u is the distance of t from the first place in units of `width`.
+        """
+        u = (self.places - self.places[0]) / self.width
+        sums = np.linalg.solve(np.vander(u, increasing=True), self.sums)
+        # the sums of products of q entries are of degree q: higher powers are rounding
+        return {
+            order: coefficients(order, self.n).T @ sums[: order + 1, part].T
+            for order, part in PLACES.items()
+        }
 
     def moment(self, order: int, t: np.ndarray, powers: Powers) -> np.ndarray:
         """Return a central moment over the permutations, shape (m,).
 
         That of order 4 is NaN where the graph is too large for its sums.
         """
-        sums = self.at(t)[PLACES[order]]
-        return ((coefficients(order, self.n).T @ sums) * powers.products(order)).sum(axis=0)
+        u, total = (t - self.places[0]) / self.width, np.zeros(len(t))
+        # a feature at a time, so to speak: a matrix product would round by where it stands
+        for product_, polynomial in zip(powers.products(order), self.polynomials[order].tolist()):
+            of_t = polynomial[-1]
+            for coefficient in polynomial[-2::-1]:
+                of_t = of_t * u + coefficient
+            total += product_ * of_t
+        return total
 
     def variance(self, t: np.ndarray, powers: Powers) -> np.ndarray:
         """Return the variance over the permutations, shape (m,)."""
@@ -167,8 +188,9 @@ class RatioMoments:
         p = below((t * self.b - self.a) / np.sqrt(variance), skewness, kurtosis)
         # no permutation is rarer than one of all
         p = np.maximum(p, np.exp(-float(np.log(np.arange(1, self.n + 1)).sum())))
-        middle = np.full(len(t), self.a / self.b)
-        return p, (middle - t) * self.b / np.sqrt(self.variance(middle, powers))
+        middle = self.a / self.b
+        of_ratio = self.variance(np.full(len(t), middle), powers)
+        return p, (middle - t) * self.b / np.sqrt(of_ratio)
 
 
 def _less(ratio: Ratio, t: float, mean: float) -> Form:
@@ -396,24 +418,31 @@ def below(z: np.ndarray, skewness: np.ndarray, kurtosis: np.ndarray) -> np.ndarr
     excess = kurtosis - 3 - 1.5 * skewness**2
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = np.where(z < 0, np.minimum(skewness, -1 / z), skewness)
-    p = _third_type(z, skewness)
-    heavy = np.flatnonzero(excess > HEAVIER)
-    for low in range(0, len(heavy), ROWS):
-        part = heavy[low : low + ROWS]
-        p[part] = _heavier_type(z[part], skewness[part], excess[part])
+    heavy, p = excess > HEAVIER, np.empty(len(z))
+    for which, found in ((~heavy, _third_type), (heavy, _heavier_type)):
+        rows = np.flatnonzero(which)
+        for low in range(0, len(rows), ROWS):
+            part = rows[low : low + ROWS]
+            p[part] = found(z[part], skewness[part], excess[part])
     return p
 
 
-def _third_type(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:
+def _third_type(z: np.ndarray, skewness: np.ndarray, _excess: np.ndarray) -> np.ndarray:
     from scipy.special import gammainc, gammaincc, ndtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
         shape = 4 / skewness**2
         root = np.sqrt(shape)
-        short = gammainc(shape, np.maximum(shape + z * root, 0))
-        long = gammaincc(shape, np.maximum(shape - z * root, 0))
-    found = np.where(skewness > 0, short, long)
-    return np.where(np.abs(skewness) < NORMAL_BELOW, ndtr(z), found)
+        place = np.maximum(shape + np.where(skewness > 0, z, -z) * root, 0)
+    p = np.full(len(z), np.nan)
+    even = np.abs(skewness) < NORMAL_BELOW
+    p[even] = ndtr(z[even])
+    for side, tail in (
+        (skewness >= NORMAL_BELOW, gammainc),
+        (skewness <= -NORMAL_BELOW, gammaincc),
+    ):
+        p[side] = tail(shape[side], place[side])
+    return p
 
 
 def _heavier_type(z: np.ndarray, skewness: np.ndarray, excess: np.ndarray) -> np.ndarray:
@@ -421,33 +450,103 @@ def _heavier_type(z: np.ndarray, skewness: np.ndarray, excess: np.ndarray) -> np
 
     The logarithm of the density has the derivative ``-(z + b) / (a + b z + c z^2)``.
     """
+    a, b, c = _pearson(skewness, excess)
+    lower = z <= -b
+    tail = _beyond(np.where(lower, z, -z), a, np.where(lower, b, -b), c)
+    tail /= np.exp(_log_whole(skewness, excess))
+    return np.where(lower, tail, 1 - tail)
+
+
+def _pearson(skewness: np.ndarray, excess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a, b and c of a density."""
     kurtosis = excess + 3 + 1.5 * skewness**2
     scale = 12 + 3 * skewness**2 + 10 * excess
     a, b = (4 * kurtosis - 3 * skewness**2) / scale, skewness * (kurtosis + 3) / scale
-    c = 2 * excess / scale
-    mode = -b
-    left, right = _beyond(mode, a, b, c), _beyond(-mode, a, -b, c)
-    lower = z <= mode
-    tail = _beyond(np.where(lower, z, -z), a, np.where(lower, b, -b), c) / (left + right)
-    return np.where(lower, tail, 1 - tail)
+    return a, b, 2 * excess / scale
+
+
+def _log_whole(skewness: np.ndarray, excess: np.ndarray) -> np.ndarray:
+    """Return the logarithms of the integrals of densities, shape (m,)."""
+    side, height = np.abs(skewness) / CELL, np.log(excess) / CELL  # the sign mirrors a density
+    column, row = np.floor(side), np.floor(height)
+    place, level = 2 * (side - column) - 1, 2 * (height - row) - 1
+    known = (side < CELLS) & (np.abs(level) <= 1) & (np.abs(row) <= CELLS)
+    cells = np.where(known, (2 * CELLS + 1) * column + row, np.nan)
+    result = np.empty(len(side))
+    for cell in np.unique(cells).tolist():
+        rows = np.flatnonzero(np.isnan(cells) if np.isnan(cell) else cells == cell)
+        piece = None if np.isnan(cell) else _cell(column[rows[0]], row[rows[0]])
+        if piece is None:
+            result[rows] = _log_integrals(skewness[rows], excess[rows])
+        else:
+            result[rows] = evaluated(piece, place[rows], level[rows])
+    return result
+
+
+@cache
+def _cell(column: float, row: float) -> np.ndarray | None:
+    """Return the polynomial of a cell of `_log_whole`, None where it needs too many nodes."""
+
+    def function(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        skewness, height = CELL * (column + 0.5 + 0.5 * x), CELL * (row + 0.5 + 0.5 * y)
+        return _log_integrals(skewness, np.exp(height))
+
+    return fitted_plane(function, WHOLE_ERROR)
+
+
+def _log_integrals(skewness: np.ndarray, excess: np.ndarray) -> np.ndarray:
+    """Return what `_log_whole` does, by quadrature on both sides of the mode."""
+    a, b, c = _pearson(skewness, excess)
+    return np.log(_beyond(-b, a, b, c) + _beyond(b, a, -b, c))
 
 
 def _beyond(z: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Integrate the density, which is 1 at 0, from minus infinity to z, which is below its mode."""
-    x, weights = np.polynomial.laguerre.laggauss(NODES)
+    fourth, result = 4 * a * c > b * b, np.empty(len(z))
+    for which in (True, False):
+        rows = np.flatnonzero(fourth == which)
+        for low in range(0, len(rows), POINTS):
+            part = rows[low : low + POINTS]
+            given = (each[part] for each in (z, a, b, c))
+            result[part] = _integrals(*given, fourth=which)
+    return result
+
+
+def _integrals(
+    z: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray, *, fourth: bool
+) -> np.ndarray:
+    """Return `_beyond` of densities of the fourth type, or of the others.
+
+    With ``q = a + b z + c z^2``, ``r^2 = |4 a c - b^2|`` and ``w = 2 a + b z`` the logarithm of the
+    density is ``-log(q / a) / 2c + (1 / 2c - 1) 2 b v / r``; v is the angle of (w, r z) in the
+    fourth type, and the inverse hyperbolic tangent of ``r z / w`` in the others.
+    """
+    x, log_weights = _laguerre()
     slope = -(z + b) / (a + z * (b + c * z))
-    step = 2 / (slope + np.sqrt(slope**2 + 4))
-    points = z[:, None] - step[:, None] * x
-    a, b, c = a[:, None], b[:, None], c[:, None]
-    square = a + points * (b + c * points)
-    root = 4 * a * c - b * b
-    width = np.sqrt(np.abs(root))
-    center = 2 * a + b * points
-    with np.errstate(divide="ignore", invalid="ignore"):
-        angle = np.arctan2(points * width, center)
-        short = np.arctanh(points * width / center)
-        turn = 2 * np.where(root > 0, angle, short) / width
-        log = -(np.log(square / a) - b * turn) / (2 * c) - b * turn
-    inside = (square > 0) & ((center > 0) | (root > 0))
-    density = np.where(inside, np.exp(np.where(inside, log + x, -np.inf)), 0.0)
-    return step * (density @ weights)
+    step = 2 / (slope + np.sqrt(slope * slope + 4))
+    r, power = np.sqrt(np.abs(4 * a * c - b * b)), 0.5 / c
+    points = z - x * step
+    square = (points * c + b) * points + a
+    w, y = points * b + 2 * a, points * r
+    with np.errstate(all="ignore"):  # of points beyond the end of the sixth type
+        if fourth:  # half of the angle, by its tangent
+            v = 2 * np.arctan(y / np.maximum(2 * np.sqrt(a * square) + w, 0))
+        else:
+            v = np.arctanh(y / w)
+        exponent = v * ((power - 1) * 2 * b / np.maximum(r, np.finfo(np.float64).tiny))
+        exponent -= power * np.log(square / a)
+        exponent += log_weights
+        density = np.exp(exponent)
+    if not fourth:
+        density[~((square > 0) & (w > 0))] = 0.0
+    total = density[0]
+    for row in density[1:]:  # NumPy would add up one density in another order than many
+        total += row
+    return step * total
+
+
+@cache
+def _laguerre() -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes, and the logarithms of their weights of integrals without a factor."""
+    x, weights = np.polynomial.laguerre.laggauss(NODES)
+    return x[:, None], (x + np.log(weights))[:, None]

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.compute.matrix import Block, BlockLike, Span, cut
+from sfs_cli.compute.workspace import Workspace
 from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer
 from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.shared import q_values
@@ -27,8 +29,12 @@ FEW_MATTER, MOST_VALUES = 6, 32
 """So are those of up to `MOST_VALUES` such samples where so few matter: 1 over sum x^4."""
 LEAST_VALUES = 3
 """Features of fewer such samples are warned of."""
+TOGETHER = 16_384
+"""Features that one thread makes columns of at a time."""
 MEASURES = 8
 """Numbers that `columns` needs of each feature beside the score."""
+ROUNDING = 1e-4
+"""Of a sum of powers in float32, with some to spare."""
 NOISE, OF_ORDERS = 100, 4000
 """Normal features that others are compared with, and permutations of those of few values."""
 SIGNIFICANT = 0.05
@@ -67,6 +73,8 @@ class TestedScorer(Scorer):
         self.facts, self.warnings, self.extra = scorer.facts, scorer.warnings, scorer.extra
         self.class_means = scorer.class_means
         self.null, _, count = null.partition(":")
+        self.arithmetic, self.work = problem.dtype, Workspace()
+        self.threads = problem.engine.executor.nearby
         self.ratio = ratio_of(scorer, problem)
         self.distribution: RatioDistribution | None = None
         self.moments: RatioMoments | None = None
@@ -86,7 +94,7 @@ class TestedScorer(Scorer):
 
     def __getstate__(self) -> dict[str, Any]:
         # workers measure blocks: the distributions stay with the process that makes the columns
-        return self.__dict__ | {"distribution": None}
+        return self.__dict__ | {"distribution": None, "threads": ThreadExecutor()}
 
     def on_nonzeros(self) -> NonZeroScorer | None:
         """Return the scorer of stored values alone, where nothing else is measured."""
@@ -106,39 +114,77 @@ class TestedScorer(Scorer):
     def _measure(self, values: np.ndarray) -> tuple[np.ndarray, ...]:
         """Measure features (b, n): part of the mean, squares (b,), and powers or p-values (b, 8).
 
-        These are the five of `Powers`, the number of values above the smallest one, and the p-value
-        and effect by permutations, which are NaN where the moments are to give them.
+        The last are the five of `Powers`, the number of values above the smallest one, and the
+        p-value and effect by permutations, which are NaN where the moments are to give them.
         """
         b, n = values.shape
-        degrees, volume = self.ratio.degrees, self.ratio.degrees.sum()
-        share, norm, found = np.ones(b), np.empty(b), np.full((b, MEASURES), np.nan)
+        share, norm, found = np.ones(b), np.ones(b), np.full((b, MEASURES), np.nan)
         for part in pieces(b, n):
             with np.errstate(all="ignore"):  # features that do not vary have no score
-                centered = center(Block(values[part].astype(np.float64)))
-                x, norm[part] = centered.values, centered.square * centered.scale**2
-                x /= np.sqrt(centered.square)[:, None]
-                if self.ratio.of_share:
-                    offset = centered.offset / np.sqrt(centered.square)
-                    mean = x @ degrees / volume
-                    square = (x * x) @ degrees - volume * mean**2
-                    share[part] = square / (square + volume * (mean + offset) ** 2)
+                if self.ratio.of_share or self.ratio.of_norm:
+                    share[part], norm[part] = self._share_and_norm(values[part])
+                if self.moments is not None:
+                    found[part, :5] = self._powers(values[part])
                 if self.permutations is not None:
-                    found[part] = self._without_formula(x)
+                    self._without_formula(values[part], found[part])
         return share, norm, found
 
-    def _without_formula(self, x: np.ndarray) -> np.ndarray:
-        """Return what `_measure` does of features (b, n) around their means, of unit norm."""
+    def _share_and_norm(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the part of ``f' D f`` that is not the mean's, and the squares, each (b,)."""
+        degrees, volume = self.ratio.degrees, self.ratio.degrees.sum()
+        centered = center(Block(values.astype(np.float64)))
+        x, norm = centered.values, centered.square * centered.scale**2
+        if not self.ratio.of_share:
+            return np.ones(len(x)), norm
+        x /= np.sqrt(centered.square)[:, None]
+        offset = centered.offset / np.sqrt(centered.square)
+        mean = x @ degrees / volume
+        square = (x * x) @ degrees - volume * mean**2
+        return square / (square + volume * (mean + offset) ** 2), norm
+
+    def _powers(self, values: np.ndarray) -> np.ndarray:
+        """Return the `Powers` of features (b, n), shape (b, 5).
+
+        The sums are taken in the arithmetic of the run. In float32 their rounding is about 1e-6 of
+        them: that of the values as they are stored, or of a score. Features whose eighth powers
+        would over- or underflow are brought to unit norm first.
+        """
+        b, n = values.shape
+        x = self.work.array("powers", b, n, self.arithmetic)
+        # of float64 values the difference is rounded, which keeps the digits of a large offset
+        np.subtract(values, values[:, :1], out=x, casting="same_kind")
+        x -= np.vecdot(x, np.full(n, 1 / n, x.dtype))[:, None]
+        square = np.vecdot(x, x).astype(np.float64)
+        sums = np.array(Powers.of(x), np.float64)
+        root = np.sqrt(square)
+        for power, total in zip((3, 4, 5, 6, 8), sums):
+            total /= root**power
+        bounds = np.finfo(x.dtype)
+        low, high = float(bounds.tiny) ** 0.25 * 2048, float(bounds.max) ** 0.25 / 4
+        rows = np.flatnonzero(~((square > low * n) & (square < high)))
+        if len(rows):
+            sums[:, rows] = Powers.of(_unit(values[rows]))
+        return sums.T
+
+    def _without_formula(self, values: np.ndarray, found: np.ndarray) -> None:
+        """Count the values of features (b, n), and permute those that no formula is for."""
         assert self.permutations is not None
-        found = np.full((len(x), MEASURES), np.nan)
-        found[:, 5] = values = np.count_nonzero(x > x.min(axis=1, keepdims=True), axis=1)
-        permuted = np.isfinite(x).all(axis=1)
+        n = values.shape[1]
+        found[:, 5] = n
+        # a feature of few values has a large fourth power: others need not be counted
+        few = np.arange(len(values))
         if self.moments is not None:
-            powers = Powers.of(x)
-            found[:, :5] = np.column_stack(powers)
-            permuted &= _few_valued(values, powers)
-        if permuted.any():
-            found[permuted, 6:] = self.permutations.test(x[permuted])
-        return found
+            few = np.flatnonzero(found[:, 1] >= _least_fourth(n))
+        chosen = values[few]
+        counts = np.count_nonzero(chosen > chosen.min(axis=1, keepdims=True), axis=1)
+        found[few, 5] = counts
+        if self.moments is not None:
+            permuted = _few_valued(counts, Powers(*found[few, :5].T))
+            few, chosen = few[permuted], chosen[permuted]
+        x = _unit(chosen)
+        varies = np.isfinite(x).all(axis=1)
+        if varies.any():
+            found[few[varies], 6:] = self.permutations.test(x[varies])
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
@@ -147,8 +193,8 @@ class TestedScorer(Scorer):
         if self.null != "permutation":
             with np.errstate(all="ignore"):  # NaN where there is no score
                 t = self.ratio.statistic(score, share, norm)
-                of_formula, effect = self._tested(t, found[:, :5])
-                p = np.where(np.isnan(p), of_formula, p)
+            of_formula, effect = self._tested(t, found)
+            p = np.where(np.isnan(p), of_formula, p)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
         columns, facts = tested_columns(p, effect)
         self.facts |= facts
@@ -167,12 +213,23 @@ class TestedScorer(Scorer):
                 "anything about the feature; leave them out with --min-samples"
             )
 
-    def _tested(self, t: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _tested(self, t: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the p-values and effects of ratios, each shape (m,)."""
-        if self.moments is not None:
-            return self.moments.tested(t, Powers(*powers.T))
-        assert self.distribution is not None
-        return np.exp(self.distribution.interpolated(t)), self.distribution.effects(t)
+        if self.moments is None:
+            assert self.distribution is not None
+            p = self.distribution.interpolated(t, self.threads)
+            return p, self.distribution.effects(t)
+        p, effect, moments = np.empty(len(t)), np.empty(len(t)), self.moments
+
+        def test(span: Span) -> None:
+            part = slice(span.lo, span.hi)
+            powers = Powers(*np.ascontiguousarray(found[part, :5].T))
+            with np.errstate(all="ignore"):  # NaN where there is no score
+                p[part], effect[part] = moments.tested(t[part], powers)
+
+        for _ in self.threads.map(test, cut(len(t), TOGETHER)):
+            pass
+        return p, effect
 
 
 def tested_columns(
@@ -196,6 +253,23 @@ def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
     `values` are the numbers of samples above the smallest value.
     """
     return ((values <= FEW_VALUES) | (powers.fourth > 1 / FEW_MATTER)) & (values <= MOST_VALUES)
+
+
+def _least_fourth(n: int) -> float:
+    """Return what ``sum x^4`` is at least in features that `_few_valued` may hold for.
+
+    Of k values above the smallest one, which is that of n - k samples, it is least where these k
+    are equal: ``((1 - q)^3 + q^3) / (n q (1 - q))`` with q = k / n, which falls up to q = 1/2.
+    """
+    q = min(FEW_VALUES / n, 0.5)
+    least = ((1 - q) ** 3 + q**3) / (n * q * (1 - q))
+    return (1 - ROUNDING) * min(least, 1 / FEW_MATTER)
+
+
+def _unit(values: np.ndarray) -> np.ndarray:
+    """Return features (b, n) around their means, of unit norm, in float64."""
+    centered = center(Block(values.astype(np.float64)))
+    return centered.values / np.sqrt(centered.square)[:, None]
 
 
 def more_often(ratio: Ratio, values: np.ndarray, level: float) -> float:
