@@ -111,7 +111,7 @@ SHARDS = [
         "run of a plan with a wrong option",
         lambda f: changed(f, config={"matrix": "m", "source": [], "members": [], "method": "no"}),
         "plan.json",
-        "cannot be read; init",
+        "changed or damaged; init",
     ),
     bad(
         "run of shard 0",

@@ -20,6 +20,7 @@ NO_EFFECT = {
     "resume": True,
     "time_limit": "2h",
     "out": "elsewhere",
+    "prefix": "cohort",
     "threads": 3,
     "memory": "1G",
     "scratch": "/tmp",
@@ -73,7 +74,8 @@ def test_every_option_that_changes_the_result_changes_the_fingerprint(config):
 
 def test_no_other_option_does(config):
     for name, value in NO_EFFECT.items():
-        needs = {"resume": {"out": "elsewhere"}, "top": {"write_h5ad": "copy.h5ad"}}.get(name, {})
+        out, copy = {"out": "elsewhere"}, {"write_h5ad": "copy.h5ad"}
+        needs = {"resume": out, "prefix": out, "top": copy}.get(name, {})
         assert print_of(replace(config, **needs, **{name: value})) == print_of(config)
 
 
