@@ -16,6 +16,7 @@ seconds of the function alone, graph included.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 import time
@@ -192,7 +193,7 @@ def measurements(given: argparse.Namespace, bench: Bench) -> Iterator[dict[str, 
                         test = of_sfs(data, ours[name], bench.scratch)
                     else:
                         test = of_peer(data, name, bench)
-                except (MissingError, RuntimeError) as error:
+                except (MissingError, RuntimeError, subprocess.TimeoutExpired) as error:
                     print(f"{name}: {error}", file=sys.stderr)
                     missing.add(name)
                     continue
