@@ -33,7 +33,7 @@ def test_some_damaged_and_hostile_files_of_every_format(tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(1600)
 def test_damaged_and_hostile_files_of_every_format(tmp_path):
-    fuzz(tmp_path, "--cases", "500", "--seed", "5", "--every", "5", "--minutes", "12")
+    fuzz(tmp_path, "--cases", "300", "--seed", "5", "--every", "8", "--minutes", "12")
 
 
 @pytest.mark.slow

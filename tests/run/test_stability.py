@@ -30,6 +30,7 @@ from sfs_cli.run.stability import (
 from sfs_cli.run.subsets import draw_subsets, run_on_subset
 from tests.making import each_kth, names, write_labels, write_table
 from tests.oracles import stability as slow
+from tests.results import bytes_of
 
 N, M = 26, 90
 
@@ -350,7 +351,7 @@ def test_subsets_follow_from_the_seed_alone(folder):
 def table_of(config: RankConfig, tmp_path: Path, name: str) -> dict[str, bytes]:
     out = tmp_path / name
     run_rank.run(replace(config, out=str(out)), quiet())
-    return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
+    return {path.name: bytes_of(path) for path in out.iterdir() if path.name != "run.json"}
 
 
 @pytest.mark.slow
