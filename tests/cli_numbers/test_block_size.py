@@ -48,6 +48,7 @@ def ranking(folder: Path, method: str, size: int | None) -> tuple[list[str], np.
     return [row[1] for row in rows], np.array([float(row[2] or "nan") for row in rows])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in METHODS],

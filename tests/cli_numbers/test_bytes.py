@@ -45,6 +45,7 @@ def from_csv(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     return path, {k: ranking_bytes(folder / k, path, *o) for k, o in SMALL.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", CASES.values(), ids=CASES)
 def test_every_format_gives_the_same_bytes(
     write: Writer, from_csv: tuple[Path, dict[str, bytes]], tmp_path: Path

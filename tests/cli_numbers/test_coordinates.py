@@ -80,6 +80,7 @@ GRAPHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_graph_is_that_of_the_twin(
     name: str, cells: Path, Z: np.ndarray, tmp_path: Path

@@ -129,6 +129,7 @@ def test_same_bytes_as_threads(
     assert ours[0] == ours[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     ["mrsf", "rfs", "spca", "gdcov-spca", pytest.param("qalpha", marks=pytest.mark.slow), "mrmr"],

@@ -67,6 +67,7 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("graph", GRAPHS)

@@ -60,6 +60,7 @@ def test_pix10p_has_identical_samples(shared_data: Path) -> None:
     assert len(np.unique(X, axis=0)) < len(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "gamma", ["2", *(pytest.param(g, marks=pytest.mark.slow) for g in ("1", "3", "exp"))]
 )
@@ -71,6 +72,7 @@ def test_phi1_and_phi2(data: Data, graph: tuple[dict[str, Any], np.ndarray], gam
         np.testing.assert_allclose(found, expected, rtol=1e-8, err_msg=ranking)
 
 
+@pytest.mark.slow
 def test_phi3(data: Data, graph: tuple[dict[str, Any], np.ndarray]) -> None:
     options, S = graph
     values, _ = spec.eigenpairs(S)

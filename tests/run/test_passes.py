@@ -430,6 +430,7 @@ SHARED += [{"similarity": "rbf"} | method for method in METHODS.values()]
 SHARED += [*WITHOUT_GRAPH.values(), *ON_SOURCES.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", SHARED, ids=name_of)
 def test_shards_share_as_many_passes_as_the_list_says(
     options: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -142,6 +142,7 @@ def test_the_stub_of_merge_follows_the_format_of_the_plan(tmp_path, env):
     assert (folder / "plain.ranking.parquet").exists()
 
 
+@pytest.mark.slow
 def test_select_and_evaluate_read_what_rank_has_made(tmp_path, env):
     made = run_task("rank", tmp_path / "rank", INPUTS["rank"], env, args="--method variance")
     files = {

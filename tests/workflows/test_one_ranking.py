@@ -77,6 +77,7 @@ def test_dask(cells, shell):
     assert sfs(cells.parent, "rank", cells, *OPTIONS, *given) == shell
 
 
+@pytest.mark.slow
 def test_shards(cells, shell, tmp_path):
     sfs(tmp_path, "shard", "init", "plan", cells, *OPTIONS, "--shards", 3, "--block-size", 64)
     for number in (1, 2, 3):
