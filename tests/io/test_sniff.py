@@ -120,3 +120,13 @@ def test_folders_and_absent_files_cannot_be_opened(tmp_path):
         ByteStream(tmp_path)
     with pytest.raises(InputError, match="no such file"):
         ByteStream(tmp_path / "none")
+
+
+def test_an_archive_of_a_version_that_does_not_exist_is_still_an_archive(tmp_path):
+    path = tmp_path / "m.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.xml", "")
+    content = path.read_bytes()
+    at = content.index(b"PK\1\2")
+    path.write_bytes(content[: at + 6] + b"\x87" + content[at + 7 :])  # version needed: 13.5
+    assert recognize(path) == Content(Kind.ZIP, None)

@@ -85,11 +85,12 @@ class Series:
         work += [(reading[i % len(reading)], True) for i in range(looping)]
         self.rng.shuffle(work)
         for number, (job, loops) in enumerate(work, 1):
+            known = len(self.faults)
             self._case(job, loops, number)
+            for fault in self.faults[known:]:
+                print(f"{fault.job}, {fault.how}: {fault.what}", flush=True)
             if number % 20 == 0:
                 print(f"{number} of {len(work)}, {len(self.faults)} failed", file=sys.stderr)
-        for fault in self.faults:
-            print(f"{fault.job}, {fault.how}: {fault.what}")
         names = dict.fromkeys(how for _, how in sorted(self.kills))
         for job in dict.fromkeys(name for name, _ in sorted(self.kills)):
             counts = (f"{self.kills[job, how]} {how}" for how in names if self.kills[job, how])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 import zipfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -106,7 +107,9 @@ def recognize(path: str | Path) -> Content:
     with ByteStream(path) as stream:
         head = stream.read(_HEAD_BYTES)
         if head.startswith(_ZIP):
-            with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            # a damaged directory may also name versions and compressions that do not exist
+            damage = suppress(zipfile.BadZipFile, NotImplementedError, ValueError, struct.error)
+            with damage, zipfile.ZipFile(path) as archive:
                 if any(name.startswith("xl/") for name in archive.namelist()):
                     return Content(Kind.EXCEL, stream.compression)
             return Content(Kind.ZIP, stream.compression)
