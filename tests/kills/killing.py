@@ -374,7 +374,7 @@ def files_below(folder: Path) -> Files:
 
 def _shared(content: Any) -> Any:
     if isinstance(content, dict):
-        return {k: _shared(v) for k, v in content.items() if k not in CHANGES}
+        return {k: _shared(v) for k, v in content.items() if k not in (*CHANGES, *TIMED)}
     return [_shared(each) for each in content] if isinstance(content, list) else content
 
 
