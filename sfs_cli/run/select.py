@@ -176,7 +176,30 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
     written = record.get("outputs")
     ours = isinstance(written, dict) and path.name in written
     known = ours and isinstance(record.get("method"), dict) and "input" in record
+    if known and not _is_whole(record, path.name):
+        raise InputError(
+            "the record of the ranking is damaged",
+            where=str(provenance.record_beside(path)),
+            hint="rank again, or give a copy of the ranking without it",
+        )
     return Result(path, table, ranked.features, order, record if known else None)
+
+
+def _is_whole(record: dict[str, Any], name: str) -> bool:
+    """Tell whether the parts of a record that are read have the form that `sfs rank` writes."""
+    inputs, output, own = record.get("inputs"), record["outputs"][name], record["input"]
+    return (
+        isinstance(own, dict)
+        and type(own.get("n_samples_in_file")) is int
+        and isinstance(inputs, list)
+        and all(_has_digest(each) and isinstance(each.get("role"), str) for each in inputs)
+        and _has_digest(output)
+        and isinstance(record.get("graph", {}), dict)
+    )
+
+
+def _has_digest(described: Any) -> bool:
+    return isinstance(described, dict) and isinstance(described.get("sha256"), str)
 
 
 def _ranking_in(folder: Path) -> Path:
