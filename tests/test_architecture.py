@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "options": ("errors", "catalog", "ranking.aggregations"),
     "provenance": ("display", "io.files.atomic", "store.disk"),
     "compute": ("errors", "logs"),
-    "io": ("errors", "display", "tables", "ranking", "compute.memory"),
+    "io": ("errors", "display", "tables", "ranking", "compute.limits", "compute.memory"),
     "store": (
         "errors",
         "io.matrix.base",
@@ -39,6 +39,7 @@ MAY_IMPORT = {
         "io.files.names",
         "io.files.room",
         "io.files.text",
+        "compute.limits",
         "compute.matrix",
         "compute.workspace",
     ),

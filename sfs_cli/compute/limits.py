@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TOO_LARGE = 1e100
+"""Numbers from here on measure nothing, and their squares may overflow: inputs are refused."""
+
 
 @dataclass(frozen=True)
 class Limits:

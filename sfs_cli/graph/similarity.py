@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, listed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-LARGEST = 1e100
-"""Similarities from here on measure nothing, and their squares may overflow."""
 ASYMMETRY_LIMIT = 1e-8
 """Largest difference between S and its transpose, relative to the largest entry."""
 PANEL_VALUES = 1 << 20
@@ -294,11 +293,11 @@ def check_similarity(
         )
     values = S if isinstance(S, np.ndarray) else S.data
     least, most = float(values.min(initial=0.0)), float(values.max(initial=0.0))
-    if not (least > -LARGEST and most < LARGEST):  # NaN is neither
+    if not (least > -TOO_LARGE and most < TOO_LARGE):  # NaN is neither
         bad = values.size - int(np.count_nonzero(np.isfinite(values)))
         what = f"{bad:,} entries of the sample similarity are NaN or infinite"
         if not bad:
-            what = f"the sample similarity has entries of {LARGEST:g} or more, which sums exceed"
+            what = f"the sample similarity has entries of {TOO_LARGE:g} or more, which sums exceed"
         raise InputError(
             what,
             where=name,

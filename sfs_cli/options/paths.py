@@ -185,8 +185,10 @@ def _read(path: NamedPath) -> Iterator[NamedPath]:
     if not folder.is_dir():  # a table of a result, with the record beside it
         yield path
         folder = folder.parent
-    patterns = ("run.json", *(("ranking.*", *_PLAN_FILES) if path.path == str(folder) else ()))
-    for name in (*patterns, "*.run.json", *(f"*.{each}" for each in patterns[1:2])):
+    patterns = ["run.json", "*.run.json"]  # those of results with a prefix too
+    if path.path == str(folder):
+        patterns += ["ranking.*", "*.ranking.*", *_PLAN_FILES]
+    for name in patterns:
         for found in _matching(folder, name):
             yield path._replace(path=str(folder / found), use=READS)
     for text in _recorded(folder):
@@ -248,9 +250,8 @@ def _filled(folder: Path, prefix: str | None) -> list[str]:
     begin = "" if prefix is None else f"{prefix}."
     patterns = [f"{glob.escape(begin)}{pattern}" for pattern in RESULT_FILES]
     names = [name for pattern in patterns for name in _matching(folder, pattern)]
-    outputs = _json(folder / f"{begin}run.json").get(
-        "outputs"
-    )  # what an earlier run has written goes too
+    # what an earlier run has written goes too
+    outputs = _json(folder / f"{begin}run.json").get("outputs")
     return names + list(outputs if isinstance(outputs, dict) else ())
 
 

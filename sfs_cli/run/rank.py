@@ -600,7 +600,7 @@ def _copies(config: RankConfig, result: RankResult, messages: Messages) -> Itera
                 config.top,
                 config.layer,
             )
-            for note in notes or ():
+            for note in notes:
                 messages.note(note)
         if config.weights_out is not None and result.coefficients is not None:
             partial = stack.enter_context(replacing(Path(config.weights_out)))

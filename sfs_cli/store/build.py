@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.names import check_names
@@ -28,7 +29,6 @@ from sfs_cli.store.disk import (
 from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
 from sfs_cli.store.matrix import SHOWN, DenseMatrix, FeatureView, Matrix, Missing, SparseMatrix
 from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
-from sfs_cli.store.transforms import TOO_LARGE
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -14,10 +14,9 @@ from functools import partial
 
 import numpy as np
 
+from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, UsageError, nearest
 
-TOO_LARGE = 1e100
-"""Numbers from here on measure nothing, and their squares may overflow."""
 Step = Callable[[np.ndarray], np.ndarray]
 """From a block (b, n) of float64 values to one of the same shape; may work in place."""
 

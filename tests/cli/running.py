@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,6 +61,22 @@ def run_apart(
         check=False,
     )
     return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def shown_on(terminal: int, seconds: float = 120) -> str:
+    """Return what is shown on a pseudo terminal until its other side is closed, and close it."""
+    shown = b""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and select.select([terminal], [], [], seconds)[0]:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(terminal)
+    return shown.decode()
 
 
 def snapshot(folder: Path) -> dict[str, bytes | None]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import os
 import pty
-import select
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.cli.making import EXISTS, good, parquet, table, text, values
-from tests.cli.running import MODULE, run_apart, run_here, snapshot
+from tests.cli.running import MODULE, run_apart, run_here, shown_on, snapshot
 
 ESCAPE = "\x1b"
 
@@ -219,18 +217,8 @@ def on_a_terminal(arguments: list[str], **variables: str) -> tuple[int, str]:
         [*MODULE, *arguments], stdout=subprocess.DEVNULL, stderr=slave, env=environment
     )
     os.close(slave)
-    shown = b""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and select.select([master], [], [], 60)[0]:
-        try:
-            part = os.read(master, 4096)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        shown += part
-    os.close(master)
-    return command.wait(60), shown.decode()
+    shown = shown_on(master)
+    return command.wait(60), shown
 
 
 def test_terminal_gets_a_progress_bar_and_colours(tmp_path):

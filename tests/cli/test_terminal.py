@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.running import MODULE, run_apart
+from tests.cli.running import MODULE, run_apart, shown_on
 
 M = 60
 
@@ -29,18 +29,9 @@ def on_terminal(*words: str) -> tuple[int, list[str], str]:
     main, side = pty.openpty()
     process = subprocess.Popen([*MODULE, *words], stdout=side, stderr=subprocess.PIPE, text=True)
     os.close(side)
-    said = b""
-    while True:
-        try:
-            part = os.read(main, 65536)
-        except OSError:  # the other side is closed
-            break
-        if not part:
-            break
-        said += part
+    said = shown_on(main)
     err = process.communicate(timeout=120)[1]
-    os.close(main)
-    return process.returncode, said.decode().replace("\r\n", "\n").splitlines(), err
+    return process.returncode, said.replace("\r\n", "\n").splitlines(), err
 
 
 RANK = ("rank", "--method", "variance")

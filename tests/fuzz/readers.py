@@ -110,18 +110,15 @@ def gct(path: Path) -> Iterator[Reading]:
 def _frame(table: Any) -> Iterator[Reading]:
     data = table.replace_schema_metadata(None).to_pandas()
     known = table.schema.metadata or {}
-    index = None
+    names: list[str] = []
     if b"pandas" in known:
         import json
 
         columns = json.loads(known[b"pandas"]).get("index_columns") or []
         names = [c for c in columns if isinstance(c, str) and c in data.columns]
-        index = names[0] if names else None
     texts = [f.name for f in table.schema if str(f.type) in ("string", "large_string")]
-    for name in dict.fromkeys([index, *texts[:1], data.columns[0]]):
-        if name is None:
-            continue
-        values = data.drop(columns=[name])
+    for name in dict.fromkeys([*names[:1], *texts[:1], data.columns[0]]):
+        values = data.drop(columns=list({name, *names}))  # no level of the index is a sample
         yield Reading([str(v) for v in data[name]], values.to_numpy(float))
 
 

@@ -189,3 +189,16 @@ def test_codecs_that_hold_data_are_read(format, adata, tmp_path):
     zarr.consolidate_metadata(str(path))
     values, _ = read(path, layer="dense")
     np.testing.assert_array_equal(values, X)
+
+
+@pytest.mark.slow
+def test_a_large_array_of_few_chunks_is_whole(tmp_path):
+    made = ad.AnnData(np.broadcast_to(np.float32(1), (150_000, 1000)))  # 572 MiB
+    made.obs_names, made.var_names = ([*map(str, range(n))] for n in made.shape)
+    path = tmp_path / "a.zarr"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made.write_zarr(path, chunks=(50_000, 1000))
+    reader = open_zarr(path, ReadOptions())
+    assert len(reader.column_ids) == 1000
+    reader.close()

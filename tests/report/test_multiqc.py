@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -85,7 +86,7 @@ def results(tmp_path_factory) -> Path:
     matrix = str(ROOT / "sample_data" / "expression.csv")
     for name in FOLDERS:
         words = ["rank", matrix, "--method", "variance", "--out", f"results/{name}", "-q"]
-        subprocess.run(["python", "-m", "sfs_cli", *words], cwd=folder, check=True)
+        subprocess.run([sys.executable, "-m", "sfs_cli", *words], cwd=folder, check=True)
     return folder
 
 

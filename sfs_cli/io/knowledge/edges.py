@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.io.files.names import BLANKS, check_names
 from sfs_cli.io.files.room import Tally
@@ -25,7 +26,6 @@ from sfs_cli.io.files.table import (
     split_fields,
 )
 from sfs_cli.io.files.text import Chunk, chunk_lines, text_chunks, text_lines, text_suffix
-from sfs_cli.io.knowledge.labels import LARGEST
 
 CHUNK_BYTES = 16 << 20
 _EDGE_BYTES = 80  # that an edge takes beside its table, while edges are sorted
@@ -430,9 +430,9 @@ def _read_columns(text: bytes, layout: EdgeLayout) -> pa.Table | None:
         score = table["score"].to_numpy()
         # in BioGRID scores may be missing or negative
         right = (
-            ~(np.abs(score) >= LARGEST)
+            ~(np.abs(score) >= TOO_LARGE)
             if layout.format == "BioGRID"
-            else (score >= 0) & (score < LARGEST)
+            else (score >= 0) & (score < TOO_LARGE)
         )
         return table if right.all() else None
     return table
@@ -475,6 +475,6 @@ def _wrong_score(text: str, layout: EdgeLayout) -> str | None:
     value = float(text)
     if not np.isfinite(value):
         return f"the score {text} is not a finite number"
-    if abs(value) >= LARGEST:
-        return f"the score {text} is {LARGEST:g} or more, which measures nothing"
+    if abs(value) >= TOO_LARGE:
+        return f"the score {text} is {TOO_LARGE:g} or more, which measures nothing"
     return f"the score {text} is negative" if value < 0 and not is_biogrid else None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, read_table
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _WEIGHT_NAMES = ("weight", "weights", "sample_weight")
-LARGEST = 1e100
-"""Numbers from here on measure nothing, and their squares may overflow."""
 _USUAL_NAMES = ("label", "class", "group", "condition", "cell_type")
 
 
@@ -68,8 +67,8 @@ def parse_weight(text: str) -> float:
 def parse_number(text: str, hint: str) -> float:
     """Return a number; raise an InputError for other text, and for what no measurement reaches."""
     value = float(text) if is_number(text) else math.nan
-    if not abs(value) < LARGEST:
-        known = f"a number below {LARGEST:g}" if math.isfinite(value) else "a finite number"
+    if not abs(value) < TOO_LARGE:
+        known = f"a number below {TOO_LARGE:g}" if math.isfinite(value) else "a finite number"
         raise InputError(f"{text!r} is not {known}", hint=hint)
     return value
 

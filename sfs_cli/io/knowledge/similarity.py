@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.names import check_names
@@ -23,7 +24,6 @@ from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, spli
 from sfs_cli.io.files.text import arrow_file, first_lines, repeated, text_suffix
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.edges import names_an_edge, read_edges, refuse_unlimited_score
-from sfs_cli.io.knowledge.labels import LARGEST
 from sfs_cli.io.matrix.base import (
     cast_values,
     read_dense_table,
@@ -108,7 +108,7 @@ def _from_matrix(
     refuse_unlimited_score(min_score, path)
     rows, columns, matrix = read_sparse_table(
         path,
-        lambda values: (values >= 0) & (values < LARGEST),
+        lambda values: (values >= 0) & (values < TOO_LARGE),
         lambda value: f"the similarity {value:g} is {_fault(value)}",
         "similarities are numbers, zero or more",
     )
@@ -137,7 +137,7 @@ def _from_matrix(
 def _fault(value: float) -> str:
     if not np.isfinite(value):
         return "not a finite number"
-    return "negative" if value < 0 else f"{LARGEST:g} or more, which measures nothing"
+    return "negative" if value < 0 else f"{TOO_LARGE:g} or more, which measures nothing"
 
 
 def _symmetric(matrix: csr_array, ids: Sequence[str], path: Path) -> csr_array:

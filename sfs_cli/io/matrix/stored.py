@@ -122,7 +122,8 @@ def _check_there(array: Any, where: str) -> None:
     if hasattr(array, "id"):  # of HDF5
         stored = array.id.get_storage_size()
     else:
-        stored = array.nchunks_initialized * size
+        # what the chunks that are there unpack to
+        stored = array.nchunks_initialized * math.prod(array.chunks) * size
     check_there(math.prod(array.shape or ()) * size, stored, where)
 
 
