@@ -114,6 +114,16 @@ def test_many_calls_may_take_longer_than_one(monkeypatch):
     assert call_apart(work, HERE) == "done"
 
 
+def test_a_child_allocates_no_more_than_it_may():
+    def allocate(size):
+        return lambda: np.ones(size >> 3).nbytes
+
+    assert call_apart(allocate(64 << 20), HERE, memory=128 << 20) == 64 << 20
+    with pytest.raises(MemoryError):
+        call_apart(allocate(256 << 20), HERE, memory=128 << 20)
+    assert allocate(256 << 20)() == 256 << 20  # this process may
+
+
 def test_closing_ends_the_child():
     items = Apart(lambda: iter([os.getpid(), circle()]), HERE)
     child = items._pid

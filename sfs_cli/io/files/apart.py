@@ -24,6 +24,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
+from sfs_cli.compute.memory import limit_allocations
 from sfs_cli.errors import COPY_AGAIN, InputError, OutOfMemoryError
 
 T = TypeVar("T")
@@ -62,6 +63,9 @@ class Apart(Generic[T]):
         Makes the iterable; called in the child. Exceptions reach the caller.
     path : Path
         The file, for messages; its size says how long one call of a library may take.
+    memory : int, optional
+        The bytes that the child may allocate. An allocation beyond them fails in the child, as a
+        MemoryError or as what the library makes of it.
 
     Raises
     ------
@@ -71,7 +75,9 @@ class Apart(Generic[T]):
         From `__next__`, when the system killed it.
     """
 
-    def __init__(self, work: Callable[[], Iterable[T]], path: Path) -> None:
+    def __init__(
+        self, work: Callable[[], Iterable[T]], path: Path, memory: int | None = None
+    ) -> None:
         self._path = path
         self.owner = os.getpid()
         self.place = mmap.mmap(-1, _PLACE_BYTES)  # shared with the child
@@ -92,7 +98,7 @@ class Apart(Generic[T]):
             if self._pid == 0:
                 os.close(life)
                 os.close(results)
-                _run_child(work, path, self, write_end, held_by_child, before)
+                _run_child(work, path, memory, self, write_end, held_by_child, before)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(write_end)
@@ -183,6 +189,7 @@ class Apart(Generic[T]):
 def _run_child(
     work: Callable[[], Iterable[Any]],
     path: Path,
+    memory: int | None,
     parent: Apart[Any],
     out: int,
     life: int,
@@ -207,6 +214,8 @@ def _run_child(
             os.dup2(nowhere, stream)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _place = parent.place
+        if memory is not None:
+            limit_allocations(memory)
         _limit_calls(CALL_SECONDS + path.stat().st_size / BYTES_PER_SECOND)
         try:
             for item in work():
@@ -259,21 +268,21 @@ def _send(out: int, item: object) -> None:
 
 
 def items_apart(
-    work: Callable[[], Generator[T, None, None]], path: Path
+    work: Callable[[], Generator[T, None, None]], path: Path, memory: int | None = None
 ) -> Apart[T] | Generator[T, None, None]:
     """Return the items of a generator, made in a child process where the system allows that.
 
     What is imported before is not imported again by each child.
     """
     # the libraries of other systems may have threads, which a child would lack
-    return Apart(work, path) if sys.platform == "linux" else work()
+    return Apart(work, path, memory) if sys.platform == "linux" else work()
 
 
-def call_apart(work: Callable[[], T], path: Path) -> T:
+def call_apart(work: Callable[[], T], path: Path, memory: int | None = None) -> T:
     """Call a function in a child process (see `Apart`) and return what it returns."""
 
     def items() -> Generator[T, None, None]:
         yield work()
 
-    with closing(items_apart(items, path)) as found:
+    with closing(items_apart(items, path, memory)) as found:
         return next(found)

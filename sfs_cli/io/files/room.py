@@ -44,6 +44,14 @@ def _room() -> int:
     return max(default_memory() if memory is None else memory, LEAST)
 
 
+def most_allocated() -> int:
+    """Return how many bytes a child process that reads may allocate.
+
+    What is held of a sound file, and the copy that its conversion takes, have room in them.
+    """
+    return 2 * _room()
+
+
 def longest_line() -> int:
     """Return how many bytes a line of text may have."""
     memory = _memory.get()
@@ -112,5 +120,6 @@ def asks_too_much(error: MemoryError, name: str, where: str) -> InputError | Non
     return InputError(
         f"cannot be read as {name}: it asks for more memory than there is ({error})",
         where=where,
-        hint="the file is damaged, or made to do harm: copy or write it again",
+        hint="the file is damaged, or made to do harm: copy or write it again; "
+        "if it is right, raise --memory",
     )
