@@ -211,6 +211,16 @@ def test_sparse_arrays_that_contradict_each_other_are_refused(path, change, mess
         read(path)
 
 
+@pytest.mark.parametrize("part", ["X", "layers/dense"])
+def test_an_encoding_of_the_future_is_refused(path, part):
+    layer = part.removeprefix("layers/")
+    options = {} if layer == "X" else {"layer": layer}
+    with h5py.File(path, "r+") as file:
+        file[part].attrs["encoding-version"] = "1.0.0"
+    with pytest.raises(InputError, match="version 1"):
+        read(path, **options)
+
+
 def test_unsorted_indices_give_the_same_matrix(path, adata):
     def reverse(file):
         indptr = file["X/indptr"][:]

@@ -32,6 +32,7 @@ from sfs_cli.io.matrix.stored import (
     check_sparse_groups,
     checked_csr,
     chunks_are_tall,
+    encoding_of,
     open_hdf5,
     releasing,
 )
@@ -225,7 +226,7 @@ def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str
 def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[StoredMatrix, bool]:
     """Return a matrix, and whether its rows are features."""
     if hasattr(element, "shape"):
-        encoding = attribute(element, "encoding-type", "")
+        encoding = encoding_of(element, "", where)
         if encoding not in (None, "", "array"):
             raise InputError(
                 f"its encoding is {encoding}, neither dense nor CSR nor CSC",
@@ -240,7 +241,7 @@ def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[Stored
             )
         across = chunks_are_tall(element, options.block_bytes)
         return DenseRows(element, across, where), across
-    encoding = attribute(element, "encoding-type", "h5sparse_format")
+    encoding = encoding_of(element, "h5sparse_format", where)
     shape = attribute(element, "shape", "h5sparse_shape")
     if encoding not in BY_FEATURE or shape is None:
         raise InputError(

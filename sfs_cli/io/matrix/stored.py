@@ -318,6 +318,24 @@ def attribute(element: Any, name: str, old_name: str) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
+def encoding_of(element: Any, old_name: str, where: str) -> Any:
+    """Return how a group or an array of AnnData is encoded.
+
+    Raises
+    ------
+    InputError
+        When it is encoded in a version that does not exist yet, whose meaning may be another.
+    """
+    version = str(attribute(element, "encoding-version", "encoding-version") or "0")
+    if version.partition(".")[0] != "0":
+        raise InputError(
+            f"it is encoded in version {listed([version])}, and versions below 1 are known",
+            where=where,
+            hint="write it again with a current anndata, or use a newer sfs",
+        )
+    return attribute(element, "encoding-type", old_name)
+
+
 class DenseRows:
     """Rows of a dense h5py or zarr array, or with `across` its columns."""
 
