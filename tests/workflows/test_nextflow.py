@@ -36,6 +36,8 @@ args.each { file ->
     unit.compile(Phases.CONVERSION)
 }
 """
+TESTS = ["sample data", "sample data - stub"]
+UNSTABLE = {"record", "report", "similarity", "plan", "parts"}
 # the container of a module is asked of a Nextflow, and the one of this test answers nothing
 KNOWN = {"container_links", "docker_tag", "singularity_tag"}
 NO_NEXTFLOW = """#!/bin/sh
@@ -172,7 +174,8 @@ def test_every_module_has_its_files_and_describes_its_channels():
         folder = FOLDER / "modules/local/sfs" / name
         there = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
         own = {"main.nf", "meta.yml", "environment.yml"}
-        assert there == own | {"tests/main.nf.test", "tests/nextflow.config"}
+        tests = {"tests/main.nf.test", "tests/main.nf.test.snap", "tests/nextflow.config"}
+        assert there == own | tests
         text, meta = (folder / "main.nf").read_text(), yaml.safe_load((folder / "meta.yml").open())
         emitted = re.findall(r"emit: (\w+)", text)
         assert list(meta["output"]) == emitted
@@ -181,6 +184,28 @@ def test_every_module_has_its_files_and_describes_its_channels():
         groups = [each if isinstance(each, list) else [each] for each in meta["input"]]
         described = [key for group in groups for each in group for key in each]
         assert described == taken + re.findall(r"^    val (\w+)$", text, re.M)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_snapshots_are_of_these_tests_and_of_no_machine(name):
+    folder = FOLDER / "modules/local/sfs" / name
+    asked = (folder / "tests/main.nf.test").read_text()
+    text = (folder / "tests/main.nf.test.snap").read_text()
+    snapshots = json.loads(text)
+    assert sorted(snapshots) == re.findall(r'test\("(.+)"\)', asked) == TESTS
+    assert not re.search(r'"/|[a-z]/[a-z]', text)
+    module = (folder / "main.nf").read_text()
+    emitted = set(re.findall(r"emit: (\w+)", module))
+    tag = re.search(r'container ".*:(.*)"', module)
+    assert tag
+    for title, snapshot in snapshots.items():
+        channels = snapshot["content"][0]
+        assert set(channels) == emitted
+        assert channels["versions_sfs"] == [[f"SFS_{name.upper()}", "sfs", tag[1]]]
+        # only what a run makes alike on every machine is held by its bytes
+        for channel in UNSTABLE & emitted if "stub" not in title else ():
+            [[_, made]] = channels[channel]
+            assert "md5" not in made
 
 
 def test_schemas_hold_the_parameters_and_the_sheet():
