@@ -119,7 +119,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         )
 
     def make() -> outputs.Made:
-        found = select(config, result, ranking, messages)
+        found = select(config, result, ranking, messages, copy)
         rows = found.rows.tolist()
         columns = result.table.columns
         cells = [[column[row] for column in columns.values()] for row in rows]
@@ -136,7 +136,12 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             "n_selected": len(rows),
             **found.facts,
         }
-        return outputs.Made(tables, facts, lambda: None)  # what was found is logged by now
+
+        def summarize() -> None:  # what was found is logged by now
+            if copy is not None:
+                messages.note(f"wrote {copy.path}: {counted(len(rows), 'feature')}")
+
+        return outputs.Made(tables, facts, summarize)
 
     return outputs.run_tables(
         config,
@@ -371,11 +376,15 @@ def _check_copy(target: Path, ranking: RankConfig, result: Result) -> None:
 
 
 def select(
-    config: SelectConfig, result: Result, ranking: RankConfig | None, messages: Messages
+    config: SelectConfig,
+    result: Result,
+    ranking: RankConfig | None,
+    messages: Messages,
+    copy: outputs.Beside | None = None,
 ) -> Selected:
     """Choose rows of a ranking by the rule of a configuration; write the matrix cut to them.
 
-    `ranking` is how the matrix was ranked, where it is read.
+    `ranking` is how the matrix was ranked, where it is read, and `copy` where the cut one goes.
 
     Raises
     ------
@@ -389,8 +398,8 @@ def select(
         with loaded(ranking, messages, labeled=config.cv) as run:
             index = _positions(run, result)
             found = _by_matrix(config, result, run, index)
-            if config.write_matrix is not None:
-                target = Path(config.write_matrix)
+            if copy is not None:
+                assert copy.partial is not None
                 if not len(found.rows):
                     raise InputError(
                         "no feature is selected, so there is no matrix to write",
@@ -398,9 +407,8 @@ def select(
                         hint="leave out --write-matrix, or ask for less",
                         option="write_matrix",
                     )
-                write_subset(run, np.sort(index[found.rows]), target)
-                found.facts["matrix"] = str(target)
-                messages.note(f"wrote {target}: {counted(len(found.rows), 'feature')}")
+                write_subset(run, np.sort(index[found.rows]), copy.partial, copy.path)
+                found.facts["matrix"] = str(copy.path)
     chosen = len(found.rows)
     of = counted(len(result.order), "ranked feature")
     if chosen:
