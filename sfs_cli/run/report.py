@@ -1,0 +1,328 @@
+"""``sfs report``: the page of a ranking again, from its table, its record and the matrix.
+
+Nothing is ranked. The scores are those of the table, what was found out about the run is what
+``run.json`` says, and the pictures are made of the values of the best features and of the sample
+graph, which is made again where the ranking knew its eigenvectors. `sfs rank` makes its own page
+of the same, so that both have the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from sfs_cli import provenance
+from sfs_cli.display import shown
+from sfs_cli.errors import InputError, OutputExistsError, SfsError, listed
+from sfs_cli.graph.groups import read_groups
+from sfs_cli.graph.spectral import Spectrum
+from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.table import NULL_TOKENS, TextTable
+from sfs_cli.io.files.text import text_suffix
+from sfs_cli.io.results.rankings import is_ours, read_rank_table
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.options.files import load
+from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.report import ReportConfig
+from sfs_cli.provenance import RunRecord
+from sfs_cli.ranking.table import Picked, Ranking
+from sfs_cli.run import outputs
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.pictures import pictures_of
+from sfs_cli.run.report_data import ON_PAGE, report_data
+from sfs_cli.run.result import (
+    Result,
+    check_ranking,
+    check_unchanged,
+    is_whole,
+    positions,
+    ranking_in,
+)
+from sfs_cli.run.scoring import make_graph, spectrum_again
+from sfs_cli.run.split import part_of_counts
+from sfs_cli.run.top import read_top
+
+SAME_GRAPH = 1e-6
+"""The eigenvalues of a sample graph that is made again differ by less from the recorded ones."""
+_OWN = ("rank", "feature", "score", "status")
+_FIRST = "give the output folder of sfs rank or sfs shard merge"
+
+
+def run(config: ReportConfig, messages: Messages) -> None:
+    """Make the page of a ranking and write it.
+
+    Raises
+    ------
+    InputError
+        When the result is not that of `sfs rank`, is damaged, or its inputs have changed.
+    OutputExistsError
+        When another page is there, and ``--force`` is not given.
+    """
+    result = read_result(config)
+    target = _target(config, result)
+    made = ranking_config(config, result)
+    with outputs.claimed(target, messages):
+        _check_target(config, target, result, made)
+        page = shown(page_of(made, result, messages)).encode()
+        if target.is_file() and target.read_bytes() == page:
+            messages.note(f"{target}: up to date")
+            return
+        if target.exists() and not config.force:
+            raise _exists(target)
+        with replacing(target) as partial:
+            partial.write_bytes(page)
+    messages.note(f"wrote {target}")
+
+
+def _target(config: ReportConfig, result: Result) -> Path:
+    """Return where the page goes: by default beside the ranking, with its prefix."""
+    if config.out is not None:
+        return Path(config.out)
+    begin = result.path.name.rpartition("ranking.")[0]
+    return result.path.with_name(begin + outputs.REPORT)
+
+
+def _check_target(config: ReportConfig, target: Path, result: Result, made: RankConfig) -> None:
+    """Refuse, before anything is computed, to replace what is known to be another page."""
+    if target.is_dir():
+        raise InputError(
+            f"--out {target} is a folder", hint="give the name of a file, such as page.html"
+        )
+    if config.force or not target.exists():
+        return
+    assert result.record is not None
+    begin = result.path.name.rpartition("ranking.")[0]
+    written = result.record["outputs"].get(begin + outputs.REPORT, {})
+    if outputs.describe_output(target)["sha256"] != written.get("sha256"):
+        return  # perhaps this page: that shows when it is made
+    recorded = load(provenance.record_beside(result.path)).options
+    if any(getattr(made, name) != recorded.get(name) for name in ON_PAGE):
+        raise _exists(target)
+
+
+def _exists(target: Path) -> OutputExistsError:
+    return OutputExistsError(
+        f"{target} exists, and is another page",
+        hint="give another --out, or replace it with --force",
+        option="out",
+    )
+
+
+# ---- what is read --------------------------------------------------------------------------------
+
+
+def read_result(config: ReportConfig) -> Result:
+    """Read a ranking that `sfs rank` has written, and its record; refuse any other."""
+    given = Path(config.result)
+    path = ranking_in(given) if given.is_dir() else given
+    where = provenance.record_beside(path)
+    if text_suffix(path) == ".rnk":
+        raise InputError(
+            "an rnk file has no scores, which the page shows",
+            where=str(path),
+            hint="rank again with --format tsv",
+        )
+    table = read_rank_table(path)
+    record = provenance.read_record(where)
+    if record is None:
+        what = "cannot be read" if where.exists() else "is missing"
+        raise InputError(
+            f"the record of the ranking {what}, which says how it was made",
+            where=str(where),
+            hint=_FIRST,
+        )
+    written = record.get("outputs")
+    if not isinstance(written, dict) or path.name not in written:
+        raise InputError(
+            "the record beside the ranking is that of another result",
+            where=f"{path}, {where}",
+            hint=_FIRST,
+        )
+    if not isinstance(record.get("method"), dict) or "input" not in record:
+        raise InputError(
+            "the result is not one of sfs rank: only the page of a ranking is made again",
+            where=str(where),
+            hint=f"{_FIRST}; the others are made again by their own commands",
+        )
+    if "page" not in record:
+        raise InputError(
+            "the record of the ranking lacks what the page needs: an earlier version has written "
+            "it",
+            where=str(where),
+            hint="rank again with this version",
+        )
+    result = Result(path, table, list(table.columns.get("feature", ())), np.empty(0, int), record)
+    if not is_whole(record, path.name):
+        raise _damaged(result)
+    check_ranking(result, "rank again")
+    return result
+
+
+def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
+    """Return how the matrix was ranked, with the title and links that are asked for.
+
+    Raises InputError when a file is gone or has changed since.
+    """
+    asked = dict(load(provenance.record_beside(result.path)).options)
+    begin = result.path.name.rpartition("ranking.")[0]
+    changes: dict[str, Any] = {
+        "threads": config.threads,
+        "memory": config.memory,
+        "scratch": config.scratch,
+        "accept": tuple(GUARDS),  # the page has the warnings that were given
+        "out": str(result.path.parent),
+        "prefix": begin.removesuffix(".") or None,
+    }
+    given = config.given("matrix", *ON_PAGE)
+    changes |= {name: getattr(config, name) for name in given}
+    if "matrix" not in asked and config.matrix is None:
+        raise _damaged(result)
+    made = RankConfig(**asked | changes)
+    check_unchanged(made, result, ())
+    outputs.check_stores(outputs.describe_inputs(made), config.threads)
+    return made
+
+
+def _damaged(result: Result) -> InputError:
+    return InputError(
+        "the record of the ranking is damaged",
+        where=str(provenance.record_beside(result.path)),
+        hint="rank again",
+    )
+
+
+@contextmanager
+def _recorded(result: Result) -> Iterator[None]:
+    """Take for a damaged record what cannot be used: table and matrix are known to be whole."""
+    try:
+        yield
+    except SfsError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise _damaged(result) from error
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def page_of(config: RankConfig, result: Result, messages: Messages) -> str:
+    """Return the page of a ranking that was made so."""
+    from sfs_cli.report.page import render
+
+    record = cast(RunRecord, result.record)
+    with loaded(config, messages) as ready:
+        index = positions(ready, result)
+        with _recorded(result):
+            ranking = ranking_of(result, index, ready.matrix.ids.features)
+            values = np.array(record["result"].get("eigenvalues") or (), float)
+            # as the page names them
+            names: dict[str, Any] = {"labels": record["labels"].get("from")}
+            if config.coordinates is not None:
+                names["coordinates"] = record["graph"]["coordinates"]
+            drawn = replace(ready.config, **{k: v for k, v in names.items() if v is not None})
+            if len(values) > ready.matrix.n_samples or not np.isfinite(values).all():
+                raise _damaged(result)
+        ready.fit_matrix()
+        messages.phase("the best features")
+        top = read_top(ready, ranking)
+        spectrum = _spectrum(ready, values, result)
+        groups = None if spectrum is None else read_groups(spectrum.values, spectrum.vectors)
+        pictures = None
+        if top is not None:
+            pictures = pictures_of(replace(ready, config=drawn), ranking, top, spectrum, groups)
+        config = ready.config
+    with _recorded(result):
+        return render(report_data(config, ranking, record, groups=groups, pictures=pictures))
+
+
+def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:
+    """Return the ranking that a table holds; `index` are its features among the `ids`."""
+    table, record = result.table, cast(RunRecord, result.record)
+    facts = record["result"]
+    columns = dict(facts["columns"])
+    if not is_ours(_in_our_order(table)) or set(columns) != set(table.columns) - set(_OWN):
+        raise _damaged(result)
+    extra = {name: _column(table, name, kind, result) for name, kind in columns.items()}
+    kept = record["pruning"].get("kept")
+    return Ranking(
+        feature=Picked(ids, index),
+        score=_numbers(table, "score"),
+        status=_texts(table, "status"),
+        larger_is_better=bool(facts["larger_is_better"]),
+        order=index,
+        extra=extra,
+        n_kept=None if kept is None else int(kept),
+    )
+
+
+def _in_our_order(table: TextTable) -> TextTable:
+    """Return a table with the columns in the order of writing: Parquet is read with the ids first.
+
+    Columns that are missing stay so.
+    """
+    first = [name for name in _OWN if name in table.columns]
+    rest = [name for name in table.columns if name not in _OWN]
+    return replace(table, columns={name: table.columns[name] for name in first + rest})
+
+
+def _column(table: TextTable, name: str, kind: str, result: Result) -> np.ndarray | Picked:
+    if kind == "text":
+        return _texts(table, name)
+    if kind == "integer":
+        return np.array([int(value) for value in table.columns[name]], np.int64)
+    if kind == "number":
+        return _numbers(table, name)
+    raise _damaged(result)
+
+
+def _numbers(table: TextTable, name: str) -> np.ndarray:
+    return np.array(
+        [np.nan if value in NULL_TOKENS else float(value) for value in table.columns[name]]
+    )
+
+
+def _texts(table: TextTable, name: str) -> Picked:
+    """Return a column of few different texts."""
+    values = table.columns[name]
+    codes = {text: code for code, text in enumerate(dict.fromkeys(values))}
+    return Picked(list(codes), np.array([codes[text] for text in values], np.int32))
+
+
+def _spectrum(ready: Run, values: np.ndarray, result: Result) -> Spectrum | None:
+    """Make again the eigenpairs of the sample graph whose `values` the ranking has recorded.
+
+    None where it knew none. Raises InputError where the graph has become another one.
+    """
+    if not len(values) or ready.config.split == "features":
+        return None
+    if ready.sources:
+        from sfs_cli.run.fused_rank import fuse  # imports SciPy
+
+        similarity = fuse(ready).similarity
+    else:
+        graph = make_graph(part_of_counts(ready) if ready.config.split else ready)
+        if graph is None:
+            return None
+        similarity = graph.similarity
+    found = spectrum_again(ready, similarity, len(values))
+    if found is None:
+        return None
+    if len(found.values) != len(values) or np.abs(found.values - values).max() > SAME_GRAPH:
+        raise InputError(
+            "the sample graph is another one than that of the ranking: "
+            f"its eigenvalues are {_few(found.values)}, and were {_few(values)}",
+            where=str(provenance.record_beside(result.path)),
+            hint="rank again",
+        )
+    # the recorded ones are those of the page
+    return Spectrum(values, found.vectors)
+
+
+def _few(values: np.ndarray) -> str:
+    return listed([f"{value:.6g}" for value in values], 4)
