@@ -8,7 +8,7 @@ of the same, so that both have the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,21 +18,24 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.display import shown
-from sfs_cli.errors import InputError, OutputExistsError, SfsError, listed
+from sfs_cli.errors import CHECK_PATH, InputError, OutputExistsError, SfsError, listed
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable
 from sfs_cli.io.files.text import text_suffix
-from sfs_cli.io.results.rankings import is_ours, read_rank_table
+from sfs_cli.io.results.rankings import read_rank_table
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import Option, options_of
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.paths import INSIDE, is_there, moved, split_part
 from sfs_cli.options.report import ReportConfig
 from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
+from sfs_cli.run.config import input_files
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.report_data import ON_PAGE, report_data
@@ -122,13 +125,14 @@ def read_result(config: ReportConfig) -> Result:
     given = Path(config.result)
     path = ranking_in(given) if given.is_dir() else given
     where = provenance.record_beside(path)
+    if not path.exists():
+        raise InputError(f"{path} does not exist", hint=f"{CHECK_PATH}; {_FIRST}")
     if text_suffix(path) == ".rnk":
         raise InputError(
             "an rnk file has no scores, which the page shows",
             where=str(path),
             hint="rank again with --format tsv",
         )
-    table = read_rank_table(path)
     record = provenance.read_record(where)
     if record is None:
         what = "cannot be read" if where.exists() else "is missing"
@@ -157,11 +161,12 @@ def read_result(config: ReportConfig) -> Result:
             where=str(where),
             hint="rank again with this version",
         )
-    result = Result(path, table, list(table.columns.get("feature", ())), np.empty(0, int), record)
     if not is_whole(record, path.name):
-        raise _damaged(result)
-    check_ranking(result, "rank again")
-    return result
+        raise _damaged(path)
+    check_ranking(path, record, "rank again")
+    table = read_rank_table(path)
+    features = table.columns.get("feature", [])
+    return Result(path, table, features, np.arange(len(features)), record)
 
 
 def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
@@ -169,7 +174,10 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
 
     Raises InputError when a file is gone or has changed since.
     """
+    assert result.record is not None
+    roles = [str(each["role"]) for each in result.record["inputs"]]
     asked = dict(load(provenance.record_beside(result.path)).options)
+    asked = _found_beside(asked, roles, result.path.parent)
     begin = result.path.name.rpartition("ranking.")[0]
     changes: dict[str, Any] = {
         "threads": config.threads,
@@ -182,17 +190,53 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
     given = config.given("matrix", *ON_PAGE)
     changes |= {name: getattr(config, name) for name in given}
     if "matrix" not in asked and config.matrix is None:
-        raise _damaged(result)
+        raise _damaged(result.path)
     made = RankConfig(**asked | changes)
     check_unchanged(made, result, ())
+    there = [role for role, _, _ in input_files(made)]
+    if gone := [role for role in roles if role not in there]:
+        raise InputError(
+            f"an input of the ranking ({gone[0]}) is not there any more",
+            where=str(provenance.record_beside(result.path)),
+            hint="put it back, beside the ranking or where it was",
+        )
     outputs.check_stores(outputs.describe_inputs(made), config.threads)
     return made
 
 
-def _damaged(result: Result) -> InputError:
+def _found_beside(options: dict[str, Any], roles: Sequence[str], folder: Path) -> dict[str, Any]:
+    """Return options with files that are gone by those of their names beside the record.
+
+    Results and inputs may have been copied to one folder. What the files hold is compared later;
+    `roles` are those of the recorded inputs.
+    """
+
+    def move(_option: Option, text: str, _what: str) -> str:
+        if is_there(split_part(text)[0]) or text.startswith(INSIDE):
+            return text
+        file, colon, part = text.partition(":")
+        here = folder / Path(file).name
+        return f"{here}{colon}{part}" if is_there(str(here)) else text
+
+    found = dict(options)
+    for option in options_of(RankConfig):
+        value = found.get(option.name)
+        if value is None:
+            continue
+        if option.patterns:  # one that was a file is none of the patterns
+            found[option.name] = tuple(
+                move(option, text, "") if f"{option.name}.{i}" in roles else text
+                for i, text in enumerate(value, 1)
+            )
+        else:
+            found[option.name] = moved(option, value, move)
+    return found
+
+
+def _damaged(ranking: Path) -> InputError:
     return InputError(
         "the record of the ranking is damaged",
-        where=str(provenance.record_beside(result.path)),
+        where=str(provenance.record_beside(ranking)),
         hint="rank again",
     )
 
@@ -205,7 +249,7 @@ def _recorded(result: Result) -> Iterator[None]:
     except SfsError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise _damaged(result) from error
+        raise _damaged(result.path) from error
 
 
 # ---- the page ------------------------------------------------------------------------------------
@@ -227,7 +271,7 @@ def page_of(config: RankConfig, result: Result, messages: Messages) -> str:
                 names["coordinates"] = record["graph"]["coordinates"]
             drawn = replace(ready.config, **{k: v for k, v in names.items() if v is not None})
             if len(values) > ready.matrix.n_samples or not np.isfinite(values).all():
-                raise _damaged(result)
+                raise _damaged(result.path)
         ready.fit_matrix()
         messages.phase("the best features")
         top = read_top(ready, ranking)
@@ -246,8 +290,8 @@ def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:
     table, record = result.table, cast(RunRecord, result.record)
     facts = record["result"]
     columns = dict(facts["columns"])
-    if not is_ours(_in_our_order(table)) or set(columns) != set(table.columns) - set(_OWN):
-        raise _damaged(result)
+    if {*_OWN, *columns} != set(table.columns):
+        raise _damaged(result.path)
     extra = {name: _column(table, name, kind, result) for name, kind in columns.items()}
     kept = record["pruning"].get("kept")
     return Ranking(
@@ -261,16 +305,6 @@ def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:
     )
 
 
-def _in_our_order(table: TextTable) -> TextTable:
-    """Return a table with the columns in the order of writing: Parquet is read with the ids first.
-
-    Columns that are missing stay so.
-    """
-    first = [name for name in _OWN if name in table.columns]
-    rest = [name for name in table.columns if name not in _OWN]
-    return replace(table, columns={name: table.columns[name] for name in first + rest})
-
-
 def _column(table: TextTable, name: str, kind: str, result: Result) -> np.ndarray | Picked:
     if kind == "text":
         return _texts(table, name)
@@ -278,7 +312,7 @@ def _column(table: TextTable, name: str, kind: str, result: Result) -> np.ndarra
         return np.array([int(value) for value in table.columns[name]], np.int64)
     if kind == "number":
         return _numbers(table, name)
-    raise _damaged(result)
+    raise _damaged(result.path)
 
 
 def _numbers(table: TextTable, name: str) -> np.ndarray:

@@ -87,14 +87,12 @@ def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) ->
             )
 
 
-def check_ranking(result: Result, hint: str) -> None:
+def check_ranking(path: Path, record: dict[str, Any], hint: str) -> None:
     """Refuse a ranking that is not the one of its record; `hint` says what to do about it."""
-    assert result.record is not None
-    digest = result.record["outputs"][result.path.name]["sha256"]
-    if outputs.describe_output(result.path)["sha256"] != digest:
+    if outputs.describe_output(path)["sha256"] != record["outputs"][path.name]["sha256"]:
         raise InputError(
             "the ranking is not the one that run.json beside it describes",
-            where=str(result.path),
+            where=str(path),
             hint=hint,
         )
 

@@ -229,8 +229,4 @@ def spectrum_again(run: Run, similarity: Similarity, count: int) -> Spectrum | N
 
     if run.method.name in OWN_EIGENVALUES:
         return None
-    if run.options.get("ranking") == "phi3":  # whose own eigenpairs they are
-        problem = problem_of(run, similarity)
-        assert problem.similarity is not None
-        similarity = problem.similarity
     return leading(NormalizedLaplacian(similarity), count)

@@ -224,7 +224,7 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
     made = to_rank_again(config, made, int(record["input"]["n_samples_in_file"]), where)
     check_unchanged(made, result, config.given("matrix", "labels"))
     if config.ranks:
-        check_ranking(result, "rank again, or choose by --top, --fdr or --stable")
+        check_ranking(result.path, record, "rank again, or choose by --top, --fdr or --stable")
     return made
 
 
