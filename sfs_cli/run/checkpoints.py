@@ -25,6 +25,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.run import inputs
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.memory import thread_count
+from sfs_cli.store.checksums import text_sum
 from sfs_cli.store.disk import is_store, open_store
 
 SUFFIX = "sfs-resume"
@@ -85,7 +86,7 @@ class MatrixCheckpoint:
             "graphs": list(opened.graphs),
             "warnings": messages.warnings[n_before:],
         }
-        text = json.dumps(facts, indent=1)
+        text = json.dumps({**facts, "checksum": _checksum(facts)}, indent=1)
         replace_file(self.reading, lambda file: file.write(text.encode()))
         return Opened(open_store(self.store, hint=self._hint), opened.facts, opened.graphs)
 
@@ -107,6 +108,8 @@ class MatrixCheckpoint:
         """
         try:
             known: dict[str, Any] = json.loads(self.reading.read_text(encoding="utf-8"))
+            if known.pop("checksum") != _checksum(known):
+                return None
             store = open_store(self.store, hint=self._hint)
             if not self.fixed and (not store.has_checksums or store.damage(threads)):
                 return None
@@ -118,6 +121,10 @@ class MatrixCheckpoint:
         for warning in warnings:
             messages.warn(warning)
         return opened
+
+
+def _checksum(facts: dict[str, Any]) -> str:
+    return text_sum(json.dumps(facts))
 
 
 @dataclass(frozen=True)

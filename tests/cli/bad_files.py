@@ -107,6 +107,18 @@ FILES = [
     bad("a folder", lambda f: ["rank", str(folder_of_things(f))], "things", "folder; .csv"),
     bad("empty file", lambda f: ["rank", text(f, "")], "m.csv", "is empty"),
     bad("header only", lambda f: ["rank", text(f, "id,a,b\n")], "m.csv", "no rows"),
+    bad(
+        "two rows with a carriage return between them",
+        lambda f: ["rank", raw(f, b'id,a,b\n"x",1,2\r"y",3,4\nz,5,6\n', "m.csv")],
+        "m.csv",
+        "5 fields; line 2",
+    ),
+    bad(
+        "names of columns with a carriage return between them",
+        lambda f: ["rank", raw(f, b'"id","a"\r"b"\n"x",1,2\ny,3,4\n', "m.csv")],
+        "m.csv",
+        "carriage return; line 1",
+    ),
     bad("truncated gzip", truncated_gzip, "m.csv.gz", "cut off; gzip -t"),
     bad("truncated zst", truncated_zst, "m.tsv.zst", "cut off; zstd -t"),
     bad(

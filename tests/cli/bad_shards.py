@@ -24,9 +24,9 @@ def broken(folder: Path, content: object) -> list[str]:
     return command
 
 
-def changed(folder: Path, **facts: object) -> list[str]:
+def changed(folder: Path, name: str = "plan.json", **facts: object) -> list[str]:
     command = planned(folder, "run", "PLAN", "1")
-    path = folder / "plan" / "plan.json"
+    path = folder / "plan" / name
     path.write_text(json.dumps(json.loads(path.read_text()) | facts))
     return command
 
@@ -112,6 +112,12 @@ SHARDS = [
         lambda f: changed(f, config={"matrix": "m", "source": [], "members": [], "method": "no"}),
         "plan.json",
         "changed or damaged; init",
+    ),
+    bad(
+        "run of a plan whose matrix was read otherwise",
+        lambda f: changed(f, "reading.json", graphs=["other"]),
+        "store",
+        "matrix of the plan is damaged; init",
     ),
     bad(
         "run of shard 0",

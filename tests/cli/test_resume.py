@@ -128,6 +128,11 @@ def test_what_is_kept_is_used_and_gone_at_the_end(study, tmp_path, capfd):
         (kept / damaged).write_bytes(b"PK")
         sfs(*rank, "--resume", "--force")
         assert result(tmp_path / "out") == result(study / "whole")
+    shutil.copytree(tmp_path / "copy", kept, dirs_exist_ok=True)
+    text = (kept / "reading.json").read_text()
+    (kept / "reading.json").write_text(text.replace('"rows"', '"lines"'))
+    sfs(*rank, "--resume", "--force")
+    assert result(tmp_path / "out") == result(study / "whole")
     assert_clean(tmp_path, "out", "copy")
 
 

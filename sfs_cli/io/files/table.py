@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,17 +29,37 @@ _CSV_ORDER, _TSV_ORDER = ",;\t ", "\t,; "
 ONE_COLUMN = "there is only one column: no tab, comma, semicolon or space divides the lines"
 
 
-def split_fields(line: str, delimiter: str) -> list[str]:
-    """Split a line into its fields, without the quotes and blanks around them."""
-    fields = (
-        line.split(delimiter) if '"' not in line else next(csv.reader([line], delimiter=delimiter))
-    )
+def split_fields(line: str, delimiter: str, where: str) -> list[str]:
+    """Split a line, which is at `where`, into its fields, without quotes and blanks around them."""
+    fields = line.split(delimiter) if '"' not in line else quoted_fields(line, delimiter, where)
     return [field.strip(BLANKS) for field in fields]
 
 
+def quoted_fields(line: str, delimiter: str, where: str) -> list[str]:
+    """Split a line, which is at `where`, into its fields, without the quotes around them.
+
+    Raises
+    ------
+    InputError
+        For a carriage return outside of the quotes, or a field of more than 128 KiB.
+    """
+    try:
+        return next(csv.reader([line], delimiter=delimiter))
+    except csv.Error as error:
+        reason = "it holds a carriage return" if "\r" in line else str(error)
+        raise InputError(
+            f"a line with quotes cannot be divided into fields: {reason}",
+            where=where,
+            hint="write the table again, without quotes and with one line for each row",
+        ) from error
+
+
 def count_fields(line: str, delimiter: str) -> int:
-    """Count the fields of a line; a delimiter in quotes does not count."""
-    return len(split_fields(line, delimiter)) if '"' in line else line.count(delimiter) + 1
+    """Count the fields of a line; a delimiter in quotes does not count, if they fit together."""
+    with suppress(csv.Error):
+        if '"' in line:
+            return len(next(csv.reader([line], delimiter=delimiter)))
+    return line.count(delimiter) + 1
 
 
 def is_number(text: str) -> bool:
@@ -94,7 +115,8 @@ def read_header(stream: LineStream) -> Header:
     first = _peek_text(stream)
     if first is None:
         raise InputError("the file is empty", where=str(path), hint=COPY_AGAIN)
-    if comment is not None and _is_commented_header(comment, first, text_suffix(path)):
+    where = f"{path}, line {line}"
+    if comment is not None and _is_commented_header(comment, first, text_suffix(path), where):
         return _header(comment, first, path, line - 1)
     stream.read_line()
     row = _peek_text(stream)
@@ -110,11 +132,11 @@ def _peek_text(stream: LineStream) -> str | None:
     return None if raw is None else decode(raw, stream.path, stream.line)
 
 
-def _is_commented_header(comment: str, first: str, suffix: str) -> bool:
+def _is_commented_header(comment: str, first: str, suffix: str, where: str) -> bool:
     delimiter = sniff_delimiter(comment, first, suffix)
     if delimiter is None or count_fields(comment, delimiter) != count_fields(first, delimiter):
         return False
-    return all(is_number(f) or f in NULL_TOKENS for f in split_fields(first, delimiter)[1:])
+    return all(is_number(f) or f in NULL_TOKENS for f in split_fields(first, delimiter, where)[1:])
 
 
 def _header(header: str, row: str, path: Path, line: int) -> Header:
@@ -126,7 +148,7 @@ def _header(header: str, row: str, path: Path, line: int) -> Header:
             where=where,
             hint="a matrix has row ids in its first column and values in the others",
         )
-    names = split_fields(header, delimiter)
+    names = split_fields(header, delimiter, where)
     if count_fields(row, delimiter) == len(names) + 1:
         if row.endswith(delimiter):
             name = _DELIMITERS[delimiter]
@@ -232,11 +254,12 @@ def read_rows(
         if not raw.strip() or (comments and raw.startswith(b"#")):
             continue
         line = stream.line - 1
-        fields = split_fields(decode(raw, stream.path, line), delimiter)
+        where = f"{stream.path}, line {line}"
+        fields = split_fields(decode(raw, stream.path, line), delimiter, where)
         if len(fields) != len(names):
             raise InputError(
                 f"a row has {counted(len(fields), 'field')}, but {len(names):,} are expected",
-                where=f"{stream.path}, line {line}",
+                where=where,
                 hint=hint,
             )
         held.add(len(raw) + FIELD_BYTES * (1 + len(fields)))

@@ -270,9 +270,11 @@ def edge_layout(path: Path) -> EdgeLayout:
             hint="an edge has two ids, and perhaps a score",
         )
     is_biogrid = comment is not None and comment.lower().startswith(_BIOGRID)
-    rows = [_split_line(text, delimiter, not is_biogrid) for _, text in lines]
-    if comment is not None and _is_header(named := _split_line(comment, delimiter), rows[0]):
-        return _named_layout(named, rows[0], path, delimiter, lines[0][0])
+    rows = [_split_line(text, delimiter, str(path), not is_biogrid) for _, text in lines]
+    if comment is not None:
+        named = _split_line(comment, delimiter, str(path))
+        if _is_header(named, rows[0]):
+            return _named_layout(named, rows[0], path, delimiter, lines[0][0])
     if _is_header(rows[0], rows[-1]):
         if len(rows) == 1:
             raise InputError(
@@ -282,13 +284,13 @@ def edge_layout(path: Path) -> EdgeLayout:
     return _unnamed_layout(rows[0], path, delimiter, lines[0][0])
 
 
-def _split_line(text: str, delimiter: str, quoting: bool = True) -> list[str]:
-    """Split a line into fields; several blanks divide as one does."""
+def _split_line(text: str, delimiter: str, where: str, quoting: bool = True) -> list[str]:
+    """Split a line, which is at `where`, into fields; several blanks divide as one does."""
     if not quoting:
         return [field.strip(BLANKS) for field in text.split(delimiter)]
     if delimiter == " " and '"' not in text:
         return text.split()
-    return split_fields(text.strip(" ") if delimiter == " " else text, delimiter)
+    return split_fields(text.strip(" ") if delimiter == " " else text, delimiter, where)
 
 
 def _is_header(names: list[str], row: list[str]) -> bool:
@@ -443,8 +445,8 @@ def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
     for line, text in chunk_lines(chunk, layout.path):
         if line < layout.first_line or text.startswith("#"):
             continue
-        fields = _split_line(text, layout.delimiter, layout.quoting)
         where = f"{layout.path}, line {line}"
+        fields = _split_line(text, layout.delimiter, where, layout.quoting)
         empty = [i + 1 for i in (layout.a, layout.b) if i < len(fields) and not fields[i]]
         what = None
         if len(fields) != len(layout.names):

@@ -46,11 +46,12 @@ def read_gene_list(path: Path) -> list[str]:
     genes: dict[str, None] = {}
     held = Tally(str(path))
     for n_before, (line, text) in enumerate(_records(path, "a list of genes")):
-        gene = split_fields(text, "\t" if "\t" in text else ",")[0]
+        where = f"{path}, line {line}"
+        gene = split_fields(text, "\t" if "\t" in text else ",", where)[0]
         if not gene:
             raise InputError(
                 "a line has no id in its first field",
-                where=f"{path}, line {line}",
+                where=where,
                 hint="the first column must hold the ids",
             )
         if (n_before or not is_id_name(gene)) and gene not in genes:
@@ -82,11 +83,12 @@ def read_id_map(path: Path) -> list[tuple[str, str]]:
     pairs: dict[tuple[str, str], None] = {}
     held = Tally(str(path))
     for n_before, (line, text) in enumerate(_records(path, "a map of ids")):
-        fields = split_fields(text, delimiter or "\t")
+        where = f"{path}, line {line}"
+        fields = split_fields(text, delimiter or "\t", where)
         if len(fields) != 2:
             raise InputError(
                 f"the line has {counted(len(fields), 'field')}, not 2",
-                where=f"{path}, line {line}",
+                where=where,
                 hint=_MAP_HINT,
             )
         if n_before or not any(map(is_id_name, fields)):

@@ -86,7 +86,7 @@ def _is_matrix(path: Path) -> bool:
     delimiter = sniff_delimiter(lines[0], lines[1], text_suffix(path))
     if delimiter is None:
         return False
-    names, *rows = (split_fields(line, delimiter) for line in lines)
+    names, *rows = (split_fields(line, delimiter, str(path)) for line in lines)
     width = len(rows[0])
     columns = names if len(names) == width - 1 else names[1:]
     if not 0 <= width - len(names) <= 1:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from sfs_cli.io.files.apart import call_apart
-from sfs_cli.io.files.table import read_header
+from sfs_cli.io.files.table import quoted_fields, read_header
 from sfs_cli.io.files.text import LineStream, arrow_file
 from sfs_cli.io.matrix.base import Axis, read_errors
 
@@ -57,7 +57,7 @@ def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, ro
         for raw in _lines(stream):
             # R's write.table has no name for the row ids, and its header one field fewer
             names = len(header.names)
-            fields = _fields(raw, header.delimiter)
+            fields = _fields(raw, header.delimiter, str(source))
             lead = 1 - (names - len(fields))
             kept = [*fields[:lead], *(fields[lead + i] for i in features.tolist())]
             out.write(_joined(kept, header.delimiter) + b"\n")
@@ -93,11 +93,10 @@ def _copy_rows(stream: LineStream, out: IO[bytes], features: np.ndarray) -> None
             following = next(wanted, -1)
 
 
-def _fields(raw: bytes, delimiter: str) -> list[bytes]:
+def _fields(raw: bytes, delimiter: str, where: str) -> list[bytes]:
     if b'"' not in raw:
         return raw.split(delimiter.encode())
-    row = next(csv.reader([raw.decode()], delimiter=delimiter))
-    return [field.encode() for field in row]
+    return [field.encode() for field in quoted_fields(raw.decode(), delimiter, where)]
 
 
 def _joined(fields: list[bytes], delimiter: str) -> bytes:
