@@ -18,12 +18,13 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.display import shown
-from sfs_cli.errors import CHECK_PATH, InputError, OutputExistsError, SfsError, listed
+from sfs_cli.errors import CHECK_PATH, InputError, OutputExistsError, SfsError, counted, listed
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable
 from sfs_cli.io.files.text import text_suffix
+from sfs_cli.io.knowledge.gene_sets import read_sets
 from sfs_cli.io.results.rankings import read_rank_table
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -35,7 +36,8 @@ from sfs_cli.options.report import ReportConfig
 from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
-from sfs_cli.run.config import input_files
+from sfs_cli.run.config import input_files, split_sets
+from sfs_cli.run.enrichment import FEWEST, tested_length, tested_sets
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.report_data import ON_PAGE, report_data
@@ -72,7 +74,7 @@ def run(config: ReportConfig, messages: Messages) -> None:
     made = ranking_config(config, result)
     with outputs.claimed(target, messages):
         _check_target(config, target, result, made)
-        page = shown(page_of(made, result, messages)).encode()
+        page = shown(page_of(made, result, messages, config.sets)).encode()
         if target.is_file() and target.read_bytes() == page:
             messages.note(f"{target}: up to date")
             return
@@ -105,7 +107,8 @@ def _check_target(config: ReportConfig, target: Path, result: Result, made: Rank
     if outputs.describe_output(target)["sha256"] != written.get("sha256"):
         return  # perhaps this page: that shows when it is made
     recorded = load(provenance.record_beside(result.path)).options
-    if any(getattr(made, name) != recorded.get(name) for name in ON_PAGE):
+    changed = any(getattr(made, name) != recorded.get(name) for name in ON_PAGE)
+    if changed or config.sets is not None:
         raise _exists(target)
 
 
@@ -255,11 +258,12 @@ def _recorded(result: Result) -> Iterator[None]:
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def page_of(config: RankConfig, result: Result, messages: Messages) -> str:
-    """Return the page of a ranking that was made so."""
+def page_of(config: RankConfig, result: Result, messages: Messages, sets: str | None = None) -> str:
+    """Return the page of a ranking that was made so, with the tests of further `sets`."""
     from sfs_cli.report.page import render
 
     record = cast(RunRecord, result.record)
+    given = None if sets is None else read_sets(sets)
     with loaded(config, messages) as ready:
         index = positions(ready, result)
         with _recorded(result):
@@ -281,8 +285,36 @@ def page_of(config: RankConfig, result: Result, messages: Messages) -> str:
         if top is not None:
             pictures = pictures_of(replace(ready, config=drawn), ranking, top, spectrum, groups)
         config = ready.config
+    tested = None if given is None else _tested(ranking, str(sets), given, config.matrix)
     with _recorded(result):
+        if tested is not None:
+            known = record["knowledge"]
+            both = [*known.get("enrichment", []), tested]
+            record = cast(RunRecord, {**record, "knowledge": known | {"enrichment": both}})
         return render(report_data(config, ranking, record, groups=groups, pictures=pictures))
+
+
+def _tested(ranking: Ranking, spec: str, sets: dict[str, list[str]], matrix: str) -> dict[str, Any]:
+    """Return the tests of sets that took no part in the ranking.
+
+    Raises InputError when none has a feature of the matrix, or hardly any feature is ranked.
+    """
+    if not {name for names in sets.values() for name in names}.intersection(ranking.feature):
+        raise InputError(
+            f"--sets {spec}: none of {counted(len(sets), 'set')} has a feature of the matrix",
+            where=matrix,
+            hint="check that both use the same kind of ids",
+            option="sets",
+        )
+    if tested_length(ranking) < FEWEST:
+        raise InputError(
+            f"--sets {spec}: {counted(ranking.n_scored, 'ranked feature')} "
+            f"{'is' if ranking.n_scored == 1 else 'are'} too few to test sets among the first",
+            where=matrix,
+            hint="leave it out",
+            option="sets",
+        )
+    return tested_sets(ranking, split_sets(spec)[0].name, sets) | {"given": True}
 
 
 def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:

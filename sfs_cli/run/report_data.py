@@ -253,6 +253,11 @@ def _enrichment_tables(knowledge: dict[str, Any]) -> list[Table]:
             for t in tested["best"]
         ]
         shown = f"The best {len(rows)} are shown. " if tested["tested"] > len(rows) else ""
+        if not tested.get("given"):
+            shown += (
+                "The sets took part in the ranking as a source, so the test is no independent "
+                "confirmation."
+            )
         tables.append(
             Table(
                 heading=f"Gene sets of {tested['source']} among the first {tested['first']:,}",
@@ -260,8 +265,7 @@ def _enrichment_tables(knowledge: dict[str, Any]) -> list[Table]:
                 rows=rows,
                 note=f"Over-representation of {counted(tested['tested'], 'set')} among the first "
                 f"{tested['first']:,} of {tested['ranked']:,} ranked features (hypergeometric "
-                f"test; q-values of Benjamini and Hochberg). {shown}The sets took part in the "
-                "ranking as a source, so the test is no independent confirmation.",
+                f"test; q-values of Benjamini and Hochberg). {shown}".rstrip(),
                 digits=3,
             )
         )

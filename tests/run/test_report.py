@@ -137,6 +137,40 @@ def test_title_and_links_change_only_those(ranked, capfd):
     assert page.read_text() == before
 
 
+def test_sets_are_tested_among_the_first_features(study, ranked, capfd):
+    """As SciPy has the tail of the hypergeometric distribution, and beside the sets of sources."""
+    from scipy.stats import hypergeom
+
+    rows = [line.split("\t") for line in (ranked / "ranking.tsv").read_text().splitlines()[1:]]
+    order = [row[1] for row in rows if row[3] == "ok"]
+    first = len(order) // 4
+    chosen, rest = order[: first - 7], order[-12:]
+    Path("sets.gmt").write_text(
+        "\t".join(["HIGH", "na", *chosen, "stranger"]) + "\n" + "\t".join(["LOW", "na", *rest])
+    )
+    sfs("report", "results", "--sets", "sets.gmt", "--out", "page.html")
+    page = Path("page.html").read_text()
+    assert "HIGH" in page
+    assert "took part in the ranking" not in page
+    p = hypergeom.sf(len(chosen) - 1, len(order), len(chosen), first)
+    assert f"{p:#.3g}" in page  # as it is shown
+    sfs("report", "results", "--sets", "sets.gmt:LOW", "--out", "low.html")
+    assert "HIGH" not in Path("low.html").read_text()
+    assert run_here(["report", "results", "--sets", "sets.gmt"], capfd).code == 4
+    os.chdir(study)
+    sfs("rank", *MORE["gene sets"], "--out", ranked.parent / "sourced")
+    os.chdir(ranked.parent)
+    sfs("report", "sourced", "--sets", "sets.gmt", "--out", "both.html")
+    both = Path("both.html").read_text()
+    assert both.count("took part in the ranking") == 1
+    assert "Gene sets of t among" in both
+    assert "Gene sets of sets.gmt among" in both
+    Path("strange.gmt").write_text("A\tna\tx\ty\n")
+    done = run_here(["report", "results", "--sets", "strange.gmt", "--force"], capfd)
+    assert done.code == 3
+    assert "same kind of ids" in done.err
+
+
 def test_an_equal_page_is_up_to_date_and_another_one_stays(ranked, capfd):
     page, time = ranked / "report.html", (ranked / "report.html").stat().st_mtime_ns
     done = run_here(["report", "results/ranking.tsv"], capfd)
