@@ -18,7 +18,15 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.display import shown
-from sfs_cli.errors import CHECK_PATH, InputError, OutputExistsError, SfsError, counted, listed
+from sfs_cli.errors import (
+    CHECK_PATH,
+    InputError,
+    OutputExistsError,
+    SfsError,
+    UsageError,
+    counted,
+    listed,
+)
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.io.files.atomic import replacing
@@ -179,8 +187,7 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
     """
     assert result.record is not None
     roles = [str(each["role"]) for each in result.record["inputs"]]
-    asked = dict(load(provenance.record_beside(result.path)).options)
-    asked = _found_beside(asked, roles, result.path.parent)
+    where = provenance.record_beside(result.path)
     begin = result.path.name.rpartition("ranking.")[0]
     changes: dict[str, Any] = {
         "threads": config.threads,
@@ -192,15 +199,17 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
     }
     given = config.given("matrix", *ON_PAGE)
     changes |= {name: getattr(config, name) for name in given}
-    if "matrix" not in asked and config.matrix is None:
-        raise _damaged(result.path)
-    made = RankConfig(**asked | changes)
+    try:
+        asked = _found_beside(dict(load(where).options), roles, result.path.parent)
+        made = RankConfig(**asked | changes)
+    except (UsageError, TypeError) as error:  # the command line gives nothing that contradicts it
+        raise _damaged(result.path) from error
     check_unchanged(made, result, ())
     there = [role for role, _, _ in input_files(made)]
     if gone := [role for role in roles if role not in there]:
         raise InputError(
             f"an input of the ranking ({gone[0]}) is not there any more",
-            where=str(provenance.record_beside(result.path)),
+            where=str(where),
             hint="put it back, beside the ranking or where it was",
         )
     outputs.check_stores(outputs.describe_inputs(made), config.threads)
@@ -274,7 +283,10 @@ def page_of(config: RankConfig, result: Result, messages: Messages, sets: str | 
             if config.coordinates is not None:
                 names["coordinates"] = record["graph"]["coordinates"]
             drawn = replace(ready.config, **{k: v for k, v in names.items() if v is not None})
-            if len(values) > ready.matrix.n_samples or not np.isfinite(values).all():
+            warned = record["warnings"]
+            texts = isinstance(warned, list) and all(isinstance(text, str) for text in warned)
+            few = len(values) <= ready.matrix.n_samples and np.isfinite(values).all()
+            if not texts or not few:
                 raise _damaged(result.path)
         ready.fit_matrix()
         messages.phase("the best features")

@@ -261,6 +261,8 @@ DAMAGE: dict[str, Callable[[dict], object]] = {
     "too many eigenvalues": lambda r: r["result"].update(eigenvalues=[0.0] * 99),
     "option": lambda r: r["config"].update(surprise=1),
     "options": lambda r: r.update(config=[]),
+    "options that contradict each other": lambda r: r["config"].update(keep=5),
+    "warnings": lambda r: r.update(warnings="careful"),
     "no matrix": lambda r: r["config"].pop("matrix"),
 }
 
