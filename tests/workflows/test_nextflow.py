@@ -25,9 +25,7 @@ from tests.workflows.commands import (
 from tests.workflows.nextflow_tasks import run_task
 
 FOLDER = WORKFLOWS / "nextflow"
-NAMES = (
-    *("rank", "fuse", "shardinit", "shardrun", "shardmerge", "select", "evaluate", "report"),
-)
+NAMES = (*("rank", "fuse", "shardinit", "shardrun", "shardmerge", "select", "evaluate", "report"),)
 SHARDS = 2
 LABELS = MATRIX.parent / "labels.tsv"
 PARSE = """
