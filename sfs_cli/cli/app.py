@@ -41,6 +41,7 @@ VERBS = {
     "compare": "Compare methods and rankings on one matrix.",
     "robustness": "Measure how far noise changes the scores of SPEC, beside its bounds.",
     "select": "Choose how many features of a ranking to take, and write the list.",
+    "report": "Make the page of a ranking again, without ranking.",
     "fuse": "Fuse knowledge sources into one similarity between samples.",
     "inspect": "Describe a matrix file and how it would be read.",
     "convert": "Convert a matrix to a store, which is faster to read.",

@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numpy as np
+
 from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import peak_resident
@@ -43,7 +45,7 @@ from sfs_cli.store.disk import check_store, is_store
 if TYPE_CHECKING:
     from sfs_cli.options.aggregate import AggregateConfig
     from sfs_cli.options.select import SelectConfig
-    from sfs_cli.ranking.table import Ranking
+    from sfs_cli.ranking.table import Picked, Ranking
     from sfs_cli.report.model import ReportData
 
 REPORT = "report.html"
@@ -365,7 +367,14 @@ def ranking_facts(ranking: Ranking) -> RankingFacts:
         "larger_is_better": ranking.larger_is_better,
         "elbow": elbow(ranking.curve),
         "top": ranking.feature[: min(10, ranking.n_scored)],
+        "columns": {name: _kind_of(column) for name, column in ranking.extra.items()},
     }
+
+
+def _kind_of(column: np.ndarray | Picked) -> str:
+    if not isinstance(column, np.ndarray):
+        return "text"
+    return "integer" if column.dtype.kind in "iu" else "number"
 
 
 def log_result(config: RankConfig | AggregateConfig, ranking: Ranking, messages: Messages) -> None:
