@@ -62,6 +62,7 @@ BLAS_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
 )
 
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 CLEANUP_SECONDS = 10
 """For so long after the first signal, further ones do not interrupt the cleanup. A main thread that
 has not begun it by then is not waited for."""
@@ -132,7 +133,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     fill_closed()
     forgive_stderr()
-    code = run(arguments)
+    try:
+        code = run(arguments)
+        for number in _SIGNALS:  # all is written: what ends the interpreter is not ours
+            signal.signal(number, signal.SIG_DFL)
+    except Interrupted as stop:  # between the two
+        code = _end_interrupted(stop)
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
     sys.exit(code)
 
@@ -151,7 +157,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return answer(app, COMPLETE)
     reserve_little()
     interrupter = _Interrupter()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in _SIGNALS:
         signal.signal(number, interrupter)
     context: dict[str, Messages] = {}
     try:
@@ -193,7 +199,7 @@ class _Interrupter:
 
 
 def _end_interrupted(stop: Interrupted) -> int:
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     click.echo("interrupted; no partial output was left", err=True)
     return 128 + int(stop.args[0])
