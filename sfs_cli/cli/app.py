@@ -136,7 +136,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         code = run(arguments)
         for number in _SIGNALS:  # all is written: what ends the interpreter is not ours
-            signal.signal(number, signal.SIG_DFL)
+            if isinstance(signal.getsignal(number), _Interrupter):  # else one has come before
+                signal.signal(number, signal.SIG_DFL)
     except Interrupted as stop:  # between the two
         code = _end_interrupted(stop)
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
