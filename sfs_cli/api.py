@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -211,15 +211,26 @@ def _warn(texts: Iterable[str], verbose: bool) -> None:
 
 
 def _config(kind: type, matrix: str, options: Mapping[str, Any]) -> Any:
-    """Return a configuration; UsageError for an option that it does not have."""
+    """Return a configuration; UsageError for an option that it does not have, or of files."""
     known = {each.name: each.default for each in fields(kind)}
+    of_files = {each.name for each in fields(kind) if _is_of_files(each)}
     made = {}
     for name, value in options.items():
         asked = name if name in known else f"{name}_"  # such as given_, as the commands have it
         if asked not in known:
             raise UsageError(f"there is no option {name!r}", hint=nearest(name, known), option=name)
+        if asked in of_files:
+            raise UsageError(
+                f"{name!r} is about the files that the command writes, and a function writes none",
+                hint="take what the function returns",
+                option=name,
+            )
         made[asked] = texts_of(value) if isinstance(known[asked], tuple) else value
     return kind(matrix, **made)
+
+
+def _is_of_files(option: Field[Any]) -> bool:
+    return option.name == "resume" or option.metadata["option"].section == "Output"
 
 
 class Inputs:

@@ -43,7 +43,10 @@ class OutputFile(TypedDict):
 
 
 class RankingFacts(TypedDict):
-    """A ranking in numbers; `elbow` is where the curve of its scores bends, and no advice."""
+    """A ranking in numbers; `elbow` is where the curve of its scores bends, and no advice.
+
+    `columns` says what its table has after the status: ``text``, ``integer`` or ``number``.
+    """
 
     n_features: int
     n_scored: int
@@ -51,6 +54,7 @@ class RankingFacts(TypedDict):
     larger_is_better: bool
     elbow: int | None
     top: list[str]
+    columns: dict[str, str]
     eigenvalues: NotRequired[Any]
 
 
@@ -282,8 +286,20 @@ class RunFacts(TypedDict):
     next_runs: list[NextRun]
 
 
+class PageFacts(TypedDict):
+    """What the report says of the command line: what was ranked, and how it is ranked again.
+
+    Paths are as they were given. The command lacks the options that are about the page alone.
+    """
+
+    matrix: str
+    command: list[str]
+
+
 class RunRecord(Record, RunFacts):
     """``run.json`` of `sfs rank`."""
+
+    page: PageFacts
 
 
 class AggregateRecord(Record):
@@ -475,7 +491,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
     """Return a record of provenance, or None where there is none that can be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
 

@@ -41,6 +41,7 @@ VERBS = {
     "compare": "Compare methods and rankings on one matrix.",
     "robustness": "Measure how far noise changes the scores of SPEC, beside its bounds.",
     "select": "Choose how many features of a ranking to take, and write the list.",
+    "report": "Make the page of a ranking again, without ranking.",
     "fuse": "Fuse knowledge sources into one similarity between samples.",
     "inspect": "Describe a matrix file and how it would be read.",
     "convert": "Convert a matrix to a store, which is faster to read.",
@@ -61,6 +62,7 @@ BLAS_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
 )
 
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 CLEANUP_SECONDS = 10
 """For so long after the first signal, further ones do not interrupt the cleanup. A main thread that
 has not begun it by then is not waited for."""
@@ -131,7 +133,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     fill_closed()
     forgive_stderr()
-    code = run(arguments)
+    try:
+        code = run(arguments)
+        for number in _SIGNALS:  # all is written: what ends the interpreter is not ours
+            if isinstance(signal.getsignal(number), _Interrupter):  # else one has come before
+                signal.signal(number, signal.SIG_DFL)
+    except Interrupted as stop:  # between the two
+        code = _end_interrupted(stop)
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
     sys.exit(code)
 
@@ -150,7 +158,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return answer(app, COMPLETE)
     reserve_little()
     interrupter = _Interrupter()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in _SIGNALS:
         signal.signal(number, interrupter)
     context: dict[str, Messages] = {}
     try:
@@ -192,7 +200,7 @@ class _Interrupter:
 
 
 def _end_interrupted(stop: Interrupted) -> int:
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     click.echo("interrupted; no partial output was left", err=True)
     return 128 + int(stop.args[0])

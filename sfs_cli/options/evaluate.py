@@ -68,8 +68,20 @@ class FoldFields(Config):
         return DEFAULT_REPEATS if self.repeats is None else self.repeats
 
 
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class SetFields(Config):
+    """The options of every command that tests sets of features."""
+
+    sets: str | None = _how(
+        "Feature sets (GMT, or GAF) whose over-representation is tested.",
+        verbs=("evaluate", "compare", "report"),
+        metavar="FILE[:SET,...]",
+        path=READS,
+    )
+
+
 @dataclass(frozen=True)
-class JudgeConfig(TableFields, FoldFields, RankConfig):
+class JudgeConfig(TableFields, FoldFields, SetFields, RankConfig):
     """The options of every command that judges lists of features of a matrix."""
 
     leaky: bool = _how(
@@ -80,11 +92,6 @@ class JudgeConfig(TableFields, FoldFields, RankConfig):
     drivers: str | None = _how(
         "List of reference features: which share of them is among the first.",
         metavar="FILE",
-        path=READS,
-    )
-    sets: str | None = _how(
-        "Feature sets (GMT, or GAF) whose over-representation is tested.",
-        metavar="FILE[:SET,...]",
         path=READS,
     )
 

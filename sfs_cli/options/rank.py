@@ -74,10 +74,11 @@ _stability = partial(option, section="Method", verbs=WHOLE)
 _graph = partial(option, section="Sample graph", verbs=(*RANKING, "robustness"), lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
 _modules = partial(option, section="Output", verbs=("rank", "shard init"))
+_page = partial(option, section="Output", verbs=("rank", "shard init", "report"))
 _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
 _running = partial(option, section="Running", in_result=False)
-_working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select"))
+_working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select", "report"))
 
 
 def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -116,7 +117,7 @@ class OutputFields(Config):
     )
     force: bool = _output(
         "Replace the output of another run.",
-        verbs=(*ON_MATRIX, "convert", "shard merge", "aggregate", "select"),
+        verbs=(*ON_MATRIX, "convert", "shard merge", "aggregate", "select", "report"),
         default=False,
     )
 
@@ -134,7 +135,7 @@ class ResourceFields(Config):
 
     threads: int | None = _running(
         "Number of threads (of processes with --executor dask).",
-        verbs=(*ON_MATRIX, *_SHARDS, "select"),
+        verbs=(*ON_MATRIX, *_SHARDS, "select", "report"),
         least=1,
         default_text="all that are allowed",
     )
@@ -152,8 +153,20 @@ class ResourceFields(Config):
     )
 
 
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class PageFields(Config):
+    """The options about the report of a ranking, which change nothing else."""
+
+    title: str | None = _page("Title of the report, in place of the file's name.", metavar="TEXT")
+    gene_links: str | None = _page(
+        "Make the names in the report links: gene symbols to GeneCards, Ensembl ids to Ensembl. "
+        "Nothing is looked up before they are followed.",
+        words=("symbol", "ensembl"),
+    )
+
+
 @dataclass(frozen=True)
-class RankConfig(GraphFields, OutputFields, ResourceFields):
+class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
     """The options of a ranking; None stands for a default that depends on the data."""
 
     VERB: ClassVar[str] = "rank"
@@ -458,14 +471,6 @@ class RankConfig(GraphFields, OutputFields, ResourceFields):
         "Rank without each source as well, to show what it changes.", verbs=WHOLE, default=True
     )
 
-    title: str | None = _modules(
-        "Title of the report, in place of the file's name.", metavar="TEXT"
-    )
-    gene_links: str | None = _modules(
-        "Make the names in the report links: gene symbols to GeneCards, Ensembl ids to Ensembl. "
-        "Nothing is looked up before they are followed.",
-        words=("symbol", "ensembl"),
-    )
     signed: bool = _modules(
         f"With --format rnk, two classes and {', '.join(catalog.SIGNED)}: give the metric the sign "
         "of the difference between the means of the classes.",

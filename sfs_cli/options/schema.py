@@ -22,6 +22,7 @@ from sfs_cli.options.fields import (
 )
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.report import ReportConfig
 from sfs_cli.options.robustness import RobustnessConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, NAME, SOURCE_OPTIONS
@@ -175,6 +176,8 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
         parts += [f"## sfs {config.VERB}", _table(alone)]
     own = [o for o in options_of(SelectConfig) if "select" in o.verbs and o not in evaluation]
     parts += ["## sfs select", _table(own)]
+    own = [o for o in options_of(ReportConfig) if o.verbs == ("report",)]
+    parts += ["## sfs report", _table(own)]
     rows = [
         (f"`{verb}`", f"`{flag}`", text) for verb, left in further.items() for flag, text in left
     ]

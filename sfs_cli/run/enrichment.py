@@ -39,13 +39,9 @@ def enriched_sets(run: Run, ranking: Ranking) -> dict[str, list[dict[str, Any]]]
     source with sets its name, the numbers of first features, ranked features and tested sets, and
     the best of the tests.
     """
-    from sfs_cli.evaluation.measures import enrichment
-
-    length = min(LENGTH, ranking.n_scored // SHARE)
-    if length < FEWEST or not any(source_sets(source) for source in run.sources):
+    if tested_length(ranking) < FEWEST or not any(source_sets(source) for source in run.sources):
         return {}
     ids = run.matrix.ids.features
-    ranked = ranking.feature[: ranking.n_scored]
     context = SourceContext(run.context, run.config.id_map, allow_unmatched=True)
     found: list[dict[str, Any]] = []
     for source in run.sources:
@@ -62,25 +58,36 @@ def enriched_sets(run: Run, ranking: Ranking) -> dict[str, list[dict[str, Any]]]
             name: [feature for gene in members for feature in place[gene]]
             for name, members in sets.items()
         }
-        tests = enrichment(ranked, length, features)
-        found.append(
-            {
-                "source": source.spec.name,
-                "first": length,
-                "ranked": len(ranked),
-                "tested": len(tests),
-                "best": [
-                    {
-                        "set": test.name,
-                        "features": test.size,
-                        "among_first": test.overlap,
-                        "expected": test.expected,
-                        "p_value": test.p_value,
-                        "q_value": test.q_value,
-                        "members": test.members[:MEMBERS],
-                    }
-                    for test in tests[:SHOWN]
-                ],
-            }
-        )
+        found.append(tested_sets(ranking, source.spec.name, features))
     return {"enrichment": found}
+
+
+def tested_length(ranking: Ranking) -> int:
+    """Return how many of the first features are tested; fewer than `FEWEST` are too few."""
+    return min(LENGTH, ranking.n_scored // SHARE)
+
+
+def tested_sets(ranking: Ranking, name: str, sets: dict[str, list[str]]) -> dict[str, Any]:
+    """Test the sets of a name among the first features; return the numbers and the best tests."""
+    from sfs_cli.evaluation.measures import enrichment  # imports SciPy
+
+    ranked, length = ranking.feature[: ranking.n_scored], tested_length(ranking)
+    tests = enrichment(ranked, length, sets)
+    return {
+        "source": name,
+        "first": length,
+        "ranked": len(ranked),
+        "tested": len(tests),
+        "best": [
+            {
+                "set": test.name,
+                "features": test.size,
+                "among_first": test.overlap,
+                "expected": test.expected,
+                "p_value": test.p_value,
+                "q_value": test.q_value,
+                "members": test.members[:MEMBERS],
+            }
+            for test in tests[:SHOWN]
+        ],
+    }

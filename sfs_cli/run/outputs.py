@@ -10,21 +10,25 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import peak_resident
 from sfs_cli.display import shown
-from sfs_cli.errors import InputError, OutputExistsError, UsageError
+from sfs_cli.errors import InputError, OutputExistsError, UsageError, unwritable
 from sfs_cli.io.files.atomic import (
     OutputFolder,
     check_writable,
     finish,
     remove_partial,
+    replacing,
     sha256_file,
 )
 from sfs_cli.io.files.lock import Lock, output_lock
@@ -41,7 +45,7 @@ from sfs_cli.store.disk import check_store, is_store
 if TYPE_CHECKING:
     from sfs_cli.options.aggregate import AggregateConfig
     from sfs_cli.options.select import SelectConfig
-    from sfs_cli.ranking.table import Ranking
+    from sfs_cli.ranking.table import Picked, Ranking
     from sfs_cli.report.model import ReportData
 
 REPORT = "report.html"
@@ -224,11 +228,19 @@ class Made(NamedTuple):
     summarize: Callable[[], None]  # logs what was found
 
 
-class Beside(NamedTuple):
+@dataclass
+class Beside:
     """A file that a command writes besides its folder."""
 
     option: str  # that names it, as a field
     path: Path
+    partial: Path | None = None  # where to write it, while it is being made
+
+    @contextmanager
+    def written(self) -> Iterator[None]:
+        """Let the file be written to `partial`; it takes its name when the block is done."""
+        with replacing(self.path) as self.partial:
+            yield
 
     def claim(self, force: bool, lock: Lock | None) -> None:
         """Refuse to write over another file, and tell the lock of this one."""
@@ -262,14 +274,16 @@ def run_tables(
     Without ``--out`` that is the main table. Nothing is made where exactly this result is there
     already: `describe` returns the inputs that it depends on, and `files` are the names of the
     tables. `options` are those that it depends on, by default those of the configuration. `beside`
-    is another file, which `make` writes.
+    is another file, which `make` writes; it takes its name after the tables, so that a run which
+    ends in between is repeated.
     """
     started = time.perf_counter()
     check_json_option(config.out, as_json)
     if config.out is None:
         if beside is not None:
             beside.claim(config.force, None)
-        made = make()
+        with nullcontext() if beside is None else beside.written():
+            made = make()
         made.summarize()
         return next(iter(made.tables.values()))
     out = Path(config.out)
@@ -284,27 +298,38 @@ def run_tables(
             return json_bytes(provenance.read_run(out, config.prefix), as_json)
         if beside is not None:
             beside.claim(config.force, lock)
-        made = make()
-        seconds, peak = time.perf_counter() - started, peak_resident()
-        record: dict[str, Any] = {
-            **record_head(options, described),
-            **made.facts,
-            **record_tail(messages.warnings, seconds, peak),
-        }
-        before = provenance.unchanged_outputs(out, config.prefix)
-        tables = {named(config.prefix, name): table for name, table in made.tables.items()}
+        with nullcontext() if beside is None else beside.written():
+            made = make()
+            seconds, peak = time.perf_counter() - started, peak_resident()
+            record: dict[str, Any] = {
+                **record_head(options, described),
+                **made.facts,
+                **record_tail(messages.warnings, seconds, peak),
+            }
+            _write_tables(out, config.prefix, made.tables, record)
+    made.summarize()
+    messages.note(f"wrote {', '.join(f'{out}/{name}' for name in record['outputs'])}")
+    return json_bytes(record, as_json)
+
+
+def _write_tables(
+    out: Path, prefix: str | None, made: Mapping[str, bytes], record: dict[str, Any]
+) -> None:
+    """Write tables by their names, and the record, which gets their digests; all, or none."""
+    before = provenance.unchanged_outputs(out, prefix)
+    tables = {named(prefix, name): table for name, table in made.items()}
+    try:
         with OutputFolder(out) as folder:
             for name, table in tables.items():
                 folder.file(name).write_bytes(table)
             record["outputs"] = {name: describe_output(folder.file(name)) for name in tables}
-            text, run_json = provenance.dumps(record), named(config.prefix, provenance.NAME)
+            text, run_json = provenance.dumps(record), named(prefix, provenance.NAME)
             folder.file(run_json).write_text(text, encoding="utf-8")
             folder.commit(last=run_json)
         for name in before - set(tables):  # of the result that is replaced
             (out / name).unlink(missing_ok=True)
-    made.summarize()
-    messages.note(f"wrote {', '.join(f'{out}/{name}' for name in tables)}")
-    return json_bytes(record, as_json)
+    except OSError as error:
+        raise unwritable(out, error, "--out") from None
 
 
 def describe_output(path: Path) -> OutputFile:
@@ -342,7 +367,14 @@ def ranking_facts(ranking: Ranking) -> RankingFacts:
         "larger_is_better": ranking.larger_is_better,
         "elbow": elbow(ranking.curve),
         "top": ranking.feature[: min(10, ranking.n_scored)],
+        "columns": {name: _kind_of(column) for name, column in ranking.extra.items()},
     }
+
+
+def _kind_of(column: np.ndarray | Picked) -> str:
+    if not isinstance(column, np.ndarray):
+        return "text"
+    return "integer" if column.dtype.kind in "iu" else "number"
 
 
 def log_result(config: RankConfig | AggregateConfig, ranking: Ranking, messages: Messages) -> None:

@@ -40,6 +40,7 @@ from sfs_cli.provenance import (
     PassFacts,
     PruningFacts,
     RunFacts,
+    RunRecord,
     StabilityFacts,
 )
 from sfs_cli.ranking.modules import Modules
@@ -74,7 +75,7 @@ from sfs_cli.run.outputs import (
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.pipes import as_given
 from sfs_cli.run.prune import without_repeats
-from sfs_cli.run.report_data import report_data
+from sfs_cli.run.report_data import page_facts, report_data
 from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.run.top import read_top
@@ -557,29 +558,29 @@ def _write_result(
     config: RankConfig, result: RankResult, inputs: list[InputFile], home: Path | None
 ) -> dict[str, Any]:
     """Write the ranking, the report and ``run.json``; return the content of the latter."""
-    ranking, facts = result.ranking, result.facts
+    from sfs_cli.io.results.writers import as_written
+
+    facts = result.facts
+    # the page is made of what the other files hold, so that `sfs report` makes the same
+    ranking = as_written(result.ranking, config.format, config.digits)
     record: dict[str, Any] = {
         **record_head(config.result_options(), inputs),
         "config": resolved(as_given(config), str(config.out)),
         **facts,
+        "page": page_facts(result.config),
         "result": ranking_facts(ranking) | {"eigenvalues": result.eigenvalues},
         **record_tail(result.warnings, result.seconds, result.peak_memory),
     }
+    known = cast(RunRecord, provenance.plain(record))
     data = report_data(
-        result.config,
-        ranking,
-        facts,
-        result.warnings,
-        eigenvalues=result.eigenvalues,
-        groups=result.groups,
-        pictures=result.pictures,
+        result.config, ranking, known, groups=result.groups, pictures=result.pictures
     )
     more: dict[str, Callable[[Path], None]] = {}
     if result.modules is not None:
         from sfs_cli.io.results.modules import module_writers
 
         more = module_writers(result.modules, config.digits)
-    return write_folder(config, ranking, data, record, facts["plan"]["threads"], more, home)
+    return write_folder(config, result.ranking, data, record, facts["plan"]["threads"], more, home)
 
 
 @contextmanager

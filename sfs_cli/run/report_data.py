@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sfs_cli.catalog import METHODS, Method
 from sfs_cli.errors import counted, listed
 from sfs_cli.graph.groups import Groups
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import flag
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.provenance import (
@@ -24,7 +26,9 @@ from sfs_cli.provenance import (
     CovariateFacts,
     ExplainedFacts,
     ModuleFacts,
+    PageFacts,
     RunFacts,
+    RunRecord,
     StabilityFacts,
     named,
     versions,
@@ -37,6 +41,8 @@ from sfs_cli.report.words import isolated
 
 TOP = 50
 """Number of features in the table of the best."""
+ON_PAGE = ("title", "gene_links")
+"""The options that change nothing but the page."""
 FEW = 8
 """Classes or groups that a sentence lists."""
 LEVEL, OFTEN = 0.05, 0.8
@@ -53,18 +59,29 @@ _MODULE_FILES = (
 Pairs = list[tuple[str, str]]
 
 
+def page_facts(config: RankConfig) -> PageFacts:
+    """Return what the report says of the command line of a ranking."""
+    command = replace(config, title=None, gene_links=None).command()
+    return PageFacts(matrix=Path(config.matrix).name, command=command)
+
+
 def report_data(
     config: RankConfig,
     ranking: Ranking,
-    facts: RunFacts,
-    warnings: list[str],
+    facts: RunRecord,
     *,
-    eigenvalues: np.ndarray | None = None,
     groups: Groups | None = None,
     pictures: Pictures | None = None,
 ) -> ReportData:
-    """Return the contents of the report of a run."""
+    """Return the contents of the report of a run.
+
+    All that is known of the run is taken from what ``run.json`` has, as it has it, and from the
+    numbers of the table. Of the configuration only the method, the names of the files, the title
+    and the links are used.
+    """
     method, knowledge = METHODS[config.ranker], facts["knowledge"]
+    eigenvalues = facts["result"].get("eigenvalues")
+    words = [word for n in config.given(*ON_PAGE) for word in (flag(n), getattr(config, n))]
     sections = [
         ("Input", _input_pairs(facts)),
         ("Sample graph", _pairs(facts["graph"])),
@@ -78,7 +95,7 @@ def report_data(
     reading = _reading(groups, facts["graph"], knowledge)
     change = facts["method"].get("log_fold_change", "")
     return ReportData(
-        **of_ranking(ranking, change.replace(" - ", " less ")),
+        **of_ranking(ranking, change.replace(" - ", " less "), facts["versions"]["sfs"]),
         sentences=[
             *_significance(ranking, facts["graph"], knowledge),
             *_stability(ranking, dict(facts).get("stability")),
@@ -92,10 +109,10 @@ def report_data(
         pictures=pictures,
         results=_enrichment_tables(knowledge),
         n_left_out=sum(facts["input"]["left_out"].values()),
-        title=config.title or Path(config.matrix).name,
+        title=config.title or facts["page"]["matrix"],
         method=_title(method, facts["method"]),
         how=_how(method, facts["method"], facts["batches"].get("how")),
-        eigenvalues=eigenvalues,
+        eigenvalues=None if eigenvalues is None else np.array(eigenvalues, float),
         clusters=facts["method"].get("clusters"),
         tables=[
             *_knowledge_tables(knowledge),
@@ -105,9 +122,9 @@ def report_data(
             *_stability_tables(facts["stability"]),
         ],
         facts=[(title, pairs) for title, pairs in sections if pairs],
-        warnings=warnings,
+        warnings=facts["warnings"],
         next_runs=[(each["command"], each["reason"]) for each in facts["next_runs"]],
-        command=shlex.join([*config.command(), "--out", "results"]),
+        command=shlex.join([*facts["page"]["command"], *words, "--out", "results"]),
         reference=method.reference,
         downloads=[
             (named(config.prefix, name), what)
@@ -120,10 +137,11 @@ def report_data(
     )
 
 
-def of_ranking(ranking: Ranking, change: str = "") -> dict[str, Any]:
+def of_ranking(ranking: Ranking, change: str = "", version: str | None = None) -> dict[str, Any]:
     """Return the fields of `ReportData` that follow from a ranking.
 
-    `change` says which class less which log fold changes are of.
+    `change` says which class less which log fold changes are of; `version` is the one that ranked,
+    by default this one.
     """
     scores = ranking.curve
     count = min(TOP, ranking.n_scored)
@@ -146,7 +164,7 @@ def of_ranking(ranking: Ranking, change: str = "") -> dict[str, Any]:
             change=change,
             frequency=_column(ranking, "frequency", count),
         ),
-        "version": versions()["sfs"],
+        "version": version or versions()["sfs"],
     }
 
 
@@ -235,6 +253,11 @@ def _enrichment_tables(knowledge: dict[str, Any]) -> list[Table]:
             for t in tested["best"]
         ]
         shown = f"The best {len(rows)} are shown. " if tested["tested"] > len(rows) else ""
+        if not tested.get("given"):
+            shown += (
+                "The sets took part in the ranking as a source, so the test is no independent "
+                "confirmation."
+            )
         tables.append(
             Table(
                 heading=f"Gene sets of {tested['source']} among the first {tested['first']:,}",
@@ -242,8 +265,7 @@ def _enrichment_tables(knowledge: dict[str, Any]) -> list[Table]:
                 rows=rows,
                 note=f"Over-representation of {counted(tested['tested'], 'set')} among the first "
                 f"{tested['first']:,} of {tested['ranked']:,} ranked features (hypergeometric "
-                f"test; q-values of Benjamini and Hochberg). {shown}The sets took part in the "
-                "ranking as a source, so the test is no independent confirmation.",
+                f"test; q-values of Benjamini and Hochberg). {shown}".rstrip(),
                 digits=3,
             )
         )

@@ -26,6 +26,8 @@ from sfs_cli.run.passes import graph_asked, needed
 SPECTRUM_SAMPLES = 5000
 """The spectrum is shown in the report up to this many samples."""
 SPECTRUM_SIZE = 20
+OWN_EIGENVALUES = ("qalpha",)
+"""Methods whose eigenvalues are not those of the sample graph."""
 
 
 @dataclass
@@ -215,3 +217,16 @@ def spectrum_of(similarity: Similarity) -> Spectrum | None:
     if n > SPECTRUM_SAMPLES or not (similarity.degrees > 0).all():
         return None
     return leading(NormalizedLaplacian(similarity), min(SPECTRUM_SIZE, n))
+
+
+def spectrum_again(run: Run, similarity: Similarity, count: int) -> Spectrum | None:
+    """Return the eigenpairs that `score_on` has found on a sample graph, without scoring.
+
+    `count` is how many they were. None where the eigenvalues are of a matrix of the method.
+    """
+    from sfs_cli.graph.laplacian import NormalizedLaplacian
+    from sfs_cli.graph.spectral import leading
+
+    if run.method.name in OWN_EIGENVALUES:
+        return None
+    return leading(NormalizedLaplacian(similarity), count)

@@ -21,8 +21,6 @@ from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, curve_of
 from sfs_cli.io.files.atomic import check_writable
-from sfs_cli.io.files.sniff import split_modality
-from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
 from sfs_cli.io.results.writers import table_bytes
@@ -48,6 +46,14 @@ from sfs_cli.run.guards import OPTIMISTIC, OWN_EDGE
 from sfs_cli.run.lists import RankedList, list_of, order_without_effect
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.prune import without_repeats
+from sfs_cli.run.result import (
+    Result,
+    check_ranking,
+    check_unchanged,
+    is_whole,
+    positions,
+    ranking_in,
+)
 from sfs_cli.run.subset import check_target, write_subset
 from sfs_cli.tables import header
 
@@ -68,17 +74,6 @@ _WITHOUT: dict[str, Any] = {
     "signed": True,
 }
 """What a ranking is made again without: what does not change the order of the features."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """A ranking that was read, and what is known of how it was made."""
-
-    path: Path
-    table: TextTable
-    features: list[str]  # of all rows
-    order: np.ndarray  # the rows that are ranked, best first
-    record: dict[str, Any] | None  # of the run that wrote it, if that was `sfs rank`
 
 
 @dataclass
@@ -119,7 +114,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         )
 
     def make() -> outputs.Made:
-        found = select(config, result, ranking, messages)
+        found = select(config, result, ranking, messages, copy)
         rows = found.rows.tolist()
         columns = result.table.columns
         cells = [[column[row] for column in columns.values()] for row in rows]
@@ -136,7 +131,12 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             "n_selected": len(rows),
             **found.facts,
         }
-        return outputs.Made(tables, facts, lambda: None)  # what was found is logged by now
+
+        def summarize() -> None:  # what was found is logged by now
+            if copy is not None:
+                messages.note(f"wrote {copy.path}: {counted(len(rows), 'feature')}")
+
+        return outputs.Made(tables, facts, summarize)
 
     return outputs.run_tables(
         config,
@@ -159,7 +159,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
     Raises InputError when there is none, or it is a GSEA file, whose metric may have signs.
     """
     given = Path(config.result)
-    path = _ranking_in(given) if given.is_dir() else given
+    path = ranking_in(given) if given.is_dir() else given
     if text_suffix(path) == ".rnk":
         raise InputError(
             "an rnk file ranks by a metric that may have signs, and says nothing of features "
@@ -176,43 +176,13 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
     written = record.get("outputs")
     ours = isinstance(written, dict) and path.name in written
     known = ours and isinstance(record.get("method"), dict) and "input" in record
-    if known and not _is_whole(record, path.name):
+    if known and not is_whole(record, path.name):
         raise InputError(
             "the record of the ranking is damaged",
             where=str(provenance.record_beside(path)),
             hint="rank again, or give a copy of the ranking without it",
         )
     return Result(path, table, ranked.features, order, record if known else None)
-
-
-def _is_whole(record: dict[str, Any], name: str) -> bool:
-    """Tell whether the parts of a record that are read have the form that `sfs rank` writes."""
-    inputs, output, own = record.get("inputs"), record["outputs"][name], record["input"]
-    return (
-        isinstance(own, dict)
-        and type(own.get("n_samples_in_file")) is int
-        and isinstance(inputs, list)
-        and all(_has_digest(each) and isinstance(each.get("role"), str) for each in inputs)
-        and _has_digest(output)
-        and isinstance(record.get("graph", {}), dict)
-    )
-
-
-def _has_digest(described: Any) -> bool:
-    return isinstance(described, dict) and isinstance(described.get("sha256"), str)
-
-
-def _ranking_in(folder: Path) -> Path:
-    found = (*folder.glob("ranking.*"), *folder.glob("*.ranking.*"))
-    there = sorted(path for path in found if path.is_file())
-    if len(there) != 1:
-        what = "holds no ranking" if not there else f"holds {len(there)} rankings"
-        raise InputError(
-            f"{folder} {what}",
-            where=", ".join(path.name for path in there) or str(folder),
-            hint="give the output folder of sfs rank, or the file of the ranking",
-        )
-    return there[0]
 
 
 def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
@@ -257,7 +227,9 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
         changes["labels"] = config.labels
     made = RankConfig(**asked | changes)
     made = to_rank_again(config, made, int(record["input"]["n_samples_in_file"]), where)
-    _check_unchanged(config, made, result)
+    check_unchanged(made, result, config.given("matrix", "labels"))
+    if config.ranks:
+        check_ranking(result.path, record, "rank again, or choose by --top, --fdr or --stable")
     return made
 
 
@@ -322,39 +294,6 @@ def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
     return replace(made, max_correlation=config.min_redundancy, keep=longest)
 
 
-def _check_unchanged(config: SelectConfig, made: RankConfig, result: Result) -> None:
-    """Refuse a ranking or inputs that have changed since; those given here are as they are."""
-    assert result.record is not None
-    if config.matrix is None and not split_modality(Path(made.matrix))[0].exists():
-        raise InputError(
-            "the matrix that was ranked is not there any more",
-            where=f"{made.matrix}, by {provenance.record_beside(result.path)}",
-            hint="give it with --matrix FILE",
-            option="matrix",
-        )
-    known = {each["role"]: each["sha256"] for each in result.record["inputs"]}
-    given = config.given("matrix", "labels")
-    for each in outputs.describe_inputs(made):
-        role = each["role"]
-        if role in known and known[role] != each["sha256"] and role not in given:
-            what = "the matrix" if role == "matrix" else f"an input of the ranking ({role})"
-            raise InputError(
-                f"{what} has changed since the features were ranked",
-                where=f"{each['path']}, by {provenance.record_beside(result.path)}",
-                hint="rank again"
-                + (", or give the file that was ranked: --matrix" if role == "matrix" else ""),
-                option="matrix" if role == "matrix" else (),
-            )
-    if config.ranks:
-        digest = result.record["outputs"][result.path.name]["sha256"]
-        if outputs.describe_output(result.path)["sha256"] != digest:
-            raise InputError(
-                "the ranking is not the one that run.json beside it describes",
-                where=str(result.path),
-                hint="rank again, or choose by --top, --fdr or --stable",
-            )
-
-
 def _describe(config: SelectConfig, result: Result, ranking: RankConfig | None) -> list[InputFile]:
     """Return the files that are read, with their digests."""
     found = outputs.describe_files([("result", result.path)])
@@ -371,11 +310,15 @@ def _check_copy(target: Path, ranking: RankConfig, result: Result) -> None:
 
 
 def select(
-    config: SelectConfig, result: Result, ranking: RankConfig | None, messages: Messages
+    config: SelectConfig,
+    result: Result,
+    ranking: RankConfig | None,
+    messages: Messages,
+    copy: outputs.Beside | None = None,
 ) -> Selected:
     """Choose rows of a ranking by the rule of a configuration; write the matrix cut to them.
 
-    `ranking` is how the matrix was ranked, where it is read.
+    `ranking` is how the matrix was ranked, where it is read, and `copy` where the cut one goes.
 
     Raises
     ------
@@ -387,10 +330,10 @@ def select(
         found = Selected(_by_table(config, result, messages))
     else:
         with loaded(ranking, messages, labeled=config.cv) as run:
-            index = _positions(run, result)
+            index = positions(run, result)
             found = _by_matrix(config, result, run, index)
-            if config.write_matrix is not None:
-                target = Path(config.write_matrix)
+            if copy is not None:
+                assert copy.partial is not None
                 if not len(found.rows):
                     raise InputError(
                         "no feature is selected, so there is no matrix to write",
@@ -398,9 +341,8 @@ def select(
                         hint="leave out --write-matrix, or ask for less",
                         option="write_matrix",
                     )
-                write_subset(run, np.sort(index[found.rows]), target)
-                found.facts["matrix"] = str(target)
-                messages.note(f"wrote {target}: {counted(len(found.rows), 'feature')}")
+                write_subset(run, np.sort(index[found.rows]), copy.partial, copy.path)
+                found.facts["matrix"] = str(copy.path)
     chosen = len(found.rows)
     of = counted(len(result.order), "ranked feature")
     if chosen:
@@ -462,40 +404,6 @@ def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
             option=option,
         )
     return np.array(parse_numbers(result.table, name))
-
-
-def _positions(run: Run, result: Result) -> np.ndarray:
-    """Return the feature of the matrix that each row of the table is about.
-
-    Raises InputError when the features are not those of the matrix.
-    """
-    ids = run.matrix.ids.features
-    index = {name: i for i, name in enumerate(ids)}
-    unknown = [name for name in result.features if name not in index]
-    lacking = len(ids) - (len(result.features) - len(unknown))
-    if unknown or (result.record is not None and lacking):
-        found, others = (unknown, "in the matrix") if unknown else ([], "in the ranking")
-        if not found:
-            known = set(result.features)
-            found = [name for name in ids if name not in known]
-        raise InputError(
-            f"the ranking is of another matrix: {counted(len(found), 'feature')} "
-            f"({listed(found, 3)}) {'is' if len(found) == 1 else 'are'} not {others}",
-            where=f"{result.path}, {run.config.matrix}",
-            hint="give the matrix that was ranked: --matrix FILE",
-            option="matrix",
-        )
-    if result.record is not None:
-        ranked, here = result.record["input"]["n_samples_in_file"], run.opened.matrix.n_samples
-        if ranked != here:
-            raise InputError(
-                f"the ranking is of another matrix: that had {counted(ranked, 'sample')}, and this "
-                f"has {here:,}",
-                where=f"{result.path}, {run.config.matrix}",
-                hint="give the matrix that was ranked: --matrix FILE",
-                option="matrix",
-            )
-    return np.array([index[name] for name in result.features], np.int64)
 
 
 def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray) -> Selected:

@@ -62,17 +62,20 @@ def _by_halves(run: Run) -> Scored:
 
 
 def _by_counts(run: Run) -> Scored:
-    parts = []
-    for second in (False, True):
-        thinned = ThinnedMatrix(
-            run.matrix.matrix, run.context.seed, second=second, where=run.config.matrix
-        )
-        part = _of(run, _with(run.matrix, thinned, run.matrix.features))
-        part.fit_matrix()
-        parts.append(part)
-    scored = score_on(parts[1], make_graph(parts[0]))
+    of_graph, of_scores = part_of_counts(run), part_of_counts(run, second=True)
+    scored = score_on(of_scores, make_graph(of_graph))
     scored.solution.facts["split"] = {"how": "counts"}
     return scored
+
+
+def part_of_counts(run: Run, *, second: bool = False) -> Run:
+    """Return a run on one part of the counts: the first makes the graph, the second is tested."""
+    thinned = ThinnedMatrix(
+        run.matrix.matrix, run.context.seed, second=second, where=run.config.matrix
+    )
+    part = _of(run, _with(run.matrix, thinned, run.matrix.features))
+    part.fit_matrix()
+    return part
 
 
 def _joined(run: Run, found: list[Scored], first: np.ndarray) -> Scored:

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from sfs_cli.errors import UsageError
-from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.sniff import recognize
 from sfs_cli.io.matrix.base import FORMATS, format_of
 from sfs_cli.io.matrix.subset import WRITERS
@@ -44,13 +43,15 @@ def check_target(config: RankConfig, target: Path) -> None:
         )
 
 
-def write_subset(run: Run, features: np.ndarray, target: Path) -> None:
-    """Write the matrix of a run with some features, ascending indices of shape (l,), to a file."""
+def write_subset(run: Run, features: np.ndarray, partial: Path, target: Path) -> None:
+    """Write the matrix of a run with some features, ascending indices of shape (l,), to a file.
+
+    `partial` is where it is written, `target` the name that it takes later.
+    """
     matrix = Path(run.config.matrix)
-    with replacing(target) as partial:
-        if is_store(matrix):
-            partial.mkdir()
-            build_subset(run.opened.matrix, features, partial)
-            return
-        facts = run.opened.facts
-        WRITERS[facts["format"]](matrix, partial, target, features, facts["rows"])
+    if is_store(matrix):
+        partial.mkdir()
+        build_subset(run.opened.matrix, features, partial)
+        return
+    facts = run.opened.facts
+    WRITERS[facts["format"]](matrix, partial, target, features, facts["rows"])

@@ -214,6 +214,8 @@ def test_errors_are_those_of_python_too() -> None:
         ("there is no layer", lambda: sfs.rank(made(), layer="log")),
         ("of type object", lambda: sfs.rank(X.astype(object))),
         ("top marks genes", lambda: sfs.rank(X, method="variance", top=5)),
+        ("about the files", lambda: sfs.rank(X, method="variance", out="results")),
+        ("about the files", lambda: sfs.select(sfs.rank(X), top=5, write_matrix="m.csv")),
     ):
         with pytest.raises(ValueError, match=error) as caught:
             call()

@@ -115,6 +115,7 @@ def command(taken: Taken, path: str, files: dict[str, str], folder: Path) -> lis
         "compare": ["compare", m],
         "robustness": ["robustness", m, "--draws", "1"],
         "select": ["select", files["result"], "--top", "2"],
+        "report": ["report", files["result"]],
         "fuse": ["fuse", m, "--source", f"x=profile:{files['profile']}"],
         "inspect": ["inspect", m],
         "convert": ["convert", m, str(folder / "other.store")],

@@ -52,7 +52,7 @@ def test_there_are_pairs_of_every_command_that_writes():
     writing = {t.verb for t in TAKEN if t.use in OUTPUTS}
     assert writing >= {
         *("rank", "fuse", "convert", "select", "aggregate", "evaluate", "compare", "robustness"),
-        *("shard init", "shard run", "shard merge"),
+        *("shard init", "shard run", "shard merge", "report"),
     }
     assert {source.verb for source, _ in PAIRS} >= writing - {"shard run", "shard merge"}
 

@@ -16,7 +16,10 @@ from tests.fuzz.seeds import REFUSED_FORMAT, Files, Seed
 
 OFTEN = ("h5ad", "h5ad", "h5mu", "10x", "store", "similarity")
 """Formats that get further turns: their libraries check little of what they read."""
-WITH_MEMORY = ("rank", "fuse", "plan", "convert", "evaluate", "compare", "robustness", "select")
+WITH_MEMORY = (
+    *("rank", "fuse", "plan", "convert", "evaluate", "compare", "robustness", "select"),
+    "report",
+)
 WITH_THREADS = tuple(verb for verb in WITH_MEMORY if verb != "convert")
 
 

@@ -223,6 +223,8 @@ def paths() -> Iterator[Case]:
         ("configuration is a folder", "rank --config folder.yaml", MUST_FAIL),
         ("ranking is a folder of nothing", "aggregate in in", MUST_FAIL),
         ("select from a folder of nothing", "select in --top 3", MUST_FAIL),
+        ("report of a folder of nothing", "report in", MUST_FAIL),
+        ("page is the matrix", f"{variance} --out out && report out --out clean.csv", MUST_FAIL),
         ("matrix cannot be read", RANK.format("locked.csv"), REFUSED),
         ("matrix is missing", RANK.format("nope.csv"), MUST_FAIL),
         ("a dangling link", RANK.format("dangling.csv"), MUST_FAIL),

@@ -577,6 +577,8 @@ def _of_results() -> list[tuple]:
         "select out --top 3",
         "select out --top 4 --out chosen",
         "select out --top 5 --min-redundancy 0.5",
+        "report out --out page.html",
+        "report out --title again --out page.html",
         "rank --config out/run.json --out again",
         "aggregate out/ranking.tsv ranking.tsv",
         "rank clean.csv --method variance --out out",

@@ -101,6 +101,17 @@ JOBS = (
         reads="m.h5ad",
     ),
     Job(
+        "report",
+        ("report", "ranked", "--title", "again", "--force", *SCRATCH),
+        (RANKED,),
+    ),
+    Job(
+        "report of an h5ad",
+        ("report", "ranked", *SCRATCH, "--out", "deep/page.html"),
+        (("rank", "m.h5ad", "--method", "spec", "--transform", "cpm,log1p", "--out", "ranked"),),
+        reads="m.h5ad",
+    ),
+    Job(
         "evaluate",
         ("evaluate", "m.h5ad", *LABELS, "--method", "variance", *FOLDS, *SCRATCH, "--out", "out"),
         reads="m.h5ad",

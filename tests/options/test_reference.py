@@ -15,6 +15,7 @@ from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import SECTIONS, matches, options_of
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS
+from sfs_cli.options.report import ReportConfig
 from sfs_cli.options.robustness import RobustnessConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, OPTIONS, SOURCE_OPTIONS
@@ -41,6 +42,7 @@ CONFIGS = (
     CompareConfig,
     RobustnessConfig,
     SelectConfig,
+    ReportConfig,
 )
 
 

@@ -8,6 +8,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow.feather
@@ -22,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from sfs_cli.errors import InputError, MissingExtraError, OutputExistsError, UsageError
+from sfs_cli.io.files.atomic import OutputFolder
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import CURVE_LENGTHS
@@ -536,6 +538,18 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     with pytest.raises(OutputExistsError):
         select.run(other, Messages(-1))
     assert sorted(path.name for path in out.iterdir() if path.name.startswith(".")) == []
+
+
+def test_a_run_that_ends_before_its_list_is_there_leaves_no_matrix(tmp_path, monkeypatch):
+    out, copy = tmp_path / "out", tmp_path / "cut.csv"
+    config = SelectConfig(ranked(tmp_path), top=3, out=str(out), write_matrix=str(copy))
+    with monkeypatch.context() as patched:
+        patched.setattr(OutputFolder, "commit", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            select.run(config, Messages(-1))
+    assert not copy.exists()
+    select.run(config, Messages(-1))
+    assert copy.exists()
 
 
 def test_inputs_that_have_changed_or_are_gone_are_refused(tmp_path):

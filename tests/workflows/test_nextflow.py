@@ -25,7 +25,7 @@ from tests.workflows.commands import (
 from tests.workflows.nextflow_tasks import run_task
 
 FOLDER = WORKFLOWS / "nextflow"
-NAMES = ("rank", "fuse", "shardinit", "shardrun", "shardmerge", "select", "evaluate")
+NAMES = (*("rank", "fuse", "shardinit", "shardrun", "shardmerge", "select", "evaluate", "report"),)
 SHARDS = 2
 LABELS = MATRIX.parent / "labels.tsv"
 PARSE = """
@@ -111,6 +111,7 @@ INPUTS: dict[str, dict[str, list[Path]]] = {
     "shardrun": {"plan": [], "parts": [], "matrix": [MATRIX], "files": []},
     "select": {"ranking": [], "record": [], "matrix": [], "files": []},
     "evaluate": {"ranking": [], "record": [], "matrix": [MATRIX], "files": []},
+    "report": {"ranking": [], "record": [], "matrix": [MATRIX], "files": []},
 }
 
 
@@ -159,6 +160,23 @@ def test_select_and_evaluate_read_what_rank_has_made(tmp_path, env):
     args = "--labels labels.tsv:tissue --splits 3 --repeats 1 --lengths 10"
     worth = run_task("evaluate", tmp_path / "evaluate", files, env, args=args)
     assert (worth / "plain_evaluated.evaluation.tsv").exists()
+
+
+@pytest.mark.slow
+def test_report_makes_the_page_of_rank_and_of_merge(tmp_path, env):
+    args = "--method fisher --labels labels.tsv:tissue"
+    inputs = {"matrix": [MATRIX], "files": [LABELS]}
+    made = run_task("rank", tmp_path / "rank", inputs, env, args=args)
+    values = {"shards": "1", "args": args}
+    plan = run_task("shardinit", tmp_path / "init", inputs, env, **values) / "plain.plan"
+    merging = inputs | {"plan": [plan], "parts": []}
+    merged = run_task("shardmerge", tmp_path / "merge", merging, env, args="")
+    shutil.rmtree(tmp_path / "init")  # of another machine
+    for folder in (made, merged):
+        of = {"ranking": [folder / "plain.ranking.tsv"], "record": [folder / "plain.run.json"]}
+        page = run_task("report", tmp_path / f"{folder.name}-page", of | inputs, env, args="")
+        wanted = (made / "plain.report.html").read_bytes()
+        assert (page / "plain.report.html").read_bytes() == wanted
 
 
 def test_fuse_writes_a_similarity(tmp_path, env):

@@ -6,9 +6,10 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,8 @@ CHUNK = 65_536
 """Rows that become text at a time."""
 ROW_GROUP = 1 << 20
 """Rows of a Parquet row group."""
+_ALL_DIGITS = 17
+"""So many significant digits tell any two numbers of 64 bits apart."""
 _MAX_ROUNDED = 15
 """Decimals of so many digits are told apart by their nearest numbers of 64 bits."""
 _LEAST, _MOST = -4, 9
@@ -99,6 +102,16 @@ def number_texts(values: np.ndarray, digits: int) -> pa.Array:
     values = values.astype(np.float64, copy=False)
     if digits > _MAX_ROUNDED:
         return string_array(number_text(value, digits) for value in values.tolist())
+    nearest, sure = _rounded_by_tens(values, digits)
+    texts = _array(nearest).cast("large_string")
+    if sure.all():
+        return texts
+    rest = string_array(number_text(value, digits) for value in values[~sure].tolist())
+    return pc.replace_with_mask(texts, _array((~sure).view(np.uint8)).cast("bool"), rest)
+
+
+def _rounded_by_tens(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers with so many significant digits, and for which of them that is sure."""
     exponent = np.searchsorted(_STEPS, np.abs(values), "right") - 1 + _LEAST
     sure = (exponent >= _LEAST) & (exponent < min(_MOST, digits - 1))
     tens = _TENS[digits - 1 - np.where(sure, exponent, 0)]
@@ -107,11 +120,29 @@ def number_texts(values: np.ndarray, digits: int) -> pa.Array:
         whole = np.rint(scaled)
         from_middle = np.abs(np.abs(scaled - whole) - 0.5)
         sure &= from_middle > np.abs(scaled) * np.finfo(np.float64).eps
-    texts = _array(whole / tens).cast("large_string")
-    if sure.all():
-        return texts
-    rest = string_array(number_text(value, digits) for value in values[~sure].tolist())
-    return pc.replace_with_mask(texts, _array((~sure).view(np.uint8)).cast("bool"), rest)
+    return whole / tens, sure
+
+
+def as_written(ranking: Ranking, form: str, digits: int) -> Ranking:
+    """Return a ranking with the numbers that its table has, as who reads the table gets them.
+
+    Text has so many significant digits; Parquet has all of them.
+    """
+
+    def read(column: np.ndarray | Picked) -> np.ndarray | Picked:
+        if isinstance(column, Picked) or column.dtype.kind != "f":
+            return column
+        values = column.astype(np.float64, copy=False)
+        if form == "parquet" or digits >= _ALL_DIGITS:
+            return values
+        if digits > _MAX_ROUNDED:
+            return np.array([float(number_text(value, digits)) for value in values.tolist()])
+        found, sure = _rounded_by_tens(values, digits)
+        found[~sure] = [float(number_text(value, digits)) for value in values[~sure].tolist()]
+        return found
+
+    extra = {name: read(column) for name, column in ranking.extra.items()}
+    return replace(ranking, score=cast(np.ndarray, read(ranking.score)), extra=extra)
 
 
 def _array(values: np.ndarray) -> pa.Array:

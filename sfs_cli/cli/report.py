@@ -1,0 +1,29 @@
+"""``sfs report``."""
+
+from __future__ import annotations
+
+import click
+
+from sfs_cli.cli.options import Command
+from sfs_cli.logs import Messages
+from sfs_cli.options.report import ReportConfig
+
+
+@click.command(cls=Command, verb="report", config=ReportConfig, pipes=False)
+@click.argument("result", metavar="RESULT", required=True)
+def command(config: ReportConfig, messages: Messages) -> None:
+    """Make the page of a ranking again, from what is there: nothing is ranked.
+
+    RESULT is the output folder of `sfs rank` or `sfs shard merge`, or the ranking in it. The
+    matrix and the other inputs have to be as they were. With no other option the page is the one
+    that was written with the ranking, to the byte.
+
+    \b
+    sfs report results --out page.html
+    sfs report results --title "Colon, tumor or normal" --gene-links symbol --force
+    sfs report results --sets pathways.gmt --out page.html
+    sfs report results --matrix moved/expression.csv --out page.html
+    """
+    from sfs_cli.run.report import run
+
+    run(config, messages)

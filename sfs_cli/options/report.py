@@ -1,0 +1,47 @@
+"""The configuration of ``sfs report``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from sfs_cli.options.evaluate import SetFields
+from sfs_cli.options.fields import option
+from sfs_cli.options.paths import OPENS, READS, WRITES
+from sfs_cli.options.rank import OutputFields, PageFields, ResourceFields
+
+_input = partial(option, section="Input", verbs=("report",), in_result=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportConfig(PageFields, SetFields, OutputFields, ResourceFields):
+    """The options of `sfs report`; None stands for what the record of the ranking says."""
+
+    VERB: ClassVar[str] = "report"
+
+    result: str = _input(
+        "The output folder of sfs rank, or the ranking in it.",
+        default=...,
+        metavar="RESULT",
+        argument=True,
+        path=OPENS,
+    )
+    matrix: str | None = _input(
+        "The ranked matrix, where it has moved.",
+        metavar="FILE",
+        path=READS,
+        default_text="the one that run.json of the result names",
+    )
+    out: str | None = option(
+        "Write the page to this file.",
+        section="Output",
+        verbs=("report",),
+        metavar="FILE",
+        path=WRITES,
+        default_text="report.html beside the ranking",
+        in_result=False,
+    )
+
+    def __post_init__(self) -> None:
+        self.check_values()

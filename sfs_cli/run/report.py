@@ -1,0 +1,406 @@
+"""``sfs report``: the page of a ranking again, from its table, its record and the matrix.
+
+Nothing is ranked. The scores are those of the table, what was found out about the run is what
+``run.json`` says, and the pictures are made of the values of the best features and of the sample
+graph, which is made again where the ranking knew its eigenvectors. `sfs rank` makes its own page
+of the same, so that both have the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from sfs_cli import provenance
+from sfs_cli.display import shown
+from sfs_cli.errors import (
+    CHECK_PATH,
+    InputError,
+    OutputExistsError,
+    SfsError,
+    UsageError,
+    counted,
+    listed,
+)
+from sfs_cli.graph.groups import read_groups
+from sfs_cli.graph.spectral import Spectrum
+from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.table import NULL_TOKENS, TextTable
+from sfs_cli.io.files.text import text_suffix
+from sfs_cli.io.knowledge.gene_sets import read_sets
+from sfs_cli.io.results.rankings import read_rank_table
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import Option, options_of
+from sfs_cli.options.files import load
+from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.paths import INSIDE, is_there, moved, split_part
+from sfs_cli.options.report import ReportConfig
+from sfs_cli.provenance import RunRecord
+from sfs_cli.ranking.table import Picked, Ranking
+from sfs_cli.run import outputs
+from sfs_cli.run.config import input_files, split_sets
+from sfs_cli.run.enrichment import FEWEST, tested_length, tested_sets
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.pictures import pictures_of
+from sfs_cli.run.report_data import ON_PAGE, report_data
+from sfs_cli.run.result import (
+    Result,
+    check_ranking,
+    check_unchanged,
+    is_whole,
+    positions,
+    ranking_in,
+)
+from sfs_cli.run.scoring import make_graph, spectrum_again
+from sfs_cli.run.split import part_of_counts
+from sfs_cli.run.top import read_top
+
+SAME_GRAPH = 1e-6
+"""The eigenvalues of a sample graph that is made again differ by less from the recorded ones."""
+_OWN = ("rank", "feature", "score", "status")
+_FIRST = "give the output folder of sfs rank or sfs shard merge"
+
+
+def run(config: ReportConfig, messages: Messages) -> None:
+    """Make the page of a ranking and write it.
+
+    Raises
+    ------
+    InputError
+        When the result is not that of `sfs rank`, is damaged, or its inputs have changed.
+    OutputExistsError
+        When another page is there, and ``--force`` is not given.
+    """
+    result = read_result(config)
+    target = _target(config, result)
+    made = ranking_config(config, result)
+    with outputs.claimed(target, messages):
+        _check_target(config, target, result, made)
+        page = shown(page_of(made, result, messages, config.sets)).encode()
+        if target.is_file() and target.read_bytes() == page:
+            messages.note(f"{target}: up to date")
+            return
+        if target.exists() and not config.force:
+            raise _exists(target)
+        with replacing(target) as partial:
+            partial.write_bytes(page)
+    messages.note(f"wrote {target}")
+
+
+def _target(config: ReportConfig, result: Result) -> Path:
+    """Return where the page goes: by default beside the ranking, with its prefix."""
+    if config.out is not None:
+        return Path(config.out)
+    begin = result.path.name.rpartition("ranking.")[0]
+    return result.path.with_name(begin + outputs.REPORT)
+
+
+def _check_target(config: ReportConfig, target: Path, result: Result, made: RankConfig) -> None:
+    """Refuse, before anything is computed, to replace what is known to be another page."""
+    if target.is_dir():
+        raise InputError(
+            f"--out {target} is a folder", hint="give the name of a file, such as page.html"
+        )
+    if config.force or not target.exists():
+        return
+    assert result.record is not None
+    begin = result.path.name.rpartition("ranking.")[0]
+    written = result.record["outputs"].get(begin + outputs.REPORT, {})
+    if outputs.describe_output(target)["sha256"] != written.get("sha256"):
+        return  # perhaps this page: that shows when it is made
+    recorded = load(provenance.record_beside(result.path)).options
+    changed = any(getattr(made, name) != recorded.get(name) for name in ON_PAGE)
+    if changed or config.sets is not None:
+        raise _exists(target)
+
+
+def _exists(target: Path) -> OutputExistsError:
+    return OutputExistsError(
+        f"{target} exists, and is another page",
+        hint="give another --out, or replace it with --force",
+        option="out",
+    )
+
+
+# ---- what is read --------------------------------------------------------------------------------
+
+
+def read_result(config: ReportConfig) -> Result:
+    """Read a ranking that `sfs rank` has written, and its record; refuse any other."""
+    given = Path(config.result)
+    path = ranking_in(given) if given.is_dir() else given
+    where = provenance.record_beside(path)
+    if not path.exists():
+        raise InputError(f"{path} does not exist", hint=f"{CHECK_PATH}; {_FIRST}")
+    if text_suffix(path) == ".rnk":
+        raise InputError(
+            "an rnk file has no scores, which the page shows",
+            where=str(path),
+            hint="rank again with --format tsv",
+        )
+    record = provenance.read_record(where)
+    if record is None:
+        what = "cannot be read" if where.exists() else "is missing"
+        raise InputError(
+            f"the record of the ranking {what}, which says how it was made",
+            where=str(where),
+            hint=_FIRST,
+        )
+    written = record.get("outputs")
+    if not isinstance(written, dict) or path.name not in written:
+        raise InputError(
+            "the record beside the ranking is that of another result",
+            where=f"{path}, {where}",
+            hint=_FIRST,
+        )
+    if not isinstance(record.get("method"), dict) or "input" not in record:
+        raise InputError(
+            "the result is not one of sfs rank: only the page of a ranking is made again",
+            where=str(where),
+            hint=f"{_FIRST}; the others are made again by their own commands",
+        )
+    if "page" not in record:
+        raise InputError(
+            "the record of the ranking lacks what the page needs: an earlier version has written "
+            "it",
+            where=str(where),
+            hint="rank again with this version",
+        )
+    if not is_whole(record, path.name):
+        raise _damaged(path)
+    check_ranking(path, record, "rank again")
+    table = read_rank_table(path)
+    features = table.columns.get("feature", [])
+    return Result(path, table, features, np.arange(len(features)), record)
+
+
+def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
+    """Return how the matrix was ranked, with the title and links that are asked for.
+
+    Raises InputError when a file is gone or has changed since.
+    """
+    assert result.record is not None
+    roles = [str(each["role"]) for each in result.record["inputs"]]
+    where = provenance.record_beside(result.path)
+    begin = result.path.name.rpartition("ranking.")[0]
+    changes: dict[str, Any] = {
+        "threads": config.threads,
+        "memory": config.memory,
+        "scratch": config.scratch,
+        "accept": tuple(GUARDS),  # the page has the warnings that were given
+        "out": str(result.path.parent),
+        "prefix": begin.removesuffix(".") or None,
+    }
+    given = config.given("matrix", *ON_PAGE)
+    changes |= {name: getattr(config, name) for name in given}
+    try:
+        asked = _found_beside(dict(load(where).options), roles, result.path.parent)
+        made = RankConfig(**asked | changes)
+    except (UsageError, TypeError) as error:  # the command line gives nothing that contradicts it
+        raise _damaged(result.path) from error
+    check_unchanged(made, result, ())
+    there = [role for role, _, _ in input_files(made)]
+    if gone := [role for role in roles if role not in there]:
+        raise InputError(
+            f"an input of the ranking ({gone[0]}) is not there any more",
+            where=str(where),
+            hint="put it back, beside the ranking or where it was",
+        )
+    outputs.check_stores(outputs.describe_inputs(made), config.threads)
+    return made
+
+
+def _found_beside(options: dict[str, Any], roles: Sequence[str], folder: Path) -> dict[str, Any]:
+    """Return options with files that are gone by those of their names beside the record.
+
+    Results and inputs may have been copied to one folder. What the files hold is compared later;
+    `roles` are those of the recorded inputs.
+    """
+
+    def move(_option: Option, text: str, _what: str) -> str:
+        if is_there(split_part(text)[0]) or text.startswith(INSIDE):
+            return text
+        file, colon, part = text.partition(":")
+        here = folder / Path(file).name
+        return f"{here}{colon}{part}" if is_there(str(here)) else text
+
+    found = dict(options)
+    for option in options_of(RankConfig):
+        value = found.get(option.name)
+        if value is None:
+            continue
+        if option.patterns:  # one that was a file is none of the patterns
+            found[option.name] = tuple(
+                move(option, text, "") if f"{option.name}.{i}" in roles else text
+                for i, text in enumerate(value, 1)
+            )
+        else:
+            found[option.name] = moved(option, value, move)
+    return found
+
+
+def _damaged(ranking: Path) -> InputError:
+    return InputError(
+        "the record of the ranking is damaged",
+        where=str(provenance.record_beside(ranking)),
+        hint="rank again",
+    )
+
+
+@contextmanager
+def _recorded(result: Result) -> Iterator[None]:
+    """Take for a damaged record what cannot be used: table and matrix are known to be whole."""
+    try:
+        yield
+    except SfsError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise _damaged(result.path) from error
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def page_of(config: RankConfig, result: Result, messages: Messages, sets: str | None = None) -> str:
+    """Return the page of a ranking that was made so, with the tests of further `sets`."""
+    from sfs_cli.report.page import render
+
+    record = cast(RunRecord, result.record)
+    given = None if sets is None else read_sets(sets)
+    with loaded(config, messages) as ready:
+        index = positions(ready, result)
+        with _recorded(result):
+            ranking = ranking_of(result, index, ready.matrix.ids.features)
+            values = np.array(record["result"].get("eigenvalues") or (), float)
+            # as the page names them
+            names: dict[str, Any] = {"labels": record["labels"].get("from")}
+            if config.coordinates is not None:
+                names["coordinates"] = record["graph"]["coordinates"]
+            drawn = replace(ready.config, **{k: v for k, v in names.items() if v is not None})
+            warned = record["warnings"]
+            texts = isinstance(warned, list) and all(isinstance(text, str) for text in warned)
+            few = len(values) <= ready.matrix.n_samples and np.isfinite(values).all()
+            if not texts or not few:
+                raise _damaged(result.path)
+        ready.fit_matrix()
+        messages.phase("the best features")
+        top = read_top(ready, ranking)
+        spectrum = _spectrum(ready, values, result)
+        groups = None if spectrum is None else read_groups(spectrum.values, spectrum.vectors)
+        pictures = None
+        if top is not None:
+            pictures = pictures_of(replace(ready, config=drawn), ranking, top, spectrum, groups)
+        config = ready.config
+    tested = None if given is None else _tested(ranking, str(sets), given, config.matrix)
+    with _recorded(result):
+        if tested is not None:
+            known = record["knowledge"]
+            both = [*known.get("enrichment", []), tested]
+            record = cast(RunRecord, {**record, "knowledge": known | {"enrichment": both}})
+        return render(report_data(config, ranking, record, groups=groups, pictures=pictures))
+
+
+def _tested(ranking: Ranking, spec: str, sets: dict[str, list[str]], matrix: str) -> dict[str, Any]:
+    """Return the tests of sets that took no part in the ranking.
+
+    Raises InputError when none has a feature of the matrix, or hardly any feature is ranked.
+    """
+    if not {name for names in sets.values() for name in names}.intersection(ranking.feature):
+        raise InputError(
+            f"--sets {spec}: none of {counted(len(sets), 'set')} has a feature of the matrix",
+            where=matrix,
+            hint="check that both use the same kind of ids",
+            option="sets",
+        )
+    if tested_length(ranking) < FEWEST:
+        raise InputError(
+            f"--sets {spec}: {counted(ranking.n_scored, 'ranked feature')} "
+            f"{'is' if ranking.n_scored == 1 else 'are'} too few to test sets among the first",
+            where=matrix,
+            hint="leave it out",
+            option="sets",
+        )
+    return tested_sets(ranking, split_sets(spec)[0].name, sets) | {"given": True}
+
+
+def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:
+    """Return the ranking that a table holds; `index` are its features among the `ids`."""
+    table, record = result.table, cast(RunRecord, result.record)
+    facts = record["result"]
+    columns = dict(facts["columns"])
+    if {*_OWN, *columns} != set(table.columns):
+        raise _damaged(result.path)
+    extra = {name: _column(table, name, kind, result) for name, kind in columns.items()}
+    kept = record["pruning"].get("kept")
+    return Ranking(
+        feature=Picked(ids, index),
+        score=_numbers(table, "score"),
+        status=_texts(table, "status"),
+        larger_is_better=bool(facts["larger_is_better"]),
+        order=index,
+        extra=extra,
+        n_kept=None if kept is None else int(kept),
+    )
+
+
+def _column(table: TextTable, name: str, kind: str, result: Result) -> np.ndarray | Picked:
+    if kind == "text":
+        return _texts(table, name)
+    if kind == "integer":
+        return np.array([int(value) for value in table.columns[name]], np.int64)
+    if kind == "number":
+        return _numbers(table, name)
+    raise _damaged(result.path)
+
+
+def _numbers(table: TextTable, name: str) -> np.ndarray:
+    return np.array(
+        [np.nan if value in NULL_TOKENS else float(value) for value in table.columns[name]]
+    )
+
+
+def _texts(table: TextTable, name: str) -> Picked:
+    """Return a column of few different texts."""
+    values = table.columns[name]
+    codes = {text: code for code, text in enumerate(dict.fromkeys(values))}
+    return Picked(list(codes), np.array([codes[text] for text in values], np.int32))
+
+
+def _spectrum(ready: Run, values: np.ndarray, result: Result) -> Spectrum | None:
+    """Make again the eigenpairs of the sample graph whose `values` the ranking has recorded.
+
+    None where it knew none. Raises InputError where the graph has become another one.
+    """
+    if not len(values) or ready.config.split == "features":
+        return None
+    if ready.sources:
+        from sfs_cli.run.fused_rank import fuse  # imports SciPy
+
+        similarity = fuse(ready).similarity
+    else:
+        graph = make_graph(part_of_counts(ready) if ready.config.split else ready)
+        if graph is None:
+            return None
+        similarity = graph.similarity
+    found = spectrum_again(ready, similarity, len(values))
+    if found is None:
+        return None
+    if len(found.values) != len(values) or np.abs(found.values - values).max() > SAME_GRAPH:
+        raise InputError(
+            "the sample graph is another one than that of the ranking: "
+            f"its eigenvalues are {_few(found.values)}, and were {_few(values)}",
+            where=str(provenance.record_beside(result.path)),
+            hint="rank again",
+        )
+    # the recorded ones are those of the page
+    return Spectrum(values, found.vectors)
+
+
+def _few(values: np.ndarray) -> str:
+    return listed([f"{value:.6g}" for value in values], 4)

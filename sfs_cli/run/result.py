@@ -1,0 +1,131 @@
+"""A ranking that was written, read again: its table, its record, and what has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfs_cli import provenance
+from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.io.files.table import TextTable
+from sfs_cli.options import RankConfig
+from sfs_cli.run import outputs
+from sfs_cli.run.load import Run
+
+
+@dataclass(frozen=True)
+class Result:
+    """A ranking that was read, and what is known of how it was made."""
+
+    path: Path
+    table: TextTable
+    features: list[str]  # of all rows
+    order: np.ndarray  # the rows that are ranked, best first
+    record: dict[str, Any] | None  # of the run that wrote it, if that was `sfs rank`
+
+
+def ranking_in(folder: Path) -> Path:
+    """Return the file of the ranking in a folder; InputError where there is none, or several."""
+    found = (*folder.glob("ranking.*"), *folder.glob("*.ranking.*"))
+    there = sorted(path for path in found if path.is_file())
+    if len(there) != 1:
+        what = "holds no ranking" if not there else f"holds {len(there)} rankings"
+        raise InputError(
+            f"{folder} {what}",
+            where=", ".join(path.name for path in there) or str(folder),
+            hint="give the output folder of sfs rank, or the file of the ranking",
+        )
+    return there[0]
+
+
+def is_whole(record: dict[str, Any], name: str) -> bool:
+    """Tell whether the parts of a record that are read have the form that `sfs rank` writes."""
+    inputs, output, own = record.get("inputs"), record["outputs"][name], record["input"]
+    return (
+        isinstance(own, dict)
+        and type(own.get("n_samples_in_file")) is int
+        and isinstance(inputs, list)
+        and all(_has_digest(each) and isinstance(each.get("role"), str) for each in inputs)
+        and _has_digest(output)
+        and isinstance(record.get("graph", {}), dict)
+    )
+
+
+def _has_digest(described: Any) -> bool:
+    return isinstance(described, dict) and isinstance(described.get("sha256"), str)
+
+
+def check_unchanged(made: RankConfig, result: Result, given: Collection[str]) -> None:
+    """Refuse inputs that have changed since the features were ranked.
+
+    Those of the options `given` are taken as they are.
+    """
+    assert result.record is not None
+    if "matrix" not in given and not split_modality(Path(made.matrix))[0].exists():
+        raise InputError(
+            "the matrix that was ranked is not there any more",
+            where=f"{made.matrix}, by {provenance.record_beside(result.path)}",
+            hint="give it with --matrix FILE",
+            option="matrix",
+        )
+    known = {each["role"]: each["sha256"] for each in result.record["inputs"]}
+    for each in outputs.describe_inputs(made):
+        role = each["role"]
+        if role in known and known[role] != each["sha256"] and role not in given:
+            what = "the matrix" if role == "matrix" else f"an input of the ranking ({role})"
+            raise InputError(
+                f"{what} has changed since the features were ranked",
+                where=f"{each['path']}, by {provenance.record_beside(result.path)}",
+                hint="rank again"
+                + (", or give the file that was ranked: --matrix" if role == "matrix" else ""),
+                option="matrix" if role == "matrix" else (),
+            )
+
+
+def check_ranking(path: Path, record: dict[str, Any], hint: str) -> None:
+    """Refuse a ranking that is not the one of its record; `hint` says what to do about it."""
+    if outputs.describe_output(path)["sha256"] != record["outputs"][path.name]["sha256"]:
+        raise InputError(
+            "the ranking is not the one that run.json beside it describes",
+            where=str(path),
+            hint=hint,
+        )
+
+
+def positions(run: Run, result: Result) -> np.ndarray:
+    """Return the feature of the matrix that each row of the table is about.
+
+    Raises InputError when the features are not those of the matrix.
+    """
+    ids = run.matrix.ids.features
+    index = {name: i for i, name in enumerate(ids)}
+    unknown = [name for name in result.features if name not in index]
+    lacking = len(ids) - (len(result.features) - len(unknown))
+    if unknown or (result.record is not None and lacking):
+        found, others = (unknown, "in the matrix") if unknown else ([], "in the ranking")
+        if not found:
+            known = set(result.features)
+            found = [name for name in ids if name not in known]
+        raise InputError(
+            f"the ranking is of another matrix: {counted(len(found), 'feature')} "
+            f"({listed(found, 3)}) {'is' if len(found) == 1 else 'are'} not {others}",
+            where=f"{result.path}, {run.config.matrix}",
+            hint="give the matrix that was ranked: --matrix FILE",
+            option="matrix",
+        )
+    if result.record is not None:
+        ranked, here = result.record["input"]["n_samples_in_file"], run.opened.matrix.n_samples
+        if ranked != here:
+            raise InputError(
+                f"the ranking is of another matrix: that had {counted(ranked, 'sample')}, and this "
+                f"has {here:,}",
+                where=f"{result.path}, {run.config.matrix}",
+                hint="give the matrix that was ranked: --matrix FILE",
+                option="matrix",
+            )
+    return np.array([index[name] for name in result.features], np.int64)
