@@ -82,7 +82,7 @@ def test_parquet_labels(tmp_path, index):
         (b"id\tlabel\ns1\t\xe9\n", "", "line 2"),
         ('id\tlabel\ns1\t"a"\rs2\t"b"\n', "", "line 2"),
         ('"id"\tlabel\rs1\t"a"\ns2\tb\n', "", "line 1"),
-        (f'id\tlabel\ns1\t"{"x" * 200_000}"\n', "", "field limit"),
+        (f'id\tlabel\ns1\t"{"x" * 200_000}"\n', "", "line 2"),
         (b"\x89HDF\r\n\x1a\n", "", "an HDF5 file"),
         (b"PAR1 and no more", "", "damaged"),
     ],
