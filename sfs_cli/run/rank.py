@@ -575,6 +575,7 @@ def _write_result(
     data = report_data(
         result.config, ranking, known, groups=result.groups, pictures=result.pictures
     )
+    del ranking  # a copy of every column, which writing does without
     more: dict[str, Callable[[Path], None]] = {}
     if result.modules is not None:
         from sfs_cli.io.results.modules import module_writers

@@ -30,6 +30,7 @@ CHUNK = 65_536
 """Rows that become text at a time."""
 ROW_GROUP = 1 << 20
 """Rows of a Parquet row group."""
+_ROUNDED_TOGETHER = 1 << 16
 _ALL_DIGITS = 17
 """So many significant digits tell any two numbers of 64 bits apart."""
 _MAX_ROUNDED = 15
@@ -132,13 +133,17 @@ def as_written(ranking: Ranking, form: str, digits: int) -> Ranking:
     def read(column: np.ndarray | Picked) -> np.ndarray | Picked:
         if isinstance(column, Picked) or column.dtype.kind != "f":
             return column
-        values = column.astype(np.float64, copy=False)
         if form == "parquet" or digits >= _ALL_DIGITS:
-            return values
-        if digits > _MAX_ROUNDED:
-            return np.array([float(number_text(value, digits)) for value in values.tolist()])
-        found, sure = _rounded_by_tens(values, digits)
-        found[~sure] = [float(number_text(value, digits)) for value in values[~sure].tolist()]
+            return column.astype(np.float64, copy=False)
+        found = np.empty(len(column))
+        for lo in range(0, len(column), _ROUNDED_TOGETHER):
+            part = slice(lo, lo + _ROUNDED_TOGETHER)
+            values = column[part].astype(np.float64)
+            sure = np.zeros(len(values), np.bool_)
+            if digits <= _MAX_ROUNDED:
+                found[part], sure = _rounded_by_tens(values, digits)
+            texts = (number_text(value, digits) for value in values[~sure].tolist())
+            found[part][~sure] = [float(text) for text in texts]
         return found
 
     extra = {name: read(column) for name, column in ranking.extra.items()}
