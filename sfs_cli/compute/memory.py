@@ -106,25 +106,14 @@ def _addresses_left() -> list[int]:
     return [] if limit == resource.RLIM_INFINITY or used is None else [max(0, limit - used)]
 
 
-def limit_allocations(more: int) -> None:
-    """Let allocations of this process fail when it takes so many bytes more than now (Linux)."""
-    import resource
-
-    used = _kernel_bytes("/proc/self/status", "VmData")
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if used is not None:
-        limit = used + more if hard == resource.RLIM_INFINITY else min(used + more, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
-
-
 def default_memory() -> int:
     """Return half of what is available, at least 256 MiB."""
     return max(available() // 2, 256 << 20)
 
 
-def anonymous() -> int:
-    """Return the bytes of anonymous memory this process holds now (0 where it cannot be told)."""
-    return _kernel_bytes("/proc/self/status", "RssAnon") or 0
+def anonymous(process: int | str = "self") -> int:
+    """Return the bytes of anonymous memory a process holds now (0 where it cannot be told)."""
+    return _kernel_bytes(f"/proc/{process}/status", "RssAnon") or 0
 
 
 _before_reset = 0

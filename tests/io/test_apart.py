@@ -114,14 +114,19 @@ def test_many_calls_may_take_longer_than_one(monkeypatch):
     assert call_apart(work, HERE) == "done"
 
 
-def test_a_child_allocates_no_more_than_it_may():
-    def allocate(size):
-        return lambda: np.ones(size >> 3).nbytes
+def test_a_child_takes_no_more_than_it_may():
+    def hold(size):
+        def work():
+            held = np.ones(size >> 3)
+            time.sleep(1)
+            return held.nbytes
 
-    assert call_apart(allocate(64 << 20), HERE, memory=128 << 20) == 64 << 20
-    with pytest.raises(MemoryError):
-        call_apart(allocate(256 << 20), HERE, memory=128 << 20)
-    assert allocate(256 << 20)() == 256 << 20  # this process may
+        return work
+
+    assert call_apart(hold(64 << 20), HERE, memory=128 << 20) == 64 << 20
+    with pytest.raises(InputError, match=r"more than the 128\.0 MiB") as caught:
+        call_apart(hold(256 << 20), HERE, memory=128 << 20)
+    assert "--memory" in caught.value.hint
 
 
 def test_closing_ends_the_child():

@@ -13,6 +13,7 @@ import fcntl
 import mmap
 import os
 import pickle
+import select
 import signal
 import struct
 import sys
@@ -24,7 +25,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
-from sfs_cli.compute.memory import limit_allocations
+from sfs_cli.compute.memory import anonymous, format_size
 from sfs_cli.errors import COPY_AGAIN, InputError, OutOfMemoryError
 
 T = TypeVar("T")
@@ -34,6 +35,7 @@ CALL_SECONDS = 2.0
 BYTES_PER_SECOND = 4 << 20
 """For so many bytes of the file a call may take another second."""
 _BEAT_SECONDS = 0.25
+_LOOK_MILLISECONDS = 50
 _PLACE_BYTES = 512
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _HELD = {*_IGNORED, signal.SIGALRM}
@@ -64,13 +66,15 @@ class Apart(Generic[T]):
     path : Path
         The file, for messages; its size says how long one call of a library may take.
     memory : int, optional
-        The bytes that the child may allocate. An allocation beyond them fails in the child, as a
-        MemoryError or as what the library makes of it.
+        The bytes that the child may hold more than it begins with: a damaged file may fill the
+        machine in the seconds of one call. What it holds is looked at while it is waited for; what
+        libraries reserve and do not use, such as the pools of Arrow, is not counted.
 
     Raises
     ------
     InputError
-        From `__next__`, when the child crashed, or stayed in one call for too long.
+        From `__next__`, when the child crashed, stayed in one call for too long, or took more
+        than `memory`.
     OutOfMemoryError
         From `__next__`, when the system killed it.
     """
@@ -78,7 +82,8 @@ class Apart(Generic[T]):
     def __init__(
         self, work: Callable[[], Iterable[T]], path: Path, memory: int | None = None
     ) -> None:
-        self._path = path
+        self._path, self._memory = path, memory
+        self._before = anonymous()
         self.owner = os.getpid()
         self.place = mmap.mmap(-1, _PLACE_BYTES)  # shared with the child
         results, write_end = os.pipe()
@@ -98,7 +103,7 @@ class Apart(Generic[T]):
             if self._pid == 0:
                 os.close(life)
                 os.close(results)
-                _run_child(work, path, memory, self, write_end, held_by_child, before)
+                _run_child(work, path, self, write_end, held_by_child, before)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(write_end)
@@ -129,11 +134,30 @@ class Apart(Generic[T]):
         buffer = bytearray(size)
         left = memoryview(buffer)
         while left:
+            self._await()
             got = self._results.readinto(left)
             if not got:
                 raise self._ended()
             left = left[got:]
         return buffer
+
+    def _await(self) -> None:
+        """Wait until there is something to read; end a child that takes too much meanwhile."""
+        if self._memory is None:
+            return
+        ready = select.poll()
+        ready.register(self._results, select.POLLIN)
+        while not ready.poll(_LOOK_MILLISECONDS):
+            taken = anonymous(self._pid or "self") - self._before
+            if taken > self._memory:
+                where = f"{self._path}{self._reached()}"
+                self.close()
+                raise InputError(
+                    f"reading it takes {format_size(taken)}, more than the "
+                    f"{format_size(self._memory)} that it may take",
+                    where=where,
+                    hint=f"{COPY_AGAIN}; if the file is right, raise --memory",
+                )
 
     def _ended(self) -> Exception:
         """Return the error for a child that ended before it was done."""
@@ -189,7 +213,6 @@ class Apart(Generic[T]):
 def _run_child(
     work: Callable[[], Iterable[Any]],
     path: Path,
-    memory: int | None,
     parent: Apart[Any],
     out: int,
     life: int,
@@ -214,8 +237,6 @@ def _run_child(
             os.dup2(nowhere, stream)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _place = parent.place
-        if memory is not None:
-            limit_allocations(memory)
         _limit_calls(CALL_SECONDS + path.stat().st_size / BYTES_PER_SECOND)
         try:
             for item in work():

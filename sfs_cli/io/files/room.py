@@ -44,8 +44,8 @@ def _room() -> int:
     return max(default_memory() if memory is None else memory, LEAST)
 
 
-def most_allocated() -> int:
-    """Return how many bytes a child process that reads may allocate.
+def most_taken() -> int:
+    """Return how many bytes a child process that reads may take.
 
     What is held of a sound file, and the copy that its conversion takes, have room in them.
     """

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, MissingExtraError, UsageError, listed, nearest
 from sfs_cli.io.files.apart import call_apart, reading
-from sfs_cli.io.files.room import most_allocated
+from sfs_cli.io.files.room import most_taken
 from sfs_cli.io.files.sniff import H5MU, split_modality
 from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.stored import (
@@ -266,7 +266,7 @@ def check_anndata(path: Path) -> None:
 def called_apart(work: Callable[[], T], path: Path, memory: int | None = None) -> T:
     """Call what reads or writes AnnData; for HDF5 that is done in a child process.
 
-    `memory` is what the child may allocate, in bytes.
+    `memory` is what the child may take, in bytes.
     """
     if path.is_dir():
         return work()
@@ -281,7 +281,7 @@ def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
     checked, neither symmetry nor the values), and the ids of the samples. A file that is not
     AnnData, or has no such graph, is an `InputError`.
     """
-    return called_apart(lambda: _read_obsp(path, key), path, most_allocated())
+    return called_apart(lambda: _read_obsp(path, key), path, most_taken())
 
 
 def _read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
@@ -316,7 +316,7 @@ def read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
     names of the columns, and the ids of the samples. A file that is not AnnData, no such key, and
     anything but a dense table of real numbers is an `InputError`.
     """
-    return called_apart(lambda: _read_obsm(path, key), path, most_allocated())
+    return called_apart(lambda: _read_obsm(path, key), path, most_taken())
 
 
 def _read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:

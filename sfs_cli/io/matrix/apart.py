@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from sfs_cli.io.files.apart import items_apart
-from sfs_cli.io.files.room import most_allocated
+from sfs_cli.io.files.room import most_taken
 from sfs_cli.io.files.sniff import split_modality
 from sfs_cli.io.matrix.base import Annotations, Axis, MatrixReader, ReadOptions, RowBlock
 
@@ -60,7 +60,7 @@ class ReaderApart:
         for module in modules:
             import_module(module)
         self.path = path
-        self._items = items_apart(items, split_modality(path)[0], most_allocated())
+        self._items = items_apart(items, split_modality(path)[0], most_taken())
         try:
             head = next(self._items)
         except BaseException:
