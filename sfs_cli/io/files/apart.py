@@ -35,7 +35,7 @@ CALL_SECONDS = 2.0
 BYTES_PER_SECOND = 4 << 20
 """For so many bytes of the file a call may take another second."""
 _BEAT_SECONDS = 0.25
-_LOOK_MILLISECONDS = 50
+_LOOK_MILLISECONDS = 20
 _PLACE_BYTES = 512
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _HELD = {*_IGNORED, signal.SIGALRM}

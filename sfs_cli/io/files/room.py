@@ -49,7 +49,7 @@ def most_taken() -> int:
 
     What is held of a sound file, and the copy that its conversion takes, have room in them.
     """
-    return 2 * _room()
+    return _room() * 3 // 2
 
 
 def longest_line() -> int:
