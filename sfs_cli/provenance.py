@@ -19,9 +19,14 @@ def named(prefix: str | None, name: str) -> str:
     return name if prefix is None else f"{prefix}.{name}"
 
 
+def prefix_of(table: Path) -> str | None:
+    """Return the prefix of a ranking's files: that of ``x.ranking.tsv`` is ``x``."""
+    return table.name.rpartition("ranking.")[0].removesuffix(".") or None
+
+
 def record_beside(table: Path) -> Path:
     """Return where the record of a table is: ``x.ranking.tsv`` has ``x.run.json``."""
-    return table.with_name(table.name.rpartition("ranking.")[0] + NAME)
+    return table.with_name(named(prefix_of(table), NAME))
 
 
 class InputFile(TypedDict):

@@ -97,8 +97,11 @@ def _target(config: ReportConfig, result: Result) -> Path:
     """Return where the page goes: by default beside the ranking, with its prefix."""
     if config.out is not None:
         return Path(config.out)
-    begin = result.path.name.rpartition("ranking.")[0]
-    return result.path.with_name(begin + outputs.REPORT)
+    return result.path.with_name(_page_beside(result))
+
+
+def _page_beside(result: Result) -> str:
+    return provenance.named(provenance.prefix_of(result.path), outputs.REPORT)
 
 
 def _check_target(config: ReportConfig, target: Path, result: Result, made: RankConfig) -> None:
@@ -110,8 +113,7 @@ def _check_target(config: ReportConfig, target: Path, result: Result, made: Rank
     if config.force or not target.exists():
         return
     assert result.record is not None
-    begin = result.path.name.rpartition("ranking.")[0]
-    written = result.record["outputs"].get(begin + outputs.REPORT, {})
+    written = result.record["outputs"].get(_page_beside(result), {})
     if outputs.describe_output(target)["sha256"] != written.get("sha256"):
         return  # perhaps this page: that shows when it is made
     recorded = load(provenance.record_beside(result.path)).options
@@ -188,14 +190,13 @@ def ranking_config(config: ReportConfig, result: Result) -> RankConfig:
     assert result.record is not None
     roles = [str(each["role"]) for each in result.record["inputs"]]
     where = provenance.record_beside(result.path)
-    begin = result.path.name.rpartition("ranking.")[0]
     changes: dict[str, Any] = {
         "threads": config.threads,
         "memory": config.memory,
         "scratch": config.scratch,
         "accept": tuple(GUARDS),  # the page has the warnings that were given
         "out": str(result.path.parent),
-        "prefix": begin.removesuffix(".") or None,
+        "prefix": provenance.prefix_of(result.path),
     }
     given = config.given("matrix", *ON_PAGE)
     changes |= {name: getattr(config, name) for name in given}

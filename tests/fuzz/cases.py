@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from random import Random
 
 from tests.fuzz.mutations import mutate
 from tests.fuzz.oracle import BAD, EXISTS, OK, REFUSED
-from tests.fuzz.runner import MEMORY
+from tests.fuzz.runner import MEMORY, ChildDiedError, in_child
 from tests.fuzz.seeds import REFUSED_FORMAT, Files, Seed
 
 OFTEN = ("h5ad", "h5ad", "h5mu", "10x", "store", "similarity")
@@ -20,6 +21,12 @@ WITH_MEMORY = (
     *("rank", "fuse", "plan", "convert", "evaluate", "compare", "robustness", "select"),
     "report",
 )
+DRAWS = 5
+"""How often another damage is drawn where one cannot be made."""
+EDITING = 10.0
+"""Seconds for damaging a file."""
+EDITING_BYTES = 6 << 30
+"""Address space of the process that damages a file."""
 WITH_THREADS = tuple(verb for verb in WITH_MEMORY if verb != "convert")
 
 
@@ -51,9 +58,6 @@ class Case:
     table: str = ""
     codes: frozenset[int] = REFUSED
     undamaged: Callable[[Path], None] | None = None
-    apart: bool = (
-        False  # whether making the files takes so long, or so much, that it is done before
-    )
     stdin: bytes = b""
     variables: dict[str, str] = field(default_factory=dict)
 
@@ -124,6 +128,27 @@ def mutated(seeds: Sequence[Seed], others: Sequence[bytes], seed: int, index: in
 def _write_damaged(
     files: Files, target: str, seed: str, others: Sequence[bytes], folder: Path
 ) -> None:
-    changed, done = mutate(target, files[target], Random(seed), others)
+    changed, done = _damage(target, files[target], seed, others)
     write_files(files | {target: changed}, folder)
     (folder.parent / "done").write_text(done)
+
+
+def _damage(target: str, content: bytes, seed: str, others: Sequence[bytes]) -> tuple[bytes, str]:
+    """Return what `mutate` does, or the first of its further turns that comes to an end.
+
+    It edits some files by HDF5, which may crash on what an earlier edit has damaged, or never end.
+    """
+    for turn in range(DRAWS):
+        rng = Random(f"{seed} again {turn}" if turn else seed)
+        try:
+            return in_child(partial(_within_memory, target, content, rng, others), EDITING)
+        except ChildDiedError:
+            continue
+    raise RuntimeError(f"none of {DRAWS} ways to damage {target} came to an end")
+
+
+def _within_memory(
+    target: str, content: bytes, rng: Random, others: Sequence[bytes]
+) -> tuple[bytes, str]:
+    resource.setrlimit(resource.RLIMIT_AS, (EDITING_BYTES, EDITING_BYTES))
+    return mutate(target, content, rng, others)

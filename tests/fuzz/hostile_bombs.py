@@ -127,7 +127,6 @@ def bombs() -> Iterator[Case]:
             command,
             partial(write_made, files),
             codes=TOO_MUCH,
-            apart=True,
         )
 
 

@@ -37,7 +37,9 @@ ABOVE_IDLE = (256 << 20) + GIB
 ADDRESSES = 24 * GIB
 """The limit of the address space, which protects the machine from what grows faster than a look."""
 HARNESS = 99
-"""The exit code of a child whose files could not be made."""
+"""The exit code of a child that failed before its first command."""
+MAKING = 600.0
+"""Seconds for the files of a case; some are large."""
 
 _PAGE, _TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
 
@@ -92,8 +94,12 @@ def warm_up() -> None:
     gc.freeze()
 
 
+class ChildDiedError(RuntimeError):
+    """A child crashed, or took too long."""
+
+
 def in_child(function: Callable[[], Any], seconds: float = 60) -> Any:
-    """Return what a function returns in a forked child; a child that fails is a RuntimeError."""
+    """Return what a function returns in a forked child; one that raises is a RuntimeError here."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -115,7 +121,7 @@ def in_child(function: Callable[[], Any], seconds: float = 60) -> Any:
         os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     if not answer:
-        raise RuntimeError("the child died, or took too long")
+        raise ChildDiedError("the child died, or took too long")
     good, result = pickle.loads(answer)
     if not good:
         raise RuntimeError(result)
@@ -144,10 +150,6 @@ def idle_size() -> int:
     return os.wait4(pid, 0)[2].ru_maxrss << 10
 
 
-def _nothing(_folder: Path) -> None:
-    """Make no file."""
-
-
 class Runner:
     """Runs cases, each in a folder of its own below `home`."""
 
@@ -163,23 +165,20 @@ class Runner:
         stdin: bytes = b"",
         variables: dict[str, str] | None = None,
         seconds: float = SECONDS,
-        apart: bool = False,
     ) -> Ended:
         """Make the files of a case in ``home/work``, and run its commands there.
 
-        With `apart` the files are made in a process of their own, outside of all limits.
+        The files are made in a process of their own: the limits are those of the commands.
         """
         shutil.rmtree(self.home, ignore_errors=True)
         for name in ("work", "tmp"):
             (self.home / name).mkdir(parents=True)
         (self.home / "stdin").write_bytes(stdin)
-        if apart:
-            in_child(partial(prepare, self.home / "work"), 600)
-            prepare = _nothing
+        in_child(partial(prepare, self.home / "work"), MAKING)
         started = time.monotonic()
         pid = os.fork()
         if pid == 0:
-            _be_the_command(self.home, prepare, steps, variables or {})
+            _be_the_command(self.home, steps, variables or {})
         status, used, stopped = self._watch(pid, seconds)
         code = os.waitstatus_to_exitcode(status)
         above = max(0, (used.ru_maxrss << 10) - self.idle)
@@ -272,10 +271,7 @@ def _activity(pid: int) -> tuple[float, bool]:
 
 
 def _be_the_command(
-    home: Path,
-    prepare: Callable[[Path], None],
-    steps: Sequence[Sequence[str]],
-    variables: dict[str, str],
+    home: Path, steps: Sequence[Sequence[str]], variables: dict[str, str]
 ) -> NoReturn:
     """Become the process of the command line; never return."""
     os.setpgid(0, 0)
@@ -283,7 +279,6 @@ def _be_the_command(
     try:
         work = home / "work"
         _redirect(home)
-        prepare(work)
         (home / "before").write_bytes(pickle.dumps(digests(work)))
         os.chdir(work)
         import tempfile

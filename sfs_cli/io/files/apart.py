@@ -145,10 +145,11 @@ class Apart(Generic[T]):
         """Wait until there is something to read; end a child that takes too much meanwhile."""
         if self._memory is None:
             return
+        assert self._pid is not None
         ready = select.poll()
         ready.register(self._results, select.POLLIN)
         while not ready.poll(_LOOK_MILLISECONDS):
-            taken = anonymous(self._pid or "self") - self._before
+            taken = anonymous(self._pid) - self._before
             if taken > self._memory:
                 where = f"{self._path}{self._reached()}"
                 self.close()
