@@ -38,6 +38,7 @@ MAY_IMPORT = {
         "io.files.atomic",
         "io.files.names",
         "io.files.room",
+        "io.files.scratch",
         "io.files.text",
         "compute.limits",
         "compute.matrix",

@@ -195,10 +195,10 @@ def _memory() -> tuple[str, str]:
 
 def _scratch() -> tuple[str, str]:
     from sfs_cli.compute.memory import format_size
-    from sfs_cli.io.files.scratch import scratch_folder
+    from sfs_cli.io.files.scratch import made, scratch_folder
 
     with scratch_folder(None) as folder:
-        (folder / "written").write_bytes(b"sfs")
+        (made(folder) / "written").write_bytes(b"sfs")
     home = tempfile.gettempdir()
     free = shutil.disk_usage(home).free
     more = "" if free >= _LITTLE else "set TMPDIR or give --scratch, a folder with more space"

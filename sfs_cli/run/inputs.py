@@ -115,7 +115,7 @@ def load(
     memory : int
         Bytes that may be used.
     folder : Path
-        An empty folder for what does not stay in memory.
+        For what does not stay in memory: empty, or made when it is needed.
     messages : Messages
         Receives progress, decisions and warnings.
     keep : bool

@@ -19,7 +19,7 @@ from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, listed, located
 from sfs_cli.io.files.room import reading_within
-from sfs_cli.io.files.scratch import scratch_folder
+from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
@@ -381,7 +381,7 @@ def _starting_executor(
             ) from None
         # no more than these are planned; they take about as long to start as the input to open
         most = thread_count(config.threads)
-        with dask_cluster.starting_cluster(most, folder) as started:
+        with dask_cluster.starting_cluster(most, made(folder)) as started:
             yield lambda workers: DaskExecutor(started(), ThreadExecutor(workers), workers)
         return
     opening = dask_cluster.connected(address) if client is None else nullcontext(client)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from sfs_cli.display import forget_copy, has_copies, name_copy, shown
 from sfs_cli.errors import ConflictError, InputError, UsageError, unwritable
-from sfs_cli.io.files.scratch import scratch_folder
+from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.files.text import first_lines
@@ -93,7 +93,7 @@ def spooled(
                     option=option.name,
                 )
             read[key] = label
-            place = folder / str(len(read))  # so that two have different names
+            place = made(folder) / str(len(read))  # so that two have different names
             place.mkdir()
             raw = place / _stem(name)
             _copy(name, label, option.name, raw, messages)

@@ -90,7 +90,6 @@ def open_sources(
             allow_external=config.allow_external,
         )
         room = folder / f"source-{spec.name}"
-        room.mkdir()
         profile = inputs.load(asked, list(ids.samples), memory, room, messages)
         guessed = opened.facts.get("orientation") == BY_CONVENTION
         turned = profile.facts.get("orientation") == CARRY_SAMPLES

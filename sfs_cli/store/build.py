@@ -57,7 +57,7 @@ class BuildOptions:
 
     rows: Axis  # what a row of the reader is
     dtype: np.dtype[Any]  # float32 or float64
-    folder: Path  # an existing, empty directory for what does not stay in memory
+    folder: Path  # empty, or made when it is needed: for what does not stay in memory
     limit: int  # bytes to hold in memory before the folder is used
     keep: bool = False  # always write the folder (it becomes a store to keep)
     source: dict[str, Any] = field(default_factory=dict)  # provenance for the manifest

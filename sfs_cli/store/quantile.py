@@ -7,7 +7,7 @@ samples at a time are gathered from the blocks, sorted, and written back feature
 
 from __future__ import annotations
 
-import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -125,7 +125,7 @@ def normalized(room: Room, read: ReadSpan, ids: Ids) -> Matrix:
         for ordered in room.each(partial(_ordered, values, taking), len(values)):
             total += ordered  # in the order of the samples
     reference = total / n
-    folder = None if room.folder is None else Path(tempfile.mkdtemp(dir=room.folder))
+    folder = None if room.folder is None else room.folder / f"quantiles-{uuid.uuid4().hex}"
     sink = SampleRows(folder or Path(), 1 << 62 if folder is None else limit)
     for group in groups:
         if len(groups) > 1:  # a single one is here still

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from sfs_cli.errors import InputError
+from sfs_cli.io.files.scratch import made
 from sfs_cli.store.checksums import BlockSums, SumsByFile
 from sfs_cli.store.matrix import rises_in_bounds
 
@@ -33,8 +34,9 @@ TILE_BYTES = 256 << 10
 class Sink(ABC, Generic[T]):
     """Takes blocks of rows, and gives the feature-major matrix, or leaves it in files of a folder.
 
-    `limit` is the bytes of rows that are held, and of what is joined at a time. `sums` are the
-    checksums of the files of the matrix, made as they are written.
+    The folder is made where it is needed. `limit` is the bytes of rows that are held, and of what
+    is joined at a time. `sums` are the checksums of the files of the matrix, made as they are
+    written.
     """
 
     appends: bool  # whether rows go to the end of the files of the matrix, as features do
@@ -65,6 +67,8 @@ class Sink(ABC, Generic[T]):
         return None
 
     def _spill(self) -> None:
+        if not self._spilled:
+            made(self.folder)
         self._write()
         self._held, self._bytes, self._spilled = [], 0, True
 

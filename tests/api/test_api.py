@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import warnings
 from io import StringIO
 from pathlib import Path
@@ -161,6 +162,23 @@ def test_modalities_are_sources() -> None:
     assert by_site.order.tolist() == sfs.rank(X, labels=CLASSES, method="f-test").order.tolist()
     with pytest.raises(ValueError, match="2 modalities"):
         sfs.rank(whole, method="variance")
+
+
+@pytest.mark.parametrize("transform", ["", "log1p,quantile"])
+def test_no_file_is_made_for_what_is_in_memory(
+    transform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    labels = pd.Series(CLASSES, SAMPLES)
+    for data in (FRAME, made(), made(csr_array(X))):
+        if transform and data is not FRAME:
+            continue  # a zero of a sparse matrix has no rank
+        found = sfs.rank(data, labels=labels, method="f-test", transform=transform, stability=4)
+        sfs.select(found, top=5)
+        sfs.evaluate(data, list=found, labels=labels, lengths=[6], splits=4, repeats=1)
+    source = {"other": FRAME.iloc[:, ::-1]}
+    sfs.rank(FRAME, source=source, method="spec", transform=transform)
+    assert not list(tmp_path.iterdir())
 
 
 def test_sets_and_several_sources() -> None:

@@ -48,6 +48,9 @@ class Case:
         The exit codes that are allowed.
     undamaged : callable or None
         Writes the files as they were, for the clean result.
+    apart : bool
+        Whether `prepare` runs in a process of its own, outside of the limits on the commands: it
+        may take long, or much memory. What it starts does not live on beside the commands.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Case:
     table: str = ""
     codes: frozenset[int] = REFUSED
     undamaged: Callable[[Path], None] | None = None
+    apart: bool = False
     stdin: bytes = b""
     variables: dict[str, str] = field(default_factory=dict)
 
@@ -121,6 +125,7 @@ def mutated(seeds: Sequence[Seed], others: Sequence[bytes], seed: int, index: in
         chosen.table,
         # results that are damaged are those of another run
         REFUSED | {EXISTS} if chosen.format == "results" else REFUSED,
+        apart=True,
         undamaged=None if chosen.format == REFUSED_FORMAT else partial(write_files, chosen.files),
     )
 

@@ -127,6 +127,7 @@ def bombs() -> Iterator[Case]:
             command,
             partial(write_made, files),
             codes=TOO_MUCH,
+            apart=True,
         )
 
 

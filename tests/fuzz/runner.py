@@ -37,9 +37,7 @@ ABOVE_IDLE = (256 << 20) + GIB
 ADDRESSES = 24 * GIB
 """The limit of the address space, which protects the machine from what grows faster than a look."""
 HARNESS = 99
-"""The exit code of a child that failed before its first command."""
-MAKING = 600.0
-"""Seconds for the files of a case; some are large."""
+"""The exit code of a child whose files could not be made."""
 
 _PAGE, _TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
 
@@ -150,6 +148,10 @@ def idle_size() -> int:
     return os.wait4(pid, 0)[2].ru_maxrss << 10
 
 
+def _nothing(_folder: Path) -> None:
+    """Make no file."""
+
+
 class Runner:
     """Runs cases, each in a folder of its own below `home`."""
 
@@ -165,20 +167,23 @@ class Runner:
         stdin: bytes = b"",
         variables: dict[str, str] | None = None,
         seconds: float = SECONDS,
+        apart: bool = False,
     ) -> Ended:
         """Make the files of a case in ``home/work``, and run its commands there.
 
-        The files are made in a process of their own: the limits are those of the commands.
+        With `apart` the files are made in a process of their own, outside of all limits.
         """
         shutil.rmtree(self.home, ignore_errors=True)
         for name in ("work", "tmp"):
             (self.home / name).mkdir(parents=True)
         (self.home / "stdin").write_bytes(stdin)
-        in_child(partial(prepare, self.home / "work"), MAKING)
+        if apart:
+            in_child(partial(prepare, self.home / "work"), 600)
+            prepare = _nothing
         started = time.monotonic()
         pid = os.fork()
         if pid == 0:
-            _be_the_command(self.home, steps, variables or {})
+            _be_the_command(self.home, prepare, steps, variables or {})
         status, used, stopped = self._watch(pid, seconds)
         code = os.waitstatus_to_exitcode(status)
         above = max(0, (used.ru_maxrss << 10) - self.idle)
@@ -271,7 +276,10 @@ def _activity(pid: int) -> tuple[float, bool]:
 
 
 def _be_the_command(
-    home: Path, steps: Sequence[Sequence[str]], variables: dict[str, str]
+    home: Path,
+    prepare: Callable[[Path], None],
+    steps: Sequence[Sequence[str]],
+    variables: dict[str, str],
 ) -> NoReturn:
     """Become the process of the command line; never return."""
     os.setpgid(0, 0)
@@ -279,6 +287,7 @@ def _be_the_command(
     try:
         work = home / "work"
         _redirect(home)
+        prepare(work)
         (home / "before").write_bytes(pickle.dumps(digests(work)))
         os.chdir(work)
         import tempfile

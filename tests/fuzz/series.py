@@ -131,7 +131,7 @@ class Series:
         """Run a case; return how it ended, what is wrong with it, and how it was damaged."""
         steps = case.steps
         clean = self._clean_result(runner, case) if case.undamaged else None
-        given = {"stdin": case.stdin, "variables": case.variables}
+        given = {"stdin": case.stdin, "variables": case.variables, "apart": case.apart}
         ended = runner.run(case.prepare, steps, **given)
         if ended.stopped == "time" and "/numba/core/" in ended.fault:
             ended = runner.run(case.prepare, steps, **given, seconds=COMPILING)

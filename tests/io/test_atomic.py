@@ -6,13 +6,14 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from sfs_cli.errors import InputError, unwritable
 from sfs_cli.io.files.atomic import OutputFolder, replacing
-from sfs_cli.io.files.scratch import scratch_folder
+from sfs_cli.io.files.scratch import made, scratch_folder
 
 
 class BreakError(Exception):
@@ -208,3 +209,17 @@ def test_scratch_of_a_run_that_was_killed_goes_with_the_next(tmp_path):
         assert one.exists()
         assert two.exists()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["sfs-1-elsewhere", "sfs-1-of-others"]
+
+
+def test_a_scratch_folder_of_the_system_is_made_when_something_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with scratch_folder(None) as folder:
+        assert everything(tmp_path) == set()
+        inner = made(folder / "inner")
+        assert made(inner) == inner == made(folder) / "inner"
+        assert everything(tmp_path) == {
+            folder.name,
+            f"{folder.name}/owner",
+            f"{folder.name}/inner",
+        }
+    assert everything(tmp_path) == set()

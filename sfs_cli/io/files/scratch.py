@@ -1,7 +1,8 @@
-"""Scratch folders: made for a run, removed at its end, and by a later run if it was killed.
+"""Scratch folders: named for a run, made when something is written, removed at the run's end.
 
-A folder holds a file that its run has locked. The kernel releases the lock however the process
-ends, so that the next run on the same machine that makes a folder there can tell what is left over.
+What a killed run has left, a later one removes. A folder holds a file that its run has locked. The
+kernel releases the lock however the process ends, so that the next run on the same machine that
+takes a folder there can tell what is left over.
 """
 
 from __future__ import annotations
@@ -18,44 +19,56 @@ from sfs_cli.errors import unwritable
 from sfs_cli.io.files.lock import boot_id, lock_file
 
 _OWNER = "owner"
-_made: set[Path] = set()  # the folders of this process
+_mine: dict[Path, int | None] = {}  # folders of this process: the open lock, once it was made
 
 
 @contextmanager
 def scratch_folder(
     parent: Path | None, announce: Callable[[Path], None] | None = None
 ) -> Iterator[Path]:
-    """Make a folder under `parent` (by default the system's), and remove it at the end.
+    """Give the name of a folder under `parent` (by default the system's); remove it at the end.
 
+    `made` makes it, or a folder in it, when there is something to write; where `parent` is given
+    that is at once, so that one that cannot be used is told of before anything is read.
     `announce` receives its path before it is made, so that whoever cleans up after a killed run
     knows of it. Folders there that killed runs have left are removed.
     """
-    owner = -1
     try:
         if parent is not None:
             parent.mkdir(parents=True, exist_ok=True)
         home = Path(tempfile.gettempdir()) if parent is None else parent
         _remove_left(home)
-        folder = home.absolute() / f"sfs-{os.getpid()}-{uuid.uuid4().hex[:12]}"
-        if announce is not None:
-            announce(folder)
-        _made.add(folder)
-        folder.mkdir(mode=0o700)
-        owner = _own(folder)
     except OSError as error:
         raise unwritable(parent or tempfile.gettempdir(), error, "--scratch") from None
+    folder = home.absolute() / f"sfs-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+    if announce is not None:
+        announce(folder)
+    _mine[folder] = None
     try:
-        yield folder
+        yield folder if parent is None else made(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        _made.discard(folder)
-        if owner >= 0:
+        owner = _mine.pop(folder)
+        if owner is not None:
             os.close(owner)
+
+
+def made(folder: Path) -> Path:
+    """Make a scratch folder, or a folder in one, where it is not there yet, and return it."""
+    own = next((each for each in (folder, *folder.parents) if each in _mine), folder)
+    try:
+        if own in _mine and _mine[own] is None:
+            own.mkdir(mode=0o700)
+            _mine[own] = _own(own)
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise unwritable(own.parent, error, "--scratch") from None
+    return folder
 
 
 def remove_scratch() -> None:
     """Remove the scratch folders of this process, which is about to end."""
-    for folder in list(_made):
+    for folder in list(_mine):
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfs_cli.errors import InputError, counted, listed, unwritable
+from sfs_cli.io.files.scratch import made
 from sfs_cli.io.files.table import pandas_index
 from sfs_cli.io.matrix.base import (
     Annotations,
@@ -269,7 +270,7 @@ class Panels:
         self._folder = folder
         self._dtype = dtype
         with self._writing():
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+            self._file = tempfile.TemporaryFile(dir=folder and made(folder))  # noqa: SIM115
         self.clear()
 
     def clear(self) -> None:
