@@ -210,8 +210,9 @@ def located(where: str) -> Iterator[None]:
 
 
 def counted(count: int, noun: str) -> str:
-    """Write a count with its noun: ``1 value``, ``1,200 values``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    """Write a count with its noun: ``1 value``, ``1,200 values``, ``2 batches``."""
+    end = "es" if noun.endswith(("s", "ch")) else "s"
+    return f"{count:,} {noun}{'' if count == 1 else end}"
 
 
 def _cut(text: str) -> str:

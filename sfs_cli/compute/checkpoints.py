@@ -27,6 +27,7 @@ from xxhash import xxh3_64
 
 from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.tree import (
+    MAX_CHUNKS,
     Accumulator,
     Chunk,
     Combine,
@@ -234,10 +235,15 @@ class Checkpoints:
 
     def is_of(self, identity: str) -> bool:
         """Tell whether the folder is one of a given work."""
-        try:
-            return json.loads((self.folder / _IDENTITY).read_text())["identity"] == identity
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
+        return _noted(self.folder / _IDENTITY, "identity") == identity
+
+
+def _noted(path: Path, name: str) -> Any:
+    """Return what a file notes under a name, None where it cannot be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))[name]
+    except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
+        return None
 
 
 def _sum_of(name: str, arrays: Iterable[np.ndarray]) -> np.uint64:
@@ -317,10 +323,8 @@ class ShardCheckpoints(Checkpoints):
         """Return, for each pass that was begun, the chunks that each shard has made, and has."""
         passes: list[list[tuple[int, int]]] = []
         while True:
-            path = self.folder / f"pass-{len(passes) + 1:02d}.json"
-            try:
-                total = int(json.loads(path.read_text())["chunks"])
-            except (OSError, ValueError, KeyError, TypeError):
+            total = _noted(self.folder / f"pass-{len(passes) + 1:02d}.json", "chunks")
+            if type(total) is not int or not 0 < total <= MAX_CHUNKS:
                 return passes
             found, made = self._found(len(passes)), [[0, 0] for _ in range(self.shards)]
             for shard, piece in self.pieces([()] * total):

@@ -111,7 +111,7 @@ def _read(text: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
         own = content[OWN]
         (cells,) = content["data"].values()
         whole = own["format"] == FORMAT and {"row", "curve"} <= set(own)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return (dict(cells), own) if whole and isinstance(own["curve"], list) else None
 

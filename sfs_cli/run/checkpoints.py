@@ -115,7 +115,7 @@ class MatrixCheckpoint:
                 return None
             opened = Opened(store, known["facts"], tuple(known["graphs"]))
             warnings = [str(text) for text in known["warnings"]]
-        except (OSError, ValueError, KeyError, TypeError, InputError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, InputError):
             return None
         messages.detail(f"the matrix is read from {self.store}")
         for warning in warnings:

@@ -15,6 +15,7 @@ from scipy import sparse
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 from tests.cli.running import run_here, snapshot
+from tests.old_anndata import write_old
 
 N, M = 20, 15
 CELLS = [f"cell{i}" for i in range(N)]
@@ -102,39 +103,22 @@ def test_text_with_a_signature_that_is_not_at_its_place_stays_text(tmp_path):
 
 
 def old_form(path: Path, data: ad.AnnData) -> Path:
-    """Write a file as AnnData 0.6 did.
-
-    Tables were arrays of records; categories were codes, with the names in ``uns``; graphs were in
-    ``uns/neighbors``, and sparse matrices had other attributes.
-    """
+    """Write a file as AnnData 0.6 did, with columns and a graph that `data` has not."""
     rng = np.random.default_rng(5)
-    with h5py.File(path, "w") as file:
-        file["X"] = data.X
-        codes = data.obs["type"].cat.codes.to_numpy()
-        obs = np.array(
-            list(zip([c.encode() for c in CELLS], codes, rng.random(N))),
-            [("index", "S8"), ("type", "i1"), ("depth", "<f4")],
-        )
-        var = np.array(
-            list(zip([g.encode() for g in GENES], rng.random(M), rng.random(M) > 0.5)),
-            [("index", "S8"), ("means", "<f4"), ("highly_variable", "?")],
-        )
-        file["obs"], file["var"] = obs, var
-        file["raw.var"] = var[["index"]].astype([("index", "S8")])
-        _old_sparse(file.create_group("raw.X"), sparse.csr_matrix(2 * data.X))
-        file["obsm"] = np.array([(row,) for row in data.obsm["X_pca"]], [("X_pca", "<f8", (3,))])
-        file["uns/type_categories"] = np.array([b"B", b"T"])
-        file["uns/method"] = np.array([b"hand"])
-        graph = sparse.csr_matrix(np.triu(rng.random((N, N)), 1))
-        _old_sparse(file.create_group("uns/neighbors/connectivities"), graph + graph.T)
-    return path
-
-
-def _old_sparse(group: h5py.Group, matrix: sparse.csr_matrix) -> None:
-    group.attrs["h5sparse_format"] = "csr"
-    group.attrs["h5sparse_shape"] = matrix.shape
-    for name in ("data", "indices", "indptr"):
-        group[name] = getattr(matrix, name)
+    graph = sparse.csr_matrix(np.triu(rng.random((N, N)), 1))
+    more = ad.AnnData(
+        data.X,
+        obs=data.obs.assign(depth=rng.random(N, dtype=np.float32)),
+        var=pd.DataFrame(
+            {"means": rng.random(M, dtype=np.float32), "highly_variable": rng.random(M) > 0.5},
+            index=GENES,
+        ),
+        obsm=data.obsm,
+        obsp={"connectivities": graph + graph.T},
+        uns={"method": "hand"},
+    )
+    more.raw = ad.AnnData(sparse.csr_matrix(2 * data.X), var=pd.DataFrame(index=GENES))
+    return write_old(path, more)
 
 
 @pytest.mark.filterwarnings("ignore")

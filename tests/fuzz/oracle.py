@@ -17,10 +17,11 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tests.fuzz.readers import column, readings, similarity
+from tests.fuzz.readers import MISSING, column, elements, readings, similarity
 from tests.fuzz.runner import HARNESS, Ended, digests
 from tests.fuzz.study import FEATURES, SAMPLES, values
 
@@ -63,8 +64,9 @@ def judge(
     """Return what is wrong with a case that has run in a folder.
 
     `is_right` says how a result is judged: ``valid`` (it can be read), ``same`` (it is that of the
-    undamaged file, `clean`), or ``variance``, ``f-test``, ``weights`` and ``similarity`` (it is one
-    of both: that of the undamaged file, or of what an independent program reads).
+    undamaged file, `clean`), or ``variance``, ``f-test``, ``weights``, ``similarity`` and the words
+    of `PARTS` (it is one of both: that of the undamaged file, or of what an independent program
+    reads).
     """
     found = list(_of_the_end(ended, allowed))
     if ended.stopped or ended.code < 0 or ended.code == HARNESS:
@@ -218,7 +220,7 @@ def _of_the_result(
         return
     right, why = _expected(is_right, table, steps, work)
     for expected in right:
-        if _agrees(rows, expected, unit=is_right == "similarity"):
+        if _agrees(rows, expected, unit=is_right in ("similarity", "obsp")):
             return
     kind = "wrong result" if right else "accepted"
     cause = "no independent reading agrees" if right else "what no other program reads"
@@ -285,6 +287,9 @@ def _expected(
             found, why = readings(table, work / name.partition(":")[0])
             found = [r for r in found if np.isfinite(r.values).all()]
             return [(r.features, r.variances(dtype)) for r in found], why
+        if is_right in PARTS:
+            path = work / steps[0][1].partition(":")[0]
+            return [_of_parts(*elements(table, path, *PARTS[is_right]))], ""
         if is_right == "f-test":
             return [_f_test(column(work / _named(words, "--labels"), "tissue"))], ""
         if is_right == "weights":
@@ -301,15 +306,46 @@ def _named(words: str, flag: str) -> str:
     return words.split(f"{flag} ")[1].split()[0].partition(":")[0]
 
 
-def _f_test(labels: dict[str, str]) -> Expected:
-    from scipy.stats import f_oneway
+PARTS = {
+    "layer": ("var", "layers/double"),
+    "raw": ("raw/var", "raw/X"),
+    "obs": ("var", "X", "obs"),
+    "obsp": ("var", "X", "obsp/connectivities"),
+}
+"""What commands read of AnnData, by how their result is judged."""
 
+
+def _of_parts(var: Any, X: Any, more: Any = None) -> Expected:
+    """Return variances, F-tests for the column `tissue` of a table, or phi2 on a graph."""
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, "float32").astype(float).T
+    names = [str(name) for name in var.index]
+    if len(X) != len(names) or not np.isfinite(X).all():
+        raise ValueError("not a matrix")
+    if more is None:
+        return names, X.var(axis=1, ddof=1)
+    if hasattr(more, "columns"):
+        found = more["tissue"]
+        labels = ["" if missing else str(label) for label, missing in zip(found, found.isna())]
+        if len(labels) != X.shape[1] or MISSING.intersection(labels):
+            raise ValueError("a sample has no label")
+        return names, _f_statistics(X, labels)
+    S = np.asarray(more.toarray() if hasattr(more, "toarray") else more, float)
+    return names, _laplacian(S, X)[1]
+
+
+def _f_test(labels: dict[str, str]) -> Expected:
     if any(name not in labels for name in SAMPLES):
         raise ValueError("a sample has no label")
     X = values().astype("float32").astype(float)
-    codes = np.array([labels[name] for name in SAMPLES])
-    groups = [X[:, codes == c] for c in dict.fromkeys(codes)]
-    return FEATURES, np.asarray(f_oneway(*groups, axis=1).statistic)
+    return FEATURES, _f_statistics(X, [labels[name] for name in SAMPLES])
+
+
+def _f_statistics(X: np.ndarray, labels: list[str]) -> np.ndarray:
+    from scipy.stats import f_oneway
+
+    codes = np.array(labels)
+    groups = [X[:, codes == label] for label in dict.fromkeys(labels)]
+    return np.asarray(f_oneway(*groups, axis=1).statistic)
 
 
 def _weighted(weights: dict[str, str]) -> Expected:
@@ -323,7 +359,7 @@ def _weighted(weights: dict[str, str]) -> Expected:
     return FEATURES, ((X - mean[:, None]) ** 2 @ w) / (w.sum() - 1)  # as if they were counts
 
 
-def _laplacian(S: np.ndarray) -> Expected:
+def _laplacian(S: np.ndarray, X: np.ndarray | None = None) -> Expected:
     """Return phi2 of SPEC, which is the Laplacian Score: ``f' L f / f' D f`` of centered f."""
     if not np.isfinite(S).all() or (S.sum(axis=1) <= 0).any():
         raise ValueError("not a similarity")
@@ -331,7 +367,7 @@ def _laplacian(S: np.ndarray) -> Expected:
         raise ValueError("not symmetric")
     S = S / (S.max() or 1.0)  # scores do not depend on its size
     S = (S + S.T) / 2
-    X = values().astype("float32").astype(float)
+    X = values().astype("float32").astype(float) if X is None else X
     d = S.sum(axis=1)
     X = X - ((X @ d) / d.sum())[:, None]
     return FEATURES, 1 - np.einsum("ij,jk,ik->i", X, S, X) / (X**2 @ d)

@@ -168,6 +168,31 @@ def h5mu(path: Path) -> Iterator[Reading]:
         yield from _parts(read_elem(group["X"]), read_elem(group["obs"]), read_elem(group["var"]))
 
 
+def elements(table: str, path: Path, *keys: str) -> list[Any]:
+    """Return parts of AnnData by their keys, such as ``layers/double``."""
+    import h5py
+    import zarr as z
+    from anndata.io import read_elem, read_h5ad, read_zarr
+
+    def of_whole(data: Any, key: str) -> Any:
+        room, _, name = key.partition("/")
+        if room == "raw":
+            return getattr(data.raw, name)
+        return getattr(data, room)[name] if name else getattr(data, room)
+
+    try:
+        if table == "h5mu":
+            raise ValueError("is not read whole")
+        data = read_h5ad(path) if table == "h5ad" else read_zarr(path)
+        return [of_whole(data, key) for key in keys]
+    except Exception:  # other parts may be damaged
+        if table == "zarr":
+            group = z.open_group(str(path), mode="r")
+            return [read_elem(group[key]) for key in keys]
+        with h5py.File(path) as file:
+            return [read_elem(file["mod/rna" if table == "h5mu" else "/"][key]) for key in keys]
+
+
 def zarr(path: Path) -> Iterator[Reading]:
     import zarr as z
     from anndata.io import read_elem, read_zarr

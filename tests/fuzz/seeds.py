@@ -83,6 +83,18 @@ OF_MATRICES = (
         1,
     ),
 )
+OF_ANNDATA = (
+    *OF_MATRICES,
+    (f"{RANK} --layer double", "layer", 2),
+    (f"{RANK} --use-raw", "raw", 2),
+    ("rank FILE --method f-test --labels obs:tissue", "obs", 3),
+    ("rank FILE --method spec --similarity obsp:connectivities", "obsp", 3),
+    ("rank FILE --method spec --similarity obsm:X_pca --neighbors 3", "valid", 1),
+    (f"{RANK} --adjust obs:age", "valid", 1),
+    (f"{RANK} --batch obs:site --min-batch-size 4", "valid", 1),
+    (f"{RANK} --out out --write-h5ad COPY", "variance", 3),
+    ("rank FILE --method msfs --source x=target: --source y=profile:obsm:X_pca", "valid", 1),
+)
 OF_STORES = tuple(
     (words, "same" if judge == "variance" else judge, w)
     for words, judge, w in OF_MATRICES
@@ -123,11 +135,20 @@ COMPANIONS: Files = {
 def _matrices() -> Iterator[Seed]:
     for name, (format, path, table, files) in _matrix_files().items():
         commands = OF_STORES if format == "store" else OF_MATRICES
+        if format in ("h5ad", "h5mu", "zarr"):
+            lacks = {"zarr": "--use-raw"}.get(format, "--layer" if "0.6" in name else "-")
+            commands = tuple(c for c in OF_ANNDATA if lacks not in c[0].split())
         if format in ("10x", "h5mu", "xlsx"):  # which are not written
             commands = tuple(c for c in commands if "CHOSEN" not in c[0])
-        chosen = "chosen" + "".join(Path(path).suffixes)
+        suffixes = "".join(Path(path.partition(":")[0]).suffixes)
         words = tuple(
-            (c.replace("FILE", path).replace("CHOSEN", chosen), judge, w)
+            (
+                c.replace("FILE", path)
+                .replace("CHOSEN", "chosen" + suffixes)
+                .replace("COPY", "copy" + suffixes),
+                judge,
+                w,
+            )
             for c, judge, w in commands
         )
         yield Seed(name, format, files | COMPANIONS, tuple(files), words, table)
@@ -206,7 +227,10 @@ def annotated(X: np.ndarray, convert: Callable[[np.ndarray], object] = np.array)
     import pandas as pd
     from scipy import sparse
 
-    obs = pd.DataFrame({"tissue": pd.Categorical(CLASSES), "age": AGES}, index=SAMPLES)
+    sites = pd.Categorical(["x", "y"] * (len(SAMPLES) // 2))
+    obs = pd.DataFrame(
+        {"tissue": pd.Categorical(CLASSES), "age": AGES, "site": sites}, index=SAMPLES
+    )
     made = ad.AnnData(convert(X.T), obs=obs, var=pd.DataFrame(index=FEATURES))
     made.raw = made.copy()
     made.layers["double"] = convert(2 * X.T)
@@ -261,6 +285,15 @@ def _write_csc(folder: Path, X: np.ndarray) -> None:
     from scipy import sparse
 
     annotated(X, sparse.csc_matrix).write_h5ad(folder / "csc.h5ad", compression="gzip")
+
+
+def _write_old(folder: Path, X: np.ndarray) -> None:
+    from tests.old_anndata import write_old
+
+    made = annotated(X)
+    del made.layers["double"]
+    made.uns["note"] = "the study"
+    write_old(folder / "old.h5ad", made)
 
 
 def _write_h5mu(folder: Path, X: np.ndarray) -> None:
@@ -342,6 +375,7 @@ _WRITERS: dict[str, tuple[str, str, str, Callable[[Path, np.ndarray], None]]] = 
     "h5ad dense": ("h5ad", "dense.h5ad", "h5ad", _write_h5ad),
     "h5ad csr": ("h5ad", "csr.h5ad", "h5ad", _write_csr),
     "h5ad csc": ("h5ad", "csc.h5ad", "h5ad", _write_csc),
+    "h5ad of AnnData 0.6": ("h5ad", "old.h5ad", "h5ad", _write_old),
     "h5mu": ("h5mu", "m.h5mu:rna", "h5mu", _write_h5mu),
     "zarr 2": ("zarr", "m2.zarr", "zarr", lambda f, X: _write_zarr(f, X, 2)),
     "zarr 3": ("zarr", "m3.zarr", "zarr", lambda f, X: _write_zarr(f, X, 3)),

@@ -142,7 +142,7 @@ def _read(handle: int) -> tuple[dict[str, Any] | None, list[str]]:
     holder: dict[str, Any] | None = None
     left: list[str] = []
     for line in content.splitlines():
-        with suppress(ValueError):  # an incomplete line
+        with suppress(ValueError, RecursionError):  # an incomplete line
             found = json.loads(line)
             if isinstance(found, dict) and "leaves" in found:
                 left.append(str(found["leaves"]))

@@ -322,7 +322,7 @@ def read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
 def _read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
     with _anndata_group(path) as group:
         _check_anndata(group, path)
-        keys = list(group["obsm"]) if "obsm" in group and hasattr(group["obsm"], "keys") else []
+        keys = _coordinate_keys(group)
         if key not in keys:
             raise InputError(
                 f"there are no coordinates {key!r} in obsm",
@@ -330,7 +330,11 @@ def _read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
                 hint=f"it has {listed(keys, 20)}" if keys else "it has none",
             )
         samples = list(_read_frame(group, "obs", path).index)
-        found = _read_element(group, f"obsm/{key}", path)
+        if hasattr(group["obsm"], "keys"):
+            found = _read_element(group, f"obsm/{key}", path)
+        else:
+            found = _read_element(group, "obsm", path)[key]
+            found = found.reshape(len(found), -1)
     where = f"{path}, obsm/{key}"
     if hasattr(found, "tocsr"):
         raise InputError(
@@ -372,8 +376,20 @@ def _anndata_group(path: Path) -> Iterator[Any]:
 def _comparisons(group: Any) -> tuple[str, ...]:
     """Return what compares the samples: graphs and coordinates, as ``--similarity`` names them."""
     graphs = [f"obsp:{name}" for name in _graph_keys(group)]
-    obsm = group.get("obsm", {})
-    return (*graphs, *(f"obsm:{name}" for name in (obsm if hasattr(obsm, "keys") else ())))
+    return (*graphs, *(f"obsm:{name}" for name in _coordinate_keys(group)))
+
+
+def _coordinate_keys(group: Any) -> list[str]:
+    """Return the names of the coordinates: before 0.7 those of the parts of one array of records.
+
+    Such an array has an index besides, if it was a table.
+    """
+    if "obsm" not in group:
+        return []
+    obsm = group["obsm"]
+    if hasattr(obsm, "keys"):
+        return list(obsm)
+    return [name for name in obsm.dtype.names or () if name != "index"]
 
 
 def _graph_keys(group: Any) -> dict[str, str]:

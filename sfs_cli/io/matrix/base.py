@@ -348,7 +348,7 @@ def cast_values(values: np.ndarray, dtype: str, where: str | Callable[[int], str
             where=where if isinstance(where, str) else where(0),
             hint="write the matrix as numbers",
         )
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # a NaN may be a signaling one
         converted = values.astype(dtype, copy=False)
     if values.dtype.kind != "f" or values.dtype.itemsize <= converted.dtype.itemsize:
         return converted

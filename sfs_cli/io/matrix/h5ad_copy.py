@@ -136,12 +136,13 @@ def _opened_zarr(path: Path, mode: str) -> Iterator[Any]:
     import zarr
 
     plain: dict[str, Any] = {} if zarr.__version__.startswith("2.") else {"use_consolidated": False}
-    yield zarr.open_group(str(path), mode=mode, **plain)
-    listed = path / "zarr.json"
-    of_version_3 = listed.exists() and json.loads(listed.read_bytes()).get("consolidated_metadata")
-    if of_version_3 or (path / ".zmetadata").exists():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such lists are no part of the third version yet
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on defaults to come, and on lists of members
+        yield zarr.open_group(str(path), mode=mode, **plain)
+        listed = path / "zarr.json"
+        content = json.loads(listed.read_bytes()) if listed.exists() else {}
+        of_version_3 = content.get("consolidated_metadata")
+        if of_version_3 or (path / ".zmetadata").exists():
             zarr.consolidate_metadata(str(path))
 
 
