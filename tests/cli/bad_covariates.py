@@ -220,7 +220,7 @@ COVARIATES: list[Bad] = [
         "--batch of small batches",
         batches("batch"),
         "c.csv",
-        "0 of 2; a (3 samples); --min-batch-size; --adjust",
+        "0 of 2 batches; a (3 samples); --min-batch-size; --adjust",
     ),
     bad(
         "--batch of one batch",

@@ -225,6 +225,22 @@ def test_a_copy_that_cannot_be_written_leaves_no_result(old, tmp_path, capfd, mo
     assert "up to date" in run_here(arguments, capfd).err
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("graph", ["obsm:X_pca", "obsm:X_one", "obsp:connectivities"])
+def test_graphs_and_coordinates_of_an_old_file_are_those_of_its_present_form(
+    graph, tmp_path, capfd
+):
+    data = made()
+    data.obsm["X_one"] = data.obsm["X_pca"][:, :1].copy()
+    old, new = old_form(tmp_path / "old.h5ad", data), tmp_path / "new.h5ad"
+    ad.read_h5ad(old).write_h5ad(new)
+    words = ("rank", "--similarity", graph, "--method", "laplacian")
+    found = [run_here([*words, str(path)], capfd) for path in (old, new)]
+    assert found[0].out == found[1].out
+    assert found[0].code == 0
+    assert graph in run_here(["inspect", str(old)], capfd).out
+
+
 def test_what_cannot_be_written_is_refused_before_the_run(tmp_path, capfd):
     path = tmp_path / "a.h5ad"
     made().write_h5ad(path)

@@ -321,7 +321,7 @@ def test_a_folder_is_of_one_work(tmp_path: Path) -> None:
     (tmp_path / "kept" / "store").mkdir()
     assert not folder.claim("two")
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["identity.json"]
-    (tmp_path / "kept" / "identity.json").write_text("{")
+    (tmp_path / "kept" / "identity.json").write_text("[" * 200_000)
     assert not folder.is_of("two")
     assert not folder.claim("two")
 
