@@ -83,8 +83,40 @@ OF_MATRICES = (
         1,
     ),
 )
+LABELED = "--labels labels.tsv:tissue"
+OF_NUMBERS = tuple(
+    (words if "FILE" in words else f"rank FILE --method {words}", "valid", 1)
+    for words in (
+        "spec --ranking phi1 --similarity rbf",
+        "spec --ranking phi3 --clusters 2 --similarity correlation",
+        "spec --pvalues gaussian --out out",
+        "spec --pvalues moments --split features",
+        "laplacian --pvalues permutation:50 --similarity diffusion",
+        "hsic --similarity linear --pvalues moments",
+        "gdcov --gamma heat:1",
+        "gdcov-spca --select 3",
+        "mrsf --select 3",
+        "qalpha",
+        "spca --select 3",
+        "variance --transform quantile,zscore",
+        "variance --transform floor:0,log1p",
+        "spec --transform rank,unit --stability 3 --out out",
+        f"fisher {LABELED} --out out",
+        f"mutual-info {LABELED}",
+        f"relieff {LABELED}",
+        f"rfs {LABELED}",
+        f"trace-ratio {LABELED} --select 3",
+        f"mrmr {LABELED} --select 3",
+        f"sselect {LABELED}",
+        f"spec --similarity label {LABELED} --pvalues gaussian",
+        "kogs --members variance,laplacian,spec --out out",
+        "robustness FILE --noise 0.1 --draws 1",
+        f"compare FILE --method spec {LABELED} --lengths 2 --splits 2 --repeats 1",
+    )
+)
 OF_ANNDATA = (
     *OF_MATRICES,
+    *OF_NUMBERS,
     (f"{RANK} --layer double", "layer", 2),
     (f"{RANK} --use-raw", "raw", 2),
     ("rank FILE --method f-test --labels obs:tissue", "obs", 3),
@@ -134,7 +166,7 @@ COMPANIONS: Files = {
 
 def _matrices() -> Iterator[Seed]:
     for name, (format, path, table, files) in _matrix_files().items():
-        commands = OF_STORES if format == "store" else OF_MATRICES
+        commands = OF_STORES if format == "store" else (*OF_MATRICES, *OF_NUMBERS)
         if format in ("h5ad", "h5mu", "zarr"):
             lacks = {"zarr": "--use-raw"}.get(format, "--layer" if "0.6" in name else "-")
             commands = tuple(c for c in OF_ANNDATA if lacks not in c[0].split())

@@ -82,15 +82,16 @@ def add_to_copy(
     """
 
     def rewrite() -> None:
-        data = _read_old(source)
-        for name, values in columns.items():
-            data.var[name] = values
-        data.uns.update(members)
-        reading("the copy that is written")
-        data.write_h5ad(path, convert_strings_to_categoricals=False)
+        with read_errors(source, "AnnData", _HINT):
+            data = _read_old(source)
+            for name, values in columns.items():
+                data.var[name] = values
+            data.uns.update(members)
+            reading("the copy that is written")
+            data.write_h5ad(path, convert_strings_to_categoricals=False)
 
     def add() -> bool:
-        with _opened(path, source, "r+") as group:
+        with read_errors(source, "AnnData", _HINT), _opened(path, source, "r+") as group:
             if _is_old(group):
                 return False
             _add_columns(group["var"], columns)
