@@ -156,6 +156,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         from sfs_cli.cli.shells import answer
 
         return answer(app, COMPLETE)
+    from sfs_cli.run.caches import compiled_code_kept
+
     reserve_little()
     interrupter = _Interrupter()
     for number in _SIGNALS:
@@ -163,7 +165,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     context: dict[str, Messages] = {}
     try:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
-        with watchdog(CLEANUP_SECONDS):
+        with watchdog(CLEANUP_SECONDS), compiled_code_kept():
             code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
         # a finalizer may have swallowed the exception of the signal
         return code if interrupter.raised is None else _end_interrupted(interrupter.raised)

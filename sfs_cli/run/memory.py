@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,7 +64,7 @@ def thread_count(asked: int | None = None) -> int:
     """Return the number of threads: what was asked for, else what the environment says.
 
     In order: the argument, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the processors that this process
-    may use.
+    may use, of which a container may give it a part of the time.
     """
     if asked:
         return asked
@@ -70,9 +72,24 @@ def thread_count(asked: int | None = None) -> int:
         value = os.environ.get(name, "")
         if value.isdigit() and int(value) > 0:
             return int(value)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    mine = hasattr(os, "sched_getaffinity")
+    count = len(os.sched_getaffinity(0)) if mine else os.cpu_count() or 1
+    return min([count, *_quotas(Path("/sys/fs/cgroup"))])
+
+
+def _quotas(cgroup: Path) -> list[int]:
+    """Return how many processors the time is that a container has; nothing without a limit."""
+    found = []
+    version_1 = cgroup / "cpu"
+    for files in (
+        (cgroup / "cpu.max",),
+        (version_1 / "cpu.cfs_quota_us", version_1 / "cpu.cfs_period_us"),
+    ):
+        with suppress(OSError, ValueError):  # no such limit, or "max"
+            quota, period = (int(n) for n in " ".join(f.read_text() for f in files).split())
+            if quota > 0 and period > 0:
+                found.append(-(-quota // period))
+    return found
 
 
 def memory_plan(

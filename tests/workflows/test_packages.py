@@ -56,6 +56,8 @@ def test_images_hold_the_package_and_run_as_nobody():
     users = re.findall(r"^USER (\d+)", CONTAINERFILE, re.M)
     assert users
     assert all(int(user) > 0 for user in users)
+    # what is in a cache is executed: one in a folder that users share would be anybody's
+    assert "NUMBA_CACHE_DIR" not in CONTAINERFILE + DEFINITION
     copied = re.search(r"^COPY (.*) /src/$", CONTAINERFILE, re.M)
     assert copied
     for name in copied[1].split():

@@ -36,10 +36,10 @@ def scratch_folder(
     try:
         if parent is not None:
             parent.mkdir(parents=True, exist_ok=True)
-        home = Path(tempfile.gettempdir()) if parent is None else parent
+        home = _temporary() if parent is None else parent
         _remove_left(home)
     except OSError as error:
-        raise unwritable(parent or tempfile.gettempdir(), error, "--scratch") from None
+        raise unwritable(parent or _temporary(), error, "--scratch") from None
     folder = home.absolute() / f"sfs-{os.getpid()}-{uuid.uuid4().hex[:12]}"
     if announce is not None:
         announce(folder)
@@ -64,6 +64,13 @@ def made(folder: Path) -> Path:
     except OSError as error:
         raise unwritable(own.parent, error, "--scratch") from None
     return folder
+
+
+def _temporary() -> Path:
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:  # none can be written, which matters if one is needed
+        return Path("/tmp")
 
 
 def remove_scratch() -> None:
