@@ -167,11 +167,15 @@ COMPANIONS: Files = {
 def _matrices() -> Iterator[Seed]:
     for name, (format, path, table, files) in _matrix_files().items():
         commands = OF_STORES if format == "store" else (*OF_MATRICES, *OF_NUMBERS)
+        lacks = []
         if format in ("h5ad", "h5mu", "zarr"):
-            lacks = {"zarr": "--use-raw"}.get(format, "--layer" if "0.6" in name else "-")
-            commands = tuple(c for c in OF_ANNDATA if lacks not in c[0].split())
+            commands = OF_ANNDATA
+            lacks += ["--use-raw"] if format == "zarr" else ["--layer"] if "0.6" in name else []
         if format in ("10x", "h5mu", "xlsx"):  # which are not written
-            commands = tuple(c for c in commands if "CHOSEN" not in c[0])
+            lacks.append("CHOSEN")
+        if format == "10x" or name in ("h5ad csr", "h5ad csc", "zarr 3"):  # sparse ones
+            lacks.append("quantile")
+        commands = tuple(c for c in commands if not any(word in c[0] for word in lacks))
         suffixes = "".join(Path(path.partition(":")[0]).suffixes)
         words = tuple(
             (
