@@ -3,6 +3,8 @@ from __future__ import annotations
 import gzip
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sfs_cli.errors import InputError
@@ -53,6 +55,21 @@ def test_a_table_without_columns_is_refused(tmp_path):
     pd.DataFrame().to_parquet(tmp_path / "labels.parquet", index=False)
     with pytest.raises(InputError, match="no columns"):
         read_labels(str(tmp_path / "labels.parquet"))
+
+
+@pytest.mark.parametrize("what", ["text", "date", "name"])
+def test_parquet_that_python_cannot_hold_is_refused(what, tmp_path):
+    names = ["sample", "tissue"]
+    column = pa.array(["tumor", "rest"])
+    if what == "date":
+        column = pa.array([1 << 40, 5]).view(pa.timestamp("s"))
+    path = tmp_path / "labels.parquet"
+    pq.write_table(pa.table([["a", "b"], column], names), path, compression="none")
+    if what != "date":
+        word = b"tumor" if what == "text" else b"tissue"
+        path.write_bytes(path.read_bytes().replace(word, b"\xff" + word[1:]))
+    with pytest.raises(InputError, match="cannot be read"):
+        read_labels(f"{path}:tissue")
 
 
 @pytest.mark.parametrize("index", [True, False])

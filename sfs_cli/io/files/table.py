@@ -287,22 +287,23 @@ def _read_parquet(path: Path) -> TextTable:
             size = file.metadata.num_rows * file.metadata.num_columns
             check_room("as a table it takes", FIELD_BYTES * size, str(path))
             table = file.read()
-    except (OSError, ValueError, TypeError, pa.ArrowException) as error:
+            # names and texts are UTF-8, and dates within those of Python, unless it is damaged
+            names, contents = table.column_names, [column.to_pylist() for column in table.columns]
+    except (OSError, ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=str(path), hint=COPY_AGAIN
         ) from error
-    if not table.column_names:
+    if not names:
         raise InputError("the table has no columns", where=str(path), hint=COPY_AGAIN)
-    _refuse_repeated(table.column_names, path)
+    _refuse_repeated(names, path)
     # the ids are the index of pandas, else the first text, else the first column
-    named = [name for name in pandas_index(table.schema, path) if name in table.column_names]
+    named = [name for name in pandas_index(table.schema, path) if name in names]
     kinds = {f.name: f.type for f in table.schema}
     texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
-    ids = (named or texts or table.column_names)[0]
-    columns = {}
-    for name in [ids, *(name for name in table.column_names if name != ids)]:
-        values = table.column(name).to_pylist()
-        columns[name] = ["" if value is None else str(value) for value in values]
+    ids = (named or texts or names)[0]
+    found, columns = dict(zip(names, contents)), {}
+    for name in [ids, *(name for name in names if name != ids)]:
+        columns[name] = ["" if value is None else str(value) for value in found[name]]
     return TextTable(path, columns, range(1, table.num_rows + 1), "row")
 
 
