@@ -323,9 +323,11 @@ def test_a_bad_sheet_is_refused_before_anything_runs(nextflow, sheet, said, tmp_
 
 @pytest.mark.slow
 def test_shards_in_scratch_make_the_bytes_of_one_run(nextflow, tmp_path, env):
+    named = tmp_path / "m[1].csv"
+    named.symlink_to(MATRIX)
     options = "--block-size 100 --method fisher --labels labels.tsv:tissue --title 'a $(b)'"
     (tmp_path / "sheet.tsv").write_text(
-        f"name\tmatrix\toptions\tfiles\nx\tm.csv\t{options}\t{LABELS}\n"
+        f"\ufeffname\tmatrix\toptions\tfiles\nx\t{named}\t{options}\t{LABELS}\n"
     )
     words = [*nextflow, "--input", "sheet.tsv", "-process.scratch", "true"]
     for shards, out in (("1", "whole"), ("3", "out")):

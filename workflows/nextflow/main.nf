@@ -45,7 +45,7 @@ def quoted(text, place) {
 
 // Returns a file of the sheet; a relative path starts at the folder of the sheet.
 def found(text, sheet, place) {
-    def path = text.startsWith('/') || text.contains('://') ? file(text) : sheet.parent.resolve(text).normalize()
+    def path = text.startsWith('/') || text.contains('://') ? file(text, glob: false) : sheet.parent.resolve(text).normalize()
     if (!path.exists()) {
         error("${place}: there is no ${path}")
     }
@@ -55,7 +55,7 @@ def found(text, sheet, place) {
 // Returns the jobs of the sheet, as the modules want them; what is wrong with it ends the pipeline.
 def jobsOf(sheet) {
     def columns = ['name', 'matrix', 'options', 'files']
-    def lines = sheet.readLines()
+    def lines = sheet.text.replaceFirst('^\uFEFF', '').readLines() // what Excel puts first
     def header = lines ? lines[0].split('\t', -1).toList() : []
     def unknown = header - columns
     if (!header.containsAll(['name', 'matrix']) || unknown) {
@@ -151,6 +151,10 @@ workflow SHARDED {
 
 workflow {
     main:
+    def unknown = params.keySet() - ['input', 'outdir', 'shards']
+    if (unknown) {
+        log.warn("parameters without effect: ${unknown.join(', ')}; there are input, outdir and shards")
+    }
     def shards = params.shards.toString().isInteger() ? params.shards as Integer : 0
     if (shards < 1) {
         error("--shards ${params.shards} is not a whole number above zero")
