@@ -15,7 +15,6 @@ import re
 import shutil
 import time
 import uuid
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -182,8 +181,10 @@ class Checkpoints:
                     counts, *arrays = [file[f"a{i}"] for i in range(len(file.files) - 1)]
                     if file[_SUM] != _sum_of(path.name, (counts, *arrays)):
                         raise ValueError("its checksum is another one")
-            except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
-                path.unlink(missing_ok=True)  # damaged: the one before it may be whole
+            except (
+                Exception
+            ):  # damaged, of which NumPy raises any kind: the one before may be whole
+                path.unlink(missing_ok=True)
                 continue
             for level, count in enumerate(counts.tolist()):
                 total.waiting[level], arrays = arrays[:count], arrays[count:]

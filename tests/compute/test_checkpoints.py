@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,18 @@ def test_a_damaged_file_is_made_again(keep: Any, damage: bytes | None, tmp_path:
         changed = content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :]
         path.write_bytes(changed if damage is None else damage)
     assert_same(both(replace(running, checkpoints=keep(tmp_path))), expected)
+
+
+@pytest.mark.parametrize("header", [b"{'descr': (", b"{'descr': '<f8', 'shape': (1 << 60,)}"])
+def test_an_array_whose_header_is_damaged_is_made_again(header: bytes, tmp_path: Path) -> None:
+    running = array_engine(matrix())
+    expected = both(running)
+    both(replace(running, checkpoints=Checkpoints(tmp_path)))
+    for path in tmp_path.glob("*.npz"):
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("a0.npy", b"\x93NUMPY\x01\0" + bytes([len(header), 0]) + header)
+            file.writestr("sum.npy", b"")
+    assert_same(both(replace(running, checkpoints=Checkpoints(tmp_path))), expected)
 
 
 @pytest.mark.parametrize("keep", [Checkpoints, everything])
