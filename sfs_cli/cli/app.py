@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -133,6 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     fill_closed()
     forgive_stderr()
+    if not sys.warnoptions:  # what libraries warn of is for developers; ours are messages
+        warnings.simplefilter("ignore")
     try:
         code = run(arguments)
         for number in _SIGNALS:  # all is written: what ends the interpreter is not ours

@@ -155,6 +155,14 @@ def test_reader_that_closes_the_pipe_ends_the_run_quietly(tmp_path, unbuffered):
     assert said == ""
 
 
+@pytest.mark.parametrize("asked", [[], ["-W", "default"]])
+def test_warnings_of_libraries_are_shown_if_asked_for(asked):
+    code = "import warnings; from sfs_cli.cli import app; "
+    code += "app.run = lambda _: warnings.warn('soon', RuntimeWarning); app.main([])"
+    done = subprocess.run([sys.executable, *asked, "-c", code], capture_output=True, check=True)
+    assert (b"soon" in done.stderr) == bool(asked)
+
+
 def test_bug_of_ours_is_told_from_an_error_of_the_user(tmp_path, capfd, monkeypatch):
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the cat sat on the keyboard")
