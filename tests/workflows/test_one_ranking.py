@@ -1,4 +1,4 @@
-"""One h5ad through every face: shell, Python, scikit-learn, Dask, shards, Snakemake."""
+"""One h5ad through every face: shell, Python, scikit-learn, Dask, shards and workflow engines."""
 
 from __future__ import annotations
 
@@ -103,3 +103,17 @@ def test_snakemake(cells, shell, tmp_path):
     assert done.returncode == 0, done.stderr
     ranked = tmp_path / "results" / "ranked" / "cells" / "ranking.tsv"
     assert ranked.read_text() == shell
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shards", [1, 2])
+def test_nextflow(shards, cells, shell, tmp_path):
+    row = ("cells", str(cells), " ".join((*OPTIONS, "--block-size", "64")))
+    (tmp_path / "sheet.tsv").write_text("name\tmatrix\toptions\n" + "\t".join(row) + "\n")
+    command = [
+        *(tool("nextflow", "SFS_NEXTFLOW"), "run", str(WORKFLOWS / "nextflow"), "-profile", "test"),
+        *("--input", "sheet.tsv", "--outdir", "out", "-w", "work", "--shards", str(shards)),
+    ]
+    done = run(command, tmp_path, environment(tmp_path / "bin", NXF_ANSI_LOG="false"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "out" / "cells" / "cells.ranking.tsv").read_text() == shell
