@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.errors import InputError, UsageError
-from sfs_cli.io.matrix.anndata import open_h5ad, read_obsp
+from sfs_cli.io.matrix.anndata import open_h5ad, read_obsm, read_obsp
 from sfs_cli.io.matrix.base import ReadOptions
 
 CELLS = [f"cell{i}" for i in range(40)]
@@ -278,7 +278,12 @@ def test_real_file_of_an_old_version_agrees_with_anndata(shared_data):
     _, raw, reader = read(path, use_raw=True, block_bytes=100_000)
     np.testing.assert_array_equal(raw, expected.raw.X.toarray())
     assert reader.sparse
-    assert sorted(reader.annotations.graphs) == ["obsp:connectivities", "obsp:distances"]
+    found = sorted(reader.annotations.graphs)
+    assert found == ["obsm:X_pca", "obsm:X_umap", "obsp:connectivities", "obsp:distances"]
+    for key in ("X_pca", "X_umap"):
+        coordinates, _, samples = read_obsm(path, key)
+        assert samples == ids
+        np.testing.assert_array_equal(coordinates, expected.obsm[key])
     graph, samples = read_obsp(path, "connectivities")
     assert samples == ids
     assert (graph != sparse.csr_array(expected.obsp["connectivities"])).nnz == 0
