@@ -140,7 +140,7 @@ def test_it_is_the_pipeline_of_scikit_learn(tmp_path, missing):
                 (row,) = [r for r in rows if r.items() >= (cells | {"measure": measure}).items()]
                 means = wanted.mean(axis=1)
                 share = unsure / (2 * len(y))  # each sample is tested twice
-                assert unsure <= 4
+                assert unsure <= 10
                 assert float(row["value"]) == pytest.approx(means.mean(), abs=1e-9 + share)
                 error = means.std(ddof=1) / np.sqrt(2)
                 assert float(row["standard_error"]) == pytest.approx(error, abs=1e-9 + share)
