@@ -181,10 +181,10 @@ class Checkpoints:
                     counts, *arrays = [file[f"a{i}"] for i in range(len(file.files) - 1)]
                     if file[_SUM] != _sum_of(path.name, (counts, *arrays)):
                         raise ValueError("its checksum is another one")
-            except (
-                Exception
-            ):  # damaged, of which NumPy raises any kind: the one before may be whole
-                path.unlink(missing_ok=True)
+            except Exception as error:  # NumPy raises any kind on what is damaged
+                if isinstance(error, MemoryError) and not _has_room(path.stat().st_size):
+                    raise  # the file may be sound
+                path.unlink(missing_ok=True)  # the one before it may be whole
                 continue
             for level, count in enumerate(counts.tolist()):
                 total.waiting[level], arrays = arrays[:count], arrays[count:]
@@ -237,6 +237,15 @@ class Checkpoints:
     def is_of(self, identity: str) -> bool:
         """Tell whether the folder is one of a given work."""
         return _noted(self.folder / _IDENTITY, "identity") == identity
+
+
+def _has_room(size: int) -> bool:
+    """Tell whether so many bytes can be allocated: no array is larger than its file."""
+    try:
+        np.empty(size, np.uint8)
+    except MemoryError:
+        return False
+    return True
 
 
 def _noted(path: Path, name: str) -> Any:

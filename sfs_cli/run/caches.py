@@ -26,15 +26,12 @@ def compiled_code_kept() -> Iterator[None]:
     from sfs_cli.io.files.scratch import made, scratch_folder
 
     with scratch_folder(None) as folder:
-        try:
+        with suppress(InputError):  # no folder can be written: loops are compiled for this run
             os.environ[VARIABLE] = str(made(folder))
-        except InputError:  # no folder can be written: loops are compiled for this run alone
-            yield
-            return
         try:
             yield
         finally:
-            del os.environ[VARIABLE]
+            os.environ.pop(VARIABLE, None)
 
 
 def _numba_has_a_place() -> bool:

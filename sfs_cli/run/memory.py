@@ -64,7 +64,7 @@ def thread_count(asked: int | None = None) -> int:
     """Return the number of threads: what was asked for, else what the environment says.
 
     In order: the argument, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the processors that this process
-    may use, of which a container may give it a part of the time.
+    may use, or fewer where a container limits their time.
     """
     if asked:
         return asked
@@ -72,13 +72,15 @@ def thread_count(asked: int | None = None) -> int:
         value = os.environ.get(name, "")
         if value.isdigit() and int(value) > 0:
             return int(value)
-    mine = hasattr(os, "sched_getaffinity")
-    count = len(os.sched_getaffinity(0)) if mine else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count() or 1
     return min([count, *_quotas(Path("/sys/fs/cgroup"))])
 
 
 def _quotas(cgroup: Path) -> list[int]:
-    """Return how many processors the time is that a container has; nothing without a limit."""
+    """Return the processors whose time the container may use, rounded up; none without a limit."""
     found = []
     version_1 = cgroup / "cpu"
     for files in (

@@ -232,7 +232,10 @@ def test_a_damaged_file_is_made_again(keep: Any, damage: bytes | None, tmp_path:
     assert_same(both(replace(running, checkpoints=keep(tmp_path))), expected)
 
 
-@pytest.mark.parametrize("header", [b"{'descr': (", b"{'descr': '<f8', 'shape': (1 << 60,)}"])
+@pytest.mark.parametrize(
+    "header",
+    [b"{'descr': (", b"{'descr': '<f8', 'fortran_order': False, 'shape': (35184372088832,)}"],
+)
 def test_an_array_whose_header_is_damaged_is_made_again(header: bytes, tmp_path: Path) -> None:
     running = array_engine(matrix())
     expected = both(running)
@@ -242,6 +245,23 @@ def test_an_array_whose_header_is_damaged_is_made_again(header: bytes, tmp_path:
             file.writestr("a0.npy", b"\x93NUMPY\x01\0" + bytes([len(header), 0]) + header)
             file.writestr("sum.npy", b"")
     assert_same(both(replace(running, checkpoints=Checkpoints(tmp_path))), expected)
+
+
+def test_a_checkpoint_for_which_there_is_no_memory_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = replace(array_engine(matrix()), checkpoints=Checkpoints(tmp_path))
+    both(running)
+    before = sorted(tmp_path.iterdir())
+
+    def fails(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(checkpoints_of.np, "load", fails)
+    monkeypatch.setattr(checkpoints_of, "_has_room", lambda _size: False)
+    with pytest.raises(MemoryError):
+        both(replace(running, checkpoints=Checkpoints(tmp_path)))
+    assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("keep", [Checkpoints, everything])

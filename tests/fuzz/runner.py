@@ -315,6 +315,8 @@ def _run_steps(home: Path, steps: Sequence[Sequence[str]]) -> int:
     from sfs_cli.cli.app import main
 
     code = 0
+    # `main` would hide what libraries warn of, which here tells of numbers that nobody checked
+    sys.warnoptions.append("default")
     for step, words in enumerate(steps):
         (home / "step").write_text(str(step))
         try:
