@@ -80,7 +80,7 @@ def q_values(p: np.ndarray) -> np.ndarray:
     """
     # not by scipy.stats, which takes longer to import than a typical matrix to rank
     q = np.full(len(p), np.nan)
-    order = np.argsort(p, kind="stable")
+    order = np.argsort(p)  # in any order of equal ones, which get one q-value
     order = order[: np.count_nonzero(~np.isnan(p))]  # NaN comes last
     steps = p[order] * len(order) / np.arange(1, len(order) + 1)
     q[order] = np.minimum.accumulate(steps[::-1])[::-1]

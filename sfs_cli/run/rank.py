@@ -18,6 +18,7 @@ import numpy as np
 from sfs_cli import provenance
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute import memory as memory_of
+from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import ConflictError, OutputExistsError, UsageError
@@ -562,7 +563,9 @@ def _write_result(
 
     facts = result.facts
     # the page is made of what the other files hold, so that `sfs report` makes the same
-    ranking = as_written(result.ranking, config.format, config.digits)
+    threads = facts["plan"]["threads"]
+    in_order = ThreadExecutor(threads).map
+    ranking = as_written(result.ranking, config.format, config.digits, in_order)
     record: dict[str, Any] = {
         **record_head(config.result_options(), inputs),
         "config": resolved(as_given(config), str(config.out)),
@@ -581,7 +584,7 @@ def _write_result(
         from sfs_cli.io.results.modules import module_writers
 
         more = module_writers(result.modules, config.digits)
-    return write_folder(config, result.ranking, data, record, facts["plan"]["threads"], more, home)
+    return write_folder(config, result.ranking, data, record, threads, more, home)
 
 
 @contextmanager

@@ -84,10 +84,11 @@ def test_numbers_have_so_many_significant_digits(digits):
 
 def numbers_near_rounding() -> np.ndarray:
     """Powers of ten, halves of a digit, and their neighbours."""
-    tens = [float(f"{lead}e{power}") for power in range(-8, 18) for lead in (1, 5, 9.9999999995)]
+    tens = [float(f"{lead}e{power}") for power in range(-312, 18) for lead in (1, 5, 9.9999999995)]
     rng = np.random.default_rng(3)
     halves = (rng.integers(0, 10**10, 2000) + 0.5) / 10.0 ** rng.integers(0, 14, 2000)
-    exact = np.concatenate([tens, halves])
+    small = (rng.integers(0, 10**10, 2000) + 0.5) * 10.0 ** -rng.integers(10, 316, 2000)
+    exact = np.concatenate([tens, halves, small])
     near = [np.nextafter(exact, 0), np.nextafter(exact, np.inf), exact * (1 - 3e-11)]
     return np.concatenate([exact, -exact, *near, [0.0, -0.0, 5e-324, np.inf, -np.inf, np.nan]])
 

@@ -21,7 +21,7 @@ from sfs_cli.graph.similarity import (
     Similarity,
     SparseSimilarity,
 )
-from sfs_cli.methods.significance import gaussian, moments, permutation
+from sfs_cli.methods.significance import gaussian, moments, permutation, rational
 from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
 from sfs_cli.methods.significance.ratios import Form, Ratio, ratio_of
@@ -189,10 +189,10 @@ def test_the_distribution_is_that_of_imhofs_quadrature() -> None:
 
 
 @pytest.mark.slow
-def test_stored_probabilities_of_ten_patterns_to_the_far_tails() -> None:
-    """200 values of quadrature with 30 digits; eight digits are right, however small they are."""
+def test_stored_probabilities_to_the_far_tails() -> None:
+    """220 values of quadrature with 30 digits; eight digits are right, however small they are."""
     rows, stored = ratio_values.rows(), ratio_values.stored()
-    assert len(rows) == 200
+    assert len(rows) == 220
     assert [row[:2] for row in rows] == [row[:2] for row in stored]
     assert min(probability for *_, probability in stored) < 1e-40
     for (name, _, values, times), (*_, expected) in zip(rows, stored):
@@ -208,18 +208,87 @@ def _method(name: str) -> tuple[str]:
     return (TESTED[name][0],)
 
 
+STEPS = np.linspace(-3, 2, 60)
+
+
+def by_logits(found: gaussian.RatioDistribution, farthest: float, count: int) -> np.ndarray:
+    """Thresholds from one end of the ratio to the other."""
+    low, high = found.ends
+    return low + (high - low) / (1 + np.exp(-np.linspace(-farthest, farthest, count)))
+
+
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_interpolated_probabilities_are_those_at_each_threshold(graph: str) -> None:
     """Eight digits from one end to the other, by any number of threads."""
     found = gaussian.RatioDistribution(ratio("spec", GRAPHS[graph]), 1 << 30)
-    low, high = found.ends
-    t = low + (high - low) / (1 + np.exp(-np.linspace(-9, 9, 61)))
+    t = by_logits(found, 9, 61)
     expected = np.exp(found.log_below(t))
     assert expected.min() < 1e-12
     interpolated = found.interpolated(t)
     np.testing.assert_allclose(interpolated, expected, rtol=1e-8)
     np.testing.assert_array_equal(found.interpolated(t, ThreadExecutor(3)), interpolated)
     np.testing.assert_array_equal(found.interpolated(t[::7]), interpolated[::7])
+
+
+def test_interpolated_probabilities_where_groups_bend_the_curve() -> None:
+    """Few thresholds are computed, although a few large eigenvalues meet a bulk of small ones."""
+    rng = np.random.default_rng(4)
+    centers = 3 * rng.normal(size=(4, 40))
+    S = DenseSimilarity(similarities.rbf(np.repeat(centers, 30, 0) + rng.normal(size=(120, 40))))
+    found = gaussian.RatioDistribution(ratio("spec", S, n=120), 1 << 30)
+    t = np.sort(np.concatenate([by_logits(found, 5, 60), found.mean + found.deviation * STEPS]))
+    expected = np.exp(found.log_below(t))
+    computed: list[int] = []
+    compute = found._log_probability
+
+    def counted(t: np.ndarray, sign: int) -> np.ndarray:
+        computed.append(len(t))
+        return compute(t, sign)
+
+    found._log_probability = counted  # type: ignore[method-assign]
+    interpolated = found.interpolated(t)
+    assert sum(computed) < 130
+    assert (np.diff(interpolated) >= 0).all()
+    seen = expected > 1e-100
+    np.testing.assert_allclose(interpolated[seen], expected[seen], rtol=2e-8)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 8, 13])
+def test_interpolated_probabilities_of_few_samples(n: int) -> None:
+    """The curve is not smooth at the eigenvalues, which shows where there are few."""
+    S = DenseSimilarity(similarities.rbf(np.random.default_rng(n).normal(size=(n, 20))))
+    found = gaussian.RatioDistribution(ratio("spec", S, n=n), 1 << 30)
+    t = by_logits(found, 9, 201)
+    np.testing.assert_allclose(found.interpolated(t), np.exp(found.log_below(t)), rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("function", "most"),
+    [
+        (lambda x: x, 40),
+        (lambda x: np.log1p(np.exp(40 * x)), 90),
+        (lambda x: x + np.arctan(x / 1e-3), 150),
+        (lambda x: np.sqrt(np.maximum(x, 0)) + x, 900),
+    ],
+    ids=["line", "bend", "step", "root"],
+)
+def test_functions_from_few_values(function: Any, most: int) -> None:
+    computed: list[float] = []
+
+    def counted(x: np.ndarray) -> np.ndarray:
+        computed.extend(x.tolist())
+        return function(x)
+
+    first = np.linspace(-1, 1, 9)
+    pieces = rational.fitted(counted, first, function(first), lambda x, f: 1 + 0 * x, 1e-9)
+    assert len(computed) < most
+    starts = np.array([start for start, _ in pieces])
+    assert starts[0] == -1
+    assert (np.diff(starts) > 0).all()
+    x = np.sort(np.concatenate([np.linspace(-1, 1, 5000), computed, starts]))
+    piece = np.searchsorted(starts[1:], x, side="right")
+    found = np.concatenate([pieces[k][1](x[piece == k]) for k in range(len(pieces))])
+    np.testing.assert_allclose(found, function(x), atol=1e-8)
 
 
 def test_tails_keep_their_digits() -> None:
@@ -236,6 +305,15 @@ def test_thresholds_beyond_the_ends() -> None:
     low, high = found.ends
     t = np.array([low - 1, high + 1, np.nan])
     np.testing.assert_array_equal(found.interpolated(t), [0, 1, np.nan])
+
+
+@pytest.mark.parametrize(
+    "S", [np.eye(2) + 1, np.ones((9, 9)) + 1e-15 * np.outer(X[:9, 0], X[:9, 0])]
+)
+def test_one_ratio_for_all_features_is_never_significant(S: np.ndarray) -> None:
+    found = gaussian.RatioDistribution(ratio("spec", DenseSimilarity(S), n=len(S)), 1 << 30)
+    t = found.mean * (1 + 1e-15 * np.arange(-8, 9))
+    np.testing.assert_array_equal(found.interpolated(np.append(t, np.nan)), [1.0] * 17 + [np.nan])
 
 
 def test_a_pvalue_does_not_depend_on_other_features() -> None:

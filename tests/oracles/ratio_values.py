@@ -19,6 +19,10 @@ DIGITS = 30
 THRESHOLDS = 20
 """Of each pattern; from one end of the ratio to the other in logits."""
 FARTHEST = 7.0
+GROUPS = "four groups of 500"
+"""Three large coefficients against many small ones, which are alike."""
+OF_GROUPS = 1.0, 4.8
+"""The first and the last logit there: beyond them the quadrature would take hours."""
 
 
 def patterns() -> dict[str, tuple[list[float], list[int]]]:
@@ -35,13 +39,15 @@ def patterns() -> dict[str, tuple[list[float], list[int]]]:
         "of both signs": (sorted(round(sin(j * j) ** 3, 6) for j in range(1, 36)), [1] * 35),
         "a large one": ([0.0, 0.01, 0.02, 0.03, 1.0], [20, 10, 6, 3, 1]),
         "nearly equal ones": ([0.4, 0.401, 0.402, 0.6, 0.601], [4, 2, 8, 6, 2]),
+        GROUPS: ([0.0, 0.1, 0.18, 0.998, 0.9985, 0.999, 0.9995, 1.0], [1] * 3 + [100] * 4 + [95]),
     }
 
 
-def thresholds(values: list[float]) -> list[float]:
+def thresholds(name: str, values: list[float]) -> list[float]:
     """Thresholds between the smallest and the largest eigenvalue, most of them in the middle."""
     low, high = min(values), max(values)
-    logits = [FARTHEST * (2 * k / (THRESHOLDS - 1) - 1) for k in range(THRESHOLDS)]
+    first, last = OF_GROUPS if name == GROUPS else (-FARTHEST, FARTHEST)
+    logits = [first + (last - first) * k / (THRESHOLDS - 1) for k in range(THRESHOLDS)]
     return [round(low + (high - low) / (1 + exp(-x)), 9) for x in logits]
 
 
@@ -50,7 +56,7 @@ def rows() -> list[tuple[str, float, list[float], list[int]]]:
     return [
         (name, t, [round(value - t, 9) for value in values], counts)
         for name, (values, counts) in patterns().items()
-        for t in thresholds(values)
+        for t in thresholds(name, values)
     ]
 
 

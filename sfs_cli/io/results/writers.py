@@ -40,6 +40,10 @@ _LEAST, _MOST = -4, 9
 _STEPS = np.array([float(f"1e{power}") for power in range(_LEAST, _MOST + 1)])
 _TENS = np.array([float(f"1e{power}") for power in range(_MAX_ROUNDED - _LEAST)])
 """Powers of ten from 1 on; up to ``1e22`` they are exact."""
+_EXPONENTS = np.array([float(f"1e-{power}") for power in range(308)])
+_EXPONENTS_UP = np.array([float(f"1e{power}") for power in range(308)])
+_SMALLEST = 1e-306
+"""Smaller ones have fewer digits, or powers of ten beyond the largest number."""
 
 
 def number_text(value: float, digits: int) -> str:
@@ -96,7 +100,8 @@ def number_texts(values: np.ndarray, digits: int) -> pa.Array:
     Arrow prints the shortest text of a number, outside of the interpreter's lock and in a quarter
     of the time of ``%``. Of a number that is rounded first, this is the text of ``%g``, unless
     one of the two writes an exponent, or the number lies so near to the middle between two
-    decimals that the product with a power of ten may have crossed it: those are left to ``%``.
+    decimals that the product with a power of ten may have crossed it: those are left to ``%``. Of
+    small numbers, as most p-values of interest are, Arrow prints the part before the exponent.
     """
     import pyarrow.compute as pc
 
@@ -105,10 +110,30 @@ def number_texts(values: np.ndarray, digits: int) -> pa.Array:
         return string_array(number_text(value, digits) for value in values.tolist())
     nearest, sure = _rounded_by_tens(values, digits)
     texts = _array(nearest).cast("large_string")
+    small = np.flatnonzero(~sure & (np.abs(values) < _STEPS[0]) & (np.abs(values) > _SMALLEST))
+    if len(small):
+        part, power, known = _rounded_small(values[small], digits)
+        small = small[known]
+        exponents = string_array(f"e-{k:02}" for k in range(-_LEAST, len(_EXPONENTS)))
+        ends = exponents.take(_array(power[known] + _LEAST))
+        nothing = string_array([""])[0]
+        found = pc.binary_join_element_wise(_array(part[known]).cast("large_string"), ends, nothing)
+        texts = _replaced(texts, small, found)
+        sure[small] = True
     if sure.all():
         return texts
-    rest = string_array(number_text(value, digits) for value in values[~sure].tolist())
-    return pc.replace_with_mask(texts, _array((~sure).view(np.uint8)).cast("bool"), rest)
+    rest = np.flatnonzero(~sure)
+    return _replaced(
+        texts, rest, string_array(number_text(value, digits) for value in values[rest].tolist())
+    )
+
+
+def _replaced(texts: pa.Array, rows: np.ndarray, by: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    mask = np.zeros(len(texts), np.uint8)
+    mask[rows] = 1
+    return pc.replace_with_mask(texts, _array(mask).cast("bool"), by)
 
 
 def _rounded_by_tens(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.ndarray]:
@@ -124,7 +149,21 @@ def _rounded_by_tens(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.nd
     return whole / tens, sure
 
 
-def as_written(ranking: Ranking, form: str, digits: int) -> Ranking:
+def _rounded_small(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return p with so many significant digits, k, and whether ``p 10^-k`` is sure; each (m,).
+
+    `values` are beneath 1e-4 and above the smallest number that has all digits, or below 0 so.
+    """
+    power = len(_EXPONENTS) - np.searchsorted(_EXPONENTS[::-1], np.abs(values), "right")
+    # of two roundings, so that the middle between two decimals may be crossed from farther
+    scaled = values * _EXPONENTS_UP[power] * _TENS[digits - 1]
+    whole = np.rint(scaled)
+    sure = np.abs(np.abs(scaled - whole) - 0.5) > 4 * np.abs(scaled) * np.finfo(np.float64).eps
+    sure &= (np.abs(whole) >= _TENS[digits - 1]) & (np.abs(whole) < 10 * _TENS[digits - 1])
+    return whole / _TENS[digits - 1], power, sure
+
+
+def as_written(ranking: Ranking, form: str, digits: int, in_order: InOrder = map) -> Ranking:
     """Return a ranking with the numbers that its table has, as who reads the table gets them.
 
     Text has so many significant digits; Parquet has all of them.
@@ -136,14 +175,18 @@ def as_written(ranking: Ranking, form: str, digits: int) -> Ranking:
         if form == "parquet" or digits >= _ALL_DIGITS:
             return column.astype(np.float64, copy=False)
         found = np.empty(len(column))
-        for lo in range(0, len(column), _ROUNDED_TOGETHER):
+
+        def round_part(lo: int) -> None:
             part = slice(lo, lo + _ROUNDED_TOGETHER)
             values = column[part].astype(np.float64)
             sure = np.zeros(len(values), np.bool_)
             if digits <= _MAX_ROUNDED:
                 found[part], sure = _rounded_by_tens(values, digits)
-            texts = (number_text(value, digits) for value in values[~sure].tolist())
-            found[part][~sure] = [float(text) for text in texts]
+            texts = number_texts(values[~sure], digits)
+            found[part][~sure] = texts.cast("double").to_numpy(zero_copy_only=False)
+
+        for _ in in_order(round_part, range(0, len(column), _ROUNDED_TOGETHER)):
+            pass
         return found
 
     extra = {name: read(column) for name, column in ranking.extra.items()}

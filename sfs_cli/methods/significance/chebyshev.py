@@ -1,4 +1,4 @@
-"""Functions on fixed cells, as sums of Chebyshev polynomials.
+"""Functions of two variables on fixed cells, as sums of Chebyshev polynomials.
 
 The cells and their nodes depend on the function alone: what is found at a place does not depend on
 what else is asked for, nor on the number of threads.
@@ -11,11 +11,8 @@ from functools import cache
 
 import numpy as np
 
-COUNTS = (5, 9, 17, 33, 65)
-"""Numbers of nodes of a cell; each set has those of the set before."""
-
-MOST = 17
-"""The most nodes of a cell of a plane in one direction."""
+COUNTS = (5, 9, 17)
+"""Numbers of nodes of a cell in each direction; each set has those of the set before."""
 
 
 @cache
@@ -35,9 +32,9 @@ def _transform(count: int) -> np.ndarray:
 
 
 def series(values: np.ndarray) -> np.ndarray:
-    """Return the coefficients of the polynomial through values (k,) or (k, k) at the nodes."""
+    """Return the coefficients of the polynomial through values (k, k) at the nodes."""
     transform = _transform(len(values))
-    return transform @ values if values.ndim == 1 else transform @ values @ transform.T
+    return transform @ values @ transform.T
 
 
 def evaluated(coefficients: np.ndarray, x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
@@ -58,31 +55,16 @@ def evaluated(coefficients: np.ndarray, x: np.ndarray, y: np.ndarray | None = No
     return x * one - two + rows[0]
 
 
-def fitted(function: Callable[[np.ndarray], np.ndarray], error: float) -> np.ndarray:
-    """Return the coefficients of a function on -1..1: nodes are added until the last ones are 0.
-
-    `function` maps places (r,) to values v (r,). `error` is the largest of the last three
-    coefficients that is as good as 0, times the largest |v| beyond 1: so it is one of ``v^2 / 2``.
-    """
-    values = function(nodes(COUNTS[0]))
-    for count in COUNTS[1:]:
-        merged = np.empty(count)
-        merged[::2], merged[1::2] = values, function(nodes(count)[1::2])
-        values, found = merged, series(merged)
-        if np.abs(found[-3:]).max() * max(1.0, float(np.abs(values).max())) <= error:
-            break
-    return found
-
-
 def fitted_plane(
     function: Callable[[np.ndarray, np.ndarray], np.ndarray], error: float
 ) -> np.ndarray | None:
     """Return the coefficients of a function of places x, y: as many as foresee further nodes.
 
-    `error` is the largest difference of what was foreseen. None where `MOST` nodes are too few.
+    `error` is the largest difference of what was foreseen. None where 17 nodes in each direction
+    are too few.
     """
     known: np.ndarray | None = None
-    for count in COUNTS[: COUNTS.index(MOST) + 1]:
+    for count in COUNTS:
         x, y = (each.ravel() for each in np.meshgrid(nodes(count), nodes(count), indexing="ij"))
         values = function(x, y)
         found = series(values.reshape(count, count))

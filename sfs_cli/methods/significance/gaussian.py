@@ -8,6 +8,9 @@ complex plane. On the line through the saddlepoint, ``K'(s) = 0``, nothing oscil
 integrand is small and nothing cancels, so the digits are relative ones, however small the
 probability. After ``y = a sinh(u)`` on that line the trapezoidal rule converges exponentially.
 
+Where the degrees of the graph differ, each threshold takes an eigendecomposition. A p-value is read
+from a rational function of the threshold, which takes some sixty of them.
+
 J. P. Imhof, "Computing the distribution of quadratic forms in normal variables", Biometrika 48,
 1961; S. O. Rice, "Distribution of quadratic forms in normal random variables: evaluation by
 numerical integration", SIAM J. Sci. Stat. Comput. 1, 1980, for the line through the saddlepoint.
@@ -15,36 +18,49 @@ numerical integration", SIAM J. Sci. Stat. Comput. 1, 1980, for the line through
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from sfs_cli.compute.engine import Executor, ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError
-from sfs_cli.methods.significance.chebyshev import evaluated, fitted
+from sfs_cli.methods.significance.rational import Piece, fitted
 from sfs_cli.methods.significance.ratios import Ratio
 
 EVEN_SAMPLES, UNEVEN_SAMPLES = 5000, 1500
 """Samples up to which a graph is decomposed: once where all degrees are equal, else for each of
 some dozens of thresholds."""
-STEP = 0.1
-"""Of the trapezoidal rule. The integrand is analytic within pi / 4 of the real line, so the error
-is about exp(-2 pi (pi / 4) / 0.1), which is 4e-22, times what the integrand grows by in there."""
+STEP, HALVINGS, AGREED = 0.2, 6, 1e-10
+"""Of the trapezoidal rule: its first step, which is halved up to so often, until a half changes the
+integral by no more than this part of it. The integrand is analytic within pi / 4 of the real line,
+so the error is about exp(-2 pi (pi / 4) / step) times what the integrand grows by in there, and
+half a step squares it. It grows where few large coefficients stand against many small ones, whose
+part oscillates long before it is small."""
 NEGLIGIBLE = -38.0
 """Logarithm of what is left out at the end of the integral."""
 NEAR = 0.7
 """A saddlepoint within this part of the scale from 0 is as good as 0: the line through 0."""
-LARGEST = 4_000_000
-"""Complex numbers that are held together."""
-CELL = 1.0
-"""Width of the pieces of the interpolant, in logits of the place between both ends."""
+LARGEST = 500_000
+"""Numbers that are held together, of all coefficients at all places of the integral."""
 TOGETHER = 16_384
 """Thresholds that one thread interpolates at a time."""
-FAR, FARTHEST = 20.0, 39.0
-"""Beyond so many standard deviations a probability may be less than the smallest number, as it is
-below the latter quantile of the normal distribution."""
-EVEN_ERROR, UNEVEN_ERROR = 1e-11, 1e-9
-"""Relative error of an interpolated probability at which no further nodes are added."""
+FARTHEST, TOP = 39.0, 7.0
+"""Quantiles of the normal distribution below which a probability is less than the smallest number,
+and above which it is 1 but for 1e-12."""
+BEYOND = 6.0, 1.0
+"""How far beyond these two the interpolant may reach."""
+ERROR = 1e-9
+"""Relative error of an interpolated probability at which no further threshold is added."""
+WEIGHTS = 1e-4, 8.0
+"""What an error of a quantile counts at least and at most, as a relative error of the probability:
+it is that up to a quantile of -8, beyond which up to 5 times as much is left."""
+EIGENVALUE = 1e-14
+"""Error of an eigenvalue relative to the largest one, ten times."""
+RELEASING = 500
+"""NumPy lets other threads run while it decomposes matrices with more rows than this in all."""
 
 
 def log_below_zero(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -75,35 +91,43 @@ def _inverted(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     # a common factor does not matter, and eigenvalues of 1 keep the numbers in range
     values = values / np.abs(values).max(axis=1, keepdims=True)
     saddle = _saddlepoint(values, counts)
-    scale = 1 / np.sqrt(2 * _squares(values, counts, saddle))
-    near = np.abs(saddle) < NEAR * scale
+    near = np.abs(saddle) < NEAR / np.sqrt(2 * _squares(values, counts, saddle))
     at = np.where(near, 0.0, saddle)
     scale = 1 / np.sqrt(2 * _squares(values, counts, at))
-    u = STEP * np.arange(int(np.ceil(_end(values, counts, at, scale) / STEP)) + 1)
-    y = scale[:, None] * np.sinh(u)
-    growth = -0.5 * np.log1p(-2 * at[:, None] * values) @ counts  # K on the real line
     tilted = values / (1 - 2 * at[:, None] * values)
-    exponent = np.zeros(y.shape, np.complex128)
-    for j in range(values.shape[1]):  # log(1 - 2 i y lambda), which numpy has no log1p for
-        x = 2 * y * tilted[:, [j]]
-        exponent -= (0.5 * counts[j]) * (0.5 * np.log1p(x * x) - 1j * np.arctan(x))
-    width = STEP * scale[:, None] * np.cosh(u)
-    width[:, 0] /= 2
-    integrand = np.exp(exponent)
-    result = np.empty(len(values))
-    line, through = ~near, near
-    s = at[line, None] + 1j * y[line]
-    tail = np.abs(((integrand[line] / s).real * width[line]).sum(axis=1)) / np.pi
-    with np.errstate(divide="ignore"):
-        below = growth[line] + np.log(tail)
-    # on the right of 0 the integral is the probability above 0
-    result[line] = np.where(at[line] < 0, below, np.log1p(-np.exp(np.minimum(below, 0))))
-    # through 0 the integrand is Im(exp K(iy)) / y, which is the mean at 0
-    mean = values[through] @ counts
-    ratio = integrand[through].imag / np.where(y[through] > 0, y[through], 1.0)
-    ratio[:, 0] = mean
-    result[through] = np.log(0.5 - (ratio * width[through]).sum(axis=1) / np.pi)
-    return result
+    mean = values @ counts
+
+    def integrand(rows: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Return the sums over u (k,) of what is integrated, shape (rows,)."""
+        y = scale[rows, None] * np.sinh(u)
+        x = 2 * y[:, :, None] * tilted[rows, None, :]
+        # log(1 - ix), which numpy has no log1p for
+        exponent = 1j * (np.arctan(x) @ (0.5 * counts)) - np.log1p(x * x) @ (0.25 * counts)
+        M = np.exp(exponent)
+        with np.errstate(all="ignore"):  # through 0: Im(exp K(iy)) / y, which is the mean at 0
+            through = np.where(y > 0, M.imag / y, mean[rows, None])
+            part = np.where(near[rows, None], through, (M / (at[rows, None] + 1j * y)).real)
+        part *= scale[rows, None] * np.cosh(u)
+        part[:, u == 0] /= 2
+        return part.sum(axis=1)
+
+    step, rows = STEP, np.arange(len(values))
+    u = step * np.arange(int(np.ceil(_end(values, counts, at, scale) / step)) + 1)
+    total = step * integrand(rows, u)
+    for _ in range(HALVINGS):
+        halves = step * integrand(rows, u + step / 2)
+        change = 0.5 * np.abs(halves - total[rows])
+        total[rows] = 0.5 * (total[rows] + halves)
+        step, u = step / 2, np.sort(np.concatenate([u, u + step / 2]))
+        rows = rows[change > AGREED * np.where(near[rows], 1.0, np.abs(total[rows]))]
+        if not len(rows):
+            break
+    growth = -0.5 * np.log1p(-2 * at[:, None] * values) @ counts  # K on the real line
+    with np.errstate(all="ignore"):
+        below = growth + np.log(np.abs(total) / np.pi)
+        # on the right of 0 the integral is the probability above 0
+        below = np.where(at < 0, below, np.log1p(-np.exp(np.minimum(below, 0))))
+        return np.where(near, np.log(0.5 - total / np.pi), below)
 
 
 def _saddlepoint(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -137,9 +161,9 @@ class RatioDistribution:
     """``P(z'Az / z'Bz <= t)``, exactly at any t, and interpolated at many.
 
     The quantile of the normal distribution that has the same probability is interpolated, which is
-    nearly a straight line, by polynomials in the logit of the place of t between the smallest and
-    the largest ratio that there is. Cells and nodes depend on the graph alone, so the p-value of a
-    feature does not depend on the other features.
+    nearly a straight line, in the logit of the place of t between the smallest and the largest
+    ratio that there is. The interpolant depends on the graph alone, so the p-value of a feature
+    does not depend on the other features.
 
     Parameters
     ----------
@@ -168,10 +192,11 @@ class RatioDistribution:
             )
         what = f"the eigenvalues of the {n:,} x {n:,} sample graph need"
         check_memory(what, 6 * 8 * n * n, memory, "give more --memory, or --pvalues moments")
+        self.at_once = max(1, (memory // (8 * n * n) - 3) // 3)  # decompositions
         basis = _complement(n)
         self.A = _within(ratio.numerator.dense(), basis)
         self.B: np.ndarray | None = None
-        self.error = EVEN_ERROR if even else UNEVEN_ERROR
+        self.spread = float(ratio.degrees.max() / ratio.degrees.min())
         if even:  # the eigenvectors of A are those of A - tB
             values = np.linalg.eigvalsh(self.A) / (ratio.denominator.trace / (n - 1))
             self.values, self.counts = _grouped(values)
@@ -203,67 +228,112 @@ class RatioDistribution:
         if self.B is None:
             values = self.values - t[:, None]
         else:
-            values = np.array([np.linalg.eigvalsh(self.A - each * self.B) for each in t.tolist()])
-        return log_below_zero(sign * values.reshape(len(t), -1), self.counts)
+            values = np.linalg.eigvalsh(self.A - t[:, None, None] * self.B)
+        return log_below_zero(sign * values, self.counts)
 
     def interpolated(self, t: np.ndarray, executor: Executor | None = None) -> np.ndarray:
         """Return the probabilities of ratios of at most t, (m,), shape (m,); NaN for NaN.
 
-        The threads of `executor` share the cells, and then the thresholds.
+        The threads of `executor` share the decompositions, and then the thresholds.
         """
         from scipy.special import ndtr
 
         executor = executor or ThreadExecutor()
         low, high = self.ends
-        spans = cut(len(t), TOGETHER)
-        cells, place = np.empty(len(t)), np.empty(len(t))
-
-        def find(span: Span) -> np.ndarray:
-            part = slice(span.lo, span.hi)
-            with np.errstate(all="ignore"):  # NaN at both ends and beyond
-                logit = np.log((t[part] - low) / (high - t[part])) / CELL
-                logit[~np.isfinite(logit)] = np.nan
-                cells[part] = np.floor(logit)
-                place[part] = 2 * (logit - cells[part]) - 1
-            return np.unique(cells[part])
-
-        found = np.unique(np.concatenate([np.empty(0), *executor.map(find, spans)]))
-        found = found[~np.isnan(found)]
-        numbers = [Span(at, at + 1) for at in range(len(found))]
-        made = executor.map(lambda span: self._cell(float(found[span.lo])), numbers)
-        pieces = dict(zip(found.tolist(), made))
         result = np.full(len(t), np.nan)
         result[t <= low], result[t >= high] = 0.0, 1.0
+        if high - low <= EIGENVALUE * len(self.A) * max(abs(low), abs(high)):
+            return np.where(np.isnan(t), np.nan, 1.0)  # every feature has this ratio
+        inside = np.flatnonzero((t > low) & (t < high))
+        if not len(inside):
+            return result
+        first, pieces = self._pieces(executor)
+        starts = np.array([start for start, _ in pieces])
 
         def interpolate(span: Span) -> None:
-            for cell in np.unique(cells[span.lo : span.hi]).tolist():
-                rows = span.lo + np.flatnonzero(cells[span.lo : span.hi] == cell)
-                if len(rows):  # none of NaN
-                    result[rows] = ndtr(evaluated(pieces[cell], place[rows]))
+            rows = inside[span.lo : span.hi]
+            logit = np.clip(np.log((t[rows] - low) / (high - t[rows])), *first)
+            piece = np.searchsorted(starts[1:], logit, side="right")
+            for number in np.unique(piece).tolist():
+                those = piece == number
+                result[rows[those]] = ndtr(pieces[number][1](logit[those]))
 
-        for _ in executor.map(interpolate, spans):
+        for _ in executor.map(interpolate, cut(len(inside), TOGETHER)):
             pass
         return result
 
-    def _cell(self, cell: float) -> np.ndarray:
-        """Return the polynomial of one cell."""
-        ends = self.effects(self._threshold(CELL * np.array([cell, cell + 1])))
-        if ends[1] > FAR and self._quantile(np.array([CELL * (cell + 1)]))[0] < -FARTHEST:
-            return np.array([-np.inf])
-        if ends[0] < -FAR and self._quantile(np.array([CELL * cell]))[0] > FARTHEST:
-            return np.array([np.inf])
-        return fitted(lambda x: self._quantile(CELL * (cell + 0.5 + 0.5 * x)), self.error)
+    def _pieces(self, executor: Executor) -> tuple[tuple[float, float], list[Piece]]:
+        """Return the logits from which and to which the quantile is interpolated, and how."""
+        from scipy.special import log_ndtr
 
-    def _quantile(self, place: np.ndarray) -> np.ndarray:
+        low, high = self.ends
+        # relative error of the distances to both ends at a logit of 0
+        largest = max(abs(low), abs(high))
+        noise = np.array([abs(low), abs(high)] if self.B is None else [largest, largest])
+        noise *= EIGENVALUE * self.counts.sum() * self.spread / (high - low)
+
+        def weigh(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+            # the derivative of log_ndtr, but for what rounding makes of the distance to an end
+            density = -0.5 * (z * z + np.log(2 * np.pi))
+            rounding = (noise[0] * np.exp(-x) + noise[1] * np.exp(x)) / ERROR
+            weight = np.clip(np.exp(density - log_ndtr(z)), *WEIGHTS)
+            return weight / np.maximum(1, rounding)
+
+        quantile = partial(self._quantiles, executor)
+        nearest = np.log(1 / (1e-16 + 100 * noise))
+        places, values = self._first(quantile, nearest)
+        return (places[0], places[-1]), fitted(quantile, places, values, weigh, ERROR)
+
+    def _first(
+        self, quantile: Callable[[np.ndarray], np.ndarray], nearest: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first logits (r,), ascending, and their quantiles, from about the farthest.
+
+        From the mean outward, each twice as far: a graph bends the curve most around the mean.
+        """
+        low, high = self.ends
+        below, above = self.mean - low, high - self.mean
+        middle, unit = np.log(below / above), self.deviation * (1 / below + 1 / above)
+        first, last = min(-nearest[0], middle - unit), max(nearest[1], middle + unit)
+        places = middle + unit * np.array([-8.0, -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4])
+        places = np.unique(np.clip(places, first, last))
+        values = quantile(places)
+        sides = ((-1, FARTHEST, BEYOND[0], -first), (1, TOP, BEYOND[1], last))
+        for sign, bound, beyond, end in sides:
+            x, z = sign * places[::sign], sign * values[::sign]  # the last one is the farthest
+            while z[-1] < bound and x[-1] < end:
+                x = np.append(x, min(2 * x[-1] - sign * middle, end))
+                z = np.append(z, sign * quantile(sign * x[-1:]))
+            while z[-1] > bound + beyond and x[-1] - x[-2] > 1e-6:
+                if z[-2] >= bound:
+                    x, z = x[:-1], z[:-1]
+                    continue
+                # on the line between both, but well between them
+                part = (bound + 0.5 * beyond - z[-2]) / (z[-1] - z[-2])
+                between = x[-2] + np.clip(part, 0.2, 0.8) * (x[-1] - x[-2])
+                found = sign * quantile(np.array([sign * between]))
+                x, z = np.insert(x, -1, between), np.insert(z, -1, found)
+            places, values = sign * x[::sign], sign * z[::sign]
+        return places, values
+
+    def _quantiles(self, executor: Executor, places: np.ndarray) -> np.ndarray:
         """Return z with the same probability below it in the normal distribution, (r,)."""
         from scipy.special import ndtri_exp
 
-        t = self._threshold(place)
-        z = np.empty(len(t))
-        for sign, side in ((1, t <= self.mean), (-1, t > self.mean)):  # the smaller tail
-            if side.any():
-                z[side] = sign * ndtri_exp(self._log_probability(t[side], sign))
-        return np.clip(z, -LARGEST, LARGEST)  # an end of the ratio is one but for rounding
+        together = len(places) if self.B is None else RELEASING // len(self.A) + 1
+
+        def of(span: Span) -> np.ndarray:
+            z = np.empty(span.size)
+            for low in range(span.lo, span.hi, together):
+                t = self._threshold(places[low : min(low + together, span.hi)])
+                part = z[low - span.lo : low - span.lo + len(t)]
+                for sign, side in ((1, t <= self.mean), (-1, t > self.mean)):  # the smaller tail
+                    if side.any():
+                        part[side] = sign * ndtri_exp(self._log_probability(t[side], sign))
+            return np.clip(z, -LARGEST, LARGEST)  # an end of the ratio is one but for rounding
+
+        each = max(together, -(-len(places) // self.at_once))
+        return np.concatenate(list(executor.map(of, cut(len(places), each))))
 
     def _threshold(self, place: np.ndarray) -> np.ndarray:
         """Return the thresholds at logits (r,)."""

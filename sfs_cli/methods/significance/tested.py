@@ -307,7 +307,7 @@ def more_often(ratio: Ratio, values: np.ndarray, level: float) -> float:
         return moments.tested(t, powers)[0]
 
     near, far = 0.0, 40.0
-    for _ in range(40):
+    for _ in range(24):
         half = (near + far) / 2
         small = np.nanmean(probabilities(half, of_noise)) <= level
         near, far = (near, half) if small else (half, far)
