@@ -193,20 +193,20 @@ class RatioDistribution:
         what = f"the eigenvalues of the {n:,} x {n:,} sample graph need"
         check_memory(what, 6 * 8 * n * n, memory, "give more --memory, or --pvalues moments")
         self.at_once = max(1, (memory // (8 * n * n) - 3) // 3)  # decompositions
-        basis = _complement(n)
+        basis = _complement(np.ones(n))
         self.A = _within(ratio.numerator.dense(), basis)
         self.B: np.ndarray | None = None
-        self.spread = float(ratio.degrees.max() / ratio.degrees.min())
         if even:  # the eigenvectors of A are those of A - tB
             values = np.linalg.eigvalsh(self.A) / (ratio.denominator.trace / (n - 1))
             self.values, self.counts = _grouped(values)
             self.ends = float(self.values[0]), float(self.values[-1])
         else:
-            from scipy.linalg import eigvalsh
-
             self.B = _within(ratio.denominator.dense(), basis)
             self.counts = np.ones(n - 1)
-            ends = eigvalsh(self.A, self.B)
+            # of the pencil, with unit degrees: samples of nearly no degree are no harm
+            root = np.sqrt(ratio.degrees)
+            unit = ratio.numerator.dense() / root / root[:, None]
+            ends = np.linalg.eigvalsh(_within(unit, _complement(root)))
             self.ends = float(ends[0]), float(ends[-1])
         # of directions that are uniform on the sphere: the ratio to the first order in z'Bz, which
         # is all of it where the degrees are equal
@@ -270,7 +270,7 @@ class RatioDistribution:
         # relative error of the distances to both ends at a logit of 0
         largest = max(abs(low), abs(high))
         noise = np.array([abs(low), abs(high)] if self.B is None else [largest, largest])
-        noise *= EIGENVALUE * self.counts.sum() * self.spread / (high - low)
+        noise *= EIGENVALUE * self.counts.sum() / (high - low)
 
         def weigh(x: np.ndarray, z: np.ndarray) -> np.ndarray:
             # the derivative of log_ndtr, but for what rounding makes of the distance to an end
@@ -343,15 +343,15 @@ class RatioDistribution:
         return np.where(place < 0, up, high - down)
 
 
-def _complement(n: int) -> np.ndarray:
-    """Return v of the reflection ``I - v v'`` that takes constants to the first unit vector."""
-    v = np.full(n, n**-0.5)
+def _complement(w: np.ndarray) -> np.ndarray:
+    """Return v of the reflection ``I - v v'`` that takes w (n,) > 0 to the first unit vector."""
+    v = w / np.linalg.norm(w)
     v[0] += 1.0
     return v * np.sqrt(2 / (v @ v))
 
 
 def _within(M: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return a symmetric matrix on the complement of constants, shape (n - 1, n - 1)."""
+    """Return a symmetric matrix on the complement of what v takes away, shape (n - 1, n - 1)."""
     image = M @ v
     reflected = M - np.outer(v, image) - np.outer(image, v) + (v @ image) * np.outer(v, v)
     return reflected[1:, 1:]

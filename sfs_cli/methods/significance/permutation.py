@@ -53,8 +53,8 @@ DENSE_ENTRIES = 2000
 """Up to so many samples entries are looked up in a dense matrix."""
 DRAWN = 250
 """Permutations that are drawn by one generator."""
-HELD, KEPT = 1_000_000, 16_000_000
-"""Numbers of one array at a time, and of the permutations that are kept for the next feature."""
+HELD, KEPT = 1_000_000, 64 << 20
+"""Numbers of one array at a time, and bytes of permutations that are kept for the next feature."""
 
 
 class Permutations:
@@ -162,7 +162,8 @@ class Permutations:
             if orders is None:
                 rng = np.random.default_rng((self.seed, number))
                 orders = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (DRAWN, 1)), axis=1)
-                if (len(self.kept) + 1) * orders.size <= KEPT:
+                orders = orders.astype(np.min_scalar_type(n - 1), copy=False)
+                if (len(self.kept) + 1) * orders.nbytes <= KEPT:
                     self.kept[number] = orders
             low = max(start, number * DRAWN)
             yield orders[low - number * DRAWN : end - number * DRAWN], low

@@ -21,6 +21,9 @@ MOST = 96
 """Places of one piece; beyond them it is cut in two."""
 PIECES = 7
 """How often a piece is cut in two at most."""
+LOOSER = 1
+"""Powers of ten by which an error may be larger where `MOST` places are not enough, and as many
+more as the piece was cut."""
 GRID = 64
 """Places between two at which the function is known, where an error is looked for."""
 
@@ -86,6 +89,7 @@ def fitted(
 def _pieces(
     function: Function, x: np.ndarray, f: np.ndarray, weigh: Weight, error: float, cuts: int
 ) -> list[Piece]:
+    """Return the pieces of what may be cut so often yet."""
     before, found, settled = _of_values(x, f, weigh(x, f), error)
     while len(x) <= MOST:
         more = _doubtful(x, f, before, found, weigh)
@@ -99,11 +103,29 @@ def _pieces(
             grid, now = _between(x, found)
             if (np.abs(now - last(grid)) * weigh(grid, now) <= error).all():
                 return [(float(x[0]), found)]
+    for tens in range(1, LOOSER + PIECES - cuts + 1):  # where rounding hides what is looked for
+        agreed = _agreed(x, f, weigh, error * 10.0**tens)
+        if agreed is not None:
+            return [(float(x[0]), agreed)]
     if not cuts:
         return [(float(x[0]), found)]
     half = len(x) // 2  # more places are where it is harder
     low = _pieces(function, x[: half + 1], f[: half + 1], weigh, error, cuts - 1)
     return low + _pieces(function, x[half:], f[half:], weigh, error, cuts - 1)
+
+
+def _agreed(x: np.ndarray, f: np.ndarray, weigh: Weight, error: float) -> Rational | None:
+    """Return the function through values if three quarters of them foresee all of it, else None."""
+    known = np.arange(len(x)) % 4 != 2
+    counts = weigh(x, f)
+    _, part, settled = _of_values(x[known], f[known], counts[known], error)
+    _, found, both = _of_values(x, f, counts, error)
+    if not (settled and both):
+        return None
+    grid, now = _between(x, found)
+    foreseen = (np.abs(part(x) - f) * counts <= error).all()
+    foreseen &= (np.abs(part(grid) - now) * weigh(grid, now) <= error).all()
+    return found if foreseen else None
 
 
 def _of_values(
