@@ -7,7 +7,7 @@ For every seed a nearest-neighbor graph is drawn and features independent of it:
 negative-binomial counts of unequal depth with nine zeros in ten. A row has in how many seeds the
 p-values pass the test of Kolmogorov and Smirnov (p > 0.01), and the rates of p-values up to 0.1,
 0.01 and 0.001 in all seeds together as multiples of these levels, with the standard error of a rate
-that is right. `gaussian` needs all eigenvalues and is left out above 1,500 samples.
+that is right. `gaussian` needs all eigenvalues and is left out above 2,500 samples.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROWS = (
     ("counts", "moments"),
     ("counts", "permutation"),
 )
-MOST_GAUSSIAN = 1500
+MOST_GAUSSIAN = 2500
 
 
 def line(kind: str, null: str, n: int, features: int, seeds: int) -> str:

@@ -30,7 +30,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.methods.significance.rational import Piece, fitted
 from sfs_cli.methods.significance.ratios import Ratio
 
-EVEN_SAMPLES, UNEVEN_SAMPLES = 5000, 1500
+EVEN_SAMPLES, UNEVEN_SAMPLES = 5000, 2500
 """Samples up to which a graph is decomposed: once where all degrees are equal, else for each of
 some dozens of thresholds."""
 STEP, HALVINGS, AGREED = 0.2, 6, 1e-10

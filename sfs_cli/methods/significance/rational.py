@@ -21,9 +21,11 @@ MOST = 96
 """Places of one piece; beyond them it is cut in two."""
 PIECES = 7
 """How often a piece is cut in two at most."""
-LOOSER = 1
+LOOSER, LOOSEST = 1, 4
 """Powers of ten by which an error may be larger where `MOST` places are not enough, and as many
-more as the piece was cut."""
+more as the piece was cut; the latter at most."""
+NARROW = 1e-7
+"""No place is added between two that are nearer."""
 GRID = 64
 """Places between two at which the function is known, where an error is looked for."""
 
@@ -93,6 +95,8 @@ def _pieces(
     before, found, settled = _of_values(x, f, weigh(x, f), error)
     while len(x) <= MOST:
         more = _doubtful(x, f, before, found, weigh)
+        if not len(more):
+            break
         known = function(more)
         foreseen = bool((np.abs(found(more) - known) * weigh(more, known) <= error).all())
         order = np.argsort(np.concatenate([x, more]))
@@ -101,14 +105,17 @@ def _pieces(
         before, found, settled = _of_values(x, f, weigh(x, f), error)
         if certain and settled:
             grid, now = _between(x, found)
-            if (np.abs(now - last(grid)) * weigh(grid, now) <= error).all():
+            changed = np.maximum(np.abs(now - last(grid)), _outside(f, now))
+            if (changed * weigh(grid, now) <= error).all():
                 return [(float(x[0]), found)]
-    for tens in range(1, LOOSER + PIECES - cuts + 1):  # where rounding hides what is looked for
+    # where rounding hides what is looked for
+    for tens in range(1, min(LOOSER + PIECES - cuts, LOOSEST) + 1):
         agreed = _agreed(x, f, weigh, error * 10.0**tens)
         if agreed is not None:
             return [(float(x[0]), agreed)]
-    if not cuts:
-        return [(float(x[0]), found)]
+    if not cuts:  # straight lines
+        ends = [np.array([k, k + 1]) for k in range(len(x) - 1)]
+        return [(float(x[k[0]]), Rational(x[k], f[k], np.array([1.0, -1.0]))) for k in ends]
     half = len(x) // 2  # more places are where it is harder
     low = _pieces(function, x[: half + 1], f[: half + 1], weigh, error, cuts - 1)
     return low + _pieces(function, x[half:], f[half:], weigh, error, cuts - 1)
@@ -123,9 +130,9 @@ def _agreed(x: np.ndarray, f: np.ndarray, weigh: Weight, error: float) -> Ration
     if not (settled and both):
         return None
     grid, now = _between(x, found)
+    changed = np.maximum(np.abs(part(grid) - now), _outside(f, now))
     foreseen = (np.abs(part(x) - f) * counts <= error).all()
-    foreseen &= (np.abs(part(grid) - now) * weigh(grid, now) <= error).all()
-    return found if foreseen else None
+    return found if foreseen and (changed * weigh(grid, now) <= error).all() else None
 
 
 def _of_values(
@@ -161,23 +168,26 @@ def _between(x: np.ndarray, found: Rational) -> tuple[np.ndarray, np.ndarray]:
     return grid, found(grid)
 
 
+def _outside(f: np.ndarray, now: np.ndarray) -> np.ndarray:
+    """Return by how much values between places (r - 1, k) are not between those there, (r,)."""
+    return np.maximum(np.maximum(f[:-1, None] - now, now - f[1:, None]), 0)
+
+
 def _doubtful(
     x: np.ndarray, f: np.ndarray, before: Rational, found: Rational, weigh: Weight
 ) -> np.ndarray:
-    """Return new places, each between another two of x: where an error is most likely.
+    """Return new places, each between another two of x that are apart: the likeliest errors.
 
     That is where the last term has changed most, where a value is not between its neighbors, as
     those of a pole are not, and where neighbors are far apart.
     """
     grid, now = _between(x, found)
-    change = np.abs(now - before(grid))
-    outside = np.maximum(np.maximum(f[:-1, None] - now, now - f[1:, None]), 0)
+    change = np.maximum(np.abs(now - before(grid)), _outside(f, now))
     counts = weigh(grid, np.clip(now, f[:-1, None], f[1:, None]))
-    doubt = np.nan_to_num(np.maximum(change, outside) * counts, nan=np.inf, posinf=np.inf)
-    most = doubt.max(axis=1)
-    gaps = list(np.argsort(most)[::-1][: ADDED - 2])
-    far = np.argsort(np.diff(f) * weigh(x[1:], f[1:]))[::-1]
-    gaps += [gap for gap in far if gap not in gaps][: ADDED - len(gaps)]
-    places = [grid[gap, doubt[gap].argmax()] for gap in gaps[: ADDED - 2]]
-    places += [grid[gap, GRID // 2 - 1] for gap in gaps[ADDED - 2 :]]
-    return np.sort(np.array(places))
+    doubt = np.nan_to_num(change * counts, nan=np.inf, posinf=np.inf)
+    apart = np.diff(x) > NARROW
+    gaps = [gap for gap in np.argsort(-doubt.max(axis=1)) if apart[gap]][: ADDED - 2]
+    far = np.argsort(-np.diff(f) * weigh(x[1:], f[1:]))
+    more = [gap for gap in far if apart[gap] and gap not in gaps][: ADDED - len(gaps)]
+    places = [grid[gap, doubt[gap].argmax()] for gap in gaps]
+    return np.sort(np.array(places + [grid[gap, GRID // 2 - 1] for gap in more]))
