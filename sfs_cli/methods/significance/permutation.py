@@ -45,8 +45,8 @@ LEAST_TAIL = 50
 TIE = 1e-9
 """Ratios that differ by this part of the largest one are equal: sums in another order differ."""
 PAIRED, PAIRED_DENSE = 16, 16
-"""Forms are sums over pairs of values where k is at most the former or, where A is dense in
-products, the samples over the latter."""
+"""Forms are sums over pairs of values where k is at most the former or, where entries of A are
+looked up fast, the samples over the latter."""
 FULL = 0.06
 """A matrix with at least this part of entries that are not 0 is faster as a dense one."""
 DENSE_ENTRIES = 2000
@@ -78,7 +78,8 @@ class Permutations:
         self.matrix = dense
         full = ratio.numerator.entries_held >= FULL * n * n
         self.ratio = replace(ratio, numerator=dense) if full else ratio
-        self.paired = max(PAIRED, n // PAIRED_DENSE if full else 0)
+        fast = full or n <= DENSE_ENTRIES
+        self.paired = max(PAIRED, n // PAIRED_DENSE if fast else 0)
         self.count, self.seed = count, seed
         self.rounds = [count]
         while self.rounds[0] // GROWTH >= first:
