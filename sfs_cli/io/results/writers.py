@@ -90,8 +90,8 @@ def delimited(
     yield from in_order(lines, range(0, len(ranking), CHUNK))
 
 
-# Arrays are made of buffers below: the first call of `pyarrow.array` would import pandas, which
-# takes longer than writing a million lines.
+# Arrays are made of buffers below, and read from them: the first call of `pyarrow.array`, or of an
+# array's `to_numpy`, would import pandas, which takes longer than writing a million lines.
 
 
 def number_texts(values: np.ndarray, digits: int) -> pa.Array:
@@ -182,8 +182,9 @@ def as_written(ranking: Ranking, form: str, digits: int, in_order: InOrder = map
             sure = np.zeros(len(values), np.bool_)
             if digits <= _MAX_ROUNDED:
                 found[part], sure = _rounded_by_tens(values, digits)
-            texts = number_texts(values[~sure], digits)
-            found[part][~sure] = texts.cast("double").to_numpy(zero_copy_only=False)
+            if not sure.all():
+                buffer = number_texts(values[~sure], digits).cast("double").buffers()[1]
+                found[part][~sure] = np.frombuffer(buffer, np.float64, len(values) - sure.sum())
 
         for _ in in_order(round_part, range(0, len(column), _ROUNDED_TOGETHER)):
             pass
