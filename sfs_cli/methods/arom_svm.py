@@ -6,6 +6,8 @@ kernel methods", Journal of Machine Learning Research 3, 2003 (the l2 form of AR
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from sfs_cli.methods.base import Problem, Solution, Status
@@ -19,6 +21,8 @@ SETTLED = 1e-6
 MAX_ITERATIONS = 100
 MARGIN_COST = 1.0
 """The SVM's C, for a kernel whose mean diagonal is 1."""
+MAX_STEPS = 10_000_000
+"""Of one SVM, as LIBSVM itself has it; scikit-learn has no limit."""
 
 
 def solve(problem: Problem) -> Solution:
@@ -61,7 +65,11 @@ def solve(problem: Problem) -> Solution:
         if left <= wanted:
             converged, stop = True, f"{left} features are left"
             break
-        new = factors * _weights(features, factors, problem.codes)
+        weights = _weights(features, factors, problem.codes)
+        if weights is None:
+            stop = f"an SVM was not solved in {MAX_STEPS:,} steps"
+            break
+        new = factors * weights
         peak = new.max(initial=0)
         if peak > 0:
             new /= peak
@@ -94,16 +102,16 @@ def solve(problem: Problem) -> Solution:
     )
 
 
-def _weights(features: CenteredMatrix, factors: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Train on the rescaled features; return sums of absolute weights, shape (m,)."""
+def _weights(features: CenteredMatrix, factors: np.ndarray, codes: np.ndarray) -> np.ndarray | None:
+    """Train on the rescaled features; return sums of absolute weights, shape (m,), if they are."""
     # the machines need only the inner products of the samples
     kernel = features.gram(factors * factors)
     kernel /= np.trace(kernel) / len(codes)
     duals = machines(kernel, codes)
-    return factors * np.abs(features.project(duals)).sum(axis=1)
+    return None if duals is None else factors * np.abs(features.project(duals)).sum(axis=1)
 
 
-def machines(kernel: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def machines(kernel: np.ndarray, codes: np.ndarray) -> np.ndarray | None:
     """Train one linear SVM for two classes, one against the rest for more.
 
     Parameters
@@ -117,14 +125,23 @@ def machines(kernel: np.ndarray, codes: np.ndarray) -> np.ndarray:
     -------
     ndarray, shape (n, q)
         Columns a such that the weights of a machine are ``X' a``; q is 1 for two classes, else c.
+        None where one of them is not solved.
     """
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
     classes = np.unique(codes)
     duals = np.zeros((len(codes), 1 if len(classes) == 2 else len(classes)))
     for column in range(duals.shape[1]):
-        # its own tolerance: weights far from converged would eliminate features by chance
-        machine = SVC(C=MARGIN_COST, kernel="precomputed", tol=1e-6)
-        machine.fit(kernel, codes == classes[-1 - column])
+        # its own tolerance: weights far from converged would eliminate features by chance. With
+        # shrinking, LIBSVM can go on for ever on a kernel of low rank, which it rounds to float32
+        machine = SVC(
+            C=MARGIN_COST, kernel="precomputed", tol=1e-6, shrinking=False, max_iter=MAX_STEPS
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            machine.fit(kernel, codes == classes[-1 - column])
+        if machine.fit_status_:
+            return None
         duals[machine.support_, column] = machine.dual_coef_[0]
     return duals
