@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from sfs_cli.errors import InputError, MissingExtraError
@@ -68,17 +66,6 @@ def test_an_svm_that_is_not_solved_ends_the_run(monkeypatch: pytest.MonkeyPatch)
     solution = solve(X, codes, 3)
     assert not solution.converged
     assert "SVM was not solved in 3 steps" in str(solution.stop)
-
-
-@pytest.mark.timeout(120)
-def test_a_kernel_of_low_rank_does_not_take_for_ever(shared_data: Path) -> None:
-    """LIBSVM with shrinking never ends on the kernel of one of these iterations."""
-    words = pd.read_parquet(shared_data / "relathe" / "expression.parquet").set_index("feature_id")
-    labels = pd.read_csv(shared_data / "relathe" / "labels.tsv", sep="\t", index_col="sample")
-    codes = np.unique(labels.loc[words.columns, "label"], return_inverse=True)[1]
-    half = np.sort(np.random.default_rng([0, 1]).permutation(len(codes))[: len(codes) // 2])
-    solution = solve(words.to_numpy(np.float64)[:, half].T, codes[half], 50)
-    assert solution.converged
 
 
 def test_few_remain_and_the_order_is_that_of_elimination() -> None:

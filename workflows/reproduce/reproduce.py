@@ -21,6 +21,7 @@ import math
 import sys
 import tempfile
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -37,6 +38,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import t as student
 
 from sfs_cli import RankConfig, SfsError, rank
+from sfs_cli.api import SfsWarning
 from sfs_cli.errors import InputError, listed
 from sfs_cli.evaluation.classify import (
     CLASSIFIERS,
@@ -478,6 +480,7 @@ def plan(
 def work(job: Job) -> tuple[Values, Failures]:
     """Return the numbers of one split: means over its parts; and the methods that failed."""
     experiment = EXPERIMENTS[job.experiment]
+    warnings.simplefilter("ignore", SfsWarning)  # hundreds of rankings that nobody reads
     table, codes = read_data(job.folder)
     found: dict[Cell, list[float]] = defaultdict(list)
     failed: Failures = {}
