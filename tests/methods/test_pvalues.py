@@ -644,7 +644,8 @@ def test_the_same_bytes_over_threads_and_the_same_values_over_blocks(
     whole = columns(threads=1)
     blocks = columns(threads=1, block_size=9)
     np.testing.assert_array_equal(columns(threads=2, block_size=9), blocks)
-    np.testing.assert_allclose(blocks, whole, rtol=1e-10)  # as scores, which --block-size rounds
+    # as scores, which --block-size rounds; where gaussian interpolates, that may decide
+    np.testing.assert_allclose(blocks, whole, rtol=1e-8 if null == "gaussian" else 1e-10)
     changed = not np.array_equal(columns(threads=1, seed=5), whole, equal_nan=True)
     if null != "moments":  # which permutes those of the features that need it
         assert changed == null.startswith("permutation")

@@ -56,7 +56,7 @@ ERROR = 1e-9
 """Relative error of an interpolated probability at which no further threshold is added."""
 WEIGHTS = 1e-4, 8.0
 """What an error of a quantile counts at least and at most, as a relative error of the probability:
-it is that up to a quantile of -8, beyond which up to 5 times as much is left."""
+it is that from a quantile of -8 on, below which up to 5 times as much is left."""
 EIGENVALUE = 1e-14
 """Error of an eigenvalue relative to the largest one, ten times."""
 RELEASING = 500
