@@ -42,6 +42,7 @@ _TENS = np.array([float(f"1e{power}") for power in range(_MAX_ROUNDED - _LEAST)]
 """Powers of ten from 1 on; up to ``1e22`` they are exact."""
 _EXPONENTS = np.array([float(f"1e-{power}") for power in range(308)])
 _EXPONENTS_UP = np.array([float(f"1e{power}") for power in range(308)])
+"""Powers of ten downward and upward, by the size of their exponent."""
 _SMALLEST = 1e-306
 """Smaller ones have fewer digits, or powers of ten beyond the largest number."""
 
@@ -129,6 +130,7 @@ def number_texts(values: np.ndarray, digits: int) -> pa.Array:
 
 
 def _replaced(texts: pa.Array, rows: np.ndarray, by: pa.Array) -> pa.Array:
+    """Return texts with those at some rows, ascending, replaced by others."""
     import pyarrow.compute as pc
 
     mask = np.zeros(len(texts), np.uint8)
@@ -152,7 +154,7 @@ def _rounded_by_tens(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.nd
 def _rounded_small(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return p with so many significant digits, k, and whether ``p 10^-k`` is sure; each (m,).
 
-    `values` are beneath 1e-4 and above the smallest number that has all digits, or below 0 so.
+    The absolute values are below 1e-4 and above `_SMALLEST`.
     """
     power = len(_EXPONENTS) - np.searchsorted(_EXPONENTS[::-1], np.abs(values), "right")
     # of two roundings, so that the middle between two decimals may be crossed from farther

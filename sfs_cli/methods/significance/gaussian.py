@@ -58,7 +58,7 @@ WEIGHTS = 1e-4, 8.0
 """What an error of a quantile counts at least and at most, as a relative error of the probability:
 it is that from a quantile of -8 on, below which up to 5 times as much is left."""
 EIGENVALUE = 1e-14
-"""Error of an eigenvalue relative to the largest one, ten times."""
+"""Ten times the error of an eigenvalue, relative to the largest one."""
 RELEASING = 500
 """NumPy lets other threads run while it decomposes matrices with more rows than this in all."""
 

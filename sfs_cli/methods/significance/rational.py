@@ -74,6 +74,10 @@ def fitted(
 ) -> list[Piece]:
     """Return an increasing function in pieces, ascending.
 
+    Where rounding, or a place at which the function is not smooth, keeps `error` from being
+    reached, pieces are cut in two, and errors up to ten thousand times as large are accepted. What
+    is left after the last cut is interpolated by straight lines.
+
     Parameters
     ----------
     function : callable
@@ -113,7 +117,7 @@ def _pieces(
         agreed = _agreed(x, f, weigh, error * 10.0**tens)
         if agreed is not None:
             return [(float(x[0]), agreed)]
-    if not cuts:  # straight lines
+    if not cuts:  # straight lines between the values, which have no poles
         ends = [np.array([k, k + 1]) for k in range(len(x) - 1)]
         return [(float(x[k[0]]), Rational(x[k], f[k], np.array([1.0, -1.0]))) for k in ends]
     half = len(x) // 2  # more places are where it is harder
