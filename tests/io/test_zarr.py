@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+import tracemalloc
 import warnings
 from pathlib import Path
 
 import anndata as ad
+import numcodecs
 import numpy as np
 import pandas as pd
 import pytest
@@ -189,6 +191,27 @@ def test_codecs_that_hold_data_are_read(format, adata, tmp_path):
     zarr.consolidate_metadata(str(path))
     values, _ = read(path, layer="dense")
     np.testing.assert_array_equal(values, X)
+
+
+@pytest.mark.parametrize("format", [2, 3])
+def test_a_chunk_cannot_hold_more_texts_than_bytes(format, adata, tmp_path):
+    path = tmp_path / "a.zarr"
+    with ad.settings.override(zarr_write_format=format), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adata.write_zarr(path)
+    chunk = path / ("obs/_index/0" if format == 2 else "obs/_index/c/0")
+    codec = numcodecs.Blosc() if format == 2 else numcodecs.Zstd()
+    texts = bytearray(codec.decode(chunk.read_bytes()))
+    assert texts[:4] == (30).to_bytes(4, "little")
+    texts[3] = 0x04  # 67,108,894 texts, which would take half a GiB
+    chunk.write_bytes(codec.encode(bytes(texts)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="67,108,894 texts"):
+            open_zarr(path, ReadOptions())
+        assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.slow

@@ -36,6 +36,7 @@ from sfs_cli.io.matrix.stored import (
     open_hdf5,
     releasing,
 )
+from sfs_cli.io.matrix.vlen import guard_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,6 +82,7 @@ def open_zarr_group(path: Path) -> Any:
         raise MissingExtraError(
             "reading Zarr needs the package zarr", where=str(path), hint="pip install zarr"
         ) from error
+    guard_texts()
     with read_errors(path, "Zarr"):
         group = zarr.open_group(str(path), mode="r")
         _check_codecs(group, path)

@@ -1,0 +1,58 @@
+"""A guard for Zarr's chunks of texts: a damaged number of texts must not fill the memory.
+
+Such a chunk begins with the number of its texts, for which numcodecs makes room before it reads
+the first: up to 32 GiB where a bit is flipped. The guarded codecs take the place of the usual ones
+and refuse a number that the chunk cannot hold.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+_NUMBER = np.dtype("<u4")
+"""Of the texts in a chunk, and before each text of its bytes."""
+
+
+@cache
+def guard_texts() -> None:
+    """Put the guarded codecs in place, for both formats of Zarr."""
+    import zarr
+    from numcodecs import registry, vlen
+
+    for codec in (vlen.VLenArray, vlen.VLenBytes, vlen.VLenUTF8):
+        registry.register_codec(_guarded(codec))
+    if not zarr.__version__.startswith("2."):
+        from zarr.codecs import VLenBytesCodec, VLenUTF8Codec
+        from zarr.registry import register_codec
+
+        for name, codec in (("vlen-bytes", VLenBytesCodec), ("vlen-utf8", VLenUTF8Codec)):
+            guarded = _guarded_of_format_3(codec)
+            register_codec(name, guarded, qualname=f"sfs.{name}")
+            zarr.config.set({f"codecs.{name}": f"sfs.{name}"})
+
+
+def _check_number(chunk: Any) -> None:
+    held = np.frombuffer(chunk, np.uint8)
+    number = int(held[: _NUMBER.itemsize].view(_NUMBER)[0])
+    if number > held.size // _NUMBER.itemsize - 1:
+        raise ValueError(f"a chunk of {held.size:,} bytes says that it holds {number:,} texts")
+
+
+def _guarded(codec: Any) -> Any:
+    def decode(self: Any, buf: Any, out: Any = None) -> Any:
+        _check_number(buf)
+        return codec.decode(self, buf, out)
+
+    return type(codec.__name__, (codec,), {"decode": decode})
+
+
+def _guarded_of_format_3(codec: Any) -> Any:
+    async def decode(self: Any, chunk_bytes: Any, chunk_spec: Any) -> Any:
+        _check_number(chunk_bytes.as_array_like())
+        return await codec._decode_single(self, chunk_bytes, chunk_spec)
+
+    # the package zarr takes the codec of an array of texts by the name of its class only
+    return type(codec.__name__, (codec,), {"_decode_single": decode})
