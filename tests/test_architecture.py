@@ -46,7 +46,7 @@ MAY_IMPORT = {
     ),
     "graph": ("errors", "logs", "options", "compute"),
     "methods": ("errors", "graph", "compute", "ranking.aggregations"),
-    "ranking": ("errors",),
+    "ranking": ("errors", "compute.sorting"),
     "evaluation": ("errors", "ranking"),
     "knowledge": ("errors", "logs", "options", "graph", "compute", "store", "io"),
     "report": ("errors",),

@@ -16,6 +16,7 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Kind
+from sfs_cli.compute.workspace import row_by_row
 from sfs_cli.errors import InputError
 from sfs_cli.graph.similarity import name_samples, row_panels
 from sfs_cli.options.graph import GraphOptions, parse_bandwidth
@@ -126,12 +127,13 @@ def center(values: np.ndarray) -> None:
     """
     n = values.shape[1]
     first = values[:, 0].copy()
-    offset = values @ np.full(n, 1 / n, values.dtype) - first
+    offset = np.vecdot(values, np.full(n, 1 / n, values.dtype)) - first
     offset[np.abs(offset) <= n * np.finfo(values.dtype).eps * np.abs(first)] = 0  # rounding
     # four bits of it: with all of them every value would be rounded anew, and distances that are
     # equal would then differ in their last digits
     fraction, exponent = np.frexp(offset)
-    values -= (first + np.ldexp(np.rint(fraction * 16), exponent - 4))[:, None]
+    with row_by_row():
+        values -= (first + np.ldexp(np.rint(fraction * 16), exponent - 4))[:, None]
 
 
 def gram(engine: Engine) -> np.ndarray:

@@ -19,6 +19,7 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import LIMITS, Limits
 from sfs_cli.compute.matrix import ArrayMatrix, BlockLike, Ids, NonZeros, Span, block_features, cut
 from sfs_cli.compute.memory import check_memory
+from sfs_cli.compute.workspace import row_by_row
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.distances import DOUBLE, Samples, center
 from sfs_cli.graph.neighbors import GIVE_A_GRAPH, first_identical
@@ -513,9 +514,10 @@ def feature_moments(engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 def _moments(block: BlockLike) -> tuple[np.ndarray, ...]:
     values, n = block.values, block.values.shape[1]
     lowest, first = values.min(axis=1), values[:, 0].copy()
-    values -= first[:, None]  # no digits are lost to an offset, and a constant becomes 0
-    mean = values.mean(axis=1)
-    values -= mean[:, None]
+    with row_by_row():
+        values -= first[:, None]  # no digits are lost to an offset, and a constant becomes 0
+        mean = values.mean(axis=1)
+        values -= mean[:, None]
     return first + mean, np.einsum("ij,ij->i", values, values) / (n - 1), lowest
 
 

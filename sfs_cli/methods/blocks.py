@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.matrix import Block, BlockLike
-from sfs_cli.compute.workspace import Workspace
+from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import Scorer, Status
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -107,12 +107,13 @@ def center(
     values = block.values
     if work is not None and values.dtype == np.float32:
         values = work.array("centered", len(values), n, values.dtype)
-    np.subtract(block.values, first, out=values)
-    # each row on its own (a matrix product depends on the rows beside it): the same in any block
-    mean = np.vecdot(values, (weights / volume).astype(values.dtype))
-    values -= mean[:, None]
-    if rooted:
-        values *= np.sqrt(weights).astype(values.dtype)
+    with row_by_row():
+        np.subtract(block.values, first, out=values)
+        # a matrix product would depend on the rows beside: this is the same in any block
+        mean = np.vecdot(values, (weights / volume).astype(values.dtype))
+        values -= mean[:, None]
+        if rooted:
+            values *= np.sqrt(weights).astype(values.dtype)
     offset = first[:, 0].astype(np.float64) + mean
     scale = np.ones(len(values))
     low = np.sqrt(np.finfo(values.dtype).tiny) * 1e3

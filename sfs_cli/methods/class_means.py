@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfs_cli.compute.workspace import Workspace
+from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import Problem
 from sfs_cli.methods.blocks import pieces
 from sfs_cli.methods.low_rank import Sums
@@ -61,7 +61,8 @@ class ClassMeans:
             with np.errstate(all="ignore"):  # features that are left out may hold anything
                 first = rows[:, 0].astype(np.float64)
                 np.copyto(x, rows)
-                x -= first[:, None]  # a large offset would take digits of the differences
+                with row_by_row():
+                    x -= first[:, None]  # a large offset would take digits of the differences
                 # one class after the other: BLAS would round by where a feature is in the block
                 means = np.stack([np.vecdot(x, m) for m in self.members]) / self.size[:, None]
                 found[part] = self.compared(means, first, np.vecdot(x, x))

@@ -99,6 +99,7 @@ class FisherScorer(CenteredScorer):
     def __init__(self, problem: Problem, scatter: LineScatter | None = None) -> None:
         super().__init__()
         assert problem.codes is not None
+        self.threads = problem.engine.executor.nearby.workers
         self.weights = problem.sample_weights
         self.rooted = self.weights is not None
         self.scatter = scatter or ClassScatter(problem.codes, self.weights)
@@ -144,7 +145,7 @@ class FisherScorer(CenteredScorer):
             return {}
         between, within = self.freedom
         to_f = within / between / self.ratio  # exactly 1 where the score is the F statistic
-        return f_tests(score * to_f, between, within)
+        return f_tests(score * to_f, between, within, self.threads)
 
 
 class FTestScorer(FisherScorer):
@@ -213,6 +214,7 @@ class TTestScorer(Scorer):
                 hint="use the F-test (f-test), or keep the samples of two classes",
             )
         self.members = [np.flatnonzero(problem.codes == code) for code in (0, 1)]
+        self.threads = problem.engine.executor.nearby.workers
         self.exact = not problem.context.covariates
         self.facts["variances"] = "not pooled"
 
@@ -244,7 +246,7 @@ class TTestScorer(Scorer):
         `measured` are their degrees of freedom, NaN where both classes are constant.
         """
         # t^2 follows F with 1 and these degrees of freedom
-        return f_tests(score**2, 1.0, *measured) if self.exact else {}
+        return f_tests(score**2, 1.0, measured[0], self.threads) if self.exact else {}
 
 
 class VarianceScorer(CenteredScorer):

@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from sfs_cli.compute.matrix import BlockLike
-from sfs_cli.compute.workspace import Workspace
+from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.graph.similarity import FactoredSimilarity, Similarity
 from sfs_cli.methods.base import Status
 from sfs_cli.methods.blocks import pieces, rows_of
@@ -194,10 +194,11 @@ class LowRankScores:
             return values
         x = self.work.array("prepared", len(values), values.shape[1], np.dtype(np.float64))
         np.copyto(x, values)
-        if subtract:
-            x -= x[:, [self.reference]]
-        if self.scale is not None:
-            x *= self.scale
+        with row_by_row():
+            if subtract:
+                x -= x[:, [self.reference]]
+            if self.scale is not None:
+                x *= self.scale
         return x
 
 

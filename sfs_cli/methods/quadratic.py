@@ -9,8 +9,14 @@ form is a sum of squares, so nothing cancels: an error of ``eps |g|`` in ``R g``
 from __future__ import annotations
 
 import ctypes
+import importlib
+import sys
+import threading
 from collections.abc import Callable
 from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,6 +30,10 @@ WEAK_TRIANGULAR = 0.01
 it (and 1e-5 of a hundredth of it), in the products and in the features themselves."""
 IN_PLACE = 1e10
 """So many multiplications take longer than to import SciPy, which has the triangular product."""
+
+
+_LOADING = threading.Lock()
+"""Held while BLAS is loaded, by the first of many threads."""
 
 
 class TriangularForm:
@@ -119,15 +129,31 @@ def _blas(name: str) -> Callable[..., None]:
     ``scipy.linalg.blas.strmm`` is the same routine, but holds the interpreter's lock while it
     works: two threads took as long as one.
     """
-    from scipy.linalg import cython_blas
-
-    capsule = vars(cython_blas)["__pyx_capi__"][name]
+    capsule = vars(_cython_blas())["__pyx_capi__"][name]
     named = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)
     found = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
     signature = named(("PyCapsule_GetName", ctypes.pythonapi))(capsule)
     address = found(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, signature)
     arguments = [ctypes.c_char_p] * 4 + [ctypes.c_void_p] * 7
     return ctypes.CFUNCTYPE(None, *arguments)(address)
+
+
+def _cython_blas() -> ModuleType:
+    """Return ``scipy.linalg.cython_blas``, loaded without the rest of ``scipy.linalg``.
+
+    Importing all of that takes ten times as long, a third of a second, and no more of it is needed.
+    """
+    import scipy
+
+    name = "scipy.linalg.cython_blas"
+    with _LOADING:
+        if name not in sys.modules:
+            spec = PathFinder.find_spec(name, [f"{folder}/linalg" for folder in scipy.__path__])
+            if spec is not None and spec.loader is not None:
+                module = module_from_spec(spec)
+                spec.loader.exec_module(module)
+                sys.modules[name] = module
+        return importlib.import_module(name)
 
 
 def triangular_factor(A: np.ndarray, normal: np.ndarray, size: float) -> np.ndarray | None:

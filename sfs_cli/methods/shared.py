@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.sorting import ascending
 from sfs_cli.errors import InputError, MissingExtraError
 from sfs_cli.graph.others import check_labeled
 from sfs_cli.methods.base import BlockLike, Problem, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.centered_matrix import CenteredMatrix
+
+TOGETHER = 16_384
+"""Features that one thread makes columns of at a time."""
 
 
 def class_counts(codes: np.ndarray, method: str, each: int = 1) -> np.ndarray:
@@ -73,14 +79,14 @@ def require_weight(count: float, above: int, method: str) -> None:
         )
 
 
-def q_values(p: np.ndarray) -> np.ndarray:
+def q_values(p: np.ndarray, threads: int = 1) -> np.ndarray:
     """Return the q-values of Benjamini and Hochberg for p-values, shape (m,); NaN for NaN.
 
     Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: ``q_(i) = min_{j >= i} p_(j) m / j``.
     """
     # not by scipy.stats, which takes longer to import than a typical matrix to rank
     q = np.full(len(p), np.nan)
-    order = np.argsort(p)  # in any order of equal ones, which get one q-value
+    order = ascending(p, threads)  # in any order of equal ones, which get one q-value
     order = order[: np.count_nonzero(~np.isnan(p))]  # NaN comes last
     steps = p[order] * len(order) / np.arange(1, len(order) + 1)
     q[order] = np.minimum.accumulate(steps[::-1])[::-1]
@@ -88,18 +94,26 @@ def q_values(p: np.ndarray) -> np.ndarray:
 
 
 def f_tests(
-    statistic: np.ndarray, between: float, within: float | np.ndarray
+    statistic: np.ndarray, between: float, within: float | np.ndarray, threads: int = 1
 ) -> dict[str, np.ndarray]:
     """Return the p-values and q-values of F statistics, shape (m,), as columns of a ranking.
 
-    `between` and `within` are the degrees of freedom. The upper tail is computed as such, so that a
-    p-value has its digits down to the smallest number; infinity has 0, NaN has NaN.
+    `between` and `within` are the degrees of freedom, the latter for all or for each. The upper
+    tail is computed as such, so that a p-value has its digits down to the smallest number; infinity
+    has 0, NaN has NaN.
     """
     from scipy.special import fdtrc
 
-    p_value = fdtrc(float(between), within, statistic)
+    p_value, within = np.empty(len(statistic)), np.broadcast_to(within, len(statistic))
+
+    def test(span: Span) -> None:
+        part = slice(span.lo, span.hi)
+        fdtrc(float(between), within[part], statistic[part], out=p_value[part])
+
+    for _ in ThreadExecutor(threads).map(test, cut(len(statistic), TOGETHER)):
+        pass
     p_value[np.isinf(statistic)] = 0
-    return {"p_value": p_value, "q_value": q_values(p_value)}
+    return {"p_value": p_value, "q_value": q_values(p_value, threads)}
 
 
 def require_sklearn(method: str) -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Protocol, overload, runtime_checkable
 
 import numpy as np
 
+from sfs_cli.compute.sorting import ascending
+
 CHUNK = 65_536
 """Number of strings made at a time by an iteration over all."""
 SAME = 1e-12
 """Scores that differ by at most this part are the same but for rounding."""
-SORTED_AT_ONCE = 100_000
-"""Fewer scores are sorted by one thread."""
 
 
 @runtime_checkable
@@ -197,8 +196,8 @@ def rank_features(
     """
     by_score = order is None
     if order is None:
-        # NaN is last in both directions, and a stable sort keeps equal scores in input order
-        order = _stable_order(-score if larger_is_better else score, threads)
+        # NaN is last in both directions; equal scores get the order of the input below
+        order = ascending(-score if larger_is_better else score, threads)
     else:
         omitted = np.ones(len(score), bool)
         omitted[order] = False
@@ -244,17 +243,3 @@ def tie_blocks(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _ordered(column: np.ndarray | Picked, order: np.ndarray) -> np.ndarray | Picked:
     return column.reordered(order) if isinstance(column, Picked) else column[order]
-
-
-def _stable_order(values: np.ndarray, threads: int) -> np.ndarray:
-    """Return what a stable `numpy.argsort` does, sorting a piece of the values in each thread."""
-    if threads == 1 or len(values) < SORTED_AT_ONCE:
-        return np.argsort(values, kind="stable")
-    bounds = [len(values) * i // threads for i in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        pieces = pool.map(
-            lambda lo, hi: lo + np.argsort(values[lo:hi], kind="stable"), bounds[:-1], bounds[1:]
-        )
-    order = np.concatenate(list(pieces))
-    # the stable sort of NumPy merges runs that are sorted already, in linear time
-    return order[np.argsort(values[order], kind="stable")]

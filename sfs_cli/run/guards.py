@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.compute.matrix import Span
+from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
@@ -58,6 +59,8 @@ LOOK_NORMAL = 256
 SMALL_P, TOO_OFTEN = 0.001, 1.5
 """They are not if a p-value up to the first comes up so many times as often as it should."""
 LARGEST_EXACT = 2**53
+LOOKED_AT_TOGETHER = 65_536
+"""Names that one thread looks at, at a time."""
 _OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
 """What scanpy makes of the matrix itself."""
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
@@ -148,8 +151,9 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float 
     """
     _tell(run, "ties", ties(ranking))
     if _wanted(run, "names"):  # not before: large matrices read the ids during the first pass
-        _tell(run, "names", dates(ranking.feature.names))
-        _tell(run, "names", decimals(ranking.feature.names))
+        suspects = converted(ranking.feature.names, run.plan.workers)
+        _tell(run, "names", dates(suspects))
+        _tell(run, "names", decimals(suspects))
     few = ranking.n_scored < TOP  # of which a part says little
     if top is None or few or not any(_wanted(run, name) for name in LOOKING):
         return None
@@ -220,12 +224,27 @@ def raw_kind(values: np.ndarray) -> Raw | None:
     return None
 
 
-def dates(names: Sequence[str]) -> str | None:
-    """Tell whether names of features are dates, as a spreadsheet makes them of SEPT2 or MARCH1."""
+def converted(names: Sequence[str], threads: int = 1) -> list[str]:
+    """Return the names of features that a program has made dates or decimal numbers of."""
     import pyarrow.compute as pc
 
     ids = FeatureIds.of(names).array
-    found = ids.filter(pc.match_substring_regex(ids, _DATE, ignore_case=True)).to_pylist()
+    either = f"{_DATE}|{_DECIMAL}"
+
+    def found(span: Span) -> list[str]:
+        part = ids.slice(span.lo, span.size)
+        matched: list[str] = part.filter(
+            pc.match_substring_regex(part, either, ignore_case=True)
+        ).to_pylist()
+        return matched
+
+    spans = cut(len(ids), LOOKED_AT_TOGETHER)
+    return [name for part in ThreadExecutor(threads).map(found, spans) for name in part]
+
+
+def dates(names: Sequence[str]) -> str | None:
+    """Tell whether names of features are dates, as a spreadsheet makes them of SEPT2 or MARCH1."""
+    found = [name for name in names if re.match(_DATE, name, re.IGNORECASE)]
     if not found:
         return None
     return (
@@ -237,10 +256,7 @@ def dates(names: Sequence[str]) -> str | None:
 
 def decimals(names: Sequence[str]) -> str | None:
     """Tell whether names of features are whole numbers that were written as decimal ones."""
-    import pyarrow.compute as pc
-
-    ids = FeatureIds.of(names).array
-    found = ids.filter(pc.match_substring_regex(ids, _DECIMAL)).to_pylist()
+    found = [name for name in names if re.match(_DECIMAL, name)]
     if not found:
         return None
     return (

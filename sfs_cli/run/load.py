@@ -45,7 +45,7 @@ NO_COLUMNS = covariates_of.SampleColumns()
 LONG = 20_000_000
 """Values of a matrix whose first pass is long enough to do other things meanwhile."""
 NEEDED_LATER = (
-    *("scipy.linalg", "pyarrow.compute", "sfs_cli.io.results.writers"),
+    *("pyarrow.compute", "sfs_cli.io.results.writers"),
     *("sfs_cli.report.page", "sfs_cli.report.multiqc"),
 )
 """Modules that are not needed before the first pass, and slow to import."""

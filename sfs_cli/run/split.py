@@ -88,7 +88,7 @@ def _joined(run: Run, found: list[Scored], first: np.ndarray) -> Scored:
         return np.where(first, a, b)
 
     p, effect = (chosen(one.extra[name], two.extra[name]) for name in ("p_value", "effect"))
-    columns, counted = tested_columns(p, effect)
+    columns, counted = tested_columns(p, effect, run.plan.workers)
     halves = [
         {"features": int(inside.sum()), "graph": scored.graph}
         for inside, scored in ((first, found[0]), (~first, found[1]))

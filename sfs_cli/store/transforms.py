@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
+from sfs_cli.compute.workspace import row_by_row
 from sfs_cli.errors import InputError, UsageError, nearest
 
 Step = Callable[[np.ndarray], np.ndarray]
@@ -33,8 +34,9 @@ def _log2(block: np.ndarray) -> np.ndarray:
 
 def _center(block: np.ndarray) -> np.ndarray:
     # by the first sample first, so that a constant feature becomes exactly zero
-    block -= block[:, :1].copy()
-    block -= block.mean(axis=1, keepdims=True)
+    with row_by_row():
+        block -= block[:, :1].copy()
+        block -= block.mean(axis=1, keepdims=True)
     return block
 
 
@@ -49,7 +51,8 @@ def _zscore(block: np.ndarray) -> np.ndarray:
 
 def _scaled(block: np.ndarray, norms: np.ndarray) -> np.ndarray:
     norms[norms == 0] = 1  # a zero feature stays zero, and its status says so
-    block /= norms[:, None]
+    with row_by_row():
+        block /= norms[:, None]
     return block
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfs_cli.ranking import table
+from sfs_cli.compute import sorting
 from sfs_cli.ranking.table import Ranking, rank_features
 
 NAMES = ("ok", "constant", "all zero")
@@ -98,7 +98,7 @@ def test_the_input_is_left_as_it_was(larger_is_better: bool) -> None:
 
 @pytest.mark.parametrize("larger", [True, False])
 def test_threads_sort_as_one_thread_does(larger: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "SORTED_AT_ONCE", 0)
+    monkeypatch.setattr(sorting, "AT_ONCE", 0)
     score = np.random.default_rng(1).integers(0, 9, 1003) / 8
     score[::50] = np.nan
     ids, status = [f"f{i}" for i in range(len(score))], np.zeros(len(score), np.int8)

@@ -46,6 +46,15 @@ def test_names_that_are_dates() -> None:
     assert guards.dates(["HLA-A", "SEPT2", "MARCH1"]) is None
 
 
+def test_names_that_programs_have_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["2-Sep", "TP53", "1017.0", "1e+05", "1.2", "ENSG1.0", "dec-2001", "1E+05"]
+    expected = ["2-Sep", "1017.0", "1e+05", "dec-2001", "1E+05"]
+    assert guards.converted(names) == expected
+    monkeypatch.setattr(guards, "LOOKED_AT_TOGETHER", 3)
+    assert guards.converted(names, threads=2) == expected
+    assert "3 features" in str(guards.decimals(expected))
+
+
 def test_labels_that_are_ids() -> None:
     def told(codes: np.ndarray) -> bool:
         return guards.id_labels(Labels(codes, [str(c) for c in range(codes.max() + 1)])) is not None

@@ -49,6 +49,7 @@ class LabelPermutations(Scorer):
         self.scorer = scorer
         self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
         self.count = int(float(null.partition(":")[2] or DEFAULT_PERMUTATIONS))
+        self.threads = problem.engine.executor.nearby.workers
         self.n, self.seed = problem.n_samples, problem.context.seed
         self.facts |= {"pvalues": "permutation", "permutations": self.count}
 
@@ -96,6 +97,6 @@ class LabelPermutations(Scorer):
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
         p, effect = np.where(np.isnan(score), np.nan, measured[0].T)
-        columns, facts = tested_columns(p, effect)
+        columns, facts = tested_columns(p, effect, self.threads)
         self.facts |= facts
         return columns

@@ -8,10 +8,10 @@ import numpy as np
 
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Block, BlockLike, Span, cut
-from sfs_cli.compute.workspace import Workspace
+from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer
 from sfs_cli.methods.blocks import center, pieces
-from sfs_cli.methods.shared import q_values
+from sfs_cli.methods.shared import TOGETHER, q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.permutation import Permutations
@@ -29,8 +29,6 @@ FEW_MATTER, MOST_VALUES = 6, 32
 """So are those of up to `MOST_VALUES` such samples where so few matter: 1 over sum x^4."""
 LEAST_VALUES = 3
 """Features of fewer such samples are warned of."""
-TOGETHER = 16_384
-"""Features that one thread makes columns of at a time."""
 MEASURES = 8
 """Numbers that `columns` needs of each feature beside the score."""
 ROUNDING = 1e-4
@@ -152,8 +150,9 @@ class TestedScorer(Scorer):
         b, n = values.shape
         x = self.work.array("powers", b, n, self.arithmetic)
         # of float64 values the difference is rounded, which keeps the digits of a large offset
-        np.subtract(values, values[:, :1], out=x, casting="same_kind")
-        x -= np.vecdot(x, np.full(n, 1 / n, x.dtype))[:, None]
+        with row_by_row():
+            np.subtract(values, values[:, :1], out=x, casting="same_kind")
+            x -= np.vecdot(x, np.full(n, 1 / n, x.dtype))[:, None]
         square = np.vecdot(x, x).astype(np.float64)
         sums = np.array(Powers.of(x), np.float64)
         root = np.sqrt(square)
@@ -196,7 +195,7 @@ class TestedScorer(Scorer):
             of_formula, effect = self._tested(t, found)
             p = np.where(np.isnan(p), of_formula, p)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
-        columns, facts = tested_columns(p, effect)
+        columns, facts = tested_columns(p, effect, self.threads.workers)
         self.facts |= facts
         if self.permutations is not None:
             self._note_values(found[~np.isnan(score), 5])
@@ -233,13 +232,13 @@ class TestedScorer(Scorer):
 
 
 def tested_columns(
-    p: np.ndarray, effect: np.ndarray
+    p: np.ndarray, effect: np.ndarray, threads: int
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the columns of p-values and effects, shape (m,), and what ``run.json`` says of them.
 
     The q-value is that of Benjamini and Hochberg over all p-values that are not NaN.
     """
-    q = q_values(p)
+    q = q_values(p, threads)
     facts = {
         "tested_features": int(np.count_nonzero(~np.isnan(p))),
         f"q_value_at_most_{SIGNIFICANT}": int(np.count_nonzero(q <= SIGNIFICANT)),
