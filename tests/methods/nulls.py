@@ -16,6 +16,8 @@ from sfs_cli.methods.significance.tested import TestedScorer
 from tests.making import make_engine, problem_of
 
 LEVELS = (0.1, 0.01, 0.001)
+MEMORY = 4 << 30
+"""Bytes, of which the graph of 5,000 samples takes a third to be decomposed."""
 
 
 def problem(
@@ -27,7 +29,7 @@ def problem(
 ) -> Any:
     engine = make_engine(X)
     given = dict(METHODS[method].options) | options
-    return problem_of(engine, S, codes=codes, options=given)
+    return problem_of(engine, S, codes=codes, options=given, memory=MEMORY)
 
 
 def scored(method: str, X: np.ndarray, S: Similarity | None, null: str, **given: Any) -> Any:

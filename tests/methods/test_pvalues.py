@@ -340,12 +340,18 @@ def test_large_graphs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     tested = ratio("spec", GRAPHS["knn"])
     with pytest.raises(OutOfMemoryError):
         gaussian.RatioDistribution(tested, 1000)
-    monkeypatch.setattr(gaussian, "UNEVEN_SAMPLES", 20)
+    monkeypatch.setattr(gaussian, "MOST_SAMPLES", 20)
     with pytest.raises(InputError, match="up to 20 samples") as refused:
         gaussian.RatioDistribution(tested, 1 << 30)
     assert "moments" in refused.value.hint
-    even = ratio("spec", GRAPHS["label"])
-    gaussian.RatioDistribution(even, 1 << 30)
+
+
+def test_who_waits_for_a_large_graph_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    uneven, even = ratio("spec", GRAPHS["knn"]), ratio("spec", GRAPHS["label"])
+    assert gaussian.RatioDistribution(uneven, 1 << 30).slow is None
+    monkeypatch.setattr(gaussian, "SLOW_SAMPLES", uneven.n / 2)
+    assert "about 8 minutes" in str(gaussian.RatioDistribution(uneven, 1 << 30).slow)
+    assert gaussian.RatioDistribution(even, 1 << 30).slow is None  # decomposed once
 
 
 # ---- moments -----------------------------------------------------------------------------------

@@ -30,9 +30,11 @@ from sfs_cli.errors import InputError
 from sfs_cli.methods.significance.rational import Piece, fitted
 from sfs_cli.methods.significance.ratios import Ratio
 
-EVEN_SAMPLES, UNEVEN_SAMPLES = 5000, 2500
-"""Samples up to which a graph is decomposed: once where all degrees are equal, else for each of
-some dozens of thresholds."""
+MOST_SAMPLES = 5000
+"""Samples up to which a graph is decomposed."""
+SLOW_SAMPLES, SLOW_MINUTES = 2500, 1
+"""A graph of unequal degrees, which is decomposed for each of some 60 thresholds, takes so long
+with so many samples on two cores; the time grows with their cube."""
 STEP, HALVINGS, AGREED = 0.2, 6, 1e-10
 """Of the trapezoidal rule: its first step, which is halved up to so often, until a half changes the
 integral by no more than this part of it. The integrand is analytic within pi / 4 of the real line,
@@ -182,11 +184,10 @@ class RatioDistribution:
 
     def __init__(self, ratio: Ratio, memory: int) -> None:
         n, even = ratio.n, ratio.even
-        most = EVEN_SAMPLES if even else UNEVEN_SAMPLES
-        if n > most:
+        if n > MOST_SAMPLES:
             raise InputError(
-                f"--pvalues gaussian decomposes the sample graph, which is done for up to {most:,} "
-                f"samples{'' if even else ' of different degrees'}, and there are {n:,}",
+                "--pvalues gaussian decomposes the sample graph, which is done for up to "
+                f"{MOST_SAMPLES:,} samples, and there are {n:,}",
                 hint="give --pvalues moments, which needs sums over the graph alone",
                 option="pvalues",
             )
@@ -214,6 +215,19 @@ class RatioDistribution:
         around = self.A - self.mean * _within(ratio.denominator.dense(), basis)
         squares = 2 * float(np.vdot(around, around)) / ((n - 1) * (n + 1))
         self.deviation = squares**0.5 * (n - 1) / ratio.denominator.trace
+
+    @property
+    def slow(self) -> str | None:
+        """What to tell who waits, where the graph takes minutes."""
+        n = len(self.A) + 1
+        minutes = SLOW_MINUTES * (n / SLOW_SAMPLES) ** 3
+        if self.B is None or minutes < SLOW_MINUTES:
+            return None
+        return (
+            f"--pvalues gaussian decomposes the graph of {n:,} samples some 60 times, "
+            f"which takes about {minutes:.0f} minutes on two cores; --pvalues moments takes "
+            "seconds"
+        )
 
     def effects(self, t: np.ndarray) -> np.ndarray:
         """Return by how many standard deviations of the ratio each t (m,) is below its mean."""

@@ -80,6 +80,8 @@ class TestedScorer(Scorer):
         self.facts["pvalues"] = self.null
         if self.null == "gaussian":
             self.distribution = RatioDistribution(self.ratio, problem.memory)
+            if self.distribution.slow is not None:
+                problem.context.log.note(self.distribution.slow)
             return
         seed = problem.context.seed
         if self.null == "moments":
