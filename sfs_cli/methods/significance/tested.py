@@ -119,14 +119,14 @@ class TestedScorer(Scorer):
         """
         b, n = values.shape
         share, norm, found = np.ones(b), np.ones(b), np.full((b, MEASURES), np.nan)
-        for part in pieces(b, n):
-            with np.errstate(all="ignore"):  # features that do not vary have no score
-                if self.ratio.of_share or self.ratio.of_norm:
+        with np.errstate(all="ignore"):  # features that do not vary have no score
+            if self.ratio.of_share or self.ratio.of_norm:
+                for part in pieces(b, n):
                     share[part], norm[part] = self._share_and_norm(values[part])
-                if self.moments is not None:
-                    found[part, :5] = self._powers(values[part])
-                if self.permutations is not None:
-                    self._without_formula(values[part], found[part])
+            if self.moments is not None:
+                found[:, :5] = self._powers(values)
+            if self.permutations is not None:
+                self._without_formula(values, found)
         return share, norm, found
 
     def _share_and_norm(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -150,17 +150,19 @@ class TestedScorer(Scorer):
         would over- or underflow are brought to unit norm first.
         """
         b, n = values.shape
-        x = self.work.array("powers", b, n, self.arithmetic)
-        # of float64 values the difference is rounded, which keeps the digits of a large offset
-        with row_by_row():
-            np.subtract(values, values[:, :1], out=x, casting="same_kind")
-            x -= np.vecdot(x, np.full(n, 1 / n, x.dtype))[:, None]
-        square = np.vecdot(x, x).astype(np.float64)
-        sums = np.array(Powers.of(x), np.float64)
+        square, sums, shares = np.empty(b), np.empty((5, b)), np.full(n, 1 / n, self.arithmetic)
+        for part in pieces(b, n):
+            rows = values[part]
+            x = self.work.array("powers", len(rows), n, self.arithmetic)
+            with row_by_row():
+                # of float64 values the difference is rounded: a large offset costs no digits
+                np.subtract(rows, rows[:, :1], out=x, casting="same_kind")
+                x -= np.vecdot(x, shares)[:, None]
+            square[part], sums[:, part] = np.vecdot(x, x), Powers.of(x)
         root = np.sqrt(square)
         for power, total in zip((3, 4, 5, 6, 8), sums):
             total /= root**power
-        bounds = np.finfo(x.dtype)
+        bounds = np.finfo(self.arithmetic)
         low, high = float(bounds.tiny) ** 0.25 * 2048, float(bounds.max) ** 0.25 / 4
         rows = np.flatnonzero(~((square > low * n) & (square < high)))
         if len(rows):
@@ -176,16 +178,17 @@ class TestedScorer(Scorer):
         few = np.arange(len(values))
         if self.moments is not None:
             few = np.flatnonzero(found[:, 1] >= _least_fourth(n))
-        chosen = values[few]
-        counts = np.count_nonzero(chosen > chosen.min(axis=1, keepdims=True), axis=1)
-        found[few, 5] = counts
-        if self.moments is not None:
-            permuted = _few_valued(counts, Powers(*found[few, :5].T))
-            few, chosen = few[permuted], chosen[permuted]
-        x = _unit(chosen)
-        varies = np.isfinite(x).all(axis=1)
-        if varies.any():
-            found[few[varies], 6:] = self.permutations.test(x[varies])
+        for part in pieces(len(few), n) if len(few) else ():
+            rows, chosen = few[part], values[few[part]]
+            counts = np.count_nonzero(chosen > chosen.min(axis=1, keepdims=True), axis=1)
+            found[rows, 5] = counts
+            if self.moments is not None:
+                permuted = _few_valued(counts, Powers(*found[rows, :5].T))
+                rows, chosen = rows[permuted], chosen[permuted]
+            x = _unit(chosen)
+            varies = np.isfinite(x).all(axis=1)
+            if varies.any():
+                found[rows[varies], 6:] = self.permutations.test(x[varies])
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
