@@ -214,6 +214,19 @@ def test_a_chunk_cannot_hold_more_texts_than_bytes(format, adata, tmp_path):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("format", [2, 3])
+def test_arrays_of_texts_still_go_to_other_processes(format, adata, tmp_path):
+    """What a program does with the folder besides: our codecs are in place for all of it."""
+    path = tmp_path / "a.zarr"
+    with ad.settings.override(zarr_write_format=format), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adata.write_zarr(path)
+    open_zarr(path, ReadOptions())
+    texts = zarr.open_group(str(path), mode="r")["obs/_index"]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(texts))[:], texts[:])
+    np.testing.assert_array_equal(ad.read_zarr(path).obs_names, adata.obs_names)
+
+
 @pytest.mark.slow
 def test_a_large_array_of_few_chunks_is_whole(tmp_path):
     made = ad.AnnData(np.broadcast_to(np.float32(1), (150_000, 1000)))  # 572 MiB

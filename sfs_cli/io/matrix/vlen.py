@@ -2,7 +2,7 @@
 
 Such a chunk begins with the number of its texts, for which numcodecs makes room before it reads
 the first: up to 32 GiB where a bit is flipped. The guarded codecs take the place of the usual ones
-and refuse a number that the chunk cannot hold.
+and refuse a number that the chunk cannot hold. In another process they are the usual ones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,12 @@ def _guarded(codec: Any) -> Any:
         _check_number(buf)
         return codec.decode(self, buf, out)
 
-    return type(codec.__name__, (codec,), {"decode": decode})
+    def reduce(self: Any) -> tuple[Any, ...]:
+        from numcodecs import registry
+
+        return registry.get_codec, (self.get_config(),)
+
+    return type(codec.__name__, (codec,), {"decode": decode, "__reduce__": reduce})
 
 
 def _guarded_of_format_3(codec: Any) -> Any:
@@ -54,5 +59,8 @@ def _guarded_of_format_3(codec: Any) -> Any:
         _check_number(chunk_bytes.as_array_like())
         return await codec._decode_single(self, chunk_bytes, chunk_spec)
 
+    def reduce(self: Any) -> tuple[Any, ...]:
+        return codec, ()
+
     # the package zarr takes the codec of an array of texts by the name of its class only
-    return type(codec.__name__, (codec,), {"_decode_single": decode})
+    return type(codec.__name__, (codec,), {"_decode_single": decode, "__reduce__": reduce})
