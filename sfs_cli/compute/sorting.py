@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
+
+from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.compute.matrix import Span, cut
 
 AT_ONCE = 100_000
 """Fewer numbers are sorted by one thread."""
@@ -20,11 +21,13 @@ def ascending(values: np.ndarray, threads: int = 1) -> np.ndarray:
         known = np.flatnonzero(~missing)
         order = known[ascending(values[known], threads)]
         return np.concatenate([order, np.flatnonzero(missing)])
-    if threads == 1 or len(values) < AT_ONCE:
+    if threads == 1 or len(values) < max(2, AT_ONCE):
         return np.argsort(values)
-    bounds = [len(values) * i // threads for i in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        parts = pool.map(lambda lo, hi: lo + np.argsort(values[lo:hi]), bounds[:-1], bounds[1:])
-    order = np.concatenate(list(parts))
+
+    def order_of(span: Span) -> np.ndarray:
+        return span.lo + np.argsort(values[span.lo : span.hi])
+
+    spans = cut(len(values), -(-len(values) // threads))
+    order = np.concatenate(list(ThreadExecutor(threads).map(order_of, spans)))
     # the stable sort of NumPy merges runs that are sorted already, in linear time
     return order[np.argsort(values[order], kind="stable")]

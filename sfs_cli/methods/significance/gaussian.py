@@ -218,7 +218,7 @@ class RatioDistribution:
 
     @property
     def slow(self) -> str | None:
-        """What to tell who waits, where the graph takes minutes."""
+        """A note for the user who has to wait; None where the graph takes less than a minute."""
         n = len(self.A) + 1
         minutes = SLOW_MINUTES * (n / SLOW_SAMPLES) ** 3
         if self.B is None or minutes < SLOW_MINUTES:
