@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 _GIVEN: dict[str, str] = {}
 """From the path of a copy to the name that the user knows what was copied by."""
 
@@ -30,6 +28,8 @@ def shown(text: str) -> str:
     which no JSON, HTML or log may hold. They become ``\xe9``.
     """
     for path, given in _GIVEN.items():
+        import html  # a large table of names, which most runs do without
+
         for written in {path, html.escape(path)}:
             text = text.replace(written, given)
     try:

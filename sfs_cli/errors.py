@@ -10,6 +10,7 @@ import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 LONGEST_ITEM = 300
@@ -140,19 +141,20 @@ COPY_AGAIN = "the file is damaged or cut off: copy, download or write it again"
 """Hints for files that cannot be used."""
 
 
-_CODES = (*range(0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x2028, 0x202F))
-_CODES += (*range(0x2066, 0x206A), *range(0xD800, 0xE000))
-_ESCAPES = {code: ascii(chr(code))[1:-1] for code in _CODES}
-_ESCAPES_IN_LINES = {code: text for code, text in _ESCAPES.items() if chr(code) not in "\n\t"}
-
-
 def escaped(text: str, *, lines: bool = False) -> str:
     """Return a text as a terminal may get it: control characters are escaped, as ``\\x1b`` is.
 
     So are marks that turn the direction of writing, and halves of characters. `lines` keeps line
     ends and tabs.
     """
-    return text.translate(_ESCAPES_IN_LINES if lines else _ESCAPES)
+    return text.translate(_escapes("\n\t" if lines else ""))
+
+
+@cache
+def _escapes(kept: str) -> dict[int, str]:
+    codes = (*range(0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x2028, 0x202F))
+    codes += (*range(0x2066, 0x206A), *range(0xD800, 0xE000))
+    return {code: ascii(chr(code))[1:-1] for code in codes if chr(code) not in kept}
 
 
 def is_full(error: OSError) -> bool:

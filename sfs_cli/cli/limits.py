@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-from pathlib import Path
 
 from sfs_cli.errors import OutOfMemoryError
 
@@ -101,6 +100,8 @@ def _says_no_room(error: BaseException) -> bool:
 
 def _most_used() -> int | None:
     """Return the most addresses that the process has used, in bytes; None if it is not known."""
+    from pathlib import Path  # help does not need it
+
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmPeak:"):

@@ -20,7 +20,6 @@ from sfs_cli.options.paths import (
     NamedPath,
     is_stream,
     paths_of,
-    refuse_replaced,
 )
 from sfs_cli.options.rank import RankConfig
 
@@ -158,11 +157,12 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Make messages and configuration, and call the function.
 
-        Before anything is written, no output may be an input (`sfs_cli.options.paths`).
+        Before anything is written, no output may be an input (`sfs_cli.options.replaced`).
         """
-        from pathlib import Path  # help does not need it
+        from pathlib import Path  # help needs none of these
 
         from sfs_cli.logs import NORMAL, QUIET, VERBOSE, Messages
+        from sfs_cli.options.replaced import refuse_replaced
 
         given = ctx.params
         paths = list(self._own_paths(given))

@@ -45,7 +45,7 @@ class TableFields(Config):
             raise self.error(what, "leave it out, or give --score-column", "order", "rank_column")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AggregateConfig(TableFields, OutputFields):
     """The options of `sfs aggregate`; None stands for a default that depends on the tables."""
 

@@ -167,7 +167,7 @@ def parse_list(text: str) -> ListSpec:
 # ---- the configuration ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CompareConfig(JudgeConfig):
     """The options of `sfs compare`.
 

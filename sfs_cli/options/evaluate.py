@@ -80,7 +80,7 @@ class SetFields(Config):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class JudgeConfig(TableFields, FoldFields, SetFields, RankConfig):
     """The options of every command that judges lists of features of a matrix."""
 
@@ -119,7 +119,7 @@ class JudgeConfig(TableFields, FoldFields, SetFields, RankConfig):
             raise self.error(what, hint, "sets", "out")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EvaluateConfig(JudgeConfig):
     """The options of `sfs evaluate`: those of a ranking, and how its worth is measured."""
 

@@ -165,7 +165,7 @@ class PageFields(Config):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
     """The options of a ranking; None stands for a default that depends on the data."""
 

@@ -14,7 +14,7 @@ from sfs_cli.options.rank import OutputFields, PageFields, ResourceFields
 _input = partial(option, section="Input", verbs=("report",), in_result=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReportConfig(PageFields, SetFields, OutputFields, ResourceFields):
     """The options of `sfs report`; None stands for what the record of the ranking says."""
 

@@ -16,7 +16,7 @@ DEFAULT_DRAWS, EXAMPLE_DRAWS, MOST_DRAWS = 5, 100, 10_000
 _how = partial(option, section="Evaluation", verbs=("robustness",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RobustnessConfig(RankConfig):
     """The options of `sfs robustness`: those of SPEC, and the noise."""
 

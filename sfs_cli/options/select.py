@@ -34,7 +34,7 @@ _rule = partial(option, section="Selection", verbs=("select",))
 _input = partial(option, section="Input", verbs=("select",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
     """The options of `sfs select`."""
 

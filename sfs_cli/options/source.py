@@ -113,7 +113,7 @@ _option = partial(option, takers=kinds_taking)
 _knowledge = partial(_option, section="Knowledge sources")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SourceSpec(GraphFields):
     """One knowledge source, as it is asked for; None stands for a default."""
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
-from pathlib import Path
 
 VARIABLE = "NUMBA_CACHE_DIR"
 
@@ -19,7 +17,9 @@ VARIABLE = "NUMBA_CACHE_DIR"
 @contextmanager
 def compiled_code_kept() -> Iterator[None]:
     """Give numba a private folder until the block ends, where it would find none of its own."""
-    if VARIABLE in os.environ or _numba_has_a_place() or find_spec("numba") is None:
+    # its first place is looked at before modules are imported that help does without
+    beside = os.access(os.path.dirname(__file__), os.W_OK | os.X_OK)  # noqa: PTH120
+    if VARIABLE in os.environ or beside or _is_home_writable() or not _is_numba_there():
         yield
         return
     from sfs_cli.errors import InputError
@@ -34,10 +34,18 @@ def compiled_code_kept() -> Iterator[None]:
             os.environ.pop(VARIABLE, None)
 
 
-def _numba_has_a_place() -> bool:
-    places = [Path(__file__).parent]
-    with suppress(RuntimeError):  # nobody knows of a home
+def _is_home_writable() -> bool:
+    from pathlib import Path
+
+    try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-        there = (each for each in (cache, *cache.parents) if os.access(each, os.F_OK))
-        places.append(next(there, cache))
-    return any(os.access(place, os.W_OK | os.X_OK) for place in places)
+    except RuntimeError:  # nobody knows of a home
+        return False
+    there = (each for each in (cache, *cache.parents) if os.access(each, os.F_OK))
+    return os.access(next(there, cache), os.W_OK | os.X_OK)
+
+
+def _is_numba_there() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("numba") is not None

@@ -14,12 +14,11 @@ from sfs_cli.options.paths import (
     OPENS,
     READS,
     REPLACES,
-    RESULT_FILES,
     SCRATCH,
     WRITES,
     NamedPath,
-    refuse_replaced,
 )
+from sfs_cli.options.replaced import RESULT_FILES, refuse_replaced
 from tests.cli.making import USAGE, good, h5ad, text
 from tests.cli.path_cases import PARAMETERS, TAKEN, Taken, command, study
 from tests.cli.running import run_here, snapshot

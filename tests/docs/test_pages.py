@@ -17,7 +17,7 @@ import sfs_cli
 from sfs_cli import tables
 from sfs_cli.catalog import METHODS
 from sfs_cli.options.graph import SIMILARITIES
-from sfs_cli.options.paths import RESULT_FILES
+from sfs_cli.options.replaced import RESULT_FILES
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 from tests.docs.pages import DOCS, PAGES, ROOT, text_of

@@ -48,7 +48,7 @@ def test_nothing_is_made_where_it_would_not_help(what, nowhere, monkeypatch):
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         monkeypatch.delenv("HOME", raising=False)
         monkeypatch.setattr(pwd, "getpwuid", lambda _: {}["nobody"])
-        monkeypatch.setattr(caches.os, "access", lambda place, _: place.name == "run")
+        monkeypatch.setattr(caches.os, "access", lambda place, _: Path(place).name == "run")
     else:
         monkeypatch.setattr(tempfile, "tempdir", str(nowhere / "absent"))
     with compiled_code_kept():
