@@ -24,6 +24,7 @@ from sfs_cli.errors import (
     UsageError,
     escaped,
     is_full,
+    listed,
     nearest,
     unwritable,
 )
@@ -232,7 +233,9 @@ def _usage_error(error: click.ClickException) -> UsageError:
     hint = f"`{command} --help` lists the arguments and options"
     if isinstance(error, click.NoSuchOption):
         what = f"unknown option {error.option_name}"
-        if error.possibilities:
+        if others := _commands_taking(error.option_name):
+            hint = f"an option of {listed(others)}; {hint}"
+        elif error.possibilities:
             from difflib import get_close_matches
 
             close = get_close_matches(error.option_name, sorted(error.possibilities), 3, 0)
@@ -240,6 +243,23 @@ def _usage_error(error: click.ClickException) -> UsageError:
     name = getattr(getattr(error, "param", None), "name", None)
     what = what[:1].lower() + what[1:]
     return UsageError(what, where=command, hint=hint, option=name or ())
+
+
+def _commands_taking(option: str) -> list[str]:
+    """Return the commands that take an option, as they are called."""
+    found = []
+    with click.Context(app) as ctx:
+        for verb in VERBS:
+            command = app.get_command(ctx, verb)
+            parts = {verb: command}
+            if isinstance(command, click.Group):
+                parts = {f"{verb} {name}": part for name, part in command.commands.items()}
+            found += [
+                f"`sfs {name}`"
+                for name, part in parts.items()
+                if part is not None and any(option in each.opts for each in part.params)
+            ]
+    return found
 
 
 def _explain(error: Exception, context: dict[str, Messages]) -> int:

@@ -236,6 +236,20 @@ VERBS = [
         "did you mean --neighbors",
         code=USAGE,
     ),
+    bad(
+        "an option of another command",
+        lambda f: ["rank", good(f), "--fdr", "0.05"],
+        "--fdr",
+        "an option of `sfs select`",
+        code=USAGE,
+    ),
+    bad(
+        "an option of a part of a command, and of many others",
+        lambda f: ["shard", "run", "--top", "3"],
+        "--top",
+        "`sfs rank`, `sfs shard merge`",
+        code=USAGE,
+    ),
     bad("no matrix", lambda f: ["rank"], "MATRIX", "missing argument; --help", code=USAGE),
     bad("empty value", lambda f: ["rank", good(f), "--out", ""], "--out", "empty; shell", USAGE),
     bad(
