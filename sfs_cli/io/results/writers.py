@@ -109,33 +109,24 @@ def number_texts(values: np.ndarray, digits: int) -> pa.Array:
     values = values.astype(np.float64, copy=False)
     if digits > _MAX_ROUNDED:
         return string_array(number_text(value, digits) for value in values.tolist())
-    nearest, sure = _rounded_by_tens(values, digits)
-    texts = _array(nearest).cast("large_string")
+    shown, sure = _rounded_by_tens(values, digits)
     small = np.flatnonzero(~sure & (np.abs(values) < _STEPS[0]) & (np.abs(values) > _SMALLEST))
     if len(small):
-        part, power, known = _rounded_small(values[small], digits)
-        small = small[known]
-        exponents = string_array(f"e-{k:02}" for k in range(-_LEAST, len(_EXPONENTS)))
-        ends = exponents.take(_array(power[known] + _LEAST))
+        shown[small], power, sure[small] = _rounded_small(values[small], digits)
+    texts = _array(shown).cast("large_string")
+    if len(small):
+        ends = np.zeros(len(values), np.int64)
+        ends[small] = power + _LEAST + 1
+        exponents = string_array(["", *(f"e-{k:02}" for k in range(-_LEAST, len(_EXPONENTS)))])
         nothing = string_array([""])[0]
-        found = pc.binary_join_element_wise(_array(part[known]).cast("large_string"), ends, nothing)
-        texts = _replaced(texts, small, found)
-        sure[small] = True
+        texts = pc.binary_join_element_wise(texts, exponents.take(_array(ends)), nothing)
     if sure.all():
         return texts
     rest = np.flatnonzero(~sure)
-    return _replaced(
-        texts, rest, string_array(number_text(value, digits) for value in values[rest].tolist())
-    )
-
-
-def _replaced(texts: pa.Array, rows: np.ndarray, by: pa.Array) -> pa.Array:
-    """Return texts with those at some rows, ascending, replaced by others."""
-    import pyarrow.compute as pc
-
-    mask = np.zeros(len(texts), np.uint8)
-    mask[rows] = 1
-    return pc.replace_with_mask(texts, _array(mask).cast("bool"), by)
+    mask = np.zeros(len(values), np.uint8)
+    mask[rest] = 1
+    others = string_array(number_text(value, digits) for value in values[rest].tolist())
+    return pc.replace_with_mask(texts, _array(mask).cast("bool"), others)
 
 
 def _rounded_by_tens(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.ndarray]:
