@@ -75,7 +75,7 @@ class Messages:
 
             colors: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
             self._console = Console(
-                stderr=True, highlight=False, soft_wrap=True, color_system=colors
+                stderr=True, highlight=False, soft_wrap=True, emoji=False, color_system=colors
             )
         return self._console
 

@@ -76,6 +76,7 @@ class CommonRecord(TypedDict):
     seconds: float
     peak_memory_bytes: int
     outputs: NotRequired[dict[str, OutputFile]]
+    beside: NotRequired[dict[str, OutputFile]]  # outputs in other places, by their flags
 
 
 class Record(CommonRecord):

@@ -92,7 +92,9 @@ class ClassMeans:
         if self.two:
             difference = means[1] - means[0]
             difference[np.abs(difference) <= rounding] = 0
-            return np.column_stack([*(means + offset), difference])
+            whole = means + offset
+            whole[np.abs(whole) <= rounding + 8 * _EPS * np.abs(offset)] = 0  # as of zeros alone
+            return np.column_stack([*whole, difference])
         second, top = np.partition(means, -2, axis=0)[-2:]
         return np.where(top - second <= rounding, len(means), means.argmax(axis=0)).astype(np.int32)
 

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfs_cli.errors import counted
 from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.shared import class_counts, require_sklearn, unit_outcome
 
 NEIGHBORS = 3
+MANY_TIES = 0.5
+"""Features are told of where so many of the values are those of another sample."""
 NOISE = 1e-10
 """Standard deviation of the noise against ties, relative to the mean absolute value."""
 _TEMPORARY = 65_536
@@ -29,7 +32,8 @@ class MutualInfoScorer(Scorer):
     """Mutual information of a feature and the classes, or an outcome, in nats; larger is better.
 
     A little noise is added against ties, as scikit-learn does. Every feature gets the same noise,
-    so that its score depends neither on other features nor on the block size.
+    so that its score depends neither on other features nor on the block size. Of features with many
+    ties, such as counts, the noise decides the score, of which a warning tells.
 
     Raises
     ------
@@ -55,17 +59,32 @@ class MutualInfoScorer(Scorer):
         self.noise, self.noise_of_outcome = noise
         self.facts |= {"neighbors": NEIGHBORS, "seed": self.seed}
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and statuses of a block; overwrites it."""
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the scores and statuses of a block, and where ties abound; overwrites it."""
         centered = center(block)
         status = centered.status(centered.square)
-        score = np.full(len(status), np.nan)
+        score, tied = np.full(len(status), np.nan), np.zeros(len(status), np.bool_)
         usable = np.flatnonzero(status == Status.OK)
         step = 1 if self.outcome is not None else max(1, _TEMPORARY // len(self.codes))
         for lo in range(0, len(usable), step):
             rows = usable[lo : lo + step]
-            score[rows] = self._scores(centered.values[rows].astype(np.float64))
-        return score, status
+            values = centered.values[rows].astype(np.float64)
+            equal = np.count_nonzero(np.diff(np.sort(values, axis=1)) == 0, axis=1)
+            tied[rows] = equal >= MANY_TIES * values.shape[1]
+            score[rows] = self._scores(values)
+        return score, status, tied
+
+    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+        """Return no column; warn of features whose order the noise against ties decides."""
+        many = int(np.count_nonzero(measured[0]))
+        if many:
+            self.warnings.append(
+                f"{counted(many, 'feature')} {'has' if many == 1 else 'have'} the same value in "
+                "many samples, as counts have: their mutual information is that of the values with "
+                "a little noise, and changes with --seed and with the order of the samples; "
+                "--method f-test does not"
+            )
+        return {}
 
     def _scores(self, values: np.ndarray) -> np.ndarray:
         """Return the mutual information of features, (b, n); of an outcome, of one feature."""

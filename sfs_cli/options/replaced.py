@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,11 @@ def _replaced(target: NamedPath, source: NamedPath) -> Path | None:
     for place in places:
         if _same(place, source.path):
             return place
+    if target.use == FILLS and source.use in (WRITES, REPLACES):  # which is not there yet
+        other = Path(source.path)
+        patterns = [f"{glob.escape(_begin(target.prefix))}{each}" for each in RESULT_FILES]
+        if any(fnmatchcase(other.name, each) for each in patterns) and _same(other.parent, folder):
+            return folder / other.name
     if source.use == READS and _is_dir(source.path) and _is_below(target.path, source.path):
         return folder
     goes = target.use == REPLACES and _is_dir(target.path)
@@ -149,7 +155,7 @@ def _replaced(target: NamedPath, source: NamedPath) -> Path | None:
 
 def _filled(folder: Path, prefix: str | None) -> list[str]:
     """Return the names of the files in a folder that a result replaces, or removes."""
-    begin = "" if prefix is None else f"{prefix}."
+    begin = _begin(prefix)
     patterns = [f"{glob.escape(begin)}{pattern}" for pattern in RESULT_FILES]
     names = [name for pattern in patterns for name in _matching(folder, pattern)]
     # what an earlier run has written goes too
@@ -157,10 +163,15 @@ def _filled(folder: Path, prefix: str | None) -> list[str]:
     return names + list(outputs if isinstance(outputs, dict) else ())
 
 
+def _begin(prefix: str | None) -> str:
+    """Return how the names of the files of a result begin."""
+    return "" if prefix is None else f"{prefix}."
+
+
 def _matching(folder: Path, pattern: str) -> list[str]:
     try:
         return [found.name for found in folder.glob(pattern)]
-    except (OSError, ValueError):
+    except (OSError, ValueError, NotImplementedError):  # the last one of a prefix that is a path
         return []
 
 

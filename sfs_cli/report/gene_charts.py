@@ -17,6 +17,7 @@ from sfs_cli.report.charts import (
     CHARACTER,
     TOP,
     WIDTH,
+    Axis,
     Frame,
     dot,
     element,
@@ -28,7 +29,7 @@ from sfs_cli.report.charts import (
     text,
 )
 from sfs_cli.report.model import Heatmap, Plane, SampleNotes, Strip
-from sfs_cli.report.words import MOST_GROUPS, significant
+from sfs_cli.report.words import COLORS, MOST_GROUPS, significant
 
 WIDE = 880.0
 """Width of the heatmap."""
@@ -36,8 +37,6 @@ ROW = 15.0
 LEVELS, LEVEL = 5, 0.5
 """Colors above and below the mean, and standard deviations for each."""
 OUTCOME_LEVELS = 7
-COLORS = 10
-"""Colors of classes; more classes differ by the shape of their points."""
 LONGEST, LONGEST_CLASS = 18, 16
 """Characters of names in charts; longer ones are cut."""
 LETTER = 7.2
@@ -133,7 +132,9 @@ def _block_names(
             for name, (a, b, _) in zip(names, blocks)
         ]
         return 22.0, written
-    high = LETTER * max(map(len, names)) * 0.94 + 10
+    # capitals are wider
+    letters = max(0.94 * len(name) + 0.3 * sum(map(str.isupper, name)) for name in names)
+    high = LETTER * letters + 10
     written = []
     for name, (a, b, _), width in zip(names, blocks, widths):
         if width < 11:
@@ -278,6 +279,15 @@ def marker(x: float, y: float, code: int, hint: str = "", style: str | None = No
     return path(f"M{x:.1f} {y - 4.6:.1f}l4.6 8.2h-9.2z", style, hint)
 
 
+def _markers(x: np.ndarray, y: np.ndarray, code: int) -> str:
+    """Draw many points of a class, smaller ones of the shapes of `marker`."""
+    if code >= 0 and code % 3 == 2:
+        d = "".join(f"M{brief(a)} {brief(b - 3)}l3 5.4h-6z" for a, b in zip(x, y))
+        return path(d, f"point {color(code)}")
+    square = " square" if code >= 0 and code % 3 == 1 else ""
+    return path(_dots(x, y), f"dots{square} s-{color(code)}")
+
+
 def plane_chart(found: Plane, notes: SampleNotes) -> str:
     """Draw the samples as points, with the names of classes at their centers."""
     x_all, y_all = found.points.T
@@ -300,9 +310,11 @@ def plane_chart(found: Plane, notes: SampleNotes) -> str:
         kinds = codes if levels is None else levels
         for kind in np.unique(kinds).tolist():
             at = np.flatnonzero(kinds == kind)
-            d = "".join(f"M{brief(x[j])} {brief(y[j])}h0" for j in at)
-            style = color(kind) if levels is None else (f"q{kind}" if kind >= 0 else "none")
-            parts.append(path(d, f"dots s-{style}"))
+            if levels is None:
+                parts.append(_markers(x[at], y[at], kind))
+            else:
+                style = f"q{kind}" if kind >= 0 else "none"
+                parts.append(path(_dots(x[at], y[at]), f"dots s-{style}"))
     bottom = 400.0
     if found.codes is not None:
         parts += _centers(x, y, codes, notes)
@@ -333,9 +345,13 @@ def _centers(x: np.ndarray, y: np.ndarray, codes: np.ndarray, notes: SampleNotes
             continue
         name = short(notes.classes[code], LONGEST_CLASS)
         half = CHARACTER * 0.5 * len(name)
-        center = min(max(float(np.median(x[at])), half + 4), WIDTH - half - 4)
-        # above most of its points, so that they are seen
-        height = max(TOP, float(np.quantile(y[at], 0.1)) - 12)
+        # the point nearest to the medians, which may lie between the parts of a class
+        away = np.abs(x[at] - np.median(x[at])) + np.abs(y[at] - np.median(y[at]))
+        middle = at[np.argmin(away)]
+        center = min(max(float(x[middle]), half + 4), WIDTH - half - 4)
+        # above most of the points around it, so that they are seen
+        near = at[np.hypot(x[at] - x[middle], y[at] - y[middle]) <= half + 24]
+        height = max(TOP, float(np.quantile(y[near], 0.1)) - 12)
         box = (center - half, center + half, height - 9, height + 9)
         if any(box[0] < b and a < box[1] and box[2] < d and c < box[3] for a, b, c, d in taken):
             continue
@@ -382,9 +398,10 @@ def _by_class(found: Strip, notes: SampleNotes) -> tuple[list[str], float]:
     low = min(float(found.groups[k][0][0]) for k in shown)
     high = max(float(found.groups[k][0][-1]) for k in shown)
     longest = max(len(short(notes.classes[k], NARROW)) for k in shown)
-    left, right, top = 18 + LETTER * longest, PANEL - 12, 24.0
+    left, top = 18 + LETTER * longest, 24.0
     step = 26.0 if len(shown) < 5 else 19.0
-    axis = fitted_axis("", low, high, right - left)
+    axis = fitted_axis("", low, high, PANEL - 12 - left)
+    right = _right(axis)
     bottom = top + step * len(shown)
     parts = []
 
@@ -402,8 +419,7 @@ def _by_class(found: Strip, notes: SampleNotes) -> tuple[list[str], float]:
         parts.append(element("text", label, x=left - 8, y=y, dy="0.35em", class_="end"))
         # spread by the golden ratio, which fills a strip evenly, and the same way each time
         jitter = ((np.arange(len(values)) * 0.6180339887) % 1 - 0.5) * 0.62 * step
-        d = "".join(f"M{brief(a)} {brief(b)}h0" for a, b in zip(place(values), y + jitter))
-        parts.append(path(d, f"dots s-{color(k)}"))
+        parts.append(path(_dots(place(values), y + jitter), f"dots s-{color(k)}"))
         x = float(place(median))
         parts.append(line(x, y - 0.38 * step, x, y + 0.38 * step, "median"))
     return parts, bottom + 22
@@ -414,7 +430,7 @@ def _scatter(pairs: np.ndarray, title: str) -> tuple[list[str], float]:
     bottom = height - 36
     x_axis = fitted_axis(title, *_ends(pairs[:, 0]), PANEL - 60)
     y_axis = linear_axis("", *_ends(pairs[:, 1]), count=3)
-    left, right = max(30.0, LETTER * max(map(len, y_axis.labels)) + 14), PANEL - 14
+    left, right = max(30.0, LETTER * max(map(len, y_axis.labels)) + 14), _right(x_axis)
     x = left + (right - left) * x_axis.place(pairs[:, 0])
     y = bottom - (bottom - top) * y_axis.place(pairs[:, 1])
     parts = []
@@ -425,10 +441,14 @@ def _scatter(pairs: np.ndarray, title: str) -> tuple[list[str], float]:
     for tick, label in zip(x_axis.ticks, x_axis.labels):
         at = left + (right - left) * float(x_axis.place(tick))
         parts.append(text(label, at, bottom + 14, class_="tick middle"))
-    d = "".join(f"M{brief(a)} {brief(b)}h0" for a, b in zip(x, y))
-    parts.append(path(d, "dots s-k0"))
+    parts.append(path(_dots(x, y), "dots s-k0"))
     parts.append(text(x_axis.title, (left + right) / 2, height - 6, class_="middle"))
     return parts, height
+
+
+def _right(axis: Axis) -> float:
+    """Return the right end of the axis of a panel, with room for half of its last label."""
+    return PANEL - max(12.0, LETTER * len(axis.labels[-1]) / 2 + 3)
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
@@ -470,10 +490,10 @@ def p_value_chart(p: np.ndarray) -> str:
 
 
 def volcano_chart(changes: np.ndarray, p: np.ndarray, names: Sequence[str], change: str) -> str:
-    """Draw -log10 of p-values (m,) against log fold changes (m,); `names` are of the first ones."""
+    """Draw -log10 of p-values (m,) against changes (m,); `names` are of the first ones."""
     height = -np.log10(np.maximum(p, SMALLEST))
     low, high = _range(changes)
-    title = f"log fold change ({change})" if change else "log fold change"
+    title = f"difference of the means ({change})" if change else "difference of the means"
     horizontal = fitted_axis(title, low, high, WIDTH - 100)
     frame = Frame(horizontal, linear_axis("−log10 of the p-value", 0.0, float(height.max())), 360.0)
     x, y = frame.x(changes), frame.y(height)
@@ -522,7 +542,8 @@ def _point_names(x: np.ndarray, y: np.ndarray, names: Iterable[str]) -> list[str
 
 def frequency_chart(names: Sequence[str], frequency: np.ndarray) -> str:
     """Draw how often each of the best features (b,) was selected, from 0 to 1."""
-    left, right, top, step = 12 + CHARACTER * 0.75 * LONGEST, WIDTH - 30, 8.0, 17.0
+    longest = max(len(short(name)) for name in names)
+    left, right, top, step = 14 + CHARACTER * 0.95 * longest, WIDTH - 30, 8.0, 17.0
     bottom = top + step * len(names)
     parts = []
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral
 from typing import NamedTuple
 from urllib.parse import quote
@@ -17,6 +18,8 @@ from sfs_cli.report import charts, gene_charts, words
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.report.words import is_number, significant
 
+LARGEST_WHOLE = 1e9
+"""Whole numbers up to it are shown as such."""
 DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/[^\s\"<>]*\w)", re.I)
 
 ALWAYS = ("rank", "feature", "score")
@@ -170,12 +173,16 @@ def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
     rows = [dict(row) for row in data.top]
     tied = [_count(row.pop("tied", None)) for row in rows]
     names, same = list(rows[0]) if rows else [], []
+    for name in names:
+        for row, value in zip(rows, _whole([row[name] for row in rows])):
+            row[name] = value
     if len(rows) > 1:
         for name in [name for name in names if name not in ALWAYS]:
             values = {significant(row[name]) for row in rows}
             if len(values) == 1:
                 same.append((name, values.pop()))
         names = [name for name in names if name not in dict(same)]
+        same = [(name, value) for name, value in same if value]
     grid = arranged(names, [[row[name] for name in names] for row in rows])
     for cells, size in zip(grid.rows, tied):
         for i, name in enumerate(names):
@@ -209,15 +216,31 @@ def arranged(
     return Grid(columns, cells)
 
 
+def _whole(values: list[object]) -> list[object]:
+    """Return the values of a column as integers, if they are whole numbers, none of them large."""
+    known = [float(str(v)) for v in values if is_number(v) and v == v]
+    if not known or not all(v.is_integer() and abs(v) < LARGEST_WHOLE for v in known):
+        return values
+    return [int(float(str(v))) if is_number(v) and v == v else v for v in values]
+
+
 def _cell(value: object, numeric: bool, digits: int, full: float | None) -> Cell:
     """Return a cell; a number is shaded by its size, completely at `full`."""
     key = ""
     if numeric and value is not None:
-        key = str(int(value)) if isinstance(value, Integral) else repr(float(str(value)))
+        key = _key(value)
     shade = None
     if full is not None and is_number(value) and value == value:
         shade = round(max(-1.0, min(1.0, float(str(value)) / full)), 3)
     return Cell(significant(value, digits), key, shade)
+
+
+def _key(value: object) -> str:
+    """Return a number as the script reads it, to sort by; "" for NaN, which comes last."""
+    if isinstance(value, Integral):
+        return str(int(value))
+    number = float(str(value))
+    return "" if number != number else repr(number).replace("inf", "Infinity")
 
 
 def linked(reference: str) -> Markup:
@@ -243,6 +266,7 @@ def _compiled() -> Template:
     )
     environment.filters["linked"] = linked
     environment.filters["broken"] = broken
+    environment.filters["address"] = partial(quote, errors="surrogateescape")
     environment.globals["counted"] = counted
     return environment.get_template("report.html.j2")
 

@@ -18,6 +18,8 @@ TURNING = ("R", "AL", "AN", "RLE", "RLO", "LRE", "LRO", "PDF", "RLI", "LRI", "FS
 """Kinds of characters (Unicode Annex 9) that change the order of the text around them."""
 BEST = 5
 """Features that the first paragraph names."""
+COLORS = 10
+"""Colors of classes; more classes differ by the shape of their points."""
 MOST_GROUPS = 10
 """Classes in the chart of one feature: of more, those with the highest medians."""
 
@@ -30,7 +32,7 @@ def significant(value: object, digits: int = 6) -> str:
         return str(value)
     if isinstance(value, Integral):
         return f"{int(value):,}"
-    return f"{value:#.{digits}g}" if value else "0"
+    return f"{value:#.{digits}g}".removesuffix(".") if value else "0"
 
 
 def isolated(name: object) -> str:
@@ -105,6 +107,8 @@ def heatmap_caption(found: Heatmap, notes: SampleNotes) -> str:
             f" Each of the {len(found.sizes):,} columns is the mean of up to {largest:,} "
             f"neighboring samples, of {notes.n:,} in all."
         )
+    if len(notes.classes) > COLORS:
+        words += f" Of {len(notes.classes)} classes, those {COLORS} apart have the same color."
     if notes.codes is not None and not notes.used:
         words += " The labels took no part in the ranking: they are drawn for comparison."
     return words
@@ -154,7 +158,7 @@ def volcano_caption(change: str, count: int) -> str:
     less = f": the mean of {change.replace(' less ', ' less that of ')}" if change else ""
     return (
         f"Each feature by its change{less}, and by its p-value. The best {count} are marked; the "
-        "values are as they were scored."
+        "values are as they were scored: of logarithms the change is the log fold change."
     )
 
 

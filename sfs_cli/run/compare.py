@@ -58,8 +58,6 @@ Pair = tuple[str, str, int, Overlap]
 
 def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Compare, write what is asked for, and return what belongs on stdout."""
-    if config.labels is not None:
-        require_sklearn("the accuracy of classifiers")
 
     def make() -> outputs.Made:
         found = compare(config, messages)
@@ -97,6 +95,8 @@ def compare(config: CompareConfig, messages: Messages) -> Evaluated:
     UsageError
         When two lists have the same name.
     """
+    if config.labels is not None:
+        require_sklearn("the accuracy of classifiers")
     paths = [Path(each.path) for each in config.list_]
     names = [each.name or name for each, name in zip(config.list_, list_names(paths))]
     check_different([*config.rankings, *names])

@@ -149,8 +149,6 @@ class Evaluated:
 
 def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Evaluate, write what is asked for, and return what belongs on stdout."""
-    if config.labels is not None:
-        require_sklearn("the accuracy of classifiers")
 
     def make() -> outputs.Made:
         found = evaluate(config, messages)
@@ -208,6 +206,8 @@ def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
         When a list, the labels or the sets do not fit the matrix, a class has fewer samples than
         there are folds, or a length exceeds what is ranked.
     """
+    if config.labels is not None:
+        require_sklearn("the accuracy of classifiers")
     paths = [] if config.list_ is None else [Path(config.list_)]
     given = read_given(config, paths, list_names(paths), messages)
     with loaded(config, messages, labeled=config.labels is not None) as run:

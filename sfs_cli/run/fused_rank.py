@@ -152,11 +152,17 @@ def _fused_without(run: Run, fused: Fused, k: int) -> Similarity | None:
 
 
 def left_out_row(name: str, whole: np.ndarray, ranks: np.ndarray | None) -> dict[str, Any]:
-    """Return how much a ranking, shape (m,), changes without a source (None: nothing to rank)."""
+    """Return how much a ranking, shape (m,), changes without a source (None: nothing to rank).
+
+    The best of both are compared: `TOP` of them, or half of a list that has no more.
+    """
+    ranked = int(np.count_nonzero(~np.isnan(whole)))
+    first = TOP if ranked > TOP else max(1, ranked // 2)
+    found: dict[str, Any] = {"without": name, "first": first}
     if ranks is None:
-        return {"without": name, "rank_correlation": None, "overlap": None}
-    correlation, overlap = compare_rankings(whole, ranks, TOP)
-    return {"without": name, "rank_correlation": correlation, "overlap": overlap}
+        return found | {"rank_correlation": None, "overlap": None}
+    correlation, overlap = compare_rankings(whole, ranks, first)
+    return found | {"rank_correlation": correlation, "overlap": overlap}
 
 
 def ranks_of(solution: Solution) -> np.ndarray:

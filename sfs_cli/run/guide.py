@@ -114,6 +114,13 @@ def _rule(config: RankConfig) -> list[str]:
         return ["--fdr", "0.05"]
     if config.stability is not None:
         return ["--stable", "0.75"]
+    # a graph of the tested features themselves is ahead of the copies for that reason alone
+    of_others = config.similarity_file or config.coordinates or ":" in (config.similarity or "")
+    by_labels = config.uses_classes or (
+        config.labels is not None and (config.method is None or "labels" in needed(config))
+    )
+    if not by_labels and not of_others:
+        return ["--top", "50"]
     try:
         check_artificial(config, "")
     except SfsError:
@@ -281,8 +288,10 @@ def _propose_labels(base: RankConfig, seen: Seen, propose: Any) -> None:
     if seen.unlabeled and base.samples == "error":
         supervised["samples"] = "intersect"
     if seen.labeled:
-        reason = f"--method {base.method} does not use the labels: this selects features that tell "
-        propose(base, "labels", f"{reason}the classes apart together.", **supervised)
+        reason = "This selects features that tell the classes apart together."
+        if base.method is not None:
+            reason = f"--method {base.method} does not use the labels. {reason}"
+        propose(base, "labels", reason, **supervised)
     elif base.labels is None:
         for name, count in list(seen.classes.items())[:1]:
             reason = f"{name} has {count} values: this selects features that tell them apart "

@@ -153,8 +153,8 @@ def load(
         reader.close()
     if built.renamed:
         messages.warn(
-            f"{built.renamed:,} feature ids occur more than once; the repeated ones were given "
-            "the suffixes -1, -2, ..."
+            f"{counted(built.renamed, 'feature')} {'has' if built.renamed == 1 else 'have'} the id "
+            "of an earlier one, and a suffix (-1, -2, ...) was added"
         )
     if built.coarse:
         messages.warn(

@@ -79,6 +79,13 @@ class Run:
         return self.config.method_options()
 
     @property
+    def labels_used(self) -> bool:
+        """Whether the ranking is made with the labels, by its method or as a source."""
+        same = ("", self.config.labels)
+        as_source = any(s.kind == "labels" and s.path in same for s in self.config.source)
+        return self.context.labels is not None or (self.labels is not None and as_source)
+
+    @property
     def log(self) -> Messages:
         """Receives messages and progress."""
         return self.context.log

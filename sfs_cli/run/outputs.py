@@ -291,21 +291,26 @@ def run_tables(
         options = config.result_options()
     with claimed(out, messages, beside=[] if beside is None else [beside.path]) as lock:
         described = describe()
-        done = is_done(out, config, provenance.fingerprint(options, described), files)
-        if done and (beside is None or beside.path.exists()):
-            check_stores(described, getattr(config, "threads", None))
-            messages.note(f"{out}: up to date")
-            return json_bytes(provenance.read_run(out, config.prefix), as_json)
+        others = {} if beside is None else {flag(beside.option): beside.path}
+        if is_done(out, config, provenance.fingerprint(options, described), files):
+            record = provenance.read_run(out, config.prefix)
+            if are_as_written(others, record):
+                check_stores(described, getattr(config, "threads", None))
+                messages.note(f"{out}: up to date")
+                return json_bytes(record, as_json)
         if beside is not None:
             beside.claim(config.force, lock)
         with nullcontext() if beside is None else beside.written():
             made = make()
             seconds, peak = time.perf_counter() - started, peak_resident()
-            record: dict[str, Any] = {
+            record = {
                 **record_head(options, described),
                 **made.facts,
                 **record_tail(messages.warnings, seconds, peak),
             }
+            if beside is not None:
+                assert beside.partial is not None
+                record["beside"] = describe_beside({flag(beside.option): beside.partial})
             _write_tables(out, config.prefix, made.tables, record)
     made.summarize()
     messages.note(f"wrote {', '.join(f'{out}/{name}' for name in record['outputs'])}")
@@ -335,6 +340,22 @@ def _write_tables(
 def describe_output(path: Path) -> OutputFile:
     """Return size and sha256 of a file that was written."""
     return {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
+
+
+def describe_beside(paths: Mapping[str, Path]) -> dict[str, OutputFile]:
+    """Return size and sha256 of outputs in other places, files or folders, by their flags."""
+    found = {name: provenance.describe_input(path) for name, path in paths.items()}
+    return {name: {"bytes": f["bytes"], "sha256": f["sha256"]} for name, f in found.items()}
+
+
+def are_as_written(paths: Mapping[str, Path], record: Mapping[str, Any] | None) -> bool:
+    """Tell whether outputs in other places, by their flags, are those that a record tells of."""
+    if not all(path.exists() for path in paths.values()):
+        return False
+    written = (record or {}).get("beside", {})
+    return all(name in written for name in paths) and describe_beside(paths) == {
+        name: written[name] for name in paths
+    }
 
 
 def record_head(options: dict[str, Any], inputs: list[InputFile]) -> dict[str, Any]:

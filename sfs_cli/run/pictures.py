@@ -74,7 +74,7 @@ def notes_of(run: Run) -> SampleNotes:
     if run.labels is None:
         return SampleNotes(n=n)
     labels = run.labels.take(run.matrix.samples)
-    used = run.context.labels is not None
+    used = run.labels_used
     if run.config.label_type == "continuous":
         return SampleNotes(n=n, outcome=labels.values, used=used, source=run.config.labels)
     codes, names = labels.codes.copy(), list(labels.classes)

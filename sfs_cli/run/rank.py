@@ -38,6 +38,7 @@ from sfs_cli.provenance import (
     LabelFacts,
     MatrixFacts,
     ModuleFacts,
+    OutputFile,
     PassFacts,
     PruningFacts,
     RunFacts,
@@ -61,9 +62,11 @@ from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.modules import modules_of
 from sfs_cli.run.outputs import (
+    are_as_written,
     check_json_option,
     check_stores,
     claimed,
+    describe_beside,
     describe_inputs,
     is_done,
     json_bytes,
@@ -129,11 +132,13 @@ def run(
         with messages.progress("checking inputs", None):
             inputs = describe_inputs(config) if describe is None else describe()
         fingerprint = provenance.fingerprint(config.result_options(), inputs)
-        if is_done(out, config, fingerprint) and _are_there(config, copies):
-            check_stores(inputs, config.threads)
-            remove_checkpoints(out)
-            messages.note(f"{out}: up to date")
-            return json_bytes(provenance.read_run(out, config.prefix), as_json)
+        if is_done(out, config, fingerprint):
+            known = provenance.read_run(out, config.prefix)
+            if are_as_written(copies_of(config), known) and _is_marked(config):
+                check_stores(inputs, config.threads)
+                remove_checkpoints(out)
+                messages.note(f"{out}: up to date")
+                return json_bytes(known, as_json)
         _check_copies(config, lock)
         if checkpoints is None:
             keeping = checkpoints_beside(out, fingerprint, lock, messages, resume=config.resume)
@@ -142,8 +147,9 @@ def run(
         # all outputs are written before the checkpoints go: what fails then can be continued
         with keeping as kept:
             result = rank(config, messages, checkpoints=kept)
-            with _copies(config, result, messages):  # one that fails leaves no result that lacks it
-                record = _write_result(config, result, inputs, home)
+            # one that fails leaves no result that lacks it
+            with _copies(config, result, messages) as beside:
+                record = _write_result(config, result, inputs, home, beside)
     _log_summary(config, result, messages)
     return json_bytes(record, as_json)
 
@@ -475,7 +481,7 @@ def _facts(
             "from": config.labels,
             "type": config.label_type,
             "classes": run.labels.counts(),
-            "used": run.context.labels is not None,
+            "used": run.labels_used,
         }
         if config.label_type == "continuous":
             facts["labels"] |= cast(LabelFacts, run.labels.range())
@@ -525,10 +531,8 @@ def copies_of(config: RankConfig) -> dict[str, Path]:
     return {name: Path(path) for name, path in asked.items() if path is not None}
 
 
-def _are_there(config: RankConfig, copies: list[Path]) -> bool:
-    """Tell whether the files beside the output folder are there, and mark what is asked for."""
-    if not all(path.exists() for path in copies):
-        return False
+def _is_marked(config: RankConfig) -> bool:
+    """Tell whether the copy of the matrix, which is there, marks as many features as asked for."""
     if config.write_h5ad is None or config.top is None:
         return True
     from sfs_cli.io.matrix.h5ad_copy import about_copy
@@ -556,7 +560,11 @@ def _check_copies(config: RankConfig, lock: Lock | None = None) -> None:
 
 
 def _write_result(
-    config: RankConfig, result: RankResult, inputs: list[InputFile], home: Path | None
+    config: RankConfig,
+    result: RankResult,
+    inputs: list[InputFile],
+    home: Path | None,
+    beside: dict[str, OutputFile],
 ) -> dict[str, Any]:
     """Write the ranking, the report and ``run.json``; return the content of the latter."""
     from sfs_cli.io.results.writers import as_written
@@ -574,6 +582,8 @@ def _write_result(
         "result": ranking_facts(ranking) | {"eigenvalues": result.eigenvalues},
         **record_tail(result.warnings, result.seconds, result.peak_memory),
     }
+    if beside:
+        record["beside"] = beside
     known = cast(RunRecord, provenance.plain(record))
     data = report_data(
         result.config, ranking, known, groups=result.groups, pictures=result.pictures
@@ -588,15 +598,22 @@ def _write_result(
 
 
 @contextmanager
-def _copies(config: RankConfig, result: RankResult, messages: Messages) -> Iterator[None]:
-    """Write the files beside the output folder; they take their names when the block is done."""
+def _copies(
+    config: RankConfig, result: RankResult, messages: Messages
+) -> Iterator[dict[str, OutputFile]]:
+    """Write the files beside the output folder; they take their names when the block is done.
+
+    What is written is told by flag.
+    """
     from sfs_cli.io.results.writers import write_coefficients, write_scores
 
+    written: dict[str, Path] = {}
     with ExitStack() as stack:
         if config.write_h5ad is not None:
             about = {"config": config.result_options(), **result.facts}
             about |= {} if config.top is None else {"top": config.top}
             partial = stack.enter_context(replacing(Path(config.write_h5ad)))
+            written["--write-h5ad"] = partial
             notes = write_scores(
                 Path(config.matrix),
                 partial,
@@ -610,7 +627,8 @@ def _copies(config: RankConfig, result: RankResult, messages: Messages) -> Itera
         if config.weights_out is not None and result.coefficients is not None:
             partial = stack.enter_context(replacing(Path(config.weights_out)))
             write_coefficients(partial, *result.coefficients)
-        yield
+            written["--weights-out"] = partial
+        yield describe_beside(written) if config.out is not None else {}
 
 
 def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> None:

@@ -29,7 +29,7 @@ from sfs_cli.errors import (
 )
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
-from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.atomic import refuse_special, replacing
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.knowledge.gene_sets import read_sets
@@ -106,6 +106,7 @@ def _page_beside(result: Result) -> str:
 
 def _check_target(config: ReportConfig, target: Path, result: Result, made: RankConfig) -> None:
     """Refuse, before anything is computed, to replace what is known to be another page."""
+    refuse_special(target, "--out")
     if target.is_dir():
         raise InputError(
             f"--out {target} is a folder", hint="give the name of a file, such as page.html"

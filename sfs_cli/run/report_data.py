@@ -279,20 +279,24 @@ def _changes(knowledge: dict[str, Any]) -> str:
         return ""
     changed = sorted(((1 - row["overlap"], row["without"]) for row in rows), reverse=True)
     (most, name), (next_most, second) = changed[:2]
-    kind = "method" if "members" in knowledge else "source"
+    kind, top = _part(knowledge), f"the top {rows[0]['first']}"
     if most < LITTLE:
         return (
-            f"No {kind} decides alone: without any one of them at most {most:.0%} of the top 100 "
-            "changes."
+            f"No {kind} decides alone: without any one of them at most {most:.0%} of {top} changes."
         )
     if most >= MUCH and next_most <= LITTLE:
         return (
-            f"The ranking is that of {kind} {name}: without it {most:.0%} of the top 100 changes, "
+            f"The ranking is that of {kind} {name}: without it {most:.0%} of {top} changes, "
             f"without any other {kind} at most {next_most:.0%}."
         )
     rest = f", without {kind} {second} {next_most:.0%}"
     rest += f", without any other {kind} at most {changed[2][0]:.0%}" if len(changed) > 2 else ""
-    return f"Without {kind} {name} {most:.0%} of the top 100 changes{rest}."
+    return f"Without {kind} {name} {most:.0%} of {top} changes{rest}."
+
+
+def _part(knowledge: dict[str, Any]) -> str:
+    """Return what a ranking on knowledge is made of."""
+    return "method" if "members" in knowledge else "source"
 
 
 def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, Any]) -> str:
@@ -585,14 +589,18 @@ def _knowledge_tables(knowledge: dict[str, Any]) -> list[Table]:
         tables.append(_agreement(made["names"], made["kendall_tau"]))
     if "leave_one_out" in knowledge:
         keys = ("without", "rank_correlation", "overlap")
+        found, part = knowledge["leave_one_out"], _part(knowledge)
+        how = f"The rankings were aggregated again without each {part} in turn."
+        if "aggregation" not in knowledge:
+            how = f"The ranking was repeated without each {part} in turn, with new weights."
+        top = f"top {found[0]['first']}"
         tables.append(
             Table(
-                heading="What each source changed",
-                columns=("without", "rank correlation", "top 100 kept"),
-                rows=[tuple(row[key] for key in keys) for row in knowledge["leave_one_out"]],
-                note=f"{_changes(knowledge)} The ranking was repeated without each source in turn, "
-                "with new weights. If the rank correlation and the share of the top 100 that is "
-                "kept are near 1, the source changed little.",
+                heading=f"What each {part} changed",
+                columns=("without", "rank correlation", f"{top} kept"),
+                rows=[tuple(row[key] for key in keys) for row in found],
+                note=f"{_changes(knowledge)} {how} If the rank correlation and the share of the "
+                f"{top} that is kept are near 1, the {part} changed little.",
                 digits=3,
             )
         )

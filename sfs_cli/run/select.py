@@ -88,8 +88,6 @@ class Selected:
 def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Select, write what is asked for, and return what belongs on stdout."""
     outputs.check_json_option(config.out, as_json)
-    if config.cv:
-        require_sklearn("the accuracy of classifiers")
     result = read_result(config, messages)
     ranking, copy, options = None, None, config.result_options()
     if config.reads_matrix:
@@ -326,6 +324,8 @@ def select(
         When the ranking lacks a column, or features, that the rule asks for, or is not of the
         matrix.
     """
+    if config.cv:
+        require_sklearn("the accuracy of classifiers")
     if ranking is None:
         found = Selected(_by_table(config, result, messages))
     else:

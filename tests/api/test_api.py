@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 import warnings
 from io import StringIO
@@ -258,3 +259,12 @@ def test_warnings_are_those_of_python() -> None:
 def test_everything_public_is_there() -> None:
     for name in sfs.__all__:
         assert getattr(sfs, name).__doc__ or name == "__version__"
+
+
+@pytest.mark.parametrize("call", ["evaluate", "compare"])
+def test_scikit_learn_that_is_not_there_is_named(call, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 5)))
+    given = {"method": "f-test"} if call == "evaluate" else {"methods": ["f-test"]}
+    with pytest.raises(sfs.SfsError, match="scikit-learn"):
+        getattr(sfs, call)(X, labels=pd.Series(["a", "b"] * 6), **given)

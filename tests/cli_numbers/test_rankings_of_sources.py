@@ -41,6 +41,19 @@ def test_leaving_a_source_out_is_ranking_without_it(folder, tmp_path, weights):
         assert row["overlap"] == pytest.approx(len(kept) / 100)
 
 
+def test_half_of_a_short_list_is_compared(folder, tmp_path):
+    """All of it would be kept, whatever a source changes."""
+    lines = (folder / "x.csv").read_text().splitlines(keepends=True)
+    short = tmp_path / "short.csv"
+    short.write_text("".join(lines[:41]))
+    given = ["--source", "x=target:", "--source", f"p=profile:{folder / 'some.csv'}"]
+    out = tmp_path / "out"
+    rank_to(out, short, "--method", "msfs", *given, "--samples", "intersect")
+    told = facts(out)["knowledge"]["leave_one_out"]
+    assert [row["first"] for row in told] == [20, 20]
+    assert "top 100" not in (out / "report.html").read_text()
+
+
 def test_leaving_out_the_only_source_of_some_samples_is_told_and_no_end(folder, tmp_path):
     given = ["--source", f"p=profile:{folder / 'some.csv'}", "--source", "x=target:"]
     out = tmp_path / "out"

@@ -223,3 +223,12 @@ def test_a_scratch_folder_of_the_system_is_made_when_something_is_written(tmp_pa
             f"{folder.name}/inner",
         }
     assert everything(tmp_path) == set()
+
+
+def test_a_full_disk_that_hdf5_tells_of_is_an_error_of_the_output(tmp_path):
+    words = f"flush failed (errno = {errno.ENOSPC}, error message = 'No space left on device')"
+    with pytest.raises(InputError, match="no space left"), replacing(tmp_path / "x.h5ad"):
+        raise RuntimeError(words)
+    with pytest.raises(RuntimeError, match="no such thing"), replacing(tmp_path / "x.h5ad"):
+        raise RuntimeError("no such thing")
+    assert everything(tmp_path) == set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,6 +11,7 @@ from scipy import stats
 from sfs_cli.errors import InputError
 from sfs_cli.methods import classical, mutual_info, seper
 from sfs_cli.methods.base import Status
+from sfs_cli.methods.significance.labels import LabelPermutations
 from tests.making import make_problem
 from tests.methods.helpers import score_all
 from tests.oracles import baselines as twin
@@ -105,7 +108,7 @@ def test_mutual_information_has_the_same_bytes_on_any_threads(
     whole = scores("mutual-info", X, codes)
     context = make_problem(X, codes=codes, block_size=block_size, threads=threads)
     scorer = mutual_info.MutualInfoScorer(context)
-    found, _ = context.engine.columns(scorer.score_block, scorer.dtype)
+    found, *_ = context.engine.columns(scorer.score_block, scorer.dtype)
     np.testing.assert_array_equal(found, whole)
 
 
@@ -206,3 +209,19 @@ def test_the_t_test_takes_two_classes() -> None:
     assert "f-test" in str(caught.value)
     with pytest.raises(InputError, match="at least 2 samples in every class"):
         scores("t-test", X[:7], np.array([0] * 6 + [1]))
+
+
+@pytest.mark.parametrize("null", [None, "permutation:20"])
+def test_mutual_information_of_counts_is_warned_of(null: str | None) -> None:
+    """The noise that breaks their ties decides their order."""
+    X, codes = make_data((15, 20))
+    X[:, :3] = np.random.default_rng(0).poisson(1.0, (35, 3))
+    problem = make_problem(X, codes=codes)
+    scorer: Any = mutual_info.MutualInfoScorer(problem)
+    if null is not None:
+        scorer = LabelPermutations(scorer, problem, null)
+    score, _, *measured = problem.engine.columns(scorer.score_block, scorer.dtype)
+    scorer.columns(score, *measured)
+    assert len(scorer.warnings) == 1
+    assert scorer.warnings[0].startswith("3 features have the same value")
+    assert "--seed" in scorer.warnings[0]

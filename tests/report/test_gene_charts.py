@@ -161,8 +161,11 @@ def test_each_class_has_points_of_its_own(named: bool) -> None:
         assert {e.tag for e in points} == {"circle", "rect", "path"}
         assert any("s7: class 3" in "".join(e.itertext()) for e in points)
     else:
-        drawn = [len(re.findall("M", e.get("d", ""))) for e in with_class(chart, "dots")]
-        assert drawn == [10] * 4
+        paths = [*with_class(chart, "dots"), *with_class(chart, "point")]
+        drawn = [(e.get("class"), e.get("d", "").count("M")) for e in paths if e.tag == "path"]
+        assert [kind for kind, count in drawn if count == 10] == [
+            *("dots s-k0", "dots square s-k1", "dots s-k3", "point k2")  # as in the legend
+        ]
 
 
 def test_an_outcome_is_drawn_in_levels_and_its_absence_too() -> None:

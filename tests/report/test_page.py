@@ -302,3 +302,21 @@ def test_a_hostile_table_adds_no_element_and_keeps_ids_apart(
     assert evil in page.words("bdi")
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
+
+
+def test_infinite_scores_are_sorted_by_the_script(usual: ReportData) -> None:
+    """Its numbers are those of JavaScript."""
+    top = [row | {"score": s} for row, s in zip(usual.top, (np.inf, 2.5, -np.inf, np.nan))]
+    page = render(replace(usual, top=top))
+    keys = re.findall(r'data-key="([^"]*)"', page)
+    assert [key for key in keys if "nf" in key] == ["Infinity", "-Infinity"]
+    assert "nan" not in keys
+
+
+def test_whole_numbers_have_no_decimals(usual: ReportData) -> None:
+    rounds = [1.0, 1.0, 2.0, np.nan]
+    top = [row | {"round": k, "empty": ""} for row, k in zip(usual.top, rounds)]
+    page = Page(render(replace(usual, top=top)))
+    shown = [words for words in page.words("td") if words in ("1", "2", "1.00000", "2.00000")]
+    assert {"1", "2"} <= set(shown) <= {"1", "2"}
+    assert not any("empty" in words for words in page.words("p"))

@@ -221,7 +221,7 @@ def test_corrections_hold_for_all_runs() -> None:
     ("case", "rule"),
     [
         ("labels", "--fdr 0.05"),
-        ("plain", "--artificial"),
+        ("plain", "--top 50"),
         ("variance", "--top 50"),
         ("sources", "--top 50"),
     ],
@@ -232,6 +232,12 @@ def test_how_many_features_is_answered_by_a_rule_that_fits(case, rule, study, ca
     for command in (lines[1], lines[-1]):
         made = run_here(shlex.split(command)[1:], capfd)
         assert made.code == 0, f"{command}\n{made.err}"
+
+
+def test_the_default_method_is_not_said_to_ignore_the_labels(study, capfd):
+    done = run_here(["rank", "x.csv", "--labels", CASES["labels"][-1], "--guide"], capfd)
+    assert done.code == 0
+    assert "None" not in done.out
 
 
 @pytest.mark.slow

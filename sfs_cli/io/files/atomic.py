@@ -9,6 +9,7 @@ import errno
 import glob
 import hashlib
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -98,6 +99,7 @@ def replacing(path: Path) -> Iterator[Path]:
     InputError
         When it cannot be written.
     """
+    refuse_special(path)
     made = absent(path.parent)
     partial = path.with_name(_partial_name(path.name))
     try:
@@ -112,6 +114,11 @@ def replacing(path: Path) -> Iterator[Path]:
         if error.filename is not None and partial.name not in str(error.filename):
             raise  # about a file that was read, not about the output
         raise unwritable(path, error) from None
+    except RuntimeError as error:  # of HDF5, which tells of a full disk so when it closes a file
+        told = re.search(r"errno = (\d+)", str(error))
+        if told is None:
+            raise
+        raise unwritable(path, OSError(int(told[1]), os.strerror(int(told[1])))) from None
     finally:
         _remove(partial)
         remove_empty(made)
@@ -122,11 +129,19 @@ def check_writable(path: Path, option: str) -> None:
 
     Neither the output nor the folders it is in need to exist. `option` names it in the message.
     """
+    refuse_special(path, option)
     place = next(p for p in (path, *path.parents) if os.access(p, os.F_OK))
     if place != path and not place.is_dir():
         raise unwritable(path, NotADirectoryError(errno.ENOTDIR, "not a directory"), option)
     if not os.access(place, os.W_OK | (os.X_OK if place.is_dir() else 0)):
         raise unwritable(path, PermissionError(errno.EACCES, "permission denied"), option)
+
+
+def refuse_special(path: Path, option: str = "path") -> None:
+    """Raise an `InputError` for a device or a pipe, which no output may replace."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        error = OSError(errno.EINVAL, "it is a device or a pipe, and not a file")
+        raise unwritable(path, error, option)
 
 
 def _partial_name(name: str) -> str:

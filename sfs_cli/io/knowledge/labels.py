@@ -83,6 +83,12 @@ def read_column(
     """
     table = read_table(path)
     ids_name, *others = table.columns
+    if asked == ids_name and others:
+        raise InputError(
+            f"column {asked!r} is the first one, which names the samples",
+            where=str(path),
+            hint=f"let the first column be that of the sample ids; the others are {listed(others)}",
+        )
     name = choose_column(others, asked, usual, path, f"{what}s")
     ids, texts = table.columns[ids_name], table.columns[name]
     values: dict[str, T] = {}

@@ -292,6 +292,8 @@ def read_errors(
 
 BY_CONVENTION = "rows are taken as features, the convention of expression matrices"
 """The reason of `decide` where nothing tells what a row is."""
+OF_ANNDATA = ("h5ad", "h5mu", "zarr")
+"""Formats in which samples are the rows to people, although some files are read by columns."""
 CARRY_SAMPLES = "rows are samples, since they carry the known sample ids"
 """The reason of `decide` where sample ids from labels or sources stand in the rows."""
 
@@ -304,15 +306,16 @@ def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> 
     that match rows and columns equally well are an `InputError`.
     """
     if (axis := reader.fixed_rows) is not None:
-        if rows not in ("auto", axis):
+        told = "samples" if reader.format in OF_ANNDATA else axis
+        if rows not in ("auto", told):
             raise UsageError(
                 f"--rows {rows} contradicts the file: rows of this format ({reader.format}) "
-                f"are {axis}",
+                f"are {told}",
                 where=str(reader.path),
                 hint="leave --rows out",
                 option="rows",
             )
-        return axis, f"rows are {axis}, by the format ({reader.format})"
+        return axis, f"rows are {told}, by the format ({reader.format})"
     if rows != "auto":
         return rows, f"rows are {rows}, as --rows says"
     known = frozenset(known_samples)

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sfs_cli.errors import counted
 from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
@@ -203,7 +204,10 @@ def _end(selected: int, wanted: int, above: int) -> tuple[list[str], str]:
     """Return warnings, and why the rounds ended."""
     if selected == wanted:
         return [], f"{selected} features have entered"
-    stop = f"only {selected} of {wanted} features follow the response more than shuffled ones"
+    stop = (
+        f"only {counted(selected, 'feature')} follow{'s' * (selected == 1)} the response more than "
+        f"shuffled ones, and {wanted} were looked for"
+    )
     if not above:
         stop = "no feature follows the response more than shuffled ones do"
     return [f"{stop}: the order of the others is mostly chance"], stop

@@ -96,7 +96,8 @@ class LabelPermutations(Scorer):
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
-        p, effect = np.where(np.isnan(score), np.nan, measured[0].T)
+        *of_scorer, tested = measured
+        p, effect = np.where(np.isnan(score), np.nan, tested.T)
         columns, facts = tested_columns(p, effect, self.threads)
         self.facts |= facts
-        return columns
+        return self.scorer.columns(score, *of_scorer) | columns

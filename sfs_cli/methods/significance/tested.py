@@ -213,8 +213,8 @@ class TestedScorer(Scorer):
         if none:
             self.warnings.append(
                 f"{none:,} features differ from their smallest value in fewer than {LEAST_VALUES} "
-                "samples: their p-values say where these samples are in the graph, and hardly "
-                "anything about the feature; leave them out with --min-samples"
+                "samples: their p-values say which samples these are, and hardly anything "
+                "about the feature; leave them out with --min-samples"
             )
 
     def _tested(self, t: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,123 @@
+"""Files that a command writes beside its folder: none is taken for another, and none is lost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli.making import BAD, USAGE, good, h5ad, labels
+from tests.cli.running import run_here
+
+EXISTS = 4
+SIDE = {
+    "weights": ["rank", "x.csv", "--method", "mrsf", "--select", "5", "--weights-out"],
+    "h5ad": ["rank", "x.h5ad", "--method", "variance", "--write-h5ad"],
+    "matrix": ["select", "ranked", "--top", "5", "--write-matrix"],
+}
+NAMES = {"weights": "w.parquet", "h5ad": "copy.h5ad", "matrix": "cut.csv"}
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    good(tmp_path, "x.csv")
+    h5ad(tmp_path, "x.h5ad")
+    words = ["rank", "x.csv", "--method", "variance", "--out", "ranked"]
+    assert run_here(words, capfd).code == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", SIDE)
+def test_a_result_is_up_to_date_with_its_own_file_alone(case, study, capfd):
+    name = NAMES[case]
+    words = [*SIDE[case], name, "--out", "out"]
+    assert run_here(words, capfd).code == 0
+    written = Path(name).read_bytes()
+    assert "up to date" in run_here(words, capfd).err
+    Path(name).write_text("other things")
+    done = run_here(words, capfd)
+    assert done.code == EXISTS
+    assert name in done.err
+    assert Path(name).read_text() == "other things"
+    Path(name).unlink()
+    assert run_here(words, capfd).code == 0
+    assert case == "h5ad" or Path(name).read_bytes() == written
+
+
+@pytest.mark.parametrize("case", SIDE)
+def test_a_file_that_was_there_before_is_not_called_up_to_date(case, study, capfd):
+    assert run_here([*SIDE[case], NAMES[case], "--out", "out"], capfd).code == 0
+    other = "other" + Path(NAMES[case]).suffix
+    Path(other).write_text("other things")
+    assert run_here([*SIDE[case], other, "--out", "out"], capfd).code == EXISTS
+
+
+@pytest.mark.parametrize("prefix", [None, "a"])
+@pytest.mark.parametrize("name", ["ranking.tsv", "run.json", "report.html"])
+def test_no_file_of_the_result_has_its_place(name, prefix, study, capfd):
+    begin = "" if prefix is None else f"{prefix}."
+    words = [*SIDE["weights"], f"new/{begin}{name}", "--out", "new"]
+    words += [] if prefix is None else ["--prefix", prefix]
+    done = run_here(words, capfd)
+    assert done.code == USAGE
+    assert "--weights-out" in done.err
+    assert not Path("new").exists()
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_pipe_is_neither_read_nor_replaced(force, study, capfd):
+    os.mkfifo("pipe.html")
+    for words in (["report", "ranked", "--out"], SIDE["weights"]):
+        done = run_here([*words, "pipe.html", *force], capfd)
+        assert done.code == BAD or (done.code == EXISTS and not force)
+        assert "pipe.html" in done.err
+        assert Path("pipe.html").is_fifo()
+
+
+def test_a_prefix_that_is_a_path_is_refused(study, capfd):
+    done = run_here(["rank", "x.csv", "--out", "new", "--prefix", "/x"], capfd)
+    assert done.code == USAGE
+    assert "--prefix" in done.err
+
+
+def test_a_prefix_that_is_no_text_is_shown_and_linked(study, capfd):
+    prefix = os.fsdecode(b"\xff")
+    words = ["rank", "x.csv", "--method", "variance", "--out", "new", "--prefix", prefix]
+    assert run_here(words, capfd).code == 0
+    page = Path(os.fsdecode(b"new/\xff.report.html")).read_text()
+    assert 'href="%FF.ranking.tsv"' in page
+
+
+def test_names_of_columns_are_no_pictures(study, capfd):
+    """``:label:`` is a picture to the library that prints messages."""
+    Path("l.tsv").write_text("sample\tlabel\ns1\ta\n")
+    words = ["rank", "x.csv", "--method", "f-test", "--labels", "l.tsv:label"]
+    done = run_here(words, capfd)
+    assert done.code == BAD
+    assert "l.tsv:label" in done.err
+
+
+def test_the_column_of_the_samples_holds_no_labels(study, capfd):
+    path = labels(study, ["a", "b"] * 3)
+    first = Path(path).read_text().split("\n", 1)[0].replace(",", "\t").split("\t")[0]
+    done = run_here(["rank", "x.csv", "--method", "f-test", "--labels", f"{path}:{first}"], capfd)
+    assert done.code == BAD
+    assert "the first one" in done.err
+
+
+def test_rows_of_anndata_are_samples_however_they_are_stored(study, capfd):
+    import anndata
+    from scipy.sparse import csc_matrix
+
+    X = np.random.default_rng(0).poisson(1.0, (6, 9)).astype(np.float32)
+    obs, var = (pd.DataFrame(index=[f"{c}{i}" for i in range(k)]) for c, k in (("s", 6), ("g", 9)))
+    anndata.AnnData(csc_matrix(X), obs=obs, var=var).write_h5ad("csc.h5ad")
+    words = ["rank", "csc.h5ad", "--method", "variance", "--rows"]
+    done = run_here([*words, "samples"], capfd)
+    assert done.code == 0
+    assert "rows are samples" in done.err
+    assert run_here([*words, "features"], capfd).code == USAGE
