@@ -43,6 +43,8 @@ LETTER = 7.2
 """Width of a character of a name in wide charts, whose letters stay small in narrow windows."""
 PANEL, NARROW = 280.0, 14
 """Width of the chart of one feature, and characters of the names of classes in it."""
+SELECTED = "selected in"
+"""The title of the axis of frequencies, beside its first label."""
 NAMED_GENES = 10
 """Features that the volcano plot names."""
 SQUARE = 3.0
@@ -542,8 +544,8 @@ def _point_names(x: np.ndarray, y: np.ndarray, names: Iterable[str]) -> list[str
 
 def frequency_chart(names: Sequence[str], frequency: np.ndarray) -> str:
     """Draw how often each of the best features (b,) was selected, from 0 to 1."""
-    longest = max(len(short(name)) for name in names)
-    left, right, top, step = 14 + CHARACTER * 0.95 * longest, WIDTH - 30, 8.0, 17.0
+    longest = max(len(SELECTED), *(len(short(name)) for name in names))
+    left, right, top, step = 18 + CHARACTER * longest, WIDTH - 30, 8.0, 17.0
     bottom = top + step * len(names)
     parts = []
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -558,6 +560,6 @@ def frequency_chart(names: Sequence[str], frequency: np.ndarray) -> str:
             end = left + (right - left) * min(max(share, 0.0), 1.0)
             hint = f"{name}: {share:.0%}"
             parts.append(rectangle(left, y - 5.5, max(end, left + 1), y + 5.5, "bar", hint))
-    parts.append(text("selected in", 2, bottom + 16, class_="start"))
+    parts.append(text(SELECTED, 2, bottom + 16, class_="start"))
     described = f"How often each of the {counted(len(names), 'best feature')} was selected."
     return svg("frequency", "Stability", described, *parts, height=bottom + 26)
