@@ -15,6 +15,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.errors import counted
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
@@ -214,7 +215,7 @@ def raw_kind(values: np.ndarray) -> Raw | None:
     zeros = np.count_nonzero(values == 0) / values.size
     whole = high < LARGEST_EXACT and bool((values == np.rint(values)).all())
     if whole and low >= 0 and high > COUNTS_ABOVE:
-        what = f"raw counts (whole numbers up to {high:,.0f}, {zeros:.0%} zero)"
+        what = f"raw counts (whole numbers, up to {high:,.0f} where looked at, {zeros:.0%} zero)"
         return Raw(what, "cpm,log1p")
     if high - low > LOG_SPAN:
         what = f"intensities without logarithms (from {low:,.6g} to {high:,.6g})"
@@ -248,10 +249,14 @@ def dates(names: Sequence[str]) -> str | None:
     if not found:
         return None
     return (
-        f"{len(found):,} features have names that are dates ({', '.join(found[:3])}): "
+        f"{_named(found)} by dates ({', '.join(found[:3])}): "
         "a spreadsheet has replaced names of genes such as SEPTIN2 or MARCHF1, which no source "
         "will find; mend them where the table was made (--id-map can name them for sources)"
     )
+
+
+def _named(found: Sequence[str]) -> str:
+    return f"{counted(len(found), 'feature')} {'is' if len(found) == 1 else 'are'} named"
 
 
 def decimals(names: Sequence[str]) -> str | None:
@@ -260,7 +265,7 @@ def decimals(names: Sequence[str]) -> str | None:
     if not found:
         return None
     return (
-        f"{len(found):,} features are named by decimal numbers ({', '.join(found[:3])}): ids such "
+        f"{_named(found)} by decimal numbers ({', '.join(found[:3])}): ids such "
         "as 1017 or 100000 were written as numbers, and no source will find them; mend them where "
         "the table was made (--id-map can name them for sources)"
     )

@@ -241,7 +241,8 @@ def align_labels(
         )
     strangers = len(set(table) - set(ids.samples))
     if strangers:
-        messages.warn(f"{strangers:,} labeled samples are not in the matrix ({config.labels})")
+        what = f"{counted(strangers, 'labeled sample')} {'is' if strangers == 1 else 'are'} not"
+        messages.warn(f"{what} in the matrix ({config.labels})")
     if config.label_type == "continuous":
         values = np.array([np.nan if k is None else k for k in known], np.float64)
         return Labels(np.full(len(known), -1), [], values)

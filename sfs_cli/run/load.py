@@ -301,7 +301,9 @@ def _choose_samples(
         else:
             inputs.check_classes(labels, str(config.labels))
         return chosen, used
-    log.note(f"the labels are not used by --method {config.method}")
+    other = METHODS[config.ranker].choices.get("response", ())
+    hint = "; --response lda uses them" * ("lda" in other)
+    log.note(f"the labels are not used by --method {config.method}{hint}")
     return chosen, None
 
 

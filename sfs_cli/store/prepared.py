@@ -15,7 +15,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Block, Ids, LeftOut, NonZeros, Span
 from sfs_cli.compute.workspace import Workspace
-from sfs_cli.errors import InputError
+from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix
@@ -70,7 +70,8 @@ class PreparedMatrix:
         if missing == "error" and found.values:
             places = "; ".join(f"feature {f}, sample {s}" for f, s in found.places)
             raise InputError(
-                f"{found.values:,} values are missing, in {found.features:,} of "
+                f"{counted(found.values, 'value')} {'is' if found.values == 1 else 'are'} "
+                f"missing, in {found.features:,} of "
                 f"{matrix.n_features:,} features",
                 where=f"{where}: first at {places}",
                 hint="--missing drop leaves those features out; --missing mean fills them by "

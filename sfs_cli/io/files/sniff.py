@@ -35,6 +35,8 @@ class Kind(Enum):
     EXCEL = "an Excel workbook"
     ZIP = "a zip archive"
     R_DATA = "saved R objects"
+    BZIP2 = "data compressed by bzip2"
+    XZ = "data compressed by xz"
     BINARY = "binary data of an unknown kind"
     ZARR = "a Zarr folder"
     TENX_FOLDER = "a 10x matrix folder"
@@ -58,6 +60,8 @@ _MAGIC = {
     b"RDX2\n": Kind.R_DATA,
     b"RDX3\n": Kind.R_DATA,
     b"X\n\x00\x00\x00": Kind.R_DATA,
+    b"BZh": Kind.BZIP2,
+    b"\xfd7zXZ\x00": Kind.XZ,
     b"\xff\xfe": Kind.UTF16,
     b"\xfe\xff": Kind.UTF16,
     b"%%MatrixMarket": Kind.MATRIX_MARKET,

@@ -236,6 +236,7 @@ _ADVICE = {
     Kind.EXCEL: "export the sheet as CSV (Excel: File > Save As > CSV UTF-8)",
     Kind.UTF16: "convert it with 'iconv -f UTF-16 -t UTF-8', or save it as CSV UTF-8 in Excel",
     Kind.ZIP: "unpack it and give the file inside",
+    **dict.fromkeys((Kind.BZIP2, Kind.XZ), "unpack it (gzip and zstd are read as they are)"),
     Kind.R_DATA: "write the matrix from R with write.table(..., sep='\\t')",
 }
 
