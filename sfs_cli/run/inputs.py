@@ -20,7 +20,7 @@ from sfs_cli.io.knowledge.labels import (
     read_labels_as,
     read_weights,
 )
-from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, decide, open_matrix
+from sfs_cli.io.matrix.base import BY_CONVENTION, MatrixReader, ReadOptions, decide, open_matrix
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import split_words
@@ -35,6 +35,8 @@ DECODE_PART = 4
 """Columns that are decoded at a time take at most one part in so many of the memory."""
 HELD_PART = 4
 """A matrix is held in memory if it takes at most one part in so many."""
+MANY_SAMPLES, WIDE = 1000, 10
+"""So many samples, and so many times as many as features, may be a matrix that lies on its side."""
 FEW_CLASSES = 5
 """Labels of more classes that are all numbers may be measurements."""
 _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
@@ -167,6 +169,12 @@ def load(
             f"{counted(len(built.large), 'feature')} ({listed(built.large, 3)}) "
             f"{'holds' if len(built.large) == 1 else 'hold'} values of {LARGEST_EXACT:.2g} or "
             "more, where whole numbers are no longer exact: are they identifiers or times?"
+        )
+    n, m = built.matrix.n_samples, built.matrix.n_features
+    if why == BY_CONVENTION and n >= MANY_SAMPLES and n > WIDE * m:
+        messages.warn(
+            f"this makes {n:,} samples of {counted(m, 'feature')}: if the columns are the "
+            "features, give --rows samples, else --rows features"
         )
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
     return Opened(built.matrix, facts, reader.annotations.graphs)

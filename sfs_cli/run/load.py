@@ -17,7 +17,7 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
-from sfs_cli.errors import InputError, SfsError, UsageError, listed, located
+from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
@@ -282,6 +282,10 @@ def _choose_samples(
         idle = weights == 0  # nothing is missing for samples that take no part
         coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
+    if chosen is not None:
+        without = np.delete(np.arange(len(samples)), chosen)
+        names = listed([samples[int(i)] for i in without], 5)
+        log.note(f"left out by --samples intersect: {counted(len(without), 'sample')} ({names})")
     if weights is not None and idle.any():
         chosen = np.flatnonzero(~idle) if chosen is None else chosen[~idle[chosen]]
         if len(chosen) < 2:

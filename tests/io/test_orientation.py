@@ -7,6 +7,7 @@ import pytest
 
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.matrix.base import Annotations, decide
+from tests.cli.running import run_here
 
 GENES, SAMPLES = ["g1", "g2", "g3", "g4"], ["s1", "s2", "s3"]
 
@@ -69,3 +70,15 @@ def test_a_square_matrix_of_samples_needs_the_option():
     with pytest.raises(InputError, match="as well as") as caught:
         decide(Opened(SAMPLES, SAMPLES), "auto", SAMPLES)
     assert "--rows" in caught.value.hint
+
+
+@pytest.mark.parametrize(("rows", "warned"), [(None, True), ("features", False)])
+def test_a_matrix_that_seems_to_lie_on_its_side_is_warned_of(rows, warned, tmp_path, capfd):
+    lines = [["id", *(f"GENE{i}" for i in range(1200))]]
+    lines += [[f"s{k}", *(str((i * k) % 7 / 2) for i in range(1200))] for k in (1, 2, 3)]
+    path = tmp_path / "m.csv"
+    path.write_text("".join(",".join(line) + "\n" for line in lines))
+    words = ["rank", str(path), "--method", "variance", *([] if rows is None else ["--rows", rows])]
+    done = run_here(words, capfd)
+    assert done.code == 0
+    assert ("1,200 samples of 3 features" in done.err) == warned
