@@ -350,12 +350,12 @@ def describe_beside(paths: Mapping[str, Path]) -> dict[str, OutputFile]:
 
 def are_as_written(paths: Mapping[str, Path], record: Mapping[str, Any] | None) -> bool:
     """Tell whether outputs in other places, by their flags, are those that a record tells of."""
-    if not all(path.exists() for path in paths.values()):
+    if not paths:
+        return True
+    written = (record or {}).get("beside")
+    if not isinstance(written, dict) or not all(path.exists() for path in paths.values()):
         return False
-    written = (record or {}).get("beside", {})
-    return all(name in written for name in paths) and describe_beside(paths) == {
-        name: written[name] for name in paths
-    }
+    return describe_beside(paths) == {name: written.get(name) for name in paths}
 
 
 def record_head(options: dict[str, Any], inputs: list[InputFile]) -> dict[str, Any]:

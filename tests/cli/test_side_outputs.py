@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -121,3 +122,12 @@ def test_rows_of_anndata_are_samples_however_they_are_stored(study, capfd):
     assert done.code == 0
     assert "rows are samples" in done.err
     assert run_here([*words, "features"], capfd).code == USAGE
+
+
+@pytest.mark.parametrize("beside", [None, [], "--weights-out", {"--weights-out": 3}])
+def test_a_record_that_was_changed_vouches_for_no_file(beside, study, capfd):
+    words = [*SIDE["weights"], NAMES["weights"], "--out", "out"]
+    assert run_here(words, capfd).code == 0
+    record = json.loads(Path("out/run.json").read_text())
+    Path("out/run.json").write_text(json.dumps(record | {"beside": beside}))
+    assert run_here(words, capfd).code == EXISTS

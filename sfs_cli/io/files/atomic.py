@@ -19,6 +19,7 @@ from typing import Any
 
 from sfs_cli.errors import unwritable
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a disk, a quota or the size of a file
 PARTIAL = "sfs-partial"
 """Part of the names of files that are being written."""
 WHOLE = "sfs-whole"
@@ -116,7 +117,7 @@ def replacing(path: Path) -> Iterator[Path]:
         raise unwritable(path, error) from None
     except RuntimeError as error:  # of HDF5, which tells of a full disk so when it closes a file
         told = re.search(r"errno = (\d+)", str(error))
-        if told is None:
+        if told is None or int(told[1]) not in _NO_ROOM:
             raise
         raise unwritable(path, OSError(int(told[1]), os.strerror(int(told[1])))) from None
     finally:
@@ -139,7 +140,11 @@ def check_writable(path: Path, option: str) -> None:
 
 def refuse_special(path: Path, option: str = "path") -> None:
     """Raise an `InputError` for a device or a pipe, which no output may replace."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    try:
+        special = path.exists() and not (path.is_file() or path.is_dir())
+    except OSError:  # of a folder that may not be looked into, which writing tells of
+        return
+    if special:
         error = OSError(errno.EINVAL, "it is a device or a pipe, and not a file")
         raise unwritable(path, error, option)
 
