@@ -95,34 +95,49 @@ def run_jobs(names: Sequence[str], bench: Bench, output: Output, timeout: float)
 def in_process(name: str, bench: Bench, timeout: float) -> Iterator[Row | Note]:
     """Run a job in a new process group, and yield what it finds as it comes."""
     settings = {key: str(value) if isinstance(value, Path) else value for key, value in _of(bench)}
-    process = subprocess.Popen(
-        [sys.executable, "-c", CHILD, name, json.dumps(settings)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        # a BLAS as the command line has it, for what runs in the process; no temporary files stay
-        env=os.environ | ONE_THREAD | {"TMPDIR": str(bench.scratch)},
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    expired = threading.Event()
+    with contextlib.ExitStack() as stack:
+        # an exception before what it starts is in the stack would leave a process, or a timer
+        with _terminated_later():
+            process = subprocess.Popen(
+                [sys.executable, "-c", CHILD, name, json.dumps(settings)],
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=ROOT,
+                # a BLAS as the command line has it, for what runs in the process; no temporary
+                # files stay
+                env=os.environ | ONE_THREAD | {"TMPDIR": str(bench.scratch)},
+                start_new_session=True,
+            )
+            stack.callback(_end, process)
+            expired = threading.Event()
 
-    def expire() -> None:
-        expired.set()
-        _end(process)
+            def expire() -> None:
+                expired.set()
+                _end(process)
 
-    late = threading.Timer(timeout, expire)
-    late.start()
-    try:
+            late = threading.Timer(timeout, expire)
+            stack.callback(late.cancel)
+            late.start()
+        assert process.stdout is not None
         for line in process.stdout:
             kind, fields = json.loads(line)
             yield Note(**fields) if kind == "note" else Row(**fields)
         if process.wait():
             why = "more than the seconds of --timeout" if expired.is_set() else "see stderr"
             yield Row(name, f"{FAILED}ended with {process.returncode}: {why}")
+
+
+@contextlib.contextmanager
+def _terminated_later() -> Iterator[None]:
+    """Let a SIGTERM that comes meanwhile take effect at the end."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: came.append(number))
+    try:
+        yield
     finally:
-        late.cancel()
-        _end(process)
+        signal.signal(signal.SIGTERM, before)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def _of(bench: Bench) -> list[tuple[str, Any]]:
