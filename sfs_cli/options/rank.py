@@ -459,7 +459,7 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
     accept: tuple[str, ...] = option(
         "Warnings that are not to be given, such as raw-values,outliers.",
         section="Running",
-        verbs=("rank", "shard init"),
+        verbs=("rank", "shard init", "fuse"),
         in_result=False,
         default=(),
         metavar="NAMES",

@@ -17,6 +17,8 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import counted
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
+from sfs_cli.knowledge.samples import Profile
+from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.provenance import StabilityFacts
@@ -35,8 +37,9 @@ LOOK_VALUES, LOOK_FEATURES = 4_000_000, 1024
 """At most so many values, and features, are looked at to tell what a matrix holds."""
 RUN = 16
 """Features that are read together."""
-COUNTS_ABOVE = 50
-"""Whole numbers are counts if they go beyond this: genotypes and scores do not."""
+COUNTS_ABOVE, SPARSE_COUNTS_ABOVE = 50, 12
+"""Whole numbers are counts if they go beyond this, and beyond the second where more than half are
+zero, as in single cells: genotypes and scores do not."""
 LOG_SPAN = 64.0
 """Logarithms of base 2 of what is measured do not span more than this."""
 UNIFORM_SPAN = 0.25
@@ -60,6 +63,7 @@ LOOK_NORMAL = 256
 SMALL_P, TOO_OFTEN = 0.001, 1.5
 """They are not if a p-value up to the first comes up so many times as often as it should."""
 LARGEST_EXACT = 2**53
+DECIDE = "features with large values, and single samples, decide"
 LOOKED_AT_TOGETHER = 65_536
 """Names that one thread looks at, at a time."""
 _OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
@@ -67,7 +71,11 @@ _OF_FEATURES = r"obsm:X_.*|obsp:(connectivities|distances)"
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
 _DECIMAL = r"^\d+\.0$|^\d(?:\.\d+)?[eE]\+\d+$"
 """1017.0, as pandas writes an index of decimal numbers, and 1e+05, as R writes 100000."""
-_DATE = rf"^(?:\d{{1,2}}-(?:{_MONTHS})|(?:{_MONTHS})-\d{{2}}(?:\d{{2}})?)$"
+_DATE = (
+    rf"^(?:\d{{1,2}}-(?:{_MONTHS})(?:-\d{{2,4}})?|(?:{_MONTHS})-\d{{2}}(?:\d{{2}})?"
+    r"|\d{4}-\d{2}-\d{2}(?:[ T]00:00:00)?|\d{1,2}/\d{1,2}/\d{4}|\d{1,2}\.\d{1,2}\.\d{4})$"
+)
+"""2-Sep, 2-Sep-2026, Sep-02, and 2026-09-02, 9/2/2026 and 02.09.2026 of a file's cell."""
 
 
 class Raw(NamedTuple):
@@ -89,6 +97,18 @@ def guard_values(run: Run) -> Raw | None:
     if run.labels is not None and run.labels.values is None:
         _tell(run, "labels", id_labels(run.labels))
     return raw
+
+
+def guard_profiles(run: Run) -> None:
+    """Warn of profiles among the sources whose values were not transformed."""
+    for source in run.sources:
+        spec = source.spec
+        if not isinstance(source, Profile) or spec.transform is not None or spec.has_coordinates:
+            continue
+        raw = raw_kind(look(source.matrix))
+        if raw is not None:
+            where = f"the values of source {spec.name} look like {raw.what}: {DECIDE} its graph"
+            _tell(run, "raw-values", f"{where}; add ,transform={raw.transform} to it{raw.hint}")
 
 
 def guard_graph(run: Run, similarity: Similarity) -> None:
@@ -158,14 +178,16 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float 
     few = ranking.n_scored < TOP  # of which a part says little
     if top is None or few or not any(_wanted(run, name) for name in LOOKING):
         return None
-    _tell(run, "spikes", spikes(top.values, run.matrix.ids.samples))
+    text = spikes(top.values, run.matrix.ids.samples)
+    _tell(run, "spikes", None if text is None else text + _against_spikes(run.config))
     _tell(run, "repeats", repeats(top.values))
     return mean_correlation(top.values)
 
 
 def guard_stability(run: Run, found: StabilityFacts, enough: float) -> None:
     """Warn of a list that changes with the samples; `enough` is the frequency of a good feature."""
-    _tell(run, "unstable", unstable(found, enough))
+    text = unstable(found, enough)
+    _tell(run, "unstable", None if text is None else text + _what_is_known(run.config))
 
 
 def guard_lists(run: Run, how: str) -> None:
@@ -202,8 +224,8 @@ def raw_values(values: np.ndarray) -> str | None:
     raw = raw_kind(values)
     if raw is None:
         return None
-    decide = "features with large values, and single samples, decide the ranking"
-    return f"the values look like {raw.what}: {decide}; give --transform {raw.transform}{raw.hint}"
+    ranking = f"{DECIDE} the ranking"
+    return f"the values look like {raw.what}: {ranking}; give --transform {raw.transform}{raw.hint}"
 
 
 def raw_kind(values: np.ndarray) -> Raw | None:
@@ -214,7 +236,7 @@ def raw_kind(values: np.ndarray) -> Raw | None:
     low, high = float(values.min()), float(values.max())
     zeros = np.count_nonzero(values == 0) / values.size
     whole = high < LARGEST_EXACT and bool((values == np.rint(values)).all())
-    if whole and low >= 0 and high > COUNTS_ABOVE:
+    if whole and low >= 0 and high > (SPARSE_COUNTS_ABOVE if zeros > 0.5 else COUNTS_ABOVE):
         what = f"raw counts (whole numbers, up to {high:,.0f} where looked at, {zeros:.0%} zero)"
         return Raw(what, "cpm,log1p")
     if high - low > LOG_SPAN:
@@ -335,9 +357,17 @@ def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
     first = samples[np.argsort(-times, kind="stable")]
     return (
         f"{len(made)} of the first {len(values)} features differ in one sample only (it has more "
-        f"than half of their variation: {name_samples(first, sample_ids)}): look at these samples, "
-        "take logarithms (--transform log1p), or give --similarity knn"
+        f"than half of their variation: {name_samples(first, sample_ids)}): look at these samples"
     )
+
+
+def _against_spikes(config: RankConfig) -> str:
+    """Return what may be done besides looking, as far as it was not: ", or so", or nothing."""
+    logarithms = ", or take logarithms if they are none (--transform log1p)"
+    ways = [logarithms] if config.transform is None else []
+    if config.similarity in ("rbf", "linear", "correlation"):
+        ways.append(", or give --similarity knn")
+    return "".join(ways)
 
 
 def not_normal(ratio: Ratio, values: np.ndarray) -> str | None:
@@ -383,8 +413,15 @@ def unstable(found: StabilityFacts, enough: float) -> str | None:
         f"the first {found['top']:,} features change with the samples: their stability is "
         f"{found['stability']:.2f} ({low:.2f} to {high:.2f}), and below {UNSTABLE} it is poor; "
         f"report those with a frequency of {enough:g} or more ({kept:,}) in place of the list, and "
-        "look for more samples, or a method that uses what is known (--labels, --source)"
+        "look for more samples"
     )
+
+
+def _what_is_known(config: RankConfig) -> str:
+    """Return what else may make a list stable, if it was not given: ", or so"."""
+    if config.labels is not None or config.source:
+        return ""
+    return ", or a method that uses what is known (--labels, --source)"
 
 
 def dependent(how: str) -> str | None:

@@ -72,13 +72,13 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     """
     where, rows_are_features = str(reader.path), options.rows == "features"
     if rows_are_features:  # the ids of columns are known before a value is read: fail early
-        check_samples(reader.column_ids, where)
+        check_samples(reader.column_ids, where, in_rows=False)
     check_names(reader.column_ids, "a sample" if rows_are_features else "a feature", where)
     sink = _SINKS[options.rows, reader.sparse](options.folder, options.limit)
     drained = _drain(reader, sink, options)
     row_ids, missing, coarse = drained.row_ids, drained.missing, drained.coarse
     if not rows_are_features:
-        check_samples(row_ids, where)
+        check_samples(row_ids, where, in_rows=True)
     features, samples = (
         (row_ids, reader.column_ids) if rows_are_features else (reader.column_ids, row_ids)
     )

@@ -115,15 +115,19 @@ class FeatureIdsBuilder:
         return FeatureIds(pa.concat_arrays(pieces) if pieces else pa.nulls(0, kind))
 
 
-def check_samples(ids: Sequence[str], where: str) -> None:
+def check_samples(ids: Sequence[str], where: str, *, in_rows: bool) -> None:
     """Raise an `InputError` if sample ids are repeated, or there are fewer than two."""
     if found := repeated(ids):
         raise InputError(
             f"{counted(len(found), 'sample id')} {'occurs' if len(found) == 1 else 'occur'} "
             f"more than once: {listed(found)}",
             where=where,
-            hint="give every sample its own id; if the samples are in rows and the features in "
-            "columns, add --rows samples",
+            hint="give every sample its own id"
+            + (
+                ", as adata.obs_names_make_unique() does"
+                if in_rows
+                else "; if the samples are in rows and the features in columns, add --rows samples"
+            ),
         )
     if len(ids) < 2:
         raise InputError(

@@ -74,6 +74,18 @@ VALUES = [
         "'high'; line 4; 's3'; NA",
     ),
     bad("decimal commas", decimal_commas, "m.tsv", "decimal comma; line 2; 1.5"),
+    bad(
+        "thousands marks",
+        lambda f: ["rank", edited(f, (4, 3), '"1,234.5"')],
+        "m.csv",
+        "1,234.5; comma; line 4",
+    ),
+    bad(
+        "old Mac",
+        lambda f: ["rank", text(f, table(values()).replace("\n", "\r"))],
+        "m.csv",
+        "carriage return; save it again",
+    ),
     bad("ragged row", ragged, "m.csv", "line 5; 4 fields; 7"),
     bad(
         "missing values",

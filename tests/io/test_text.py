@@ -146,7 +146,7 @@ def test_values_beyond_float32_are_refused_only_there(write):
         (b"id,a\xe9,b\ng1,1,2\n", "line 1"),
         (b"id,a,b\ng1,1,2\ng2,\0,2\n", "line 3"),
         ("id,a,b\ng1,1,2\n".encode("utf-16"), "UTF-16"),
-        ("id,a,b\rg1,1,2\rg2,3,4\r", "rows"),
+        ("id,a,b\rg1,1,2\rg2,3,4\r", "carriage returns"),
     ],
 )
 @pytest.mark.parametrize("block_bytes", [1, 1 << 20])

@@ -15,6 +15,7 @@ from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.run import guards
 from tests.cli.running import run_here
+from tests.making import names, write_table
 
 RNG = np.random.default_rng(11)
 IDS = [f"s{i}" for i in range(40)]
@@ -28,9 +29,14 @@ IDS = [f"s{i}" for i in range(40)]
         (RNG.normal(0, 500, (20, 40)), "intensities"),
         (RNG.normal(8, 2, (20, 40)), None),
         (RNG.integers(0, 3, (20, 40)), None),  # genotypes
+        (RNG.integers(0, 21, (20, 40)), None),  # scores
+        (RNG.poisson(RNG.gamma(0.05, 8, (20, 40))), "raw counts"),  # of shallow single cells
         (np.full((3, 40), np.nan), None),
     ],
-    ids=["counts", "intensities", "negative intensities", "logarithms", "genotypes", "missing"],
+    ids=[
+        *("counts", "intensities", "negative intensities", "logarithms", "genotypes", "scores"),
+        *("shallow counts", "missing"),
+    ],
 )
 def test_values_without_logarithms(values: np.ndarray, word: str | None) -> None:
     text = guards.raw_values(values.astype(np.float64))
@@ -43,7 +49,10 @@ def test_names_that_are_dates() -> None:
     assert text is not None
     assert text.startswith("4 features")
     assert "2-Sep, MAR-01, 1-mar" in text
-    assert guards.dates(["HLA-A", "SEPT2", "MARCH1"]) is None
+    assert guards.dates(["HLA-A", "SEPT2", "MARCH1", "2026-09-02-x", "1/2", "1.2.3"]) is None
+    cells = ["2026-09-02", "2026-03-01 00:00:00", "9/2/2026", "02.09.2026", "2-Sep-26"]
+    assert str(guards.dates(cells)).startswith("5 features")
+    assert guards.converted(cells) == cells
 
 
 def test_names_that_programs_have_converted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,3 +200,18 @@ def test_names_and_labels_of_a_run(tmp_path: Path, capfd: pytest.CaptureFixture[
     wrong = run_here(["rank", str(table), "--accept", "raw"], capfd)
     assert wrong.code == 2
     assert "raw-values" in wrong.err
+
+
+def test_counts_of_a_source_are_told_of(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    table = write_table(tmp_path / "m.csv", RNG.normal(size=(9, 12)))
+    counts = write_table(tmp_path / "mirna.csv", RNG.poisson(300, (7, 12)), names("mir", 7))
+    source = f"mirna=profile:{counts}"
+    fused = str(tmp_path / "fused.npz")
+    for command in (["rank", table], ["fuse", table, "--out", fused, "--force"]):
+        found = run_here([*command, "--source", source], capfd)
+        assert found.code == 0, found.err
+        assert "the values of source mirna look like raw counts" in found.err
+        assert "add ,transform=cpm,log1p to it" in found.err
+        for more in ([f"{source},transform=cpm,log1p"], [source, "--accept", "raw-values"]):
+            quiet = run_here([*command, "--source", *more], capfd)
+            assert "raw counts" not in quiet.err

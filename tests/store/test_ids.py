@@ -37,13 +37,13 @@ def test_the_convention_is_that_of_anndata(ids):
 
 def test_repeated_sample_ids_are_named():
     with pytest.raises(InputError, match="2 sample ids occur more than once: s1, s2"):
-        check_samples(["s1", "s2", "s1", "s2", "s3"], "x.csv")
+        check_samples(["s1", "s2", "s1", "s2", "s3"], "x.csv", in_rows=False)
 
 
 @pytest.mark.parametrize(("ids", "said"), [([], "0 samples"), (["s"], "1 sample;")])
 def test_fewer_than_two_samples_are_refused(ids, said):
     with pytest.raises(InputError, match=said):
-        check_samples(ids, "x.csv")
+        check_samples(ids, "x.csv", in_rows=True)
 
 
 def test_building_renames_features_and_refuses_repeated_samples(built, counts):

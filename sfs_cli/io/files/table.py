@@ -120,6 +120,12 @@ def read_header(stream: LineStream) -> Header:
         return _header(comment, first, path, line - 1)
     stream.read_line()
     row = _peek_text(stream)
+    if not row and "\r" in first:
+        raise InputError(
+            "the lines end in carriage returns alone, as on old Macs",
+            where=str(path),
+            hint=f"save it again as CSV, or give what tr '\\r' '\\n' < {path.name} writes",
+        )
     if not row:
         raise InputError(
             "the file has a line of column names, but no rows", where=str(path), hint=COPY_AGAIN

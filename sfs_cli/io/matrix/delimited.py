@@ -36,6 +36,8 @@ from sfs_cli.io.matrix.base import (
 _MAX_WORKERS = 4
 _NEWLINE, _QUOTE = ord("\n"), ord('"')
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+\.\d*|[+-]?\d{1,3}(?:,\d{3}){2,}")
+_QUOTED_COMMA = re.compile(r'"[+-]?\d+(?:,\d+)+(?:\.\d*)?"')
 
 
 def open_text(path: Path, options: ReadOptions) -> MatrixReader:
@@ -285,6 +287,12 @@ def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
         return InputError("there is a blank line between the rows", where=where, hint="remove it")
     found = count_fields(text, layout.delimiter)
     expected = len(layout.lead) + len(layout.column_ids)
+    if comma := _QUOTED_COMMA.search(text):
+        return InputError(
+            f"{comma[0]} has a comma in it",
+            where=where,
+            hint="write decimals with a point, and no thousands marks (1234.5)",
+        )
     if found == expected:
         return _bad_quotes(chunk, row, layout.path)
     return InputError(
@@ -314,7 +322,9 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     text = values[low].decode("utf-8", "replace").strip().strip('"')
     same_column = values[at::n_columns]
     is_text = not any(_parses([value]) for value in same_column[:20] if value.strip())
-    if _DECIMAL_COMMA.fullmatch(text):
+    if _THOUSANDS.fullmatch(text):
+        hint = "thousands marks are not supported: write 1234.5, not 1,234.5"
+    elif _DECIMAL_COMMA.fullmatch(text):
         hint = "decimal commas are not supported: write the numbers with a point (1.5, not 1,5)"
     elif is_text and len(same_column) > 1:
         hint = (
