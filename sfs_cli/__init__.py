@@ -4,7 +4,24 @@ Importing this package has no side effects and loads no numeric library; everyth
 loaded at first use.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfs_cli.api import (
+        Evaluated,
+        Ranked,
+        SfsWarning,
+        aggregate,
+        compare,
+        evaluate,
+        fuse,
+        rank,
+        select,
+    )
+    from sfs_cli.errors import SfsError
+    from sfs_cli.options import RankConfig
+
+    __version__: str
 
 _PUBLIC = {
     "Evaluated": "sfs_cli.api",
@@ -36,14 +53,21 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name, or the version, when it is first asked for."""
-    import importlib
+if not TYPE_CHECKING:  # else every name would be one
 
-    if name == "__version__":
-        from importlib.metadata import version
+    def __getattr__(name: str) -> Any:
+        """Load a public name, or the version, when it is first asked for."""
+        import importlib
 
-        return version("sfs-cli")
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(_PUBLIC[name]), name)
-    raise AttributeError(f"module 'sfs_cli' has no attribute {name!r}")
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("sfs-cli")
+        if name in _PUBLIC:
+            return getattr(importlib.import_module(_PUBLIC[name]), name)
+        raise AttributeError(f"module 'sfs_cli' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, for completion."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -9,14 +9,19 @@ through the program, and no file is written.
 
 from __future__ import annotations
 
+import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cached_property, wraps
+from numbers import Integral, Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, listed, nearest
@@ -24,10 +29,12 @@ from sfs_cli.io.given import giving, named
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import options_of
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.rank import texts_of
 from sfs_cli.options.source import SourceSpec, parse_sources
 from sfs_cli.run import rank as of_rank
+from sfs_cli.store.ids import unique_features
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,18 +67,36 @@ def _for_python(function: F) -> F:
             return function(*given, **named)
         except (InputError, UsageError) as error:
             kind = WrongInputError if isinstance(error, InputError) else WrongUsageError
-            raise kind(
-                error.what, where=error.where, hint=error.hint, option=error.options
-            ) from error
+            what, where, hint = map(_in_python, (error.what, error.where, error.hint))
+            raise kind(str(what), where=where, hint=hint, option=error.options) from error
 
     return cast(F, call)
+
+
+def _in_python(text: str | None) -> str | None:
+    """Return a message with arguments where it names options of the command line."""
+    if text is None:
+        return None
+    known = {option.flag: option for option in options_of(RankConfig)}
+
+    def argument(found: re.Match[str]) -> str:
+        option, value = known.get(found[1]), found[2] or ""
+        name = found[1][2:].replace("-", "_") if option is None else option.name
+        if not value:
+            return name
+        is_value = re.fullmatch(r"[\w.:-]+(,[\w.:-]+)+|[\d.]+", value)
+        if option is not None and (is_value or value in option.known):
+            return f"{name}={value}" if re.fullmatch(r"[\d.]+", value) else f'{name}="{value}"'
+        return f"{name} {value}"
+
+    return re.sub(r"(?<![\w-])(--(?!help)[a-z][a-z\d-]*)(?: ([\w.,:-]*\w))?", argument, text)
 
 
 class SfsWarning(UserWarning):
     """What a user should know of a result before trusting it."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Ranked:
     """A ranking of features.
 
@@ -82,12 +107,17 @@ class Ranked:
     facts : dict
         What ``run.json`` says of such a run: the graph, the method, the samples, times.
     warnings : list of str
-        Warnings, which were given as `SfsWarning` too.
+        Warnings, which were given as `SfsWarning` too, or shown with `verbose`.
     adata : AnnData, optional
         Where the ranking was written; None where it was not: of files, of arrays, and of a view
         of a backed AnnData, which cannot be written to.
     ranking : Ranking
         The same as `table`, as arrays.
+
+    Notes
+    -----
+    It refers to the data, which `select` may read again: change them in place, and rules such as
+    ``min_redundancy`` see other values.
     """
 
     config: RankConfig
@@ -104,8 +134,8 @@ class Ranked:
 
     @property
     def order(self) -> np.ndarray:
-        """The positions of the features in the input, best first, shape (m,)."""
-        return self.ranking.order
+        """The positions of the features in the input, best first, shape (m,); a copy."""
+        return self.ranking.order.copy()
 
     def top(self, n: int) -> list[str]:
         """Return the ids of the n best features; fewer where fewer have a score."""
@@ -177,27 +207,44 @@ def rank(
     SfsError
         For anything the user can correct; wrong options and data are a ValueError too.
     """
-    if isinstance(data, RankConfig):
-        return _rank(data, Inputs(data.matrix, None, None), verbose)
     asked = {"labels": labels, "similarity": similarity, "source": source, **options}
+    if isinstance(data, RankConfig):
+        others = {"modality": modality, "top": top, "copy": copy or None, **asked}
+        given = [name for name, value in others.items() if value is not None]
+        if given:
+            what = f"a RankConfig holds all options, and {listed(given)} is given beside it"
+            hint = "put it into the RankConfig, or give the matrix in its place"
+            raise UsageError(what, hint=hint, option=given[0])
+        return _rank(data, Inputs(data.matrix, None, None), verbose)
     inputs = Inputs(data, modality, asked.get("rows"))
-    asked = inputs.options(asked)
-    config = _config(RankConfig, inputs.matrix, asked)
+    _check_marks(inputs.adata, top, copy)
+    config = _config(RankConfig, inputs.matrix, inputs.options(asked))
     with giving(inputs.objects):
         result = _rank(config, inputs, verbose)
     if inputs.adata is not None:
         result.adata = _written(inputs, result, top, key_added, copy)
-    elif top is not None or copy:
+    return result
+
+
+def _check_marks(adata: Any, top: Any, copy: bool) -> None:
+    """Refuse marks for genes, or a copy, where there is no AnnData to write to."""
+    if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
+        what = f"top={top!r} is not a number of genes"
+        raise UsageError(what, hint="give a whole number from 1 on", option="top")
+    if adata is None and (top is not None or copy):
         what = "top marks genes in an AnnData" if top is not None else "copy is of an AnnData"
         raise UsageError(f"{what}, and this is none", hint="leave it out", option="top")
-    return result
+    if top is not None and not copy and adata.isbacked and adata.is_view:
+        what = "top marks genes in an AnnData, and a view of a backed one cannot be written to"
+        raise UsageError(what, hint="give copy=True, or the AnnData itself", option="top")
 
 
 def _rank(config: RankConfig, inputs: Inputs, verbose: bool) -> Ranked:
     messages = _messages(verbose)
     found = of_rank.rank(config, messages)
     _warn(found.warnings, verbose)
-    return Ranked(found.config, dict(found.facts), found.warnings, None, found.ranking, inputs)
+    told = [str(_in_python(text)) for text in found.warnings]
+    return Ranked(found.config, dict(found.facts), told, None, found.ranking, inputs)
 
 
 def _messages(verbose: bool) -> Messages:
@@ -205,32 +252,61 @@ def _messages(verbose: bool) -> Messages:
 
 
 def _warn(texts: Iterable[str], verbose: bool) -> None:
-    """Give the warnings that were not shown."""
+    """Give the warnings that were not shown, at the line that has called a function of ours."""
     for text in () if verbose else texts:
-        warnings.warn(text, SfsWarning, stacklevel=5)
+        warnings.warn(str(_in_python(text)), SfsWarning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """Return the stack level, for who calls, of the first frame that is not of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("sfs_cli."):
+        frame, level = frame.f_back, level + 1  # type: ignore[assignment]
+    return level
 
 
 def _config(kind: type, matrix: str, options: Mapping[str, Any]) -> Any:
     """Return a configuration; UsageError for an option that it does not have, or of files."""
+    return kind(matrix, **_options(kind, options))
+
+
+def _options(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as a configuration holds them."""
     known = {each.name: each.default for each in fields(kind)}
     of_files = {each.name for each in fields(kind) if _is_of_files(each)}
     made = {}
     for name, value in options.items():
         asked = name if name in known else f"{name}_"  # such as given_, as the commands have it
         if asked not in known:
-            raise UsageError(f"there is no option {name!r}", hint=nearest(name, known), option=name)
+            taken = [other.rstrip("_") for other in known if other not in of_files]
+            close = get_close_matches(name, taken, 1)
+            hint = f"did you mean {close[0]}?" if close else f"see `sfs {kind.VERB} --help`"
+            raise UsageError(f"there is no option {name!r}", hint=hint, option=name)
         if asked in of_files:
             raise UsageError(
-                f"{name!r} is about the files that the command writes, and a function writes none",
-                hint="take what the function returns",
+                f"{name!r} is about the command and the files that it writes, and a function "
+                "writes none",
+                hint="leave it out, and take what the function returns",
                 option=name,
             )
-        made[asked] = texts_of(value) if isinstance(known[asked], tuple) else value
-    return kind(matrix, **made)
+        made[asked] = _value(value, known[asked])
+    return made
+
+
+def _value(value: Any, default: Any) -> Any:
+    """Return a value as configurations hold it: no scalar of NumPy, and lists as their type."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(default, tuple):
+        return texts_of(value)
+    if isinstance(value, list | tuple | range) or getattr(value, "ndim", 0) == 1:
+        return ",".join(map(str, value))  # as the command line has it
+    return value
 
 
 def _is_of_files(option: Field[Any]) -> bool:
-    return option.name == "resume" or option.metadata["option"].section == "Output"
+    section = option.metadata["option"].section
+    return option.name in ("resume", "time_limit") or section == "Output"
 
 
 class Inputs:
@@ -261,6 +337,7 @@ class Inputs:
         self.modalities: dict[str, Any] = {}
         self.columns: list[str] = []
         self.samples: list[str] | None = None
+        self.have_ids = True  # whether they are those of the data, not numbers that stand for them
         self.path = isinstance(data, str | Path)
         if self.path:
             if modality is not None:
@@ -281,7 +358,11 @@ class Inputs:
             self.columns = [*self.columns, *map(str, data.obs.columns)]
             self.objects[self.matrix] = data
             return
+        if rows not in (None, "auto", "samples", "features"):
+            hint = 'give "samples" or "features"'
+            raise UsageError(f"unknown value {rows!r} of rows", hint=hint, option="rows")
         table = as_table(data, "matrix", rows)
+        self.have_ids = isinstance(data, Table) or _has_index(data)
         self.objects[self.matrix] = table
         if table.samples_are_rows is not None:
             self.samples = list(table.row_ids if table.samples_are_rows else table.column_ids)
@@ -314,8 +395,9 @@ class Inputs:
         made = {name: value for name, value in asked.items() if value is not None}
         if self.path:
             pass  # rows of a file are what the command takes them for
-        elif self.adata is None:
-            made.pop("rows", None)  # the table says
+        elif made.pop("rows", None) == "features" and self.adata is not None:  # a table says it
+            what = "rows of an AnnData are samples"
+            raise UsageError(what, hint="give adata.T, or leave rows out", option="rows")
         for name in OF_SAMPLES:
             if name in made:
                 made[name] = self._of_samples(name, made[name])
@@ -330,26 +412,25 @@ class Inputs:
         return {k: str(v) if isinstance(v, Path) else v for k, v in made.items()}
 
     def _hold(self, what: str, value: Any) -> str:
-        name = named(what)
+        same = (named(f"{what} {k}") for k in range(2, len(self.objects) + 2))
+        name = next(name for name in (named(what), *same) if name not in self.objects)
         self.objects[name] = value
         return name
 
     def _of_samples(self, option: str, value: Any) -> Any:
         """Return the text of the command for an annotation of the samples."""
-        if option == "adjust" and isinstance(value, list | tuple):
+        if option == "adjust" and _has_index(value) and getattr(value, "ndim", 1) == 2:
+            value = [value[name] for name in value.columns]
+        if option == "adjust" and isinstance(value, list | tuple) and not _is_values(value):
             return tuple(self._of_samples(option, each) for each in value)
-        if isinstance(value, str | Path):
-            name = str(value)
-            if name in self.columns and not Path(name).exists():
-                whole = named(f"obs {name}")
-                text = whole if whole in self.objects else f"obs:{name}"
-            else:
-                text = name
-        else:
-            frame = self._frame(value, option)
-            count = sum(name.startswith(f"<{option}") for name in self.objects)
-            text = self._hold(option + f" {count + 1}" * bool(count), frame)
-        return text
+        if not isinstance(value, str | Path):
+            return self._hold(option, self._frame(value, option))
+        name = str(value)
+        if (whole := named(f"obs {name}")) in self.objects:
+            return whole
+        # a name that is neither a column nor a file: the error lists the columns
+        none = bool(self.columns) and ":" not in name and not Path(name).exists()
+        return f"obs:{name}" if name in self.columns or none else name
 
     def _frame(self, value: Any, option: str) -> Any:
         """Return values of the samples as a data frame, with their ids as the index."""
@@ -357,15 +438,47 @@ class Inputs:
 
         if isinstance(value, Mapping):
             value = pd.Series(dict(value))
-        ids = getattr(value, "index", None)
         if not isinstance(value, pd.Series | pd.DataFrame):
             value = np.asarray(value)
+            if value.ndim == 2 and value.shape[1] == 1:
+                value = value[:, 0]
+            if value.ndim != 1:
+                raise UsageError(
+                    f"{option} has {value.ndim} axes, not 1",
+                    hint="give a list, an array, a Series or a dict, with a value for each sample",
+                    option=option,
+                )
             value = pd.Series(value, index=self._ids(len(value), option))
-        elif isinstance(ids, pd.RangeIndex) and self.samples is not None:
-            value = value.set_axis(self._ids(len(value), option))  # the index counts, no more
+        elif self._by_place(value.index, option):
+            value = value.set_axis(self._ids(len(value), option))
         else:
             value = value.set_axis(value.index.map(str))
         return value.to_frame(value.name or option) if value.ndim == 1 else value
+
+    def _by_place(self, index: Any, option: str) -> bool:
+        """Tell whether values with an index are in the order of the samples.
+
+        They are where the samples have no ids, and where the index only counts and has none of
+        their ids. Raises UsageError where it has some of them.
+        """
+        import pandas as pd
+
+        if self.samples is None:
+            return False
+        if not self.have_ids:
+            return True
+        if not isinstance(index, pd.RangeIndex):
+            return False
+        known = len(set(map(str, index)).intersection(self.samples))
+        if 0 < known < len(self.samples):
+            raise UsageError(
+                f"the index of {option} counts from {index.start}, and {known:,} of "
+                f"{len(self.samples):,} samples have such ids",
+                hint="give an array of values in the order of the samples, or the ids of the "
+                "samples as the index",
+                option=option,
+            )
+        return not known
 
     def _ids(self, length: int, option: str) -> list[str]:
         """Return the ids of the samples for values in their order."""
@@ -386,25 +499,29 @@ class Inputs:
     def _with_samples(self, values: Any) -> Table:
         """Return a table with a row for each sample."""
         table = as_table(values, "coordinates", "samples")
-        if hasattr(values, "index"):
+        if _has_index(values) and not self._by_place(values.index, "coordinates"):
             return replace(table, samples_are_rows=None)
         ids = self._ids(len(table.row_ids), "coordinates")
         return replace(table, row_ids=ids, samples_are_rows=None)
 
     def _graph(self, graph: Any) -> str:
-        if hasattr(graph, "index"):
-            table = as_table(graph, "similarity", "samples")
-        else:
-            values = graph if hasattr(graph, "tocsr") else np.asarray(graph, np.float64)
-            ids = self._ids(values.shape[0], "similarity")
-            table = Table(values, ids, ids)
+        table = as_table(graph, "similarity", "samples")
+        if not _has_index(graph) or self._by_place(graph.index, "similarity"):
+            ids = self._ids(table.values.shape[0], "similarity")
+            table = replace(table, row_ids=ids, column_ids=ids)
         values = table.values
-        values = values.tocsr().astype(np.float64) if hasattr(values, "tocsr") else values
-        return self._hold("similarity", replace(table, values=values))
+        values = csr_array(values) if hasattr(values, "tocsr") else values
+        table = replace(table, values=values.astype(np.float64), samples_are_rows=None)
+        return self._hold("similarity", table)
 
     def _sources(self, given: Any) -> tuple[SourceSpec, ...]:
         if isinstance(given, str):
             given = (given,)
+        if isinstance(given, SourceSpec):
+            given = (given,)
+        if hasattr(given, "shape"):
+            what = "source is a matrix, and a source needs a name"
+            raise UsageError(what, hint='give a dict, such as {"mirna": matrix}', option="source")
         if not isinstance(given, Mapping):
             texts, made = [], []
             for each in given:
@@ -424,8 +541,14 @@ class Inputs:
             key = named(name) + ".gmt"
             self.objects[key] = value
             return SourceSpec(name, "genes", key)
-        held = value if _is_anndata(value) else as_table(value, name, "samples")
-        if isinstance(held, Table) and not hasattr(value, "index"):
+        if _is_anndata(value):
+            return SourceSpec(name, "profile", self._hold(name, value))
+        if getattr(value, "ndim", 2) != 2:
+            what = f"source {name!r} has {value.ndim} axes, not 2"
+            hint = f'give a matrix, or for labels a table: {{"{name}": "labels:FILE"}}'
+            raise UsageError(what, hint=hint, option="source")
+        held = as_table(value, name, "samples")
+        if not _has_index(value) or self._by_place(value.index, name):
             held = replace(held, row_ids=self._ids(len(held.row_ids), name))
         return SourceSpec(name, "profile", self._hold(name, held))
 
@@ -434,18 +557,32 @@ def _is_anndata(value: Any) -> bool:
     return all(hasattr(value, name) for name in ("obs_names", "var_names", "obsp", "uns"))
 
 
+def _is_values(value: Any) -> bool:
+    """Tell whether a list holds a number for each sample, and not covariates."""
+    return all(isinstance(each, Number | None) for each in value)
+
+
+def _has_index(value: Any) -> bool:
+    """Tell whether it is a data frame of pandas, whose rows have names."""
+    return hasattr(value, "iloc")
+
+
 def as_table(value: Any, what: str, rows: str | None) -> Table:
     """Return a data frame, an array or a sparse matrix with ids; rows are samples by default."""
+    if isinstance(value, Table):
+        return value
     samples_are_rows = rows != "features"
-    if hasattr(value, "iloc"):
-        frame = value
-        return Table(
-            frame.to_numpy(),
-            list(map(str, frame.index)),
-            list(map(str, frame.columns)),
-            samples_are_rows,
-        )
-    values = value if hasattr(value, "tocsr") else np.asarray(value)
+    if not _has_index(value) and hasattr(value, "to_pandas"):  # of polars or Arrow
+        value = value.to_pandas()
+    if _has_index(value):
+        rows_and_columns = list(map(str, value.index)), list(map(str, value.columns))
+        return Table(_numbers_of(value), *rows_and_columns, samples_are_rows)
+    if hasattr(value, "tocsr"):
+        values = value if value.format in ("csr", "csc") else value.tocsr()
+    elif isinstance(value, np.ma.MaskedArray):
+        values = np.ma.filled(value.astype(np.float64), np.nan)
+    else:
+        values = np.asarray(value)
     if values.ndim != 2:
         raise UsageError(
             f"{what} has {values.ndim} axes, not 2",
@@ -455,6 +592,25 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     samples, features = values.shape if samples_are_rows else values.shape[::-1]
     ids = [str(i) for i in range(samples)], [f"x{i}" for i in range(features)]
     return Table(values, *(ids if samples_are_rows else ids[::-1]), samples_are_rows)
+
+
+def _numbers_of(frame: pd.DataFrame) -> np.ndarray:
+    """Return the values of a data frame; where its columns are of many types, as float64.
+
+    What is no number stays as it is, for the reader to name it.
+    """
+    from pandas.api.types import infer_dtype, is_bool_dtype, is_complex_dtype, is_numeric_dtype
+
+    if all(isinstance(kind, np.dtype) and kind.kind in "fiu" for kind in set(frame.dtypes)):
+        return frame.to_numpy()
+    numbers = ("floating", "integer", "mixed-integer-float", "boolean", "decimal", "empty")
+    for column in (frame.iloc[:, k] for k in range(frame.shape[1])):
+        if is_complex_dtype(column.dtype):
+            return frame.to_numpy()
+        of_numbers = is_numeric_dtype(column.dtype) or is_bool_dtype(column.dtype)
+        if not of_numbers and infer_dtype(column) not in numbers:
+            return frame.to_numpy()
+    return frame.to_numpy(np.float64, na_value=np.nan)
 
 
 def _written(
@@ -468,7 +624,8 @@ def _written(
         return None  # which anndata cannot write to
     if copy:
         adata = adata.to_memory() if adata.isbacked else adata.copy()
-    table = ranked.table.reindex(list(map(str, adata.var_names)))
+    # repeated names have a suffix in a ranking
+    table = ranked.table.reindex(list(unique_features(list(map(str, adata.var_names)))[0]))
     table.index = adata.var_names
     adata.var[f"{key}_rank"] = table["rank"]
     adata.var[f"{key}_score"] = table["score"]
@@ -477,7 +634,7 @@ def _written(
     if top is None:
         return adata
     if MARK in adata.var:
-        warnings.warn(f"{MARK} was there, and is replaced", SfsWarning, stacklevel=4)
+        _warn([f"{MARK} was there, and is replaced"], False)
     adata.var[MARK] = ((table["rank"] <= top) & table["score"].notna()).to_numpy(bool)
     flavor = dict(adata.uns.get("hvg", {})).get("flavor")
     plotted = is_plotted(adata.var.columns, flavor)
@@ -545,10 +702,18 @@ def fuse(
         of_pandas = of_pandas.sparse.from_spmatrix
     frame = of_pandas(made, samples, samples)
     adata = inputs.adata
-    if adata is not None and len(samples) == adata.n_obs:
-        adata = adata.copy() if copy else adata
-        adata.obsp[key_added] = made
-    return adata if copy and adata is not None else frame
+    if adata is None:
+        return frame
+    if len(samples) < adata.n_obs:
+        what = f"the similarity is between {len(samples):,} of the {adata.n_obs:,} samples"
+        if copy:
+            hint = "leave copy out, and take the data frame that is returned"
+            raise InputError(f"{what}, and obsp has room for all alone", hint=hint)
+        _warn([f"{what}: it is returned, and not written into obsp"], verbose)
+        return frame
+    adata = adata.copy() if copy else adata
+    adata.obsp[key_added] = made
+    return adata if copy else frame
 
 
 @_for_python
@@ -573,7 +738,17 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
     from sfs_cli.options.aggregate import AggregateConfig
     from sfs_cli.run.aggregate import aggregate_lists
 
+    if isinstance(rankings, Ranked | str | Path) or hasattr(rankings, "iloc"):
+        hint = "give a list, or a dict of names and rankings"
+        raise UsageError("one ranking is nothing to aggregate", hint=hint, option="rankings")
     inputs = Lists(rankings)
+    weights = options.get("list_weights")
+    if isinstance(weights, Mapping):
+        if not isinstance(rankings, Mapping) or set(weights) != set(rankings):
+            what = "list_weights names other lists than there are"
+            hint = f"give a weight for each of {listed([str(name) for name in rankings])}"
+            raise UsageError(what, hint=hint, option="list_weights")
+        options["list_weights"] = [weights[name] for name in rankings]
     config = _config(AggregateConfig, tuple(inputs.paths), options)  # type: ignore[arg-type]
     messages = _messages(verbose)
     with giving(inputs.objects):
@@ -607,7 +782,8 @@ class Lists:
         else:  # features, best first
             features = [str(each) for each in value]
             frame = pd.DataFrame({"rank": np.arange(1, len(features) + 1)}, index=features)
-        counted = isinstance(frame.index, pd.RangeIndex) and len(frame.select_dtypes("object").T)
+        texts = any(not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes)
+        counted = isinstance(frame.index, pd.RangeIndex) and texts
         if frame.index.name is None and not counted:
             frame = frame.rename_axis("feature")
         self.objects[named(name)] = frame
@@ -624,13 +800,15 @@ def table_of_ranking(ranking: Ranking) -> pd.DataFrame:
 
 
 @_for_python
-def select(ranked: Ranked, *, verbose: bool = False, **options: Any) -> list[str]:
+def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
     """Choose how many features of a ranking to take, as ``sfs select`` does.
 
     Parameters
     ----------
-    ranked : Ranked
-        A result of `rank`.
+    ranked : Ranked, DataFrame, str or Path
+        A result of `rank`; a table with a column of ranks or scores, or the folder or the table
+        that a command wrote. Of a data frame alone nothing is ranked again, so that artificial, cv
+        and min_redundancy are not for it.
     verbose : bool
         Show what the command shows.
     **options
@@ -645,23 +823,29 @@ def select(ranked: Ranked, *, verbose: bool = False, **options: Any) -> list[str
     from sfs_cli.options.select import SelectConfig
     from sfs_cli.run import select as of_select
 
-    place = named("ranking")
-    config = _config(SelectConfig, place, options)
-    ranking = ranked.ranking
-    table = Lists([ranked]).objects[named("list1")].reset_index()
     messages = _messages(verbose)
-    inputs = ranked._inputs
+    own = isinstance(ranked, Ranked)
+    inputs = ranked._inputs if own else Inputs(named("matrix"), None, None)
     assert inputs is not None, "of a ranking that was made here"
-    with giving({**inputs.objects, place: table.set_index("feature")}):
+    if "labels" in options and own:
+        options["labels"] = inputs._of_samples("labels", options["labels"])
+    place = str(ranked) if isinstance(ranked, str | Path) else named("ranking")
+    config = _config(SelectConfig, place, options)
+    objects = dict(inputs.objects)
+    if place == named("ranking"):
+        objects[place] = Lists([ranked]).objects[named("list1")]
+    with giving(objects):
         result = of_select.read_result(config, messages)
         again = None
-        if config.reads_matrix:
+        if config.reads_matrix and own:
             n = ranked.facts["input"]["n_samples_in_file"]
-            made = replace(ranked.config, accept=tuple(GUARDS))
+            changes = {} if config.labels is None else {"labels": config.labels}
+            made = replace(ranked.config, accept=tuple(GUARDS), **changes)
             again = of_select.to_rank_again(config, made, n, place)
+        elif config.reads_matrix:
+            again = of_select.ranking_config(config, result)
         found = of_select.select(config, result, again, messages)
     _warn(messages.warnings, verbose)
-    assert len(ranking) == len(result.features)
     return [result.features[row] for row in found.rows.tolist()]
 
 
@@ -703,7 +887,7 @@ def evaluate(
     list : Ranked, DataFrame, sequence of str or path, optional
         The ranking, or the features best first.
     **options
-        The options of ``sfs evaluate``: method, labels, lengths, folds, repeats, sets, drivers.
+        The options of ``sfs evaluate``: method, labels, lengths, splits, repeats, sets, drivers.
 
     Returns
     -------
@@ -741,26 +925,43 @@ def compare(
     lists : dict, optional
         Names of rankings that are there already, each as of `aggregate`.
     **options
-        The options of ``sfs compare``: labels, lengths, folds, sets and more.
+        The options of ``sfs compare``: labels, lengths, splits, sets and more.
 
     Returns
     -------
     Evaluated
         Its ``table`` holds the measures of all lists, and of the controls.
     """
-    from sfs_cli.options.compare import CompareConfig, ListSpec, RankingSpec
+    from sfs_cli.options.compare import CompareConfig, ListSpec, RankingSpec, ranking_options
     from sfs_cli.run.compare import compare as run_compare
 
     held = Lists(lists or {})
     names = [] if lists is None else [str(name) for name in lists]
+    methods = texts_of(methods)  # type: ignore[arg-type]
+    if not (methods or rankings or lists):
+        hint = 'give methods, such as ["spec", "f-test"], rankings, or lists'
+        raise UsageError("nothing to compare: there is no ranking", hint=hint, option="methods")
     asked = options | {
         "method_": tuple(methods),
-        "ranking_of": tuple(
-            RankingSpec(name, dict(each), str(each)) for name, each in (rankings or {}).items()
-        ),
         "list_": tuple(map(ListSpec, names, held.paths)),
     }
-    return _judged(data, modality, verbose, asked, CompareConfig, run_compare, held)
+
+    taken = {option.name for option in ranking_options().values()}
+
+    def made(inputs: Inputs) -> dict[str, Any]:
+        specs = []
+        for name, each in (rankings or {}).items():
+            own = _options(RankConfig, inputs.options(each))
+            own = {option: value for option, value in own.items() if value != ()}
+            if others := [option for option in own if option not in taken]:
+                what = f"{others[0]!r} is not an option of one ranking ({name})"
+                hint = "give it to compare, for all of them, or leave it out"
+                raise UsageError(what, hint=hint, option="rankings")
+            text = ", ".join(f"{option}={listed([value])}" for option, value in own.items())
+            specs.append(RankingSpec(str(name), own, text))
+        return {"ranking_of": tuple(specs)}
+
+    return _judged(data, modality, verbose, asked, CompareConfig, run_compare, held, made)
 
 
 def _judged(
@@ -771,32 +972,38 @@ def _judged(
     kind: type,
     judge: Callable[[Any, Messages], Any],
     lists: Lists,
+    more: Callable[[Inputs], dict[str, Any]] = lambda _: {},
 ) -> Evaluated:
-    """Run `evaluate` or `compare`, and return what it has found as tables."""
+    """Run `evaluate` or `compare`, and return what it has found as tables.
+
+    `more` are options that hold objects themselves.
+    """
     import pandas as pd
+
+    from sfs_cli.evaluation.measures import Enrichment
 
     sets = {}
     given = dict(options)
     if isinstance(given.get("sets"), Mapping):
         sets[named("sets") + ".gmt"] = given["sets"]
         given["sets"] = named("sets") + ".gmt"
-    if isinstance(given.get("drivers"), list | tuple | set):
-        sets[named("drivers")] = given["drivers"]
+    drivers = given.get("drivers")
+    if drivers is not None and not isinstance(drivers, str | Path):
+        sets[named("drivers")] = [str(each) for each in drivers]
         given["drivers"] = named("drivers")
-    if isinstance(given.get("lengths"), list | tuple):
-        given["lengths"] = ",".join(map(str, given["lengths"]))
     if kind.__name__ == "EvaluateConfig" and lists.paths:
         given["list_"] = lists.paths[0]
     inputs = Inputs(data, modality, given.get("rows"))
-    config = _config(kind, inputs.matrix, inputs.options(given))
+    config = _config(kind, inputs.matrix, inputs.options(given) | more(inputs))
     messages = _messages(verbose)
     with giving({**inputs.objects, **lists.objects, **sets}):
         found = judge(config, messages)
     _warn(messages.warnings, verbose)
     measures = [[getattr(row, name) for name in MEASURES] for row in found.measures]
-    enriched = [(*place, *vars(found_set).values()) for *place, found_set in found.enriched]
+    enriched = [(*place, *found_set) for *place, found_set in found.enriched]
+    of_sets = ["list", "selection", "features", "set", *Enrichment._fields[1:]]
     return Evaluated(
         pd.DataFrame(measures, columns=["list", *MEASURES[1:-1], "standard_error"]),
-        pd.DataFrame(enriched),
+        pd.DataFrame(enriched, columns=of_sets),
         found.facts,
     )

@@ -15,10 +15,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from sfs_cli.api import SfsWarning, rank
 from sfs_cli.catalog import METHODS
+from sfs_cli.errors import UsageError
+from sfs_cli.io.matrix.memory import Table
+from sfs_cli.options import RankConfig
+from sfs_cli.options.source import parse_sources
 
 __all__ = [
     "GDCOVSelector",
@@ -53,7 +62,7 @@ class _Selector(SelectorMixin, BaseEstimator):
 
     METHOD: ClassVar[str] = ""
     LABELS: ClassVar[str] = "none"
-    """Whether labels are needed (``needed``), may be given (``may``), or are not used."""
+    """Whether labels are ``needed``, used where given (``may``), or as options ask (``none``)."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Rank the features of X (n, m), dense or sparse, with labels y (n,) where they are used.
@@ -66,24 +75,35 @@ class _Selector(SelectorMixin, BaseEstimator):
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
         )
-        asked = self._options() | self._labels(X, y)
-        if X.shape[1] == 1:
+        n, m = X.shape
+        asked = self._options()
+        asked |= self._labels(y, n, asked)
+        if m == 1:
             raise ValueError("n_features = 1: nothing can be ranked, give 2 or more features")
-        count = self._count(X.shape[1])
+        count = self._count(m)
         if "select" in METHODS[self.METHOD].options:  # a set that is as large as asked for
-            asked["select"] = min(count, X.shape[1])
+            asked["select"] = min(count, m)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(m)])
+        table = Table(X, [str(i) for i in range(n)], list(map(str, names)), True)
         with warnings.catch_warnings():
             # what says that a list is no evidence would come in every fold
             warnings.simplefilter("ignore", SfsWarning)
             found = rank(
-                X, method=self.METHOD, dtype="float64", seed=self._seed(), **asked, **sources
+                table, method=self.METHOD, dtype="float64", seed=self._seed(), **asked, **sources
             )
-        m = X.shape[1]
         self.table_ = found.table
+        order = found.order
         self.ranking_ = np.empty(m, np.int64)
-        self.ranking_[found.order] = np.arange(1, m + 1)
+        self.ranking_[order] = np.arange(1, m + 1)
         self.scores_ = found.table["score"].to_numpy()[self.ranking_ - 1]
-        self._selected = found.order[: min(count, len(found.top(m)))]
+        self._selected = order[: min(count, len(found.top(m)))]
+        if len(self._selected) < min(count, m):
+            warnings.warn(
+                f"{len(self._selected):,} features have a score, and are selected, where "
+                f"{min(count, m):,} were asked for",
+                SfsWarning,
+                stacklevel=3,
+            )
         return self
 
     def _options(self) -> dict[str, Any]:
@@ -111,20 +131,32 @@ class _Selector(SelectorMixin, BaseEstimator):
             "the features"
         )
 
-    def _labels(self, X: Any, y: Any) -> dict[str, Any]:
-        """Return the options for labels."""
-        if self.LABELS == "none" or (y is None and self.LABELS == "may"):
+    def _labels(self, y: Any, n: int, asked: dict[str, Any]) -> dict[str, Any]:
+        """Return the options for labels y (n,), beside those that are asked for."""
+        needed = self.LABELS == "needed" or (self.LABELS == "none" and self._need_labels(asked))
+        if not needed and (y is None or self.LABELS == "none"):
             return {}
         if y is None:
             raise ValueError(
                 f"requires y to be passed, but the target y is None: {type(self).__name__} needs "
                 "the class of each sample"
             )
-        _, y = validate_data(self, X, y, accept_sparse=True, skip_check_array=False, reset=False)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        if len(y) != n:
+            raise ValueError(f"X has {n} samples, and y has {len(y)}")
         check_classification_targets(y)
         if type_of_target(y).startswith("continuous"):
             raise ValueError("Unknown label type: y holds measurements, not classes")
-        return {"labels": np.array([str(each) for each in np.asarray(y).tolist()], object)}
+        return {"labels": np.array([_name(each) for each in y.tolist()], object)}
+
+    def _need_labels(self, asked: dict[str, Any]) -> bool:
+        """Tell whether the options ask for what is made of labels: ``similarity="label"``."""
+        try:
+            RankConfig("X", method=self.METHOD, **asked)
+        except UsageError as error:
+            return "labels" in error.options
+        return False
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
@@ -161,7 +193,7 @@ class SpectralSelector(_Selector):
     Z. Zhao and H. Liu, "Spectral feature selection for supervised and unsupervised learning", 2007.
     """
 
-    METHOD, LABELS = "spec", "may"
+    METHOD, LABELS = "spec", "none"
 
     def __init__(
         self,
@@ -177,12 +209,6 @@ class SpectralSelector(_Selector):
         self.similarity = similarity
         self.neighbors = neighbors
         self.clusters = clusters
-
-    def _labels(self, X: Any, y: Any) -> dict[str, Any]:
-        # a graph of the samples alone makes no use of the labels
-        if self.similarity not in ("label", "lda"):
-            return {}
-        return super()._labels(X, y)
 
 
 class MRSFSelector(_Selector):
@@ -387,7 +413,8 @@ class SemiSupervisedSelector(_Selector):
 
     Notes
     -----
-    As in `sklearn.semi_supervised`, a class of -1 in y stands for a sample without one.
+    As in `sklearn.semi_supervised`, a class of -1 in y stands for a sample without one. Where y has
+    -1 and one other class, as many tables of two classes do, both are classes.
 
     References
     ----------
@@ -411,10 +438,11 @@ class SemiSupervisedSelector(_Selector):
 
     def _options(self) -> dict[str, Any]:
         options = super()._options()
-        return options | {"lambda_": options.pop("lam")}
+        lam = {"lambda_": options.pop("lam")} if "lam" in options else {}
+        return options | lam
 
-    def _labels(self, X: Any, y: Any) -> dict[str, Any]:
-        found = super()._labels(X, y)
+    def _labels(self, y: Any, n: int, asked: dict[str, Any]) -> dict[str, Any]:
+        found = super()._labels(y, n, asked)
         labels = found["labels"]
         if len(set(labels)) > 2:  # else -1 is a class, as in many tables of two
             labels[labels == "-1"] = None
@@ -437,7 +465,8 @@ class MultiSourceSelector(_Selector):
     -----
     `fit` takes `sources`, a dict of names and matrices with a row for each sample (or what `rank`
     takes), beside the matrix itself, which always is one. In a pipeline, ask for it with
-    ``set_fit_request(sources=True)``.
+    ``set_fit_request(sources=True)``. Where X and a source are data frames, the rows of the source
+    are found by the index of X, so that folds of a search take theirs of the whole source.
     """
 
     METHOD, LABELS = "msfs", "none"
@@ -455,5 +484,33 @@ class MultiSourceSelector(_Selector):
 
     def fit(self, X: Any, y: Any = None, sources: Any = None) -> Any:
         """Rank the features of X (n, m) on the graph of it and the `sources`."""
-        known = {"expression": "target:"} | dict(sources or {})
+        known: dict[str, Any] = {"expression": "target:"}
+        for name, source in (sources or {}).items():
+            known[name] = _rows_of(source, X, name)
         return self._fit(X, y, {"source": known})
+
+    def _need_labels(self, asked: dict[str, Any]) -> bool:
+        return super()._need_labels(asked | {"source": parse_sources(("expression=target:",))})
+
+
+def _rows_of(source: Any, X: Any, name: str) -> Any:
+    """Return the rows of a source that belong to those of X, in their order."""
+    if not (hasattr(source, "loc") and hasattr(X, "loc")):
+        return source
+    known = source.index
+    if not known.is_unique:
+        raise ValueError(f"source {name!r} has repeated names of samples in its index")
+    places = known.get_indexer(X.index)
+    if (places < 0).any():
+        missing = [str(each) for each in X.index[places < 0][:3]]
+        raise ValueError(
+            f"source {name!r} has no row for {int((places < 0).sum())} of {len(X)} samples of X "
+            f"({', '.join(missing)}): give both the same index"
+        )
+    return source.iloc[places].to_numpy()
+
+
+def _name(label: Any) -> str:
+    """Return a class as text; 1.0 is the class 1."""
+    whole = isinstance(label, float) and label.is_integer()
+    return str(int(label) if whole else label)

@@ -95,6 +95,13 @@ class JudgeConfig(TableFields, FoldFields, SetFields, RankConfig):
         path=READS,
     )
 
+    def check_output(self) -> None:
+        """Refuse tests of sets where the command has no folder for them; functions need none."""
+        if self.sets is not None and self.out is None:
+            what = "--sets needs --out"
+            hint = "give --out DIR: the tests are a file of that folder"
+            raise self.error(what, hint, "sets", "out")
+
     def check_evaluation(self, *, lists: bool, ranks: bool) -> None:
         """Refuse options without an effect: whether there are given lists, and rankings to make."""
         self.check_columns()
@@ -113,10 +120,6 @@ class JudgeConfig(TableFields, FoldFields, SetFields, RankConfig):
             for name in self.given("splits", "repeats", "leaky"):
                 what = f"{flag(name)} has no effect without --labels"
                 raise self.error(what, "leave it out, or give --labels", name, "labels")
-        if self.sets is not None and self.out is None:
-            what = "--sets needs --out"
-            hint = "give --out DIR: the tests are a file of that folder"
-            raise self.error(what, hint, "sets", "out")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 from sfs_cli import catalog
-from sfs_cli.errors import ConflictError, UsageError, nearest
+from sfs_cli.errors import ConflictError, UsageError, listed, nearest
 
 Schema = dict[str, Any]
 
@@ -252,9 +252,13 @@ class Option(NamedTuple):
             wrong = [v for v in _listed(value) if not matches(str(v), known)]
             if wrong:
                 hint = nearest(str(wrong[0]), spelled(known))
-                return f"unknown value {str(wrong[0])!r} of {label}", hint
+                return f"unknown value {listed([repr(str(wrong[0]))])} of {label}", hint
         if self.type not in (int, float):
             return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return f"{label} {listed([repr(value)])} is not a number", "give a number such as 1"
+        if isinstance(value, float) and self.type is int and math.isfinite(value):
+            return f"{label} {value!r} is not a whole number", "give a number such as 1"
         if isinstance(value, int) and abs(value) > LARGEST_COUNT:
             return f"{label} is too large", f"give {LARGEST_COUNT:,} or less"
         if self.least is not None and value < self.least:
@@ -365,9 +369,11 @@ class Config:
         """Check the value of each option by itself; a `UsageError` names the first wrong one."""
         for o in options_of(type(self)):
             value = getattr(self, o.name)
+            # Python callers may write components=20 or neighbors=5.0
             if o.type is str and isinstance(value, int | float):
-                # Python callers may write components=20; files and command lines have text
                 object.__setattr__(self, o.name, str(value))
+            elif o.type is int and isinstance(value, float) and value.is_integer():
+                object.__setattr__(self, o.name, value := int(value))
             found = o.problem(value, self.label(o.name))
             if found is not None:
                 raise self.error(*found, o.name)

@@ -226,15 +226,15 @@ def test_lists_are_aggregated_chosen_and_judged() -> None:
 def test_errors_are_those_of_python_too() -> None:
     for error, call in (
         ("no option 'metod'", lambda: sfs.rank(X, metod="spec")),
-        ("no such file", lambda: sfs.rank(made(), method="f-test", labels="cell typ")),
+        ("no annotation 'cell typ'", lambda: sfs.rank(made(), method="f-test", labels="cell typ")),
         ("3 values for 24 samples", lambda: sfs.rank(X, method="f-test", labels=[1, 2, 3])),
         ("1 axes", lambda: sfs.rank(X[0])),
         ("layer needs AnnData", lambda: sfs.rank(X, layer="log")),
         ("there is no layer", lambda: sfs.rank(made(), layer="log")),
         ("of type object", lambda: sfs.rank(X.astype(object))),
         ("top marks genes", lambda: sfs.rank(X, method="variance", top=5)),
-        ("about the files", lambda: sfs.rank(X, method="variance", out="results")),
-        ("about the files", lambda: sfs.select(sfs.rank(X), top=5, write_matrix="m.csv")),
+        ("about the command", lambda: sfs.rank(X, method="variance", out="results")),
+        ("about the command", lambda: sfs.select(sfs.rank(X), top=5, write_matrix="m.csv")),
     ):
         with pytest.raises(ValueError, match=error) as caught:
             call()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,78 @@ def test_samples_without_a_class() -> None:
     known = [str(y) if y >= 0 else None for y in some]
     expected = sfs_cli.rank(X, method="sselect", dtype="float64", select=6, labels=known)
     assert made.get_support(indices=True).tolist() == sorted(expected.order[:6])
+
+
+@pytest.mark.parametrize("selector", EVERY, ids=lambda each: type(each).__name__)
+def test_a_data_frame_gives_names_and_no_warning(selector: Any) -> None:
+    frame = pd.DataFrame(X, columns=[f"gene {i}" for i in range(40)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = clone(selector).set_params(n_features_to_select=4).fit(frame, Y)
+    assert set(made.table_.index) == set(frame.columns)
+    same = clone(selector).set_params(n_features_to_select=4).fit(X, Y)
+    np.testing.assert_array_equal(made.scores_, same.scores_)
+
+
+@pytest.mark.parametrize(
+    ("selector", "options"),
+    [
+        (selectors.SpectralSelector(5, similarity="label"), {"similarity": "label"}),
+        (selectors.SpectralSelector(5, similarity="relieff"), {"similarity": "relieff"}),
+        (selectors.MRSFSelector(5, similarity="label"), {"similarity": "label", "select": 5}),
+        (selectors.MRSFSelector(5, response="lda"), {"response": "lda", "select": 5}),
+    ],
+    ids=str,
+)
+def test_labels_are_used_where_the_options_ask_for_them(selector: Any, options: Any) -> None:
+    expected = sfs_cli.rank(X, method=selector.METHOD, labels=Y, dtype="float64", **options)
+    made = selector.fit(X, Y)
+    assert np.argsort(made.ranking_).tolist() == expected.order.tolist()
+    with pytest.raises(ValueError, match="requires y"):
+        clone(selector).fit(X)
+
+
+def test_a_source_goes_by_the_index_of_the_samples() -> None:
+    names = [f"s{i}" for i in range(36)]
+    frame = pd.DataFrame(X, names)
+    mirna = pd.DataFrame(RNG.normal(size=(36, 7)), names)
+    rows = RNG.permutation(36)[:20]
+    by_name = selectors.MultiSourceSelector(5).fit(frame.iloc[rows], sources={"mirna": mirna})
+    arrays = {"mirna": mirna.to_numpy()[rows]}
+    by_place = selectors.MultiSourceSelector(5).fit(X[rows], sources=arrays)
+    np.testing.assert_array_equal(by_name.scores_, by_place.scores_)
+    with pytest.raises(ValueError, match="no row for 2 of 36 samples"):
+        selectors.MultiSourceSelector(5).fit(frame, sources={"mirna": mirna.iloc[2:]})
+    learned = selectors.MultiSourceSelector(5, weights="alignf")
+    learned.fit(frame, Y, sources={"mirna": mirna})
+    assert learned.get_support().sum() == 5
+
+
+def test_folds_take_their_rows_of_a_source() -> None:
+    names = [f"s{i}" for i in range(36)]
+    frame, mirna = pd.DataFrame(X, names), pd.DataFrame(RNG.normal(size=(36, 7)), names)
+    selector = selectors.MultiSourceSelector(5)
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(selector.set_fit_request(sources=True), SVC())
+        search = GridSearchCV(pipe, {"multisourceselector__n_features_to_select": range(3, 6)})
+        search.fit(frame, Y, sources={"mirna": mirna})
+    assert search.best_score_ > 0.4
+
+
+def test_numbers_of_numpy_are_searched() -> None:
+    pipe = make_pipeline(selectors.SpectralSelector(5, similarity="knn"), SVC())
+    grid = {"spectralselector__neighbors": np.arange(4, 7)}
+    assert GridSearchCV(pipe, grid).fit(X, Y).best_score_ > 0.4
+
+
+def test_a_set_that_is_smaller_than_asked_for_is_told_of() -> None:
+    with pytest.warns(sfs_cli.SfsWarning, match="where 50 were asked for"):
+        made = selectors.MRSFSelector(50).fit(RNG.normal(size=(12, 200)))
+    assert made.get_support().sum() < 50
+
+
+def test_a_class_of_minus_one_in_numbers_of_any_type() -> None:
+    y = Y.copy()
+    y[::2] = -1
+    made = [selectors.SemiSupervisedSelector(5, lam=None).fit(X, each) for each in (y, y * 1.0)]
+    np.testing.assert_array_equal(made[0].scores_, made[1].scores_)

@@ -189,5 +189,8 @@ class Extrapolation:
         shares /= shares.sum()
         B = sum(c * step[0].B for c, step in zip(shares, self._steps))
         A = sum(c * step[0].A for c, step in zip(shares, self._steps))
-        norm = np.sqrt(np.vdot(B, A))
+        square = float(np.vdot(B, A))
+        if square <= 0:  # the shares cancel, and what is left of it is rounding
+            return None
+        norm = np.sqrt(square)
         return Weights(B / norm, A / norm, self._steps[-1][0].value)

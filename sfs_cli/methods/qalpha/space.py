@@ -167,7 +167,12 @@ class WeightSpace:
         # a generalized eigenproblem: residuals under different Q are not orthogonal to each other
         q = self._size
         projected = form.energies(self._A[:q])
-        return linalg.eigh((projected + projected.T) / 2, self._gram[:q, :q])
+        # with few features the span soon is the whole space, and a new vector nearly lies in it
+        sizes, directions = linalg.eigh(self._gram[:q, :q])
+        basis = directions[:, kept := sizes > DEPENDENT * sizes[-1]] / np.sqrt(sizes[kept])
+        within = basis.T @ ((projected + projected.T) / 2) @ basis
+        values, vectors = linalg.eigh(within)
+        return values, basis @ vectors
 
     def _combined(self, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         q = self._size

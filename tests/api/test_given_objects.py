@@ -1,0 +1,223 @@
+"""Objects that users have: ids and orders, types of values, and errors in the words of Python."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import sfs_cli as sfs
+
+N, M = 30, 12
+RNG = np.random.default_rng(0)
+CLASSES = np.repeat(["a", "b", "c"], 10)
+X = RNG.normal(size=(N, M))
+X[:, 0] += np.repeat([0.0, 3.0, 6.0], 10)
+GENES = [f"g{i}" for i in range(M)]
+COUNTED = pd.DataFrame(X, columns=GENES)  # its index is 0, 1, ...
+NAMED = COUNTED.set_axis([f"s{i}" for i in range(N)])
+SHUFFLED = COUNTED.sample(frac=1, random_state=1)
+S = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 20)
+
+
+def fisher(data: Any, labels: Any, **options: Any) -> pd.DataFrame:
+    return sfs.rank(data, labels=labels, method="fisher", **options).table
+
+
+def best(data: Any, labels: Any) -> str:
+    return str(fisher(data, labels).index[0])
+
+
+def test_repeated_genes_have_their_own_scores() -> None:
+    adata = ad.AnnData(NAMED.copy(), obs=pd.DataFrame({"type": CLASSES}, NAMED.index))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adata.var_names = ["g", "g", *GENES[2:]]
+        sfs.rank(adata, labels="type", method="fisher", top=1)
+    expected = fisher(NAMED, CLASSES)
+    np.testing.assert_array_equal(adata.var["sfs_score"], expected.loc[GENES, "score"])
+    assert adata.var["highly_variable"].tolist() == [True] + [False] * (M - 1)
+
+
+def test_labels_go_by_ids_where_the_index_has_them() -> None:
+    labels = pd.Series(CLASSES)
+    for data in (COUNTED, SHUFFLED, SHUFFLED.iloc[5:]):
+        assert best(data, labels[labels.index.isin(data.index)]) == "g0"
+        assert best(data, labels[::-1]) == "g0"
+    assert best(NAMED, labels) == "g0"  # an index that only counts
+    with pytest.raises(ValueError, match="25 of 30 samples have such ids"):
+        best(COUNTED.set_axis(range(5, 35)), labels)
+
+
+def test_labels_of_an_array_go_by_their_order() -> None:
+    shuffled = pd.Series(CLASSES)[SHUFFLED.index]  # as train_test_split gives them
+    assert best(SHUFFLED.to_numpy(), shuffled) == "x0"
+    assert best(X, CLASSES[:, None]) == "x0"
+    with pytest.raises(ValueError, match="29 values for 30 samples"):
+        best(X, pd.Series(CLASSES)[1:])
+
+
+def test_profiles_go_by_ids_or_by_order() -> None:
+    profile = pd.DataFrame(RNG.normal(size=(N, 5)))
+
+    def scores(data: Any, profile: Any) -> np.ndarray:
+        found = sfs.rank(data, method="msfs", source={"mirna": profile})
+        return found.ranking.score[np.argsort(found.order)]
+
+    expected = scores(X, profile.to_numpy())
+    np.testing.assert_array_equal(scores(COUNTED, profile[::-1]), expected)
+    np.testing.assert_array_equal(scores(X, profile.set_axis(range(7, 7 + N))), expected)
+
+
+@pytest.mark.parametrize("kind", ["Float64", "Int64", pd.ArrowDtype(pa.float64()), object])
+def test_columns_of_any_numbers(kind: Any) -> None:
+    values = COUNTED.round().astype(int) if kind == "Int64" else COUNTED
+    pd.testing.assert_frame_equal(fisher(values.astype(kind), CLASSES), fisher(values, CLASSES))
+
+
+def test_columns_of_several_types() -> None:
+    mixed = COUNTED.assign(g11=COUNTED.g11 > 0)
+    pd.testing.assert_frame_equal(fisher(mixed, CLASSES), fisher(mixed.astype(float), CLASSES))
+    gaps = COUNTED.astype("Float64")
+    gaps.iloc[3, 4] = pd.NA
+    with pytest.raises(ValueError, match="missing, in 1 of 12"):
+        fisher(gaps, CLASSES)
+    with pytest.raises(ValueError, match="of type object"):
+        fisher(COUNTED.assign(g11="high"), CLASSES)
+
+
+def test_tables_of_arrow_keep_their_names_and_masks_are_missing_values() -> None:
+    table = pa.Table.from_pandas(COUNTED, preserve_index=False)
+    pd.testing.assert_frame_equal(fisher(table, CLASSES), fisher(COUNTED, CLASSES))
+    with pytest.raises(ValueError, match="1 value is missing"):
+        fisher(np.ma.masked_array(X, X[3, 4] == X), CLASSES)
+
+
+@pytest.mark.parametrize("form", ["coo", "dia", "bsr", "lil", "dok"])
+def test_sparse_matrices_of_every_format(form: str) -> None:
+    whole = sfs.rank(X, method="variance").table
+    found = sfs.rank(sp.csr_matrix(X).asformat(form), method="variance").table
+    np.testing.assert_allclose(found.score, whole.score)
+
+
+@pytest.mark.parametrize("method", ["spec", "laplacian", "mrsf", "hsic", "gdcov"])
+def test_a_graph_as_scanpy_writes_it(method: str) -> None:
+    found = sfs.rank(X, similarity=sp.csr_matrix(S), method=method)
+    same = sfs.rank(X, similarity=sp.csr_array(S), method=method)
+    np.testing.assert_array_equal(found.ranking.score, same.ranking.score)
+
+
+def test_options_of_numpy_and_lists() -> None:
+    five = sfs.rank(X, similarity="knn", neighbors=np.int64(5))
+    assert five.config.neighbors == 5
+    assert sfs.rank(X, similarity="knn", neighbors=5.0).config.neighbors == 5
+    assert len(sfs.select(five, top=np.int64(3))) == 3
+    assert sfs.rank(np.abs(X), transform=["cpm", "log1p"]).config.transform == "cpm,log1p"
+    named = {"a": five, "b": sfs.rank(X, method="variance")}
+    by_name = sfs.aggregate(named, list_weights={"b": 2, "a": 1})
+    pd.testing.assert_frame_equal(by_name, sfs.aggregate(named, list_weights=[1, 2]))
+
+
+def test_a_column_of_obs_comes_before_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "type").mkdir()
+    adata = ad.AnnData(NAMED.copy(), obs=pd.DataFrame({"type": CLASSES}, NAMED.index))
+    assert best(adata, "type") == "g0"
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_of_an_anndata_are_samples(order: Any) -> None:
+    adata = ad.AnnData(np.asarray(X, order=order))
+    assert len(sfs.rank(adata, rows="samples", method="variance")) == M
+    with pytest.raises(ValueError, match="rows of an AnnData are samples"):
+        sfs.rank(adata, rows="features")
+
+
+def test_a_similarity_of_fewer_samples_is_not_lost() -> None:
+    source = {"e": "target:", "m": NAMED.iloc[:20, :5]}
+    adata = ad.AnnData(NAMED.copy())
+    with pytest.raises(ValueError, match="20 of the 30 samples"):
+        sfs.fuse(adata, source, samples="intersect", copy=True)
+    with pytest.warns(sfs.SfsWarning, match="not written into obsp"):
+        assert sfs.fuse(adata, source, samples="intersect").shape == (20, 20)
+
+
+def test_what_is_judged_and_chosen(tmp_path: Path) -> None:
+    ranked = sfs.rank(NAMED, method="fisher", labels=CLASSES)
+    assert sfs.select(ranked.table, top=2) == ranked.top(2)
+    ranked.table.to_csv(tmp_path / "ranking.tsv", sep="\t")
+    assert sfs.select(tmp_path / "ranking.tsv", top=2) == ranked.top(2)
+    unlabeled = sfs.rank(NAMED, method="variance")
+    assert sfs.select(unlabeled, cv=True, labels=CLASSES, repeats=1, lengths=[1, 2])
+    given = {"labels": CLASSES, "splits": 3, "repeats": 1}
+    sets = {"one": GENES[:2], "other": GENES[3:7]}
+    found = sfs.evaluate(NAMED, list=ranked, lengths=range(2, 4), sets=sets, **given)
+    tested = found.enrichment[found.enrichment["list"] == "list"]
+    assert set(tested["set"]) == {"one", "other"}
+    rankings = {
+        "given": {"method": "spec", "similarity": S},
+        "made": {"method": "msfs", "source": ["e=target:"]},
+    }
+    compared = sfs.compare(NAMED, "f-test", rankings=rankings, lengths=[2], **given)
+    assert {"f-test", "given", "made"} <= set(compared.table["list"])
+
+
+def test_a_result_is_compared_pickled_and_not_changed() -> None:
+    ranked = sfs.rank(NAMED, method="variance")
+    assert ranked != sfs.rank(NAMED, method="variance")
+    ranked.order[:] = 0
+    assert ranked.top(3) == pickle.loads(pickle.dumps(ranked)).top(3)
+    assert len(set(ranked.top(3))) == 3
+
+
+ADATA = ad.AnnData(NAMED.copy())
+
+
+@pytest.mark.parametrize(
+    ("error", "call"),
+    [
+        ("holds all options", lambda: sfs.rank(sfs.RankConfig("x.csv"), top=3)),
+        ("did you mean splits", lambda: sfs.evaluate(COUNTED, spilts=3)),
+        ("see `sfs evaluate --help`", lambda: sfs.evaluate(COUNTED, folds=3)),
+        ("time_limit", lambda: sfs.rank(X, time_limit="1s")),
+        ("'5' is not a number", lambda: sfs.rank(X, similarity="knn", neighbors="5")),
+        ("5.5 is not a whole", lambda: sfs.rank(X, similarity="knn", neighbors=5.5)),
+        ("is not a number", lambda: sfs.rank(X, seed=np.random.RandomState(0))),
+        ("top='3'", lambda: sfs.rank(ADATA, top="3")),
+        ("top=0", lambda: sfs.rank(ADATA, top=0)),
+        ("top marks genes", lambda: sfs.rank(X, top=3, method="no time for it")),
+        ("0 axes", lambda: sfs.rank(X, labels=set(CLASSES), method="fisher")),
+        ("nothing to aggregate", lambda: sfs.aggregate(sfs.rank(X, method="variance"))),
+        ("other lists", lambda: sfs.aggregate({"a": GENES, "b": GENES}, list_weights={"c": 1})),
+        ("unknown value 'bogus' of rows", lambda: sfs.rank(COUNTED, rows="bogus")),
+        ("needs a name", lambda: sfs.rank(COUNTED, source=COUNTED)),
+        ("1 axes, not 2", lambda: sfs.rank(COUNTED, source={"t": pd.Series(CLASSES)})),
+        ("give methods", lambda: sfs.compare(COUNTED)),
+        ("not an option of one", lambda: sfs.compare(X, rankings={"a": {"labels": CLASSES}})),
+        ("similarity_file has no", lambda: sfs.rank(X, similarity=S, method="variance")),
+    ],
+)
+def test_errors_name_arguments(error: str, call: Any) -> None:
+    with pytest.raises(ValueError, match=error) as caught:
+        call()
+    assert "--" not in str(caught.value).replace("--help", "")
+
+
+def test_warnings_name_arguments_and_the_line_of_the_user() -> None:
+    spiked = X.copy()
+    spiked[0] = 1e3
+    with pytest.warns(sfs.SfsWarning) as caught:
+        found = sfs.rank(spiked, method="variance")
+    assert {each.filename for each in caught} == {__file__}
+    assert any('(accept="raw-values"' in text for text in found.warnings)
+    assert not any("--" in text for text in found.warnings)
