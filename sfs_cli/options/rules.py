@@ -265,8 +265,13 @@ def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:
     elif c.ranker not in catalog.WITH_PVALUES:
         what = f"--pvalues has no effect with --method {c.ranker}"
         hint = _leave_out("method", (*catalog.WITH_PVALUES, *catalog.PERMUTED))
-        if c.ranker == "f-test":
-            hint = "leave it out: the F-test has p-values of its own"
+        if c.ranker in ("f-test", "t-test"):
+            hint = f"leave it out: --method {c.ranker} has p-values of its own"
+        elif c.source:
+            hint = (
+                "`sfs fuse` makes one graph of the sources, which --method spec takes as "
+                "--similarity-file"
+            )
         yield what, hint, ("pvalues", "method")
     alike = {
         "source": "takes one sample graph; `sfs fuse` makes one of sources, for --similarity-file",
