@@ -13,10 +13,10 @@ from sfs_cli.graph.build import Graph
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.knowledge.edges import EdgeList, read_edges
 from sfs_cli.io.knowledge.gene_sets import (
-    choose_sets,
-    read_gaf,
+    ANNOTATIONS,
+    SETS,
+    read_annotations,
     read_gene_list,
-    read_gmt,
     split_set_spec,
 )
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
@@ -93,7 +93,7 @@ def interacting(edges: EdgeList, seeds: list[str] | None) -> list[str]:
 def read_genes(
     given: str, spec: SourceSpec
 ) -> tuple[list[str], dict[str, Any], dict[str, list[str]]]:
-    """Read the genes of a list, of the sets of a GMT, or of the annotations of a GAF.
+    """Read the genes of a list, of gene sets (GMT or GMX), or of the annotations of a GAF.
 
     It is given as ``FILE``, ``FILE.gmt:SET1,SET2`` or ``FILE.gaf:TERM1,TERM2``; the source chooses
     evidence codes and ids of a GAF. Genes are there once, in the order of the file, with facts of
@@ -102,20 +102,15 @@ def read_genes(
     """
     path, names = split_set_spec(given)
     suffix = text_suffix(path)
-    if suffix != ".gaf" and (spec.evidence or spec.ids):
+    if suffix != ANNOTATIONS and (spec.evidence or spec.ids):
         option = "evidence" if spec.evidence else "ids"
         raise spec.error(
             f"{option} has no effect on {path.name}: it is not a GAF file",
             f"remove {option}, or give annotations as .gaf or .gaf.gz",
             option,
         )
-    if suffix not in (".gmt", ".gaf"):
+    if suffix not in (*SETS, ANNOTATIONS):
         return read_gene_list(path), {}, {}
-    if suffix == ".gmt":
-        sets, facts = read_gmt(path), {}
-    else:
-        annotations = read_gaf(path, spec.evidence, spec.gene_ids)
-        sets, facts = annotations.genes, dict(annotations.facts)
-    chosen = choose_sets(sets, names, path) if names else sets
-    genes = list(dict.fromkeys(gene for members in chosen.values() for gene in members))
-    return genes, facts | {"sets": len(chosen)}, chosen
+    found = read_annotations(path, names, spec.evidence, spec.gene_ids)
+    genes = list(dict.fromkeys(gene for members in found.genes.values() for gene in members))
+    return genes, found.facts | {"sets": len(found.genes)}, found.genes

@@ -184,3 +184,29 @@ def test_features_that_no_source_is_about_are_ranked_too(tmp_path, capfd):
     done(msfs(tmp_path), capfd)
     rows = (tmp_path / "out" / "ranking.tsv").read_text().splitlines()[1:]
     assert sorted(row.split("\t")[1] for row in rows) == sorted(FEATURES)
+
+
+@pytest.mark.parametrize("name", ["d.tsv", "d.npy"])
+@pytest.mark.parametrize("as_source", [True, False])
+def test_distances_and_a_lack_of_ids_are_told(tmp_path, capfd, name, as_source):
+    distances = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    if name == "d.npy":
+        path = str(tmp_path / name)
+        np.save(path, distances)
+    else:
+        path = text(tmp_path, table(distances, SAMPLES, SAMPLES, "\t"), name)
+    words = ["rank", good(tmp_path), "--accept", "outliers,graph"]
+    given = ["--similarity-file", path]
+    if as_source:
+        given = ["--method", "msfs", "--source", f"d=similarity:{path}"]
+    said = done([*words, *given], capfd).err
+    assert "warning:" in said
+    assert "looks like distances" in said
+    assert ("in the order of the samples" in said) == (name == "d.npy")
+
+
+def test_columns_of_edges_are_told(tmp_path, capfd):
+    said = done(msfs(tmp_path), capfd).err
+    assert "edges by columns 'gene_a' and 'gene_b'" in said
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["knowledge"]["sources"][1]["columns"] == ["gene_a", "gene_b"]

@@ -15,7 +15,14 @@ from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.room import FIELD_BYTES, Tally, check_room
 from sfs_cli.io.files.sniff import Kind, examine
-from sfs_cli.io.files.text import LineStream, arrow_file, decode, repeated, text_suffix
+from sfs_cli.io.files.text import (
+    LineStream,
+    arrow_file,
+    decode,
+    old_mac_lines,
+    repeated,
+    text_suffix,
+)
 from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
@@ -121,11 +128,7 @@ def read_header(stream: LineStream) -> Header:
     stream.read_line()
     row = _peek_text(stream)
     if not row and "\r" in first:
-        raise InputError(
-            "the lines end in carriage returns alone, as on old Macs",
-            where=str(path),
-            hint=f"save it again as CSV, or give what tr '\\r' '\\n' < {path.name} writes",
-        )
+        raise old_mac_lines(path)
     if not row:
         raise InputError(
             "the file has a line of column names, but no rows", where=str(path), hint=COPY_AGAIN
