@@ -168,7 +168,7 @@ def describe_source(source: Source, facts: Mapping[str, Any], n: int) -> str:
     """Return a line on what a source became in a run of n samples, from the facts of it."""
     words = [f"source {source.spec.name} ({source.spec.kind}): {facts['similarity']}"]
     if "features" in facts:
-        words.append(f" on {facts['features']:,} features")
+        words.append(f" on {counted(facts['features'], 'feature')}")
     if "genes" in facts:
         words.append(f", {facts['genes_found']:,} of {facts['genes']:,} genes found")
     if "columns" in facts:

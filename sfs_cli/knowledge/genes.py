@@ -20,6 +20,7 @@ from sfs_cli.io.knowledge.gene_sets import (
     split_set_spec,
 )
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
+from sfs_cli.knowledge.matching import tell_unknown
 from sfs_cli.options.source import SourceSpec
 
 
@@ -34,15 +35,23 @@ class Genes:
         genes: list[str],
         facts: dict[str, Any],
         sets: dict[str, list[str]] | None = None,
+        unknown: Sequence[str] = (),
     ) -> None:
         self.spec = spec
         self.genes = genes
         self.facts = facts
         self.sets = sets or {}
+        self.unknown = unknown  # seeds that do not interact
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return any similarity between the samples, by these features alone."""
-        matched, found = context.find(self.spec, self.genes)
+        context.check_min_score(self.spec, self.facts)
+        what = f"seeds of source {self.spec.name}"
+        total = self.facts.get("seeds", 0)
+        tell_unknown(
+            context.run.log, what, "seed", self.unknown, total, "among the genes that interact"
+        )
+        matched, found = context.find(self.spec, self.genes, self.facts.get("taxon"))
         prepared = context.values(self.spec).selecting(np.unique(matched.feature))
         return context.graph(self.spec, prepared, found | self.facts)
 
@@ -63,6 +72,8 @@ def open_interactions(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
     """
     edges = read_edges(Path(spec.path), spec.min_score)
     seeds = None if spec.seeds is None else read_genes(spec.seeds, spec)[0]
+    if seeds is not None and "taxon" in edges.facts:
+        seeds = [seed.removeprefix(f"{edges.facts['taxon']}.") for seed in seeds]
     genes = interacting(edges, seeds)
     if not genes:
         raise InputError(
@@ -72,7 +83,12 @@ def open_interactions(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
             hint="give seeds by the ids of the interactions, or lower min-score",
         )
     facts = {"interactions": len(edges.a), **edges.facts}
-    return Genes(spec, genes, facts | ({} if seeds is None else {"seeds": len(seeds)}))
+    if seeds is None:
+        return Genes(spec, genes, facts)
+    known = set(edges.ids)
+    unknown = [seed for seed in seeds if seed not in known]
+    facts |= {"seeds": len(seeds), "seeds_found": len(seeds) - len(unknown)}
+    return Genes(spec, genes, facts, unknown=unknown)
 
 
 def interacting(edges: EdgeList, seeds: list[str] | None) -> list[str]:

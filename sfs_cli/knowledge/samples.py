@@ -12,7 +12,7 @@ from sfs_cli.graph.build import Graph, given_graph
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, look_like_distances, row_panels
 from sfs_cli.io.given import given
-from sfs_cli.io.knowledge.labels import read_annotation
+from sfs_cli.io.knowledge.labels import read_annotation, refuse_headless
 from sfs_cli.io.knowledge.similarity import SimilarityFile, open_similarity
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
 from sfs_cli.logs import Messages
@@ -73,6 +73,8 @@ class Classes:
             self.labels = read_annotation(key, list(ids.samples), ids.obs, inputs.matrix, "labels:")
         else:
             self.labels = inputs.read_labels(spec.path)
+            if not set(inputs.ids.samples) <= set(self.labels):
+                refuse_headless(spec.path, inputs.ids.samples)
         self.samples: Sequence[str] | None = list(self.labels)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
@@ -92,6 +94,11 @@ class Tree:
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return the depth of the lowest common ancestor over the depth of the tree."""
         depth = self.hierarchy.depth
+        if mark := self.hierarchy.undivided:
+            context.run.log.warn(
+                f"the paths of source {self.spec.name} have no slash, but each has {mark!r}: every "
+                f"path is taken as one class; divide its classes by / in place of {mark}"
+            )
         S = hierarchy_similarity([self.hierarchy.paths[sample] for sample in samples], depth)
         return Graph(DenseSimilarity(S), {"similarity": "lowest common ancestor", "depth": depth})
 

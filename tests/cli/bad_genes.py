@@ -16,6 +16,7 @@ from tests.cli.making import (
     kernel,
     table,
     text,
+    values,
 )
 from tests.cli.making_sources import file_of, on, square
 
@@ -42,7 +43,9 @@ def with_map(folder: Path, content: str) -> list[str]:
 
 def few_found(folder: Path, *more: str) -> list[str]:
     genes = "\n".join(["gene1", *(f"X{i}" for i in range(30))])
-    return on(folder, f"x=genes:{text(folder, genes, 'genes.txt')}", more=more)
+    matrix = text(folder, table(values(20), [f"gene{i}" for i in range(20)]), "wide.csv")
+    source = f"x=genes:{text(folder, genes, 'genes.txt')}"
+    return ["rank", matrix, "--method", "msfs", "--source", source, *more]
 
 
 GENES = [

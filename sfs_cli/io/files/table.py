@@ -28,7 +28,11 @@ from sfs_cli.io.given import given
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NULL_TOKENS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", "#N/A", "None", "na")
+NULL_TOKENS = (
+    *("", "NA", "NaN", "nan", "NAN", "N/A", "n/a", "null", "NULL", "#N/A", "None", "na"),
+    # of the clinical tables of TCGA
+    *("[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]", "[Discrepancy]"),
+)
 """Fields that stand for a missing value."""
 
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}

@@ -502,7 +502,7 @@ def read_annotations(
 def _terms_of_matrix(path: Path) -> Terms:
     from scipy.sparse import csr_array
 
-    if examine(path).kind is Kind.TEXT:
+    if given(path) is None and examine(path).kind is Kind.TEXT:
         _refuse_sets(path)
     genes, terms, matrix = read_sparse_table(
         path,

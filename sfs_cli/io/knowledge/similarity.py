@@ -131,6 +131,8 @@ def _from_matrix(
         facts["below_min_score"] = int(low.sum()) // 2
         similarity.data[low] = 0.0
         similarity.eliminate_zeros()
+        if similarity.nnz:
+            facts["lowest_score"] = float(similarity.data.min())
     return rows, similarity, facts
 
 
