@@ -77,13 +77,13 @@ GENES = [
         "genes: sets under another name",
         file_of("genes", "SET1\thttp://x\tgene1\tgene2\n", "s.txt"),
         "s.txt",
-        "gene sets; s.gmt",
+        "gene sets; ends in .gmt",
     ),
     bad(
         "terms: annotations under another name",
         file_of("terms", f"!gaf-version: 2.2\n{GAF}\n", "a.txt"),
         "a.txt",
-        "annotations; a.gaf",
+        "annotations; ends in .gaf",
     ),
     bad(
         "genes: an empty column of GMX",

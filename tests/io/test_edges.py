@@ -111,8 +111,8 @@ def test_sif(write_text, ending):
     found = read_edges(write_text(SIF, f"n.sif{ending}"))
     assert scored(found) == dict.fromkeys([("1001", "1002"), ("1001", "1003"), ("1003", "1004")])
     assert found.facts["format"] == "SIF"
-    blanks = read_edges(write_text("A pp B C\n# aside\nB pd C\n", "n.SIF"))
-    assert scored(blanks) == dict.fromkeys([("A", "B"), ("A", "C"), ("B", "C")])
+    blanks = read_edges(write_text("A  pp B C\n# aside\nB pd C\nD\tpp\tx y\n", "n.SIF"))
+    assert scored(blanks) == dict.fromkeys([("A", "B"), ("A", "C"), ("B", "C"), ("D", "x y")])
 
 
 def test_sif_without_its_suffix_is_known_by_usual_types(write_text):

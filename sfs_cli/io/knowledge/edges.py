@@ -236,8 +236,8 @@ _PAIRS = (
 )
 _ENDS = (("a", "b"), ("1", "2"))
 _END_WORDS = (
-    *("interactor", "node", "item", "entity", "vertex", "partner", "biogrid", "systematic"),
-    *("official", "string", "stringid", "preferredname"),
+    *("interactor", "node", "item", "entity", "vertex", "partner", "participant", "biogrid"),
+    *("systematic", "official", "string", "stringid", "preferredname"),
 )
 _BIOGRID = "#biogrid interaction id"
 _BIOGRID_NAMES = ("official symbol interactor a", "official symbol interactor b")
@@ -257,6 +257,7 @@ _SIF_TYPES = (
 """Types of interactions in the SIF files of Cytoscape and Pathway Commons."""
 _SIF_HINT = "a line of SIF is a node, a type of interaction, and one or more other nodes"
 _MITAB_COLUMNS = 8
+"""Lines of at least so many fields may be PSI-MI TAB (15 or more, unless some were cut away)."""
 
 
 @dataclass(frozen=True)
@@ -397,18 +398,18 @@ def _sif_layout(path: Path, delimiter: str) -> EdgeLayout:
 
 
 def _sif_pairs(chunk: Chunk, layout: EdgeLayout) -> bytes:
-    """Return the lines of SIF as lines of two ids; a node alone has no edge."""
+    """Return the lines of SIF as lines of two ids divided by a tab; a node alone has no edge."""
     pairs = []
     for line, text in chunk_lines(chunk, layout.path):
         if text.startswith("#"):
             continue
-        fields = _split_line(text, layout.delimiter, "", quoting=False)
-        fields = [field for field in fields if field]
+        divided = text.split("\t" if "\t" in text else layout.delimiter)
+        fields = [field for part in divided if (field := part.strip(BLANKS))]
         if len(fields) == 2:
             raise InputError(
                 "the line has 2 fields", where=f"{layout.path}, line {line}", hint=_SIF_HINT
             )
-        pairs += [f"{fields[0]}{layout.delimiter}{other}\n" for other in fields[2:]]
+        pairs += [f"{fields[0]}\t{other}\n" for other in fields[2:]]
     return "".join(pairs).encode()
 
 
@@ -464,8 +465,8 @@ def _parse_edges(chunk: Chunk, layout: EdgeLayout) -> pa.Table | None:
     """Return columns ``a``, ``b`` and perhaps ``score``; None if the chunk holds no edge."""
     text = chunk.text
     if layout.format == "SIF":
-        chunk = Chunk(_sif_pairs(chunk, layout), 1)
-        text = chunk.text
+        text, layout = _sif_pairs(chunk, layout), replace(layout, delimiter="\t")
+        chunk = Chunk(text, 1)
     for _ in range(layout.first_line - chunk.first_line):
         text = text[text.find(b"\n") + 1 :]
     if layout.delimiter == " " and any(odd in text for odd in _ODD_BLANKS):

@@ -104,7 +104,7 @@ def _refuse_sets(path: Path) -> None:
     raise InputError(
         f"the file looks like {what}, but its name does not end in {suffix}",
         where=str(path),
-        hint=f"rename it to {path.name.split('.')[0]}{suffix}",
+        hint=f"give it a name that ends in {suffix}",
     )
 
 
