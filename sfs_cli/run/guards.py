@@ -94,10 +94,15 @@ def guard_values(run: Run) -> Raw | None:
         run.passes.look(len(values))
         raw = raw_kind(values)
         _tell(run, "raw-values", raw_values(values))
+    guard_labels(run)
+    return raw
+
+
+def guard_labels(run: Run) -> None:
+    """Warn of labels that are ids, and of classes with two spellings."""
     if run.labels is not None and run.labels.values is None:
         _tell(run, "labels", id_labels(run.labels))
         _tell(run, "labels", spelled_twice(run.labels.classes))
-    return raw
 
 
 def guard_sources(run: Run) -> None:
