@@ -68,6 +68,12 @@ GENES = [
         "'SET9'; SET1",
     ),
     bad(
+        "genes: a name that ends as a weight does",
+        file_of("genes", "SET@5\tx\tgene1\tgene2\n", "s.gmt", part=":SET@5"),
+        "s.gmt",
+        "'SET'; SET@5; NAME@5@1",
+    ),
+    bad(
         "genes: all in a single line",
         file_of("genes", "gene1, gene2, gene3\n", "g.txt"),
         "g.txt",

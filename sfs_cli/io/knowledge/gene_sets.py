@@ -244,12 +244,17 @@ def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[s
             lower = {name.lower(): name for name in reversed(list(sets))}
             close = [name for text, name in lower.items() if word and word in text][::-1]
             close = close or [lower[text] for text in get_close_matches(word, lower, 3)]
+            hint = f"sets of the file are {listed(list(sets), 3)}"
+            if close:
+                hint = f"did you mean {listed(close, 3)}?"
+            if any(name.startswith(f"{pattern}@") for name in close):
+                hint += (
+                    " (what follows @ is taken as a weight: give the weight too, as in NAME@5@1)"
+                )
             raise InputError(
                 f"there is no set {pattern!r} among {counted(len(sets), 'set')}",
                 where=str(path),
-                hint=f"did you mean {listed(close, 3)}?"
-                if close
-                else f"sets of the file are {listed(list(sets), 3)}",
+                hint=hint,
             )
         chosen.update(found)
     return {name: genes for name, genes in sets.items() if name in chosen}
