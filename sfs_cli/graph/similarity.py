@@ -316,6 +316,13 @@ def check_similarity(
         )
 
 
+def look_like_distances(S: np.ndarray | csr_array) -> bool:
+    """Tell whether S (n, n) has a diagonal of 0, and all other entries are above 0."""
+    n = S.shape[0]
+    values = S if isinstance(S, np.ndarray) else S.data
+    return n > 2 and not S.diagonal().any() and np.count_nonzero(values > 0) == n * (n - 1)
+
+
 def check_degrees(similarity: Similarity, sample_ids: Sequence[str] | None, name: str) -> None:
     """Refuse a similarity in which a sample has a degree of zero (to rounding) or less.
 

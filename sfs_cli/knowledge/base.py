@@ -124,16 +124,21 @@ class SourceContext:
         passes = None if spec.kind == "profile" else own.passes
         return Engine(prepared, own.executor, dtype, passes=passes, checkpoints=checkpoints)
 
-    def matched(self, spec: SourceSpec, genes: Sequence[str]) -> Matched:
-        """Match the genes of a source with the features, however few they are."""
+    def matched(self, spec: SourceSpec, genes: Sequence[str], taxon: str | None = None) -> Matched:
+        """Match the genes of a source with the features, however few they are.
+
+        `taxon` is what all ids of an `EdgeList` began with.
+        """
         path = spec.id_map or self.id_map
         if path not in self._indices:  # one index serves all sources of one map
             pairs = None if path is None else read_id_map(Path(path))
             with located(str(path)):
                 self._indices[path] = FeatureIndex(self.matrix.ids.features, pairs)
-        return self._indices[path].find(genes)
+        return self._indices[path].find(genes, taxon)
 
-    def find(self, spec: SourceSpec, genes: Sequence[str]) -> tuple[Matched, dict[str, Any]]:
+    def find(
+        self, spec: SourceSpec, genes: Sequence[str], taxon: str | None = None
+    ) -> tuple[Matched, dict[str, Any]]:
         """Find the genes of a source among the features, and return the facts of it.
 
         Raises
@@ -141,7 +146,7 @@ class SourceContext:
         InputError
             When too few are found.
         """
-        matched = self.matched(spec, genes)
+        matched = self.matched(spec, genes, taxon)
         warning = check_found(matched, spec.name, spec.path, self.allow_unmatched)
         if warning is not None:
             self.run.log.warn(warning)
@@ -149,6 +154,18 @@ class SourceContext:
         if matched.mapped:
             facts["genes_found_through_map"] = matched.mapped
         return matched, facts
+
+    def check_min_score(self, spec: SourceSpec, facts: Mapping[str, Any]) -> None:
+        """Warn of a least score that seems to be in other units than the scores of a source."""
+        lowest = facts.get("lowest_score")
+        if lowest is None or facts["below_min_score"] or not spec.min_score:
+            return
+        if spec.min_score <= 1 < lowest:
+            self.run.log.warn(
+                f"min-score={spec.min_score:g} of source {spec.name} leaves nothing out: all "
+                f"scores are {lowest:g} or more ({spec.path}); give it in their units (STRING's go "
+                "up to 1000)"
+            )
 
     def graph(
         self,
@@ -174,5 +191,5 @@ class SourceContext:
         with located(where):
             graph = sample_graph(options, run, source=where, distances=distances)
         graph.facts |= facts or {}
-        graph.facts |= {"features": prepared.n_features, "transform": spec.transform}
+        graph.facts |= {"features": prepared.n_used, "transform": spec.transform}
         return graph

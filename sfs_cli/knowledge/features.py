@@ -39,7 +39,8 @@ class FeatureSimilarity:
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return the rbf (or another similarity) of the Mahalanobis distances of the samples."""
-        matched, found = context.find(self.spec, self.genes)
+        context.check_min_score(self.spec, self.facts)
+        matched, found = context.find(self.spec, self.genes, self.facts.get("taxon"))
         carried = carry_similarity(self.matrix, matched, context.matrix.n_features)
         return _graph(context, self.spec, carried, similarity_distances, found | self.facts)
 

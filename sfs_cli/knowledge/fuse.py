@@ -41,6 +41,10 @@ _IGNORED = {
     "without_score": ("edge without a score", "edges without a score"),
     "without_symbol": ("edge without a symbol", "edges without a symbol"),
     "negated_annotations": ("negated annotation", "negated annotations"),
+    "without_data": (
+        "annotation without biological data (ND)",
+        "annotations without biological data (ND)",
+    ),
     "other_evidence": ("annotation of other evidence", "annotations of other evidence"),
     "terms_without_genes": ("term without genes", "terms without genes"),
 }
@@ -164,9 +168,11 @@ def describe_source(source: Source, facts: Mapping[str, Any], n: int) -> str:
     """Return a line on what a source became in a run of n samples, from the facts of it."""
     words = [f"source {source.spec.name} ({source.spec.kind}): {facts['similarity']}"]
     if "features" in facts:
-        words.append(f" on {facts['features']:,} features")
+        words.append(f" on {counted(facts['features'], 'feature')}")
     if "genes" in facts:
         words.append(f", {facts['genes_found']:,} of {facts['genes']:,} genes found")
+    if "columns" in facts:
+        words.append(f", edges by columns {' and '.join(map(repr, facts['columns']))}")
     used = facts["samples"]
     if used != n:
         words.append(f", {used:,} of {n:,} samples")

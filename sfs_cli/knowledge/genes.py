@@ -13,13 +13,14 @@ from sfs_cli.graph.build import Graph
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.knowledge.edges import EdgeList, read_edges
 from sfs_cli.io.knowledge.gene_sets import (
-    choose_sets,
-    read_gaf,
+    ANNOTATIONS,
+    SETS,
+    read_annotations,
     read_gene_list,
-    read_gmt,
     split_set_spec,
 )
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
+from sfs_cli.knowledge.matching import tell_unknown
 from sfs_cli.options.source import SourceSpec
 
 
@@ -34,15 +35,23 @@ class Genes:
         genes: list[str],
         facts: dict[str, Any],
         sets: dict[str, list[str]] | None = None,
+        unknown: Sequence[str] = (),
     ) -> None:
         self.spec = spec
         self.genes = genes
         self.facts = facts
         self.sets = sets or {}
+        self.unknown = unknown  # seeds that do not interact
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return any similarity between the samples, by these features alone."""
-        matched, found = context.find(self.spec, self.genes)
+        context.check_min_score(self.spec, self.facts)
+        what = f"seeds of source {self.spec.name}"
+        total = self.facts.get("seeds", 0)
+        tell_unknown(
+            context.run.log, what, "seed", self.unknown, total, "among the genes that interact"
+        )
+        matched, found = context.find(self.spec, self.genes, self.facts.get("taxon"))
         prepared = context.values(self.spec).selecting(np.unique(matched.feature))
         return context.graph(self.spec, prepared, found | self.facts)
 
@@ -63,6 +72,8 @@ def open_interactions(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
     """
     edges = read_edges(Path(spec.path), spec.min_score)
     seeds = None if spec.seeds is None else read_genes(spec.seeds, spec)[0]
+    if seeds is not None and "taxon" in edges.facts:
+        seeds = [seed.removeprefix(f"{edges.facts['taxon']}.") for seed in seeds]
     genes = interacting(edges, seeds)
     if not genes:
         raise InputError(
@@ -72,7 +83,12 @@ def open_interactions(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
             hint="give seeds by the ids of the interactions, or lower min-score",
         )
     facts = {"interactions": len(edges.a), **edges.facts}
-    return Genes(spec, genes, facts | ({} if seeds is None else {"seeds": len(seeds)}))
+    if seeds is None:
+        return Genes(spec, genes, facts)
+    known = set(edges.ids)
+    unknown = [seed for seed in seeds if seed not in known]
+    facts |= {"seeds": len(seeds), "seeds_found": len(seeds) - len(unknown)}
+    return Genes(spec, genes, facts, unknown=unknown)
 
 
 def interacting(edges: EdgeList, seeds: list[str] | None) -> list[str]:
@@ -93,7 +109,7 @@ def interacting(edges: EdgeList, seeds: list[str] | None) -> list[str]:
 def read_genes(
     given: str, spec: SourceSpec
 ) -> tuple[list[str], dict[str, Any], dict[str, list[str]]]:
-    """Read the genes of a list, of the sets of a GMT, or of the annotations of a GAF.
+    """Read the genes of a list, of gene sets (GMT or GMX), or of the annotations of a GAF.
 
     It is given as ``FILE``, ``FILE.gmt:SET1,SET2`` or ``FILE.gaf:TERM1,TERM2``; the source chooses
     evidence codes and ids of a GAF. Genes are there once, in the order of the file, with facts of
@@ -102,20 +118,15 @@ def read_genes(
     """
     path, names = split_set_spec(given)
     suffix = text_suffix(path)
-    if suffix != ".gaf" and (spec.evidence or spec.ids):
+    if suffix != ANNOTATIONS and (spec.evidence or spec.ids):
         option = "evidence" if spec.evidence else "ids"
         raise spec.error(
             f"{option} has no effect on {path.name}: it is not a GAF file",
             f"remove {option}, or give annotations as .gaf or .gaf.gz",
             option,
         )
-    if suffix not in (".gmt", ".gaf"):
+    if suffix not in (*SETS, ANNOTATIONS):
         return read_gene_list(path), {}, {}
-    if suffix == ".gmt":
-        sets, facts = read_gmt(path), {}
-    else:
-        annotations = read_gaf(path, spec.evidence, spec.gene_ids)
-        sets, facts = annotations.genes, dict(annotations.facts)
-    chosen = choose_sets(sets, names, path) if names else sets
-    genes = list(dict.fromkeys(gene for members in chosen.values() for gene in members))
-    return genes, facts | {"sets": len(chosen)}, chosen
+    found = read_annotations(path, names, spec.evidence, spec.gene_ids)
+    genes = list(dict.fromkeys(gene for members in found.genes.values() for gene in members))
+    return genes, found.facts | {"sets": len(found.genes)}, found.genes

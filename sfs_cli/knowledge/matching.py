@@ -15,6 +15,8 @@ from sfs_cli.errors import InputError, counted, listed
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from sfs_cli.logs import Messages
+
 
 class IdMap:
     """A map from ids of sources to features: an id may be several features, and several ids one.
@@ -46,17 +48,21 @@ class IdMap:
         self._counts = np.bincount(codes, minlength=len(self._codes))
         self._starts = np.cumsum(self._counts) - self._counts
 
-    def find(self, ids: Collection[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return pairs of a position in `ids` and a feature."""
-        code = look_up(self._codes, ids)
+    def find(self, ids: Collection[str], prefix: str = "") -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs of a position in `ids` and a feature; `prefix` is as in `look_up`."""
+        code = look_up(self._codes, ids, prefix)
         at = np.flatnonzero(code >= 0)
         which, entry = expanded(self._starts[code[at]], self._counts[code[at]])
         return at[which], self._features[entry]
 
 
-def look_up(index: Mapping[str, int], ids: Collection[str]) -> np.ndarray:
-    """Return the position of each id, -1 where it has none."""
-    return np.fromiter(map(index.get, ids, repeat(-1)), np.int64, len(ids))
+def look_up(index: Mapping[str, int], ids: Collection[str], prefix: str = "") -> np.ndarray:
+    """Return the position of each id, with `prefix` where it has none without; -1 for neither."""
+    found = np.fromiter(map(index.get, ids, repeat(-1)), np.int64, len(ids))
+    if prefix:
+        longer = [prefix + name for name in ids]
+        found = np.where(found < 0, look_up(index, longer), found)
+    return found
 
 
 def expanded(starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -75,7 +81,9 @@ def expanded(starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 ENOUGH = 0.1
-"""A source is refused when a smaller fraction of its ids are features."""
+"""A source is refused when a smaller fraction of its ids are features, and of the features ids."""
+MANY_TIMES, MANY_MORE = 2, 10
+"""A change of the ids is told when it finds so many times as many, and so many more."""
 EXAMPLES = 3
 
 
@@ -118,17 +126,19 @@ class FeatureIndex:
         self._index = {name: i for i, name in enumerate(features)}
         self._map = None if id_map is None else IdMap(id_map, self._index)
 
-    def find(self, ids: Sequence[str]) -> Matched:
+    def find(self, ids: Sequence[str], taxon: str | None = None) -> Matched:
         """Find ids directly, and the others through the map.
 
-        Through a map an id may be several features (probes of a gene), and several ids one.
+        Through a map an id may be several features (probes of a gene), and several ids one. Of ids
+        of a `taxon` the features, and those of the map, may begin with it: ``9606.ENSP00000269``.
         """
-        position = look_up(self._index, ids)
+        prefix = "" if taxon is None else f"{taxon}."
+        position = look_up(self._index, ids, prefix)
         exact = np.flatnonzero(position >= 0)
         source, feature, mapped = exact, position[exact], 0
         if self._map is not None:
             rest = np.flatnonzero(position < 0)
-            at, through = self._map.find([ids[i] for i in rest.tolist()])
+            at, through = self._map.find([ids[i] for i in rest.tolist()], prefix)
             mapped = len(np.unique(at))
             source = np.concatenate([source, rest[at]])
             feature = np.concatenate([feature, through])
@@ -138,19 +148,26 @@ class FeatureIndex:
 
 
 def check_found(matched: Matched, name: str, where: str, allow_unmatched: bool) -> str | None:
-    """Refuse a source when fewer than a tenth of its ids are features.
+    """Refuse a source when fewer than a tenth of its ids are features, and of the features ids.
 
     `name` is the source and `where` its file. With `allow_unmatched` that is only a warning, which
     is returned; a source of which nothing is found is still refused. The InputError says how many
-    were found, examples of both sides and the likely reason.
+    were found, examples of both sides and the likely reason. A warning is also returned where a
+    simple change of the ids would find many more.
     """
-    if matched.found and matched.found >= ENOUGH * matched.n_ids:
-        return None
     found = f"{matched.found:,}" if matched.found else "none"
     what = f"{found} of the {counted(matched.n_ids, 'id')} of source {name} "
     what += f"{'is a feature' if matched.found == 1 else 'are features'} of the matrix"
     if matched.with_map:
         what += ", with the map"
+    covered = len(np.unique(matched.feature))
+    if matched.found >= ENOUGH * matched.n_ids or covered >= ENOUGH * len(matched.features):
+        if MANY_TIMES * matched.found <= matched.n_ids and matched.found:
+            least = max(MANY_TIMES * matched.found, matched.found + MANY_MORE)
+            if change := likely_change(matched.ids, matched.features, least):
+                return f"{what} ({where}), and {change}: write both in the same way"
+        if matched.found:
+            return None
     if matched.found and allow_unmatched:
         return f"{what} ({where})"
     unknown = np.setdiff1d(np.arange(matched.n_ids), matched.source).tolist()
@@ -160,13 +177,9 @@ def check_found(matched: Matched, name: str, where: str, allow_unmatched: bool) 
         if matched.with_map
         else "give a table of both ids with --id-map"
     )
-    # only for an error: each change is as long a search as that for the ids themselves
-    for change, condition in _CHANGES:
-        features = set(map(change, matched.features))
-        count = sum(change(name) in features for name in matched.ids)
-        if count > matched.found and count >= ENOUGH * matched.n_ids:
-            hint = f"{count:,} would be found if {condition}; {hint}"
-            break
+    least = max(matched.found + 1, int(np.ceil(ENOUGH * matched.n_ids)))
+    if change := likely_change(matched.ids, matched.features, least):
+        hint = f"{change}; {hint}"
     if matched.found:
         hint += "; --allow-unmatched continues with those that were found"
     raise InputError(
@@ -175,6 +188,33 @@ def check_found(matched: Matched, name: str, where: str, allow_unmatched: bool) 
         f"{listed(list(matched.features), EXAMPLES)}",
         hint=hint,
     )
+
+
+def tell_unknown(
+    log: Messages, what: str, noun: str, unknown: Sequence[str], total: int, place: str
+) -> None:
+    """Say which ids of a list are not in their `place`; warn where these are most of them."""
+    if not unknown:
+        return
+    text = (
+        f"{what}: {len(unknown):,} of {counted(total, noun)} {'is' if len(unknown) == 1 else 'are'}"
+        f" not {place} ({listed(list(unknown), EXAMPLES)})"
+    )
+    if 2 * len(unknown) > total:
+        log.warn(f"{text}: check that both use the same kind of ids")
+    else:
+        log.note(text)
+
+
+def likely_change(ids: Sequence[str], known: Sequence[str], least: int) -> str | None:
+    """Tell how many ids would be found, at least so many, if both were changed in a simple way."""
+    # each change is as long a search as that for the ids themselves
+    for change, condition in _CHANGES:
+        changed = set(map(change, known))
+        count = sum(change(name) in changed for name in ids)
+        if count >= least:
+            return f"{count:,} would be found if {condition}"
+    return None
 
 
 _VERSION = re.compile(r"\.\d+$")

@@ -10,11 +10,12 @@ import numpy as np
 from sfs_cli.errors import InputError, UsageError, listed
 from sfs_cli.graph.build import Graph, given_graph
 from sfs_cli.graph.others import label_similarity
-from sfs_cli.graph.similarity import DenseSimilarity, row_panels
+from sfs_cli.graph.similarity import DenseSimilarity, look_like_distances, row_panels
 from sfs_cli.io.given import given
-from sfs_cli.io.knowledge.labels import read_annotation
+from sfs_cli.io.knowledge.labels import read_annotation, refuse_headless
 from sfs_cli.io.knowledge.similarity import SimilarityFile, open_similarity
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
+from sfs_cli.logs import Messages
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.store.transforms import parse as parse_transform
 
@@ -72,6 +73,8 @@ class Classes:
             self.labels = read_annotation(key, list(ids.samples), ids.obs, inputs.matrix, "labels:")
         else:
             self.labels = inputs.read_labels(spec.path)
+            if not set(inputs.ids.samples) <= set(self.labels):
+                refuse_headless(spec.path, inputs.ids.samples)
         self.samples: Sequence[str] | None = list(self.labels)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
@@ -91,6 +94,11 @@ class Tree:
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return the depth of the lowest common ancestor over the depth of the tree."""
         depth = self.hierarchy.depth
+        if mark := self.hierarchy.undivided:
+            context.run.log.warn(
+                f"the paths of source {self.spec.name} have no slash, but each has {mark!r}: every "
+                f"path is taken as one class; divide its classes by / in place of {mark}"
+            )
         S = hierarchy_similarity([self.hierarchy.paths[sample] for sample in samples], depth)
         return Graph(DenseSimilarity(S), {"similarity": "lowest common ancestor", "depth": depth})
 
@@ -144,7 +152,27 @@ class GivenSimilarity:
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return the similarity between the samples, after checking that it is one."""
         where = f"source {self.spec.name} ({self.spec.path})"
-        return given_graph(self.file.aligned(samples), "as given", samples, where)
+        return graph_as_given(self.file, "as given", samples, where, context.run.log)
+
+
+def graph_as_given(
+    file: SimilarityFile, name: str, samples: Sequence[str], where: str, log: Messages
+) -> Graph:
+    """Return the graph of a similarity that is given, as `given_graph` does.
+
+    A note says that its file has no ids, and a warning that it looks like distances.
+    """
+    S = file.aligned(samples)
+    graph = given_graph(S, name, samples, where)
+    if file.rows is None:
+        log.note(f"{where} has no ids: its rows are taken in the order of the samples")
+    if look_like_distances(S):
+        log.warn(
+            f"{where} looks like distances (the diagonal is 0, and all other entries are above 0): "
+            "samples that are far from each other would count as similar; give a similarity, such "
+            "as exp(-d) of distances d (if it is a similarity, write its diagonal too)"
+        )
+    return graph
 
 
 def open_given(spec: str, matrix: str) -> SimilarityFile:

@@ -73,7 +73,7 @@ class SetFields(Config):
     """The options of every command that tests sets of features."""
 
     sets: str | None = _how(
-        "Feature sets (GMT, or GAF) whose over-representation is tested.",
+        "Feature sets (GMT, GMX or GAF) whose over-representation is tested.",
         verbs=("evaluate", "compare", "report"),
         metavar="FILE[:SET,...]",
         path=READS,

@@ -5,7 +5,8 @@ from __future__ import annotations
 GUARDS = {
     "raw-values": "values look like counts or intensities, and no transformation was asked for",
     "names": "names of features that a spreadsheet has turned into dates, or ids into decimals",
-    "labels": "labels that look like ids of patients, pairs or batches",
+    "labels": "labels that look like ids of patients, pairs or batches, a class with two "
+    "spellings, or labels of a source with a single class",
     "graph": "a sample graph without structure: nearly all pairs are equally similar, or none are",
     "tested-graph": "p-values of features that the sample graph was made of",
     "not-normal": "p-values of normal noise for features that are far from it",

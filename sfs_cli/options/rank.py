@@ -452,7 +452,8 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         takers=kinds_taking,
     )
     allow_unmatched: bool = _sources(
-        "Continue with a warning if fewer than a tenth of the genes of a source are found.",
+        "Continue with a warning if the genes of a source that are found are fewer than a tenth of "
+        "them, and of the features.",
         default=False,
         takers=lambda _: kinds_taking("id_map"),
     )

@@ -77,25 +77,25 @@ KINDS = {
     ),
     "genes": Kind(
         "Samples with similar values in the genes of a list, of gene sets or of annotations.",
-        path="A gene list, a GMT (FILE.gmt:SET1,SET2 for some of its sets), or a GAF.",
+        path="A gene list, a GMT or GMX (FILE.gmt:SET1,SET2 for some of its sets), or a GAF.",
         takes=(*_VALUES, *_GRAPH, "evidence", "ids", "id_map"),
         similarities=_OF_MATRIX,
     ),
     "interactions": Kind(
         "Samples with similar values in the genes that interact.",
-        path="Edges between genes.",
+        path="Edges between genes (SIF, if the name ends in .sif).",
         takes=(*_VALUES, *_GRAPH, "min_score", "seeds", "id_map"),
         similarities=_OF_MATRIX,
     ),
     "feature-similarity": Kind(
         "Samples at a small Mahalanobis distance, by similarities between genes.",
-        path="Edges or a matrix between genes.",
+        path="Edges (also .sif) or a matrix between genes.",
         takes=(*_VALUES, *_DISTANCES, "min_score", "id_map"),
         similarities=FROM_DISTANCES,
     ),
     "terms": Kind(
         "Samples at a small Mahalanobis distance, by terms that genes share.",
-        path="A matrix of genes and terms, a GMT or a GAF.",
+        path="A matrix of genes and terms, a GMT, a GMX or a GAF.",
         takes=(*_VALUES, *_DISTANCES, "evidence", "ids", "id_map"),
         similarities=FROM_DISTANCES,
     ),
@@ -145,7 +145,7 @@ class SourceSpec(GraphFields):
         "Use only the interactions of the genes in this file.", metavar="FILE", path=READS
     )
     evidence: str | None = _knowledge(
-        "Evidence codes of a GAF to keep, or to drop if they begin with !.",
+        "Evidence codes of a GAF to keep, or to drop if they begin with !; ND only if named.",
         metavar="CODES",
         items=str,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from sfs_cli import provenance
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.errors import counted, listed
 from sfs_cli.io.results.writers import ranking_bytes
+from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.ranking.aggregate import aggregate, best_of
@@ -110,6 +112,8 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
     ranks = np.full((len(position), len(lists)), np.nan)
     for column, each in enumerate(lists):
         ranks[[position[feature] for feature in each.features], column] = each.ranks
+    if found := alone(lists):
+        messages.warn(found)
     known = ~np.isnan(ranks).all(axis=1)
     cut = ranks if config.top is None else best_of(ranks, config.top)
     result = aggregate(config.how, cut, np.array(config.weights), int(np.count_nonzero(known)))
@@ -124,6 +128,25 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
     if found := ties(ranking):
         messages.warn(found)
     return Aggregated(ranking, lists, ranks)
+
+
+def alone(lists: list[RankedList]) -> str | None:
+    """Tell which list has no feature in common with any other, and the likely reason."""
+    if len(lists) < 2:
+        return None
+    times = Counter(feature for each in lists for feature in set(each.features))
+    for each in lists:
+        if all(times[feature] == 1 for feature in each.features):
+            others = [name for other in lists if other is not each for name in other.features]
+            change = likely_change(each.features, others, 1)
+            one = len(lists) == 2
+            return (
+                f"list {each.name} has no feature in common with {'the' if one else 'any'} other "
+                f"(it has {listed(each.features, 3)}; the other{' has' if one else 's have'} "
+                f"{listed(others, 3)}): {f'{change}; ' if change else ''}give lists with the same "
+                "kind of ids"
+            )
+    return None
 
 
 def _read_lists(config: AggregateConfig, messages: Messages) -> list[RankedList]:

@@ -112,4 +112,4 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
 def split_sets(text: str) -> tuple[Path, str | None]:
     """Split ``FILE.gmt:SET,...`` into the file and what is read of it, None for all."""
     path, sets = split_set_spec(text)
-    return path, ",".join(sets) or None
+    return path, sets or None

@@ -11,6 +11,7 @@ import numpy as np
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.knowledge.gene_sets import read_gene_list
+from sfs_cli.knowledge.matching import tell_unknown
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag, names_file
@@ -91,7 +92,8 @@ def _matched(option: str, config: RankConfig, matrix: Matrix, log: Messages) -> 
     found = np.zeros(len(ids), bool)
     for text in getattr(config, option):
         of_file = names_file(text)
-        one = _in_list(read_gene_list(Path(text)), ids) if of_file else _like(text, ids)
+        names = read_gene_list(Path(text)) if of_file else []
+        one = _in_list(names, ids) if of_file else _like(text, ids)
         if not one.any():
             wrong = "none of its ids is a feature" if of_file else "no feature id matches"
             hint = (
@@ -107,6 +109,9 @@ def _matched(option: str, config: RankConfig, matrix: Matrix, log: Messages) -> 
                 option=option,
             )
         log.note(f"{flag(option)} {text}: {counted(int(one.sum()), 'feature')}")
+        features = {ids[i] for i in np.flatnonzero(one).tolist()} if of_file else set()
+        unknown = [name for name in names if name not in features]
+        tell_unknown(log, f"{flag(option)} {text}", "id", unknown, len(names), "in the matrix")
         found |= one
     return found
 

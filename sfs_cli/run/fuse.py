@@ -15,7 +15,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.run.checkpoints import RunCheckpoints
 from sfs_cli.run.fused_rank import fuse
-from sfs_cli.run.guards import guard_profiles
+from sfs_cli.run.guards import guard_labels, guard_sources
 from sfs_cli.run.load import loaded
 from sfs_cli.run.outputs import (
     check_stores,
@@ -58,7 +58,8 @@ def run(
         if path.exists() and not config.force:
             raise OutputExistsError(f"{path} exists", hint="give another name, or --force")
         with loaded(config, messages, RunCheckpoints(announce=lock.leaves)) as loaded_run:
-            guard_profiles(loaded_run)
+            guard_labels(loaded_run)
+            guard_sources(loaded_run)
             loaded_run.fit()
             fused = fuse(loaded_run)
             samples = list(loaded_run.matrix.ids.samples)

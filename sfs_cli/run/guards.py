@@ -17,7 +17,7 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import counted
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
-from sfs_cli.knowledge.samples import Profile
+from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
@@ -94,15 +94,28 @@ def guard_values(run: Run) -> Raw | None:
         run.passes.look(len(values))
         raw = raw_kind(values)
         _tell(run, "raw-values", raw_values(values))
-    if run.labels is not None and run.labels.values is None:
-        _tell(run, "labels", id_labels(run.labels))
+    guard_labels(run)
     return raw
 
 
-def guard_profiles(run: Run) -> None:
-    """Warn of profiles among the sources whose values were not transformed."""
+def guard_labels(run: Run) -> None:
+    """Warn of labels that are ids, and of classes with two spellings."""
+    if run.labels is not None and run.labels.values is None:
+        _tell(run, "labels", id_labels(run.labels))
+        _tell(run, "labels", spelled_twice(run.labels.classes))
+
+
+def guard_sources(run: Run) -> None:
+    """Warn of profiles among the sources whose values were not transformed, and of labels."""
     for source in run.sources:
         spec = source.spec
+        if isinstance(source, Classes) and spec.path:
+            known = [source.labels[s] for s in run.matrix.ids.samples if s in source.labels]
+            names, codes = np.unique(known, return_inverse=True)
+            labels = Labels(codes, names.tolist())
+            _tell(run, "labels", id_labels(labels, spec.name))
+            _tell(run, "labels", single_class(labels, spec.name))
+            _tell(run, "labels", spelled_twice(labels.classes))
         if not isinstance(source, Profile) or spec.transform is not None or spec.has_coordinates:
             continue
         raw = raw_kind(look(source.matrix))
@@ -293,17 +306,48 @@ def decimals(names: Sequence[str]) -> str | None:
     )
 
 
-def id_labels(labels: Labels) -> str | None:
-    """Tell whether labels have about as many classes as there are pairs of samples."""
+def id_labels(labels: Labels, source: str | None = None) -> str | None:
+    """Tell whether labels, of a source or of the run, have about as many classes as pairs."""
     sizes = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.classes))
     used, samples = int(np.count_nonzero(sizes)), int(sizes.sum())
     if used < 3 or 2 * used < samples:
         return None
-    measured = " (of measurements: --label-type continuous)" if look_continuous(labels) else ""
+    measured = ""
+    if source is None and look_continuous(labels):
+        measured = " (of measurements: --label-type continuous)"
     return (
-        f"the labels have {used:,} classes for {samples:,} samples: they look like ids of "
-        "patients, pairs or batches, which features are not to be chosen for; "
+        f"the labels{_of(source)} have {used:,} classes for {samples:,} samples: they look like "
+        "ids of patients, pairs or batches, which features are not to be chosen for; "
         f"give the column of the classes{measured}"
+    )
+
+
+def _of(source: str | None) -> str:
+    return "" if source is None else f" of source {source}"
+
+
+def single_class(labels: Labels, source: str) -> str | None:
+    """Tell whether the labels of a source have one class."""
+    if len(labels.classes) > 1:
+        return None
+    return (
+        f"the labels{_of(source)} have a single class, {labels.classes[0]!r}: all samples are "
+        "equally similar, which says nothing about the features; give labels of two classes or "
+        "more, or leave the source out"
+    )
+
+
+def spelled_twice(classes: Sequence[str]) -> str | None:
+    """Tell whether names of classes differ in upper and lower case or in blanks alone."""
+    alike: dict[str, list[str]] = {}
+    for name in classes:
+        alike.setdefault("".join(name.casefold().split()), []).append(name)
+    twice = next((names for names in alike.values() if len(names) > 1), None)
+    if twice is None:
+        return None
+    return (
+        f"the classes {' and '.join(map(repr, twice[:3]))} differ in upper and lower case or in "
+        "blanks alone, and count as different: give them one name if they are one class"
     )
 
 

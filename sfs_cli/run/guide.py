@@ -21,6 +21,7 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.errors import SfsError, counted
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.scratch import scratch_folder
+from sfs_cli.io.files.table import NULL_TOKENS
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import GRAPH_FIELDS
@@ -166,7 +167,8 @@ def _annotations(
         column = obs[name]
         if not (textual or pa.types.is_dictionary(kind) or pa.types.is_boolean(kind)):
             continue
-        if column.null_count:  # samples without a value would have to be left out
+        # samples without a value would have to be left out
+        if column.null_count or not set(NULL_TOKENS).isdisjoint(column.unique().to_pylist()):
             continue
         if not pa.types.is_dictionary(kind):
             column = column.dictionary_encode()

@@ -19,6 +19,7 @@ from sfs_cli.io.knowledge.labels import (
     read_annotation,
     read_labels_as,
     read_weights,
+    refuse_headless,
 )
 from sfs_cli.io.matrix.base import BY_CONVENTION, MatrixReader, ReadOptions, decide, open_matrix
 from sfs_cli.logs import Messages
@@ -240,6 +241,8 @@ def align_labels(
         texts = read_annotation(key, list(ids.samples), ids.obs, config.matrix)
         table = _parsed(texts, _label_parser(config), f"{config.matrix}: {config.labels}")
     known = [table.get(sample) for sample in ids.samples]
+    if None in known and not config.labels.startswith("obs:"):
+        refuse_headless(config.labels, ids.samples)
     if not any(label is not None for label in known):
         raise InputError(
             f"none of the {len(ids.samples):,} samples has a label",

@@ -230,7 +230,7 @@ def rank(
     with loaded(config, messages, checkpoints, client) as run:
         config = run.config  # with the method that suits the samples
         raw = guards.guard_values(run)
-        guards.guard_profiles(run)
+        guards.guard_sources(run)
         with _progress(run):
             scored = _score(run)
             scored.solution = without_given(scored.solution, run)

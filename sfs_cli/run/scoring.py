@@ -11,7 +11,7 @@ import numpy as np
 from sfs_cli.catalog import BY_CLASS, METHODS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, NotConvergedError
-from sfs_cli.graph.build import Graph, given_graph, on_coordinates, sample_graph
+from sfs_cli.graph.build import Graph, on_coordinates, sample_graph
 from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similarity
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
@@ -56,12 +56,12 @@ def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
     asked, where = graph_asked(config, matrix.n_samples), ""
     name = asked.name
     if name == "file" or name.startswith("obsp:"):
-        from sfs_cli.knowledge.samples import open_given
+        from sfs_cli.knowledge.samples import graph_as_given, open_given
 
         of_file, ids = name == "file", matrix.ids.samples
         where = str(config.similarity_file) if of_file else f"{config.matrix}: {name}"
         given = open_given(where if of_file else name, config.matrix)
-        graph = given_graph(given.aligned(ids), name, ids, where)
+        graph = graph_as_given(given, name, ids, where, run.log)
         if of_file:
             graph.facts["file"] = where
         if config.adjust:

@@ -84,6 +84,17 @@ class PreparedMatrix:
         return self.matrix.n_features
 
     @property
+    def n_used(self) -> int:
+        """Number of features less those that are known, before any pass, to take no part.
+
+        Those are left out for their ids, or else for missing values of any sample.
+        """
+        if self.features.by_id is not None:
+            return int(np.count_nonzero(self.features.by_id == 0))
+        drops = self.policy == "drop" and self.samples is None
+        return self.n_features - (self.matrix.missing.features if drops else 0)
+
+    @property
     def n_samples(self) -> int:
         """Number of samples n that are used."""
         return self.matrix.n_samples if self.samples is None else len(self.samples)

@@ -16,6 +16,7 @@ from tests.cli.making import (
     kernel,
     table,
     text,
+    values,
 )
 from tests.cli.making_sources import file_of, on, square
 
@@ -42,7 +43,9 @@ def with_map(folder: Path, content: str) -> list[str]:
 
 def few_found(folder: Path, *more: str) -> list[str]:
     genes = "\n".join(["gene1", *(f"X{i}" for i in range(30))])
-    return on(folder, f"x=genes:{text(folder, genes, 'genes.txt')}", more=more)
+    matrix = text(folder, table(values(20), [f"gene{i}" for i in range(20)]), "wide.csv")
+    source = f"x=genes:{text(folder, genes, 'genes.txt')}"
+    return ["rank", matrix, "--method", "msfs", "--source", source, *more]
 
 
 GENES = [
@@ -63,6 +66,36 @@ GENES = [
         file_of("genes", gmt(), "s.gmt", part=":SET9"),
         "s.gmt",
         "'SET9'; SET1",
+    ),
+    bad(
+        "genes: a name that ends as a weight does",
+        file_of("genes", "SET@5\tx\tgene1\tgene2\n", "s.gmt", part=":SET@5"),
+        "s.gmt",
+        "'SET'; SET@5; NAME@5@1",
+    ),
+    bad(
+        "genes: all in a single line",
+        file_of("genes", "gene1, gene2, gene3\n", "g.txt"),
+        "g.txt",
+        "line 1; single line of 3 fields; one gene id in each line",
+    ),
+    bad(
+        "genes: sets under another name",
+        file_of("genes", "SET1\thttp://x\tgene1\tgene2\n", "s.txt"),
+        "s.txt",
+        "gene sets; ends in .gmt",
+    ),
+    bad(
+        "terms: annotations under another name",
+        file_of("terms", f"!gaf-version: 2.2\n{GAF}\n", "a.txt"),
+        "a.txt",
+        "annotations; ends in .gaf",
+    ),
+    bad(
+        "genes: an empty column of GMX",
+        file_of("genes", "S1\tS2\nna\tna\ngene1\t\n", "s.gmx"),
+        "s.gmx",
+        "column 2; 'S2'; no genes",
     ),
     bad(
         "genes: a short line of GAF",
@@ -163,6 +196,29 @@ GENES = [
         lambda f: file_of("genes", "gene1\n", "g.txt", f",id-map={f / 'no.tsv'}")(f),
         "no.tsv",
         "no such file",
+    ),
+    bad(
+        "interactions: seeds in a single line",
+        lambda f: file_of(
+            "interactions",
+            edges([("gene1", "gene2")]),
+            "e.tsv",
+            f",seeds={text(f, 'gene1,gene2' + chr(10), 'seeds.txt')}",
+        )(f),
+        "seeds.txt",
+        "single line; one gene id",
+    ),
+    bad(
+        "interactions: columns with unknown names",
+        file_of("interactions", "id\tx\ty\tz\n1\tgene1\tgene2\tp\n", "e.tsv"),
+        "e.tsv",
+        "line 1; id, x, y, z; gene_a",
+    ),
+    bad(
+        "interactions: a short line of SIF",
+        file_of("interactions", "gene1\tpp\tgene2\ngene3\tpp\n", "n.sif"),
+        "n.sif",
+        "line 2; 2 fields; SIF",
     ),
     bad(
         "interactions: all edges dropped",

@@ -88,6 +88,12 @@ LABELS = [
     bad("labels: ambiguous column", two_columns, "labels.tsv", "which column; age, sex"),
     bad("labels: two for one sample", two_labels, "labels.tsv", "'s1'; two; 'a'; 'b'"),
     bad(
+        "labels: no line of column names",
+        lambda f: fisher(f, text(f, "".join(f"{s}\t{c}\n" for s, c in zip(SAMPLES, AB)), "l.tsv")),
+        "l.tsv",
+        "line 1; column names is missing; 's1'",
+    ),
+    bad(
         "labels: ragged row",
         lambda f: fisher(f, text(f, "sample\ttissue\ns1\ta\ns2\n", "labels.tsv")),
         "labels.tsv",

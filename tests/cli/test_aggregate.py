@@ -261,3 +261,22 @@ def test_many_lists_are_aggregated_and_not_compared_in_pairs(tmp_path, capfd):
     done = run_here(["aggregate", *paths, "--out", str(tmp_path / "out"), "--json"], capfd)
     assert json.loads(done.out)["agreement"] is None
     assert "more than 20 lists" in done.err
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (lambda name: name.upper(), "12 would be found if upper and lower case"),
+        (lambda name: f"{name}.5", "12 would be found if version suffixes"),
+        (lambda name: f"x{name}", "same kind of ids"),
+        (lambda name: name if name == "g3" else name.upper(), None),
+    ],
+)
+def test_lists_without_a_feature_in_common_are_told(tmp_path, capfd, other, said):
+    first = ranks_file(tmp_path, 1, "first.tsv")
+    rows = "".join(f"{other(g)}\t{r}\n" for g, r in zip(GENES, shuffled(2)))
+    second = text(tmp_path, "gene\trank\n" + rows, "second.tsv")
+    done = run_here(["aggregate", first, second], capfd)
+    assert done.code == 0
+    assert ("has no feature in common with the other" in done.err) == (said is not None)
+    assert (said or "") in done.err

@@ -12,6 +12,7 @@ import pytest
 from sfs_cli.io.knowledge.similarity import read_similarity, write_similarity
 from tests.cli.making import AB, FEATURES, SAMPLES, good, h5ad, kernel, labels, table, text, values
 from tests.cli.running import Finished, run_here, snapshot
+from tests.making import annotated
 
 EDGES = """gene_a\tgene_b\tscore
 gene1\tgene2\t0.9
@@ -184,3 +185,102 @@ def test_features_that_no_source_is_about_are_ranked_too(tmp_path, capfd):
     done(msfs(tmp_path), capfd)
     rows = (tmp_path / "out" / "ranking.tsv").read_text().splitlines()[1:]
     assert sorted(row.split("\t")[1] for row in rows) == sorted(FEATURES)
+
+
+@pytest.mark.parametrize("name", ["d.tsv", "d.npy"])
+@pytest.mark.parametrize("as_source", [True, False])
+def test_distances_and_a_lack_of_ids_are_told(tmp_path, capfd, name, as_source):
+    distances = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    if name == "d.npy":
+        path = str(tmp_path / name)
+        np.save(path, distances)
+    else:
+        path = text(tmp_path, table(distances, SAMPLES, SAMPLES, "\t"), name)
+    words = ["rank", good(tmp_path), "--accept", "outliers,graph"]
+    given = ["--similarity-file", path]
+    if as_source:
+        given = ["--method", "msfs", "--source", f"d=similarity:{path}"]
+    said = done([*words, *given], capfd).err
+    assert "warning:" in said
+    assert "looks like distances" in said
+    assert ("in the order of the samples" in said) == (name == "d.npy")
+
+
+def test_columns_of_edges_are_told(tmp_path, capfd):
+    said = done(msfs(tmp_path), capfd).err
+    assert "edges by columns 'gene_a' and 'gene_b'" in said
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["knowledge"]["sources"][1]["columns"] == ["gene_a", "gene_b"]
+
+
+def test_a_least_score_in_other_units_is_told(tmp_path, capfd):
+    edges = text(tmp_path, EDGES.replace("0.", "90"), "e.tsv")
+    for kind in ("interactions", "feature-similarity"):
+        words = ["rank", good(tmp_path), "--method", "msfs", "--source"]
+        said = done([*words, f"e={kind}:{edges},min-score=0.7"], capfd).err
+        assert "min-score=0.7 of source e leaves nothing out" in said
+        said = done([*words, f"e={kind}:{edges},min-score=902"], capfd).err
+        assert "leaves nothing out" not in said
+
+
+def test_seeds_that_do_not_interact_are_told(tmp_path, capfd):
+    edges = text(tmp_path, EDGES, "e.tsv")
+    words = ["rank", good(tmp_path), "--method", "msfs", "--source"]
+    for names, warned in (("gene1\ngene3\nx\n", False), ("gene1\nx\ny\nz\nw\n", True)):
+        seeds = text(tmp_path, names, "seeds.txt")
+        said = done([*words, f"e=interactions:{edges},seeds={seeds}"], capfd).err
+        assert "not among the genes that interact (x" in said
+        assert ("warning: seeds of source e" in said) == warned
+
+
+def test_ids_of_string_match_with_their_species_in_matrix_and_seeds(tmp_path, capfd):
+    ids = [f"9606.{name}" for name in FEATURES]
+    matrix = text(tmp_path, table(values(), ids), "x.csv")
+    edges = text(
+        tmp_path, EDGES.replace("gene", "9606.gene").replace("9606.gene_", "gene_"), "e.tsv"
+    )
+    seeds = text(tmp_path, "9606.gene1\n", "seeds.txt")
+    words = ["rank", matrix, "--method", "msfs", "--source"]
+    said = done([*words, f"e=interactions:{edges},seeds={seeds}"], capfd).err
+    assert "2 of 2 genes found" in said
+
+
+def test_features_that_take_no_part_are_not_counted(tmp_path, capfd):
+    words = [*msfs(tmp_path), "--exclude", "gene1$"]
+    said = done(words, capfd).err
+    assert "source ppi (interactions): rbf on 3 features, 4 of 4 genes found" in said
+    assert "source expression (target): rbf on 8 features" in said
+
+
+def test_included_ids_that_are_not_there_are_told(tmp_path, capfd):
+    words = ["rank", good(tmp_path), "--exclude"]
+    some = text(tmp_path, "gene1\ngene2\nx\n", "some.txt")
+    said = done([*words, some], capfd).err
+    assert "1 of 3 ids is not in the matrix (x)" in said
+    assert "warning: --exclude" not in said
+    most = text(tmp_path, "gene1\nw\nx\ny\nz\n", "most.txt")
+    assert "warning: --exclude" in done([*words, most], capfd).err
+
+
+def test_paths_of_a_hierarchy_without_slashes_are_told(tmp_path, capfd):
+    rows = "".join(f"{s}\tlung>{c}\n" for s, c in zip(SAMPLES, AB))
+    tree = text(tmp_path, "sample\tpath\n" + rows, "tree.tsv")
+    words = ["rank", good(tmp_path), "--method", "msfs", "--source", f"h=hierarchy:{tree}"]
+    assert "divide its classes by / in place of >" in done(words, capfd).err
+
+
+def test_missing_text_of_annotations_is_no_class(tmp_path, capfd):
+    data = annotated(values().T, FEATURES, SAMPLES)
+    data.obs["state"] = ["a", "a", "b", "b", "", "NA"]
+    data.obs["age"] = ["31", "[Not Available]", "52", "47", "29", "60"]
+    data.obs["none"] = ["", "NA", "nan", "", "", ""]
+    path = str(tmp_path / "m.h5ad")
+    data.write_h5ad(path)
+    words = ["rank", path, "--samples", "intersect"]
+    said = done([*words, "--method", "fisher", "--labels", "obs:state"], capfd).err
+    assert "left out by --samples intersect: 2 samples (s5, s6)" in said
+    said = done([*words, "--method", "variance", "--adjust", "obs:age"], capfd).err
+    assert "1 sample (s2)" in said
+    ended = run_here([*words, "--method", "fisher", "--labels", "obs:none"], capfd)
+    assert ended.code == 3
+    assert "no sample has a value" in ended.err

@@ -15,6 +15,7 @@ from sfs_cli.graph.similarity import (
     SparseSimilarity,
     check_degrees,
     check_similarity,
+    look_like_distances,
 )
 
 RNG = np.random.default_rng(0)
@@ -161,3 +162,13 @@ def test_nan_degrees_do_not_pass() -> None:
     S[0, 0] = np.nan
     with pytest.raises(InputError, match="1 of 3"):
         check_degrees(DenseSimilarity(S), None, "x")
+
+
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+def test_distances_are_told_from_similarities(convert):
+    distances = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
+    assert look_like_distances(convert(distances))
+    assert not look_like_distances(convert(np.exp(-distances)))
+    sparse = distances.copy()
+    sparse[0, 4] = sparse[4, 0] = 0  # a graph without loops, which is not complete
+    assert not look_like_distances(convert(sparse))

@@ -34,6 +34,7 @@ def test_every_dialect(write_text, dialect, ending):
     assert found.ids == ["A", "B", "C", "D"]
     assert found.facts == {
         "format": "table",
+        "columns": ["gene_a", "gene_b"],
         "self_loops": 1,
         "score_column": "score",
         "repeated_edges": 1,
@@ -93,12 +94,71 @@ def test_string(write_text, ending):
     assert scored(found) == {("ENSP1", "ENSP2"): 900, ("ENSP1", "ENSP3"): 700}
     assert found.facts == {
         "format": "STRING",
+        "columns": ["protein1", "protein2"],
         "self_loops": 0,
         "score_column": "combined_score",
+        "lowest_score": 700.0,
         "below_min_score": 2,
         "repeated_edges": 2,
         "taxon": "9606",
     }
+
+
+SIF = "1001\tpp\t1002\t1003\n\n1004\n1003\tinteracts with\t1004\n"
+
+
+def test_sif(write_text, ending):
+    found = read_edges(write_text(SIF, f"n.sif{ending}"))
+    assert scored(found) == dict.fromkeys([("1001", "1002"), ("1001", "1003"), ("1003", "1004")])
+    assert found.facts["format"] == "SIF"
+    blanks = read_edges(write_text("A  pp B C\n# aside\nB pd C\nD\tpp\tx y\n", "n.SIF"))
+    assert scored(blanks) == dict.fromkeys([("A", "B"), ("A", "C"), ("B", "C"), ("D", "x y")])
+
+
+def test_sif_without_its_suffix_is_known_by_usual_types(write_text):
+    found = read_edges(write_text("1001\tpp\t1002\n1003\tpd\t1004\n", "n.txt"))
+    assert scored(found) == dict.fromkeys([("1001", "1002"), ("1003", "1004")])
+    assert scored(read_edges(write_text("1\tHUB\t5\n2\tHUB\t7\n", "e.txt"))) == {
+        ("1", "HUB"): 5,
+        ("2", "HUB"): 7,
+    }
+
+
+@pytest.mark.parametrize(("text", "what"), [("A\tpp\n", "2 fields"), ("A\n", "no edges")])
+def test_sif_that_is_wrong(write_text, check_refused, text, what):
+    path = write_text(text, "n.sif")
+    check_refused(lambda: read_edges(path), what, "n.sif")
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        (
+            "Gene ID\tGene Symbol\tSpecies ID\tmiRNA Family\tUTR start\n"
+            "E1\tTP53\t9606\tmiR-125\t1\n",
+            ("TP53", "miR-125"),
+        ),
+        (
+            "Transcript ID\tGene Symbol\tmiRNA family\tRepresentative miRNA\n"
+            "T1\tTP53\tCCCUGAG\thsa-miR-125b-5p\n",
+            ("TP53", "hsa-miR-125b-5p"),
+        ),
+        (
+            "miRTarBase ID\tmiRNA\tSpecies (miRNA)\tTarget Gene\tTarget Gene (Entrez ID)\n"
+            "M1\tmiR-20a\tHomo sapiens\tTP53\t7157\n",
+            ("TP53", "miR-20a"),
+        ),
+    ],
+    ids=["TargetScan families", "TargetScan miRNAs", "miRTarBase"],
+)
+def test_tables_of_targets(write_text, text, ends):
+    assert list(scored(read_edges(write_text(text, "t.txt")))) == [ends]
+
+
+def test_a_number_in_the_place_of_a_score_makes_an_edge(write_text):
+    found = read_edges(write_text("ID1\tID2\t0.9\nGene1\tGene2\t0.5\n", "e.tsv"))
+    assert scored(found) == {("ID1", "ID2"): 0.9, ("Gene1", "Gene2"): 0.5}
+    assert "columns" not in found.facts
 
 
 def test_prefixes_of_several_taxa_are_kept(write_text):
@@ -145,6 +205,7 @@ def test_biogrid(write_text):
     assert scored(found) == {("FLNC", "MAP2K4"): None, ("ACTN2", "MYPN"): None}
     assert found.facts == {
         "format": "BioGRID",
+        "columns": ["Official Symbol Interactor A", "Official Symbol Interactor B"],
         "without_symbol": 1,
         "self_loops": 1,
         "repeated_edges": 1,
@@ -218,7 +279,10 @@ GOOD = "gene_a\tgene_b\tscore\nA\tB\t0.5\n"
         (GOOD + "C\tD\t0,5\n", "'0,5' is not a number", "e.tsv, line 3, column 3"),
         (GOOD.encode() + b"C\t\xe9\t1\n", "not UTF-8", "e.tsv, line 3"),
         (GOOD.encode() + b"C\tD\t1\n" * 2000 + b"C\t\0\t1\n", "NUL", "e.tsv, line 2003"),
-        ("A pp B\nC pp D\n", "'B' in the third column is not a number", "e.tsv, line 1"),
+        ("A x B\nC x D\n", "'B' in the third column is not a number", "e.tsv, line 1"),
+        ("A\tB\rC\tD\r", "carriage returns alone", "e.tsv"),
+        ("x\ty\tz\tw\nA\tB\t1\tD\n", "which of the columns x, y, z, w", "e.tsv, line 1"),
+        ("#ID(s) interactor A\n" + "db:A\tdb:B" + "\t-" * 13 + "\n", "MITAB", "e.tsv, line 2"),
         ("A B NA\nC D 0.5\n", "'NA' in the third column is not a number", "e.tsv, line 1"),
         ("A\tB\t1\t2\nC\tD\t1\t2\n", "4 fields, and no line before it", "e.tsv, line 1"),
         ("A\nB\n", "only one column", "e.tsv, line 1"),

@@ -36,7 +36,11 @@ def test_matrices(tmp_path, write_text, ending):
     check(read_feature_similarity(path))
     _, matrix, facts = read_feature_similarity(path, 0.5)
     np.testing.assert_array_equal(matrix.toarray(), np.where(OFF >= 0.5, OFF, 0))
-    assert facts == {"format": "matrix", "below_min_score": 1}
+    assert facts == {
+        "format": "matrix",
+        "below_min_score": 1,
+        "lowest_score": OFF[OFF >= 0.5].min(),
+    }
 
 
 def test_a_sparse_matrix(tmp_path):

@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 
 from sfs_cli.errors import UsageError
-from sfs_cli.io.knowledge.gene_sets import CODES, kept_codes, read_gaf
+from sfs_cli.io.knowledge.gene_sets import CODES, kept_codes, read_annotations, read_gaf
 
 
 def line(symbol, term, code="EXP", qualifier="", uid="", columns=17):
@@ -30,7 +30,12 @@ TEXT = "!gaf-version: 2.2\n!comment\n" + "\n".join(LINES) + "\n"
 def test_every_dialect(write_text, dialect, ending):
     found = read_gaf(write_text(dialect(TEXT), f"a.gaf{ending}"))
     assert found.genes == {"GO:1": ["A", "B"], "GO:2": ["A"], "GO:3": ["D"]}
-    assert found.facts == {"annotations": 5, "negated_annotations": 1, "other_evidence": 0}
+    assert found.facts == {
+        "annotations": 5,
+        "negated_annotations": 1,
+        "other_evidence": 0,
+        "without_data": 0,
+    }
 
 
 def test_without_a_line_of_version_and_by_ids(write_text):
@@ -111,3 +116,21 @@ def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
 def test_no_evidence_left(write_text, check_refused):
     path = write_text(TEXT, "a.gaf")
     check_refused(lambda: read_gaf(path, "HGI"), "none of 5 annotations has the evidence", "a.gaf")
+
+
+def test_genes_without_biological_data_are_left_out_unless_asked_for(write_text):
+    path = write_text(TEXT + line("E", "GO:1", "ND") + "\n", "a.gaf")
+    found = read_gaf(path)
+    assert "E" not in found.genes["GO:1"]
+    assert (found.facts["annotations"], found.facts["without_data"]) == (5, 1)
+    assert "E" not in read_gaf(path, "!IEA").genes["GO:1"]
+    assert read_gaf(path, "ND").genes == {"GO:1": ["E"]}
+    assert read_gaf(path, "ND").facts["without_data"] == 0
+
+
+def test_facts_of_some_terms_are_theirs(write_text):
+    path = write_text(TEXT, "a.gaf")
+    facts = read_annotations(path, "GO:2").facts
+    assert facts["annotations"] == 2
+    assert facts["negated_annotations"] == 1
+    assert read_annotations(path, "GO:2", "IMP").facts["other_evidence"] == 1

@@ -20,6 +20,7 @@ def test_every_dialect(write_text, dialect, ending):
         "# of a paper\n#\nHGNC symbol\n TP53 \n BRCA1\nID1\n",
         "SYMBOL\trole\nTP53\tLoF\nBRCA1\tLoF\nID1\t\n",
         '"gene_id","x"\n"TP53",1\n"BRCA1",2\n"ID1",3\n',
+        "gene\tname\tplace\nTP53\t\t17\nBRCA1\tx\t17\nID1\ty\tX\n",
         "TP53,1\nBRCA1,2\n# aside\nID1,3\n",
     ],
 )
@@ -53,6 +54,12 @@ def test_real_lists(shared_data):
     ("text", "what", "where"),
     [
         ("gene\n", "holds no ids", "g.txt"),
+        ("TP53, MDM2, ATM\n", "single line of 3 fields", "g.txt, line 1"),
+        ("# mine\nTP53\tMDM2", "single line of 2 fields", "g.txt, line 2"),
+        ("TP53\rMDM2\r", "carriage returns alone", "g.txt"),
+        ("S1\thttp://x\tA\tB\nS2\thttp://y\tC\tD\n", "looks like gene sets", "g.txt"),
+        ("S1\tna\tA\tB\nS2\tna\tC\n", "looks like gene sets", "g.txt"),
+        ("!gaf-version: 2.2\nDB\tID\n", "looks like annotations", "g.txt"),
         ("# nothing\n\n", "holds no ids", "g.txt"),
         ("", "empty", "g.txt"),
         ("TP53\n\tBRCA1\n", "no id in its first field", "g.txt, line 2"),

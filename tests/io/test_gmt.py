@@ -27,7 +27,9 @@ def test_every_dialect(write_text, dialect, ending):
     ],
 )
 def test_sets_are_chosen_by_name_or_pattern(patterns, names):
-    assert choose_sets(SETS, patterns, Path("s.gmt")) == {name: SETS[name] for name in names}
+    assert choose_sets(SETS, ",".join(patterns), Path("s.gmt")) == {
+        name: SETS[name] for name in names
+    }
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,7 @@ def test_sets_are_chosen_by_name_or_pattern(patterns, names):
 )
 def test_a_pattern_that_fits_nothing_gets_the_nearest(check_refused, pattern, hint):
     def choose():
-        choose_sets(SETS, [pattern], Path("s.gmt"))
+        choose_sets(SETS, pattern, Path("s.gmt"))
 
     check_refused(choose, f"no set {pattern!r} among 3 sets", "s.gmt")
     with pytest.raises(Exception, match="to do") as caught:
@@ -47,12 +49,12 @@ def test_a_pattern_that_fits_nothing_gets_the_nearest(check_refused, pattern, hi
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ("a/s.gmt", ("a/s.gmt", [])),
-        ("s.gmt:S1,S2", ("s.gmt", ["S1", "S2"])),
-        ("go.gmt.gz:GO:0000002", ("go.gmt.gz", ["GO:0000002"])),
-        ("C:\\s.gmt:S1", ("C:\\s.gmt", ["S1"])),
-        ("my.gmt.old/s.gmt:S*", ("my.gmt.old/s.gmt", ["S*"])),
-        ("terms.csv", ("terms.csv", [])),
+        ("a/s.gmt", ("a/s.gmt", "")),
+        ("s.gmt:S1,S2", ("s.gmt", "S1,S2")),
+        ("go.gmt.gz:GO:0000002", ("go.gmt.gz", "GO:0000002")),
+        ("C:\\s.gmt:S1", ("C:\\s.gmt", "S1")),
+        ("my.gmt.old/s.gmt:S*", ("my.gmt.old/s.gmt", "S*")),
+        ("terms.csv", ("terms.csv", "")),
     ],
 )
 def test_files_and_sets_are_told_apart(spec, expected):
@@ -62,7 +64,7 @@ def test_files_and_sets_are_told_apart(spec, expected):
 
 def test_a_file_with_a_colon_is_a_file(write_text):
     path = write_text(TEXT, "s.gmt:S1")
-    assert split_set_spec(str(path)) == (path, [])
+    assert split_set_spec(str(path)) == (path, "")
 
 
 def test_real_sets(shared_data, sample_data):
@@ -84,9 +86,53 @@ def test_real_sets(shared_data, sample_data):
         ("S1\td\tA\n\nS1\td\tB\n", "'S1'", "s.gmt, line 3"),
         ("\td\tA\n", "no name", "s.gmt, line 1"),
         ("# nothing\n", "no gene sets", "s.gmt"),
+        ("S1\td\tA\rS2\td\tB\r", "carriage returns alone", "s.gmt"),
         ("", "empty", "s.gmt"),
     ],
 )
 def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
     path = write_text(text, "s.gmt")
+    check_refused(lambda: read_gmt(path), what, where)
+
+
+REACTOME = {"Cell Cycle, Mitotic": ["A"], "Cell Cycle": ["B"], "G2, M, late": ["C"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Cell Cycle, Mitotic", ["Cell Cycle, Mitotic"]),
+        ("Cell Cycle", ["Cell Cycle"]),
+        ("Cell Cycle,Cell Cycle, Mitotic", ["Cell Cycle, Mitotic", "Cell Cycle"]),
+        ("G2, M, late , Cell*", list(REACTOME)),
+    ],
+)
+def test_names_may_hold_commas(text, names):
+    assert list(choose_sets(REACTOME, text, Path("r.gmt"))) == names
+
+
+def test_an_unknown_name_after_a_comma(check_refused):
+    check_refused(
+        lambda: choose_sets(REACTOME, "Cell Cycle, Meiotic", Path("r.gmt")), "'Meiotic'", "r.gmt"
+    )
+
+
+GMX = "S1\tS2\tT[1]\n\t\t\nA\tB\tD\nB\t C\nA\n"
+
+
+def test_sets_in_columns(write_text, ending):
+    assert read_gmt(write_text(GMX, f"s.gmx{ending}")) == SETS
+    assert read_gmt(write_text(GMX.replace("\n", "\r\n"), "s.GMX")) == SETS
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "where"),
+    [
+        ("S1\tS2\nna\tna\nA\n", "'S2' has no genes", "s.gmx, column 2"),
+        ("S1\tS1\nna\tna\nA\tB\n", "'S1' occurs twice", "s.gmx, column 2"),
+        ("S1\n", "1 field", "s.gmx, column 1"),
+    ],
+)
+def test_columns_that_are_wrong(write_text, check_refused, text, what, where):
+    path = write_text(text, "s.gmx")
     check_refused(lambda: read_gmt(path), what, where)

@@ -104,6 +104,30 @@ def test_enough_ids_are_found():
     assert check_found(FeatureIndex(GENES).find(["GENE1", *strangers]), "go", "f", False) is None
 
 
+def test_a_part_of_the_features_is_enough_too():
+    matched = FeatureIndex(GENES).find([*GENES[:4], *(f"x{i}" for i in range(900))])
+    assert check_found(matched, "go", "f", False) is None
+
+
+def test_a_change_that_finds_many_more_is_told():
+    ids = [*GENES[:12], *(name.lower() for name in GENES[12:])]
+    said = check_found(FeatureIndex(GENES).find(ids), "go", "f", False)
+    assert said is not None
+    assert "12 of the 40 ids" in said
+    assert "40 would be found if upper and lower case" in said
+    few = FeatureIndex(GENES).find([*GENES[:5], "gene6", "gene7", "x1", "x2", "x3"])
+    assert check_found(few, "go", "f", False) is None
+
+
+def test_ids_of_a_species_match_with_it_and_without():
+    ids, features = ["E1", "E2", "E3"], ["9606.E1", "E2", "10090.E3"]
+    assert FeatureIndex(features).find(ids, "9606").feature.tolist() == [0, 1]
+    assert FeatureIndex(features).find(ids).feature.tolist() == [1]
+    pairs = [("9606.E1", "TP53"), ("E2", "MDM2")]
+    found = FeatureIndex(["TP53", "MDM2"], pairs).find(ids, "9606")
+    assert (found.feature.tolist(), found.mapped) == ([0, 1], 2)
+
+
 def test_too_few_ids_are_refused_with_examples_of_both_sides():
     error = refused(GENES, ["x1", "GENE1", *(f"x{i}" for i in range(2, 11))])
     assert error.what == "1 of the 11 ids of source go is a feature of the matrix"

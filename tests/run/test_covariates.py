@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from sfs_cli import RankConfig
+from sfs_cli.io.knowledge.covariates import covariates_of_obs, read_covariates
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
 from sfs_cli.run.rank import RankResult, rank, run
@@ -218,6 +220,29 @@ def test_a_changed_covariate_is_another_run(study, capfd):
     assert run_here(words, capfd).code == 4
     words[5] = "c.tsv:batch"
     assert run_here(words, capfd).code == 4
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["31.5", "NA", "47"], "numeric"),
+        (["31.5", "old", "47"], "categorical"),
+        (["n/a", "[Not Available]", "2"], "numeric"),
+    ],
+)
+def test_text_annotations_are_taken_as_in_a_table(tmp_path, texts, kind):
+    ids = ["s1", "s2", "s3"]
+    rows = "".join(f"{i}\t{t}\n" for i, t in zip(ids, texts))
+    (tmp_path / "c.tsv").write_text("sample\tage\n" + rows)
+    in_table = read_covariates(f"{tmp_path / 'c.tsv'}:age", "adjust")[0]
+    obs = pa.table({"age": pa.array([None if t == "NA" else t for t in texts])})
+    in_matrix = covariates_of_obs("obs:age", ids, obs, "x.gct", "adjust")[0]
+    assert in_matrix.kind == in_table.kind == kind
+    assert in_matrix.values == in_table.values
+    categories = pa.table({"age": obs["age"].dictionary_encode()})
+    assert covariates_of_obs("obs:age", ids, categories, "x.h5ad", "adjust")[0].kind == (
+        "categorical"
+    )
 
 
 @pytest.mark.slow

@@ -215,3 +215,33 @@ def test_counts_of_a_source_are_told_of(tmp_path: Path, capfd: pytest.CaptureFix
         for more in ([f"{source},transform=cpm,log1p"], [source, "--accept", "raw-values"]):
             quiet = run_here([*command, "--source", *more], capfd)
             assert "raw counts" not in quiet.err
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"),
+    [
+        ([f"p{i // 2}" for i in range(12)], "of source t have 6 classes for 12 samples"),
+        (["tumor"] * 12, "of source t have a single class, 'tumor'"),
+        (["tumor", "Tumor ", "normal"] * 4, "the classes 'Tumor' and 'tumor' differ"),
+        (["a\u00a0b", "a b", "normal"] * 4, "differ in upper and lower case or in blanks"),
+        (["tumor", "normal"] * 6, None),
+    ],
+)
+def test_labels_of_a_source(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], classes: list[str], said: str | None
+) -> None:
+    matrix = write_table(tmp_path / "m.csv", RNG.normal(size=(9, 12)))
+    ids = Path(matrix).read_text().splitlines()[0].split(",")[1:]
+    rows = "".join(f"{s}\t{c}\n" for s, c in zip(ids, classes))
+    (tmp_path / "t.tsv").write_text("sample\tclass\n" + rows)
+    words = ["rank", matrix, "--source", f"t=labels:{tmp_path / 't.tsv'}", "--source", "x=target:"]
+    found = run_here(words, capfd)
+    assert found.code == 0, found.err
+    assert (said or "ranked") in found.err
+    quiet = run_here([*words, "--accept", "labels"], capfd)
+    assert said is None or said not in quiet.err
+
+
+def test_classes_of_the_labels_that_are_spelled_in_two_ways() -> None:
+    assert guards.spelled_twice(["LUAD", "Luad", "LUSC"]) is not None
+    assert guards.spelled_twice(["LUAD", "LUSC", "LUAD 2"]) is None

@@ -52,6 +52,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "depth": rng.normal(size=N),
         "plate_id": pd.Categorical(PLATE),
         "shape": pd.Categorical(["o"] * 12 + ["x"] * 12),
+        "tissue": pd.Categorical(["a"] * 12 + ["NA"] * 12),  # some have none
         "cell_type": pd.Categorical(KIND),
     }
     data = ad.AnnData(X=rng.normal(size=(N, M)), obs=pd.DataFrame(obs, index=SAMPLES))

@@ -15,13 +15,24 @@ from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.room import FIELD_BYTES, Tally, check_room
 from sfs_cli.io.files.sniff import Kind, examine
-from sfs_cli.io.files.text import LineStream, arrow_file, decode, repeated, text_suffix
+from sfs_cli.io.files.text import (
+    LineStream,
+    arrow_file,
+    decode,
+    old_mac_lines,
+    repeated,
+    text_suffix,
+)
 from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NULL_TOKENS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", "#N/A", "None", "na")
+NULL_TOKENS = (
+    *("", "NA", "NaN", "nan", "NAN", "N/A", "n/a", "null", "NULL", "#N/A", "None", "na"),
+    # of the clinical tables of TCGA
+    *("[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]", "[Discrepancy]"),
+)
 """Fields that stand for a missing value."""
 
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
@@ -121,11 +132,7 @@ def read_header(stream: LineStream) -> Header:
     stream.read_line()
     row = _peek_text(stream)
     if not row and "\r" in first:
-        raise InputError(
-            "the lines end in carriage returns alone, as on old Macs",
-            where=str(path),
-            hint=f"save it again as CSV, or give what tr '\\r' '\\n' < {path.name} writes",
-        )
+        raise old_mac_lines(path)
     if not row:
         raise InputError(
             "the file has a line of column names, but no rows", where=str(path), hint=COPY_AGAIN

@@ -287,14 +287,29 @@ def _decoded(chunk: Chunk, path: Path) -> list[str]:
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line of a file that is not blank."""
+    """Yield number and text of each line of a file that is not blank.
+
+    Lines that end in carriage returns alone are an `InputError`.
+    """
     for chunk in text_chunks(path):
+        text = chunk.text.rstrip(b"\r\n")
+        if chunk.first_line == 1 and b"\r" in text and b"\n" not in text:
+            raise old_mac_lines(path)
         yield from chunk_lines(chunk, path)
+
+
+def old_mac_lines(path: Path) -> InputError:
+    """Return the error for a text without line feeds."""
+    return InputError(
+        "the lines end in carriage returns alone, as on old Macs",
+        where=str(path),
+        hint=f"save it again as CSV or text, or give what tr '\\r' '\\n' < {path.name} writes",
+    )
 
 
 def first_lines(path: Path, count: int) -> list[tuple[int, str]]:
     """Return number and text of the first lines that are not blank."""
-    return list(islice(text_lines(path), count))
+    return list(islice((line for c in text_chunks(path) for line in chunk_lines(c, path)), count))
 
 
 def read_whole(path: Path) -> str:

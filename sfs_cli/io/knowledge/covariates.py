@@ -99,7 +99,7 @@ def covariates_of_obs(
 ) -> list[Covariate]:
     """Return the annotations that ``obs:KEY,KEY`` names, as `read_covariates` does.
 
-    Numbers are those that the annotation holds as such; text and categories stay text.
+    Categories stay categories, whatever their names; text is taken as in a table.
     """
     import pyarrow as pa
 
@@ -109,10 +109,9 @@ def covariates_of_obs(
         texts = read_annotation(name, samples, obs, matrix, f"--{option} ")
         assert obs is not None, "refused above"
         stored = obs.schema.field(name).type
-        number = pa.types.is_integer(stored) or pa.types.is_floating(stored)
+        category = pa.types.is_dictionary(stored) or pa.types.is_boolean(stored)
+        number = not category and all(map(is_number, texts.values()))
         where = f"{matrix}: obs {name!r}"
-        if pa.types.is_floating(stored):  # NaN stands for a missing value
-            texts = {s: text for s, text in texts.items() if text != "nan"}
         values: Mapping[str, str | float] = texts
         taken: Kind = kind or ("numeric" if number else "categorical")
         if taken == "numeric":
@@ -121,10 +120,6 @@ def covariates_of_obs(
             except InputError as error:
                 error.where = where
                 raise
-        if not values:
-            raise InputError(
-                "no sample has a value", where=where, hint="name another annotation", option=option
-            )
         found.append(Covariate(name, where, option, taken, values, kind is not None))
     return found
 

@@ -1,4 +1,4 @@
-"""Interactions between genes from lists of edges: BioGRID, STRING, or any table of pairs."""
+"""Interactions between genes from lists of edges: BioGRID, STRING, SIF, or any table of pairs."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ _TWO_IDS = "write two ids in each line"
 class EdgeList:
     """Undirected edges, each once, none from an id to itself; arrays have shape (edges,).
 
-    ``facts`` are ``format``, ``score_column``, ``taxon`` (a prefix of all ids that was removed),
-    and counts of what was left out: ``self_loops``, ``repeated_edges``, ``below_min_score``,
-    ``without_score`` (BioGRID, where a score is asked for), ``without_symbol`` (BioGRID).
+    ``facts`` are ``format``, ``columns`` (those of the ends, where they have names),
+    ``score_column``, ``lowest_score`` (where a least one was asked for), ``taxon`` (a prefix of
+    all ids that was removed), and counts of what was left out: ``self_loops``, ``repeated_edges``,
+    ``below_min_score``, ``without_score`` (BioGRID, where a score is asked for),
+    ``without_symbol`` (BioGRID).
     """
 
     ids: list[str]  # those that have an edge, in the order of the file
@@ -71,7 +73,9 @@ def read_edges(
 
     What the columns hold is found from the first lines, see `edge_layout`. Blank lines and those
     that begin with ``#`` are skipped. Where all ids begin with the same number and a point, as
-    those of STRING (``9606.ENSP00000000233``), that is removed. Edges with a score below
+    those of STRING (``9606.ENSP00000000233``), that is removed. A name that ends in ``.sif`` is
+    that of Cytoscape's format: a node, the type of the interaction, and its partners, divided by
+    tabs, or by blanks where the first lines have no tab. Edges with a score below
     `min_score`, in the units of the file (STRING: 0 to 1000), are left out. BioGRID's scores have
     the units of each experiment, so they are compared with `min_score`, but not kept.
 
@@ -93,6 +97,8 @@ def read_edges(
         if table is not None:
             held.add(table.nbytes + _EDGE_BYTES * len(table))
             found.append(table)
+    if not found:
+        raise InputError("the file has no edges", where=str(path), hint=_TWO_IDS)
     return _edges(found, layout, min_score)
 
 
@@ -102,6 +108,8 @@ def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) 
         score = np.concatenate([table["score"].to_numpy() for table in tables])
     ids, a, b = _coded_ends(tables)
     facts: dict[str, Any] = {"format": layout.format}
+    if layout.named:
+        facts["columns"] = [layout.names[layout.a], layout.names[layout.b]]
     named = np.ones(len(a), bool)
     if layout.format == "BioGRID":
         no_symbol = ids.index(_NO_SYMBOL) if _NO_SYMBOL in ids else -1
@@ -114,6 +122,8 @@ def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) 
         if min_score is not None:
             keep &= _high_enough(score, keep, layout, min_score, facts)
         score = None if layout.format == "BioGRID" else score[keep]
+        if min_score is not None and score is not None:
+            facts["lowest_score"] = float(score.min())
     low, high = np.minimum(a[keep], b[keep]), np.maximum(a[keep], b[keep])
     if not len(low):
         raise InputError(
@@ -217,15 +227,37 @@ def _without_taxon(ids: list[str], facts: dict[str, Any]) -> list[str]:
 # The layout of a file, found from its first lines.
 
 _SCORES = ("combined score", "score", "weight", "similarity", "confidence")
-_PAIRS = (("source", "target"), ("from", "to"), ("mirna", "target"), ("tf", "target"))
+_PAIRS = (
+    *(("source", "target"), ("from", "to"), ("mirna", "target"), ("tf", "target")),
+    ("mirna", "target gene"),  # miRTarBase
+    # TargetScan; its families are seed sequences in files that also have miRNAs
+    *(("gene symbol", mirna) for mirna in ("representative mirna", "mirna", "mir family")),
+    ("gene symbol", "mirna family"),
+)
 _ENDS = (("a", "b"), ("1", "2"))
 _END_WORDS = (
-    *("interactor", "node", "item", "entity", "vertex", "partner", "biogrid", "systematic"),
-    *("official", "string", "stringid", "preferredname"),
+    *("interactor", "node", "item", "entity", "vertex", "partner", "participant", "biogrid"),
+    *("systematic", "official", "string", "stringid", "preferredname"),
 )
 _BIOGRID = "#biogrid interaction id"
 _BIOGRID_NAMES = ("official symbol interactor a", "official symbol interactor b")
 _STRING_NAMES = ("preferredname a", "preferredname b")
+_KNOWN_NAMES = (
+    "known are gene_a and gene_b, protein1 and protein2, source and target, from and to, miRNA and "
+    "Target Gene, Gene Symbol and miRNA, and those of BioGRID and STRING"
+)
+_MOST_UNKNOWN = 3
+"""Columns of a table whose ends are its first two, if no name says which they are."""
+_SIF_TYPES = (
+    *("pp", "pd", "pr", "rc", "cr", "gl", "pm", "mp", "interacts with", "interacts-with"),
+    *("in-complex-with", "neighbor-of", "catalysis-precedes", "controls-state-change-of"),
+    *("controls-expression-of", "controls-phosphorylation-of", "controls-transport-of"),
+    "chemical-affects",
+)
+"""Types of interactions in the SIF files of Cytoscape and Pathway Commons."""
+_SIF_HINT = "a line of SIF is a node, a type of interaction, and one or more other nodes"
+_MITAB_COLUMNS = 8
+"""Lines of at least so many fields may be PSI-MI TAB (15 or more, unless some were cut away)."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +265,7 @@ class EdgeLayout:
     """How the lines of a file hold edges."""
 
     path: Path
-    format: str  # BioGRID, STRING or table
+    format: str  # BioGRID, STRING, SIF or table
     delimiter: str  # one character; for a space any run of blanks divides fields
     names: list[str]  # of the columns; numbers from 1 where the file has none
     a: int  # columns of the two ends
@@ -241,6 +273,7 @@ class EdgeLayout:
     score: int | None  # column of the score
     first_line: int  # the line of the first edge, from 1
     quoting: bool = True  # whether fields may stand in double quotes
+    named: bool = False  # whether the file names its columns
 
 
 def edge_layout(path: Path) -> EdgeLayout:
@@ -249,7 +282,8 @@ def edge_layout(path: Path) -> EdgeLayout:
     Known are BioGRID (TAB 2 or 3), STRING, and tables of two or three columns, or of more whose
     names say what they hold; divided by tabs, commas, semicolons or blanks. A first line is one of
     names when it names ends or a score as files usually do, or when it has text where the next
-    line has a score.
+    line has a score; a number where a score should be makes it an edge. SIF is known by its suffix,
+    and, where a line has one partner, by the usual types of interactions.
     """
     comment: str | None = None  # the last one before the first line
     lines: list[tuple[int, str]] = []
@@ -262,6 +296,8 @@ def edge_layout(path: Path) -> EdgeLayout:
             break
     if not lines:
         raise InputError("the file has no edges", where=str(path), hint=_TWO_IDS)
+    if is_sif(path):
+        return _sif_layout(path, "\t" if any("\t" in text for _, text in lines) else " ")
     delimiter = sniff_delimiter(lines[0][1], lines[-1][1], text_suffix(path))
     if delimiter is None:
         raise InputError(
@@ -275,6 +311,8 @@ def edge_layout(path: Path) -> EdgeLayout:
         named = _split_line(comment, delimiter, str(path))
         if _is_header(named, rows[0]):
             return _named_layout(named, rows[0], path, delimiter, lines[0][0])
+    if all(len(row) == 3 and row[1] in _SIF_TYPES for row in rows):
+        return _sif_layout(path, delimiter)
     if _is_header(rows[0], rows[-1]):
         if len(rows) == 1:
             raise InputError(
@@ -295,6 +333,8 @@ def _split_line(text: str, delimiter: str, where: str, quoting: bool = True) -> 
 
 def _is_header(names: list[str], row: list[str]) -> bool:
     if not 0 <= len(row) - len(names) <= 1:
+        return False
+    if len(names) == 3 and is_number(names[2]):  # a score of genes such as ID1 and ID2
         return False
     if names_an_edge(names) or any(map(is_id_name, names)):
         return True
@@ -324,6 +364,14 @@ def _named_layout(
     elif found is not None:
         a, b = found
     else:
+        known = [name for name in names if name]
+        if len(known) > _MOST_UNKNOWN:
+            raise InputError(
+                f"it is not clear which of the columns {listed(known, 8)} hold the two ends",
+                where=f"{path}, line {first_line - 1}",
+                hint=f"name them so that it is ({_KNOWN_NAMES}), or give a table of these two "
+                "columns, and perhaps a score",
+            )
         first = [i for i, name in enumerate(names) if i != score and name][:2]
         if len(first) < 2:
             raise InputError(
@@ -337,7 +385,32 @@ def _named_layout(
         score = others[0]
     is_string = "combined score" in plain or _STRING_NAMES[0] in plain
     format = "BioGRID" if is_biogrid else "STRING" if is_string else "table"
-    return EdgeLayout(path, format, delimiter, names, a, b, score, first_line, not is_biogrid)
+    return EdgeLayout(path, format, delimiter, names, a, b, score, first_line, not is_biogrid, True)
+
+
+def is_sif(path: Path) -> bool:
+    """Tell whether a file is SIF by its name."""
+    return text_suffix(path) == ".sif"
+
+
+def _sif_layout(path: Path, delimiter: str) -> EdgeLayout:
+    return EdgeLayout(path, "SIF", delimiter, ["node", "partner"], 0, 1, None, 1, quoting=False)
+
+
+def _sif_pairs(chunk: Chunk, layout: EdgeLayout) -> bytes:
+    """Return the lines of SIF as lines of two ids divided by a tab; a node alone has no edge."""
+    pairs = []
+    for line, text in chunk_lines(chunk, layout.path):
+        if text.startswith("#"):
+            continue
+        divided = text.split("\t" if "\t" in text else layout.delimiter)
+        fields = [field for part in divided if (field := part.strip(BLANKS))]
+        if len(fields) == 2:
+            raise InputError(
+                "the line has 2 fields", where=f"{layout.path}, line {line}", hint=_SIF_HINT
+            )
+        pairs += [f"{fields[0]}\t{other}\n" for other in fields[2:]]
+    return "".join(pairs).encode()
 
 
 def _ends_of(plain: list[str]) -> tuple[int, int] | None:
@@ -360,6 +433,13 @@ def _ends_with(name: str, end: str) -> bool:
 
 def _unnamed_layout(row: list[str], path: Path, delimiter: str, line: int) -> EdgeLayout:
     where = f"{path}, line {line}"
+    if len(row) >= _MITAB_COLUMNS and ":" in row[0] and ":" in row[1]:
+        raise InputError(
+            f"this looks like PSI-MI TAB (MITAB), whose ids begin with a database ({row[0]})",
+            where=where,
+            hint="give a table of two columns with the ids alone, such as P04637 of "
+            "uniprotkb:P04637",
+        )
     if len(row) not in (2, 3):
         raise InputError(
             f"the line has {counted(len(row), 'field')}, and no line before it names them",
@@ -384,6 +464,9 @@ _ODD_BLANKS = (b"  ", b"\t", b" \n", b" \r", b"\n ")
 def _parse_edges(chunk: Chunk, layout: EdgeLayout) -> pa.Table | None:
     """Return columns ``a``, ``b`` and perhaps ``score``; None if the chunk holds no edge."""
     text = chunk.text
+    if layout.format == "SIF":
+        text, layout = _sif_pairs(chunk, layout), replace(layout, delimiter="\t")
+        chunk = Chunk(text, 1)
     for _ in range(layout.first_line - chunk.first_line):
         text = text[text.find(b"\n") + 1 :]
     if layout.delimiter == " " and any(odd in text for odd in _ODD_BLANKS):

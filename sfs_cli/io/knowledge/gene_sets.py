@@ -1,14 +1,14 @@
-"""Genes and their groups: lists, gene sets (GMT), annotations (GAF), terms, and maps of ids."""
+"""Genes and their groups: lists, sets (GMT, GMX), annotations (GAF), terms, and maps of ids."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,9 +17,15 @@ import numpy as np
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.files.names import BLANKS, check_names
 from sfs_cli.io.files.room import FIELD_BYTES, Tally
-from sfs_cli.io.files.sniff import refuse_other_than_text
-from sfs_cli.io.files.table import NULL_TOKENS, is_id_name, sniff_delimiter, split_fields
-from sfs_cli.io.files.text import text_lines, text_suffix
+from sfs_cli.io.files.sniff import Kind, examine, refuse_other_than_text
+from sfs_cli.io.files.table import (
+    NULL_TOKENS,
+    is_id_name,
+    is_number,
+    sniff_delimiter,
+    split_fields,
+)
+from sfs_cli.io.files.text import first_lines, read_whole, text_lines, text_suffix
 from sfs_cli.io.given import given
 from sfs_cli.io.matrix.base import read_sparse_table
 
@@ -37,17 +43,22 @@ def read_gene_list(path: Path) -> list[str]:
     """Read the ids of a list, each once.
 
     Text (gzip and zstd are decompressed) with an id in the first field of each line; further
-    fields, divided by tabs or commas, are ignored. Blank lines and those that begin with ``#`` are
-    skipped, and so is a first line that is a usual name of such a column (gene, symbol,
+    fields, divided by tabs or commas, are ignored, but a single line of several fields is an
+    `InputError`, and so are gene sets and annotations. Blank lines and those that begin with ``#``
+    are skipped, and so is a first line that is a usual name of such a column (gene, symbol,
     feature_id, hgnc_symbol).
     """
     if (held := given(path)) is not None:
         return list(dict.fromkeys(map(str, held)))
+    refuse_other_than_text(path, "a list of genes")
+    _refuse_sets(path)
     genes: dict[str, None] = {}
     held = Tally(str(path))
+    fields, n_before = [""], 0
     for n_before, (line, text) in enumerate(_records(path, "a list of genes")):
         where = f"{path}, line {line}"
-        gene = split_fields(text, "\t" if "\t" in text else ",", where)[0]
+        fields = split_fields(text, "\t" if "\t" in text else ",", where)
+        gene = fields[0]
         if not gene:
             raise InputError(
                 "a line has no id in its first field",
@@ -57,12 +68,44 @@ def read_gene_list(path: Path) -> list[str]:
         if (n_before or not is_id_name(gene)) and gene not in genes:
             held.add(len(gene) + 2 * FIELD_BYTES)
             genes[gene] = None
+    if genes and not n_before and len(fields) > 1:
+        raise InputError(
+            f"the list is a single line of {len(fields):,} fields",
+            where=where,
+            hint="write one gene id in each line",
+        )
     if not genes:
         raise InputError(
             "the list holds no ids", where=str(path), hint="write one gene id in each line"
         )
     check_names(genes, "a gene", str(path))
     return list(genes)
+
+
+def _refuse_sets(path: Path) -> None:
+    """Refuse gene sets and annotations whose name does not say what they are."""
+    lines = [text for _, text in first_lines(path, 5) if not text.startswith("#")]
+    rows = [text.split("\t") for text in lines]
+    if not rows:
+        return
+    widths = {len(row) for row in rows}
+    if lines[0].lower().startswith("!gaf-version") or (
+        widths <= {15, 16, 17} and all(":" in row[_TERM] for row in rows)
+    ):
+        what, suffix = "annotations (GAF)", ".gaf"
+    elif (
+        min(widths) >= 3
+        and (len(widths) > 1 or all(row[1].startswith("http") for row in rows))
+        and not any(is_number(row[2]) for row in rows[1:])
+    ):
+        what, suffix = "gene sets (GMT)", ".gmt"
+    else:
+        return
+    raise InputError(
+        f"the file looks like {what}, but its name does not end in {suffix}",
+        where=str(path),
+        hint=f"give it a name that ends in {suffix}",
+    )
 
 
 _MAP_HINT = "a map has two columns, divided by tabs, commas or semicolons"
@@ -103,44 +146,53 @@ def read_id_map(path: Path) -> list[tuple[str, str]]:
 
 
 _GMT_HINT = "a line of GMT is a name, a description (it may be empty) and genes, divided by tabs"
-_SETS_END = re.compile(r"\.(gmt|gaf)(\.gz|\.zst)?", re.IGNORECASE)
+_GMX_HINT = (
+    "GMX has a set in each column: its name in line 1, a description in line 2, and genes below, "
+    "divided by tabs"
+)
+SETS, ANNOTATIONS = (".gmt", ".gmx"), ".gaf"
+"""Suffixes of files of gene sets, and of annotations."""
+_SETS_END = re.compile(r"\.(gmt|gmx|gaf)(\.gz|\.zst)?", re.IGNORECASE)
 
 
-def split_set_spec(spec: str) -> tuple[Path, list[str]]:
+def split_set_spec(spec: str) -> tuple[Path, str]:
     """Split ``FILE.gmt[:SET1,SET2]`` (or ``FILE.gaf[:TERM1]``) into the file and the names.
 
-    Names may hold colons (``go.gmt:GO:0000002``); a path that exists is a file alone.
+    Names may hold colons (``go.gmt:GO:0000002``) and commas, which `choose_sets` tells from those
+    between names; a path that exists is a file alone.
     """
     if Path(spec).exists():
-        return Path(spec), []
+        return Path(spec), ""
     for ending in _SETS_END.finditer(spec):
         if spec[ending.end() :].startswith(":"):
-            names = spec[ending.end() + 1 :].split(",")
-            return Path(spec[: ending.end()]), [name.strip() for name in names if name.strip()]
-    return Path(spec), []
+            return Path(spec[: ending.end()]), spec[ending.end() + 1 :].strip(" ,")
+    return Path(spec), ""
 
 
 def read_gmt(path: Path) -> dict[str, list[str]]:
     """Read gene sets: the name of each to its genes, each once, in the order of the file.
 
-    gzip and zstd are decompressed; blank lines and those that begin with ``#`` are skipped.
+    The file is GMT, or GMX if its name says so. gzip and zstd are decompressed; blank lines of GMT
+    and those that begin with ``#`` are skipped.
     """
     if (held := given(path)) is not None:
         return {str(name): list(dict.fromkeys(map(str, genes))) for name, genes in held.items()}
     sets: dict[str, list[str]] = {}
     lines: dict[str, int] = {}
     held = Tally(str(path))
-    for line, text in _records(path, "gene sets (GMT)"):
-        where = f"{path}, line {line}"
-        name, *fields = [field.strip(BLANKS) for field in text.split("\t")]
+    unit, hint, of_file = "line", _GMT_HINT, _gmt_fields
+    if text_suffix(path) == ".gmx":
+        unit, hint, of_file = "column", _GMX_HINT, _gmx_fields
+    for line, (name, *fields) in of_file(path):
+        where = f"{path}, {unit} {line}"
         if len(fields) < 2:
             raise InputError(
-                f"the line has {counted(1 + len(fields), 'field')}, fewer than 3",
+                f"the {unit} has {counted(1 + len(fields), 'field')}, fewer than 3",
                 where=where,
-                hint=_GMT_HINT,
+                hint=hint,
             )
         if not name:
-            raise InputError("the set has no name", where=where, hint=_GMT_HINT)
+            raise InputError("the set has no name", where=where, hint=hint)
         genes = list(dict.fromkeys(filter(None, fields[1:])))
         if not genes:
             raise InputError(
@@ -148,28 +200,43 @@ def read_gmt(path: Path) -> dict[str, list[str]]:
             )
         if name in lines:
             raise InputError(
-                f"the set {name!r} occurs twice, in lines {lines[name]} and {line}",
+                f"the set {name!r} occurs twice, in {unit}s {lines[name]} and {line}",
                 where=where,
                 hint="give each set a different name, or remove one of them",
             )
-        held.add(len(text) + FIELD_BYTES * (2 + len(genes)))
+        held.add(sum(map(len, fields)) + FIELD_BYTES * (2 + len(genes)))
         check_names((name, *genes), "a set, or of a gene of it,", where)
         sets[name], lines[name] = genes, line
     if not sets:
-        raise InputError("the file holds no gene sets", where=str(path), hint=_GMT_HINT)
+        raise InputError("the file holds no gene sets", where=str(path), hint=hint)
     return sets
 
 
-def choose_sets(
-    sets: Mapping[str, list[str]], patterns: Sequence[str], path: Path
-) -> dict[str, list[str]]:
-    """Return the sets of some names or patterns, in the order of `sets`.
+def _gmt_fields(path: Path) -> Iterator[tuple[int, list[str]]]:
+    for line, text in _records(path, "gene sets (GMT)"):
+        yield line, [field.strip(BLANKS) for field in text.split("\t")]
 
-    ``*`` stands for any text and ``?`` for one character; upper and lower case differ. A pattern
-    that fits no set of the file (`path`, for the message) is an `InputError`.
+
+def _gmx_fields(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and fields of the columns, without those that are empty from top to bottom."""
+    refuse_other_than_text(path, "gene sets (GMX)")
+    lines = read_whole(path).rstrip("\r\n").split("\n")
+    rows = [line.removesuffix("\r").split("\t") for line in lines]
+    for number, column in enumerate(zip_longest(*rows, fillvalue=""), 1):
+        fields = [field.strip(BLANKS) for field in column]
+        if any(fields):
+            yield number, fields
+
+
+def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[str, list[str]]:
+    """Return the sets of some names or patterns, divided by commas, in the order of `sets`.
+
+    Names may hold commas themselves. In patterns ``*`` stands for any text and ``?`` for one
+    character; upper and lower case differ. A pattern that fits no set of the file (`path`, for the
+    message) is an `InputError`.
     """
     chosen: set[str] = set()
-    for pattern in patterns:
+    for pattern in _split_names(names, sets):
         escaped = pattern.replace("[", "[[]")  # a bracket of fnmatch, which names may hold
         found = [pattern] if pattern in sets else [n for n in sets if fnmatchcase(n, escaped)]
         if not found:
@@ -177,15 +244,37 @@ def choose_sets(
             lower = {name.lower(): name for name in reversed(list(sets))}
             close = [name for text, name in lower.items() if word and word in text][::-1]
             close = close or [lower[text] for text in get_close_matches(word, lower, 3)]
+            hint = f"sets of the file are {listed(list(sets), 3)}"
+            if close:
+                hint = f"did you mean {listed(close, 3)}?"
+            if any(name.startswith(f"{pattern}@") for name in close):
+                hint += (
+                    " (what follows @ is taken as a weight: give the weight too, as in NAME@5@1)"
+                )
             raise InputError(
                 f"there is no set {pattern!r} among {counted(len(sets), 'set')}",
                 where=str(path),
-                hint=f"did you mean {listed(close, 3)}?"
-                if close
-                else f"sets of the file are {listed(list(sets), 3)}",
+                hint=hint,
             )
         chosen.update(found)
     return {name: genes for name, genes in sets.items() if name in chosen}
+
+
+def _split_names(text: str, known: Mapping[str, list[str]]) -> Iterator[str]:
+    """Split at commas, but not in the names of sets; of several names the longest counts."""
+    parts = text.split(",")
+    longest = 1 + max(name.count(",") for name in known)
+    at = 0
+    while at < len(parts):
+        name, end = parts[at].strip(), at + 1
+        for last in range(min(at + longest, len(parts)), end, -1):
+            joined = ",".join(parts[at:last]).strip()
+            if joined in known:
+                name, end = joined, last
+                break
+        if name:
+            yield name
+        at = end
 
 
 CODES = (
@@ -199,14 +288,17 @@ CODES = (
 
 _GAF_COLUMNS = {"id": 1, "symbol": 2}
 _QUALIFIER, _TERM, _EVIDENCE = 3, 4, 6
+NO_DATA = "ND"
+"""Evidence of genes of which nothing is known, which all stand in the root of an ontology."""
 _GAF_HINT = "a line of GAF has 17 columns divided by tabs, of which the last two may be left out"
 
 
 def kept_codes(evidence: str | Sequence[str] | None) -> frozenset[str] | None:
-    """Return the evidence codes of the annotations to keep, None for any.
+    """Return the evidence codes of the annotations to keep, None for any but `NO_DATA`.
 
     `evidence` are codes to keep (``EXP,IDA`` or a sequence of them), or codes to leave out, each
-    with ``!`` before it. An unknown code, a mixture of both, or none at all is a `UsageError`.
+    with ``!`` before it; ``ND`` is kept only where it is named. An unknown code, a mixture of both,
+    or none at all is a `UsageError`.
     """
     if evidence is None:
         return None
@@ -228,10 +320,13 @@ def kept_codes(evidence: str | Sequence[str] | None) -> frozenset[str] | None:
             if words
             else "no evidence code is given",
             where="evidence",
-            hint="give codes to keep (EXP,IDA) or codes to leave out (!IEA,!ND), not both",
+            hint="give codes to keep (EXP,IDA) or codes to leave out (!IEA,!ISS), not both",
             option="evidence",
         )
-    return frozenset(CODES).difference(codes) if all(left_out) else frozenset(codes)
+    return frozenset(CODES).difference(codes, [NO_DATA]) if all(left_out) else frozenset(codes)
+
+
+_COUNTS = ("annotations", "negated_annotations", "other_evidence", "without_data")
 
 
 @dataclass(frozen=True)
@@ -240,11 +335,27 @@ class GeneAnnotations:
 
     Terms are those of the lines alone: nothing is carried up to more general terms. ``facts`` says
     how many annotations were kept (``annotations``), left out because their qualifier is NOT
-    (``negated_annotations``), and because of their evidence (``other_evidence``).
+    (``negated_annotations``), because nothing is known (``without_data``), and because of other
+    evidence (``other_evidence``).
     """
 
     genes: dict[str, list[str]]
-    facts: dict[str, int] = field(default_factory=dict)
+    # of each term with a line, the number of its annotations of each kind; None for a GMT
+    counts: Mapping[str, Counter[str]] | None = None
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """What was kept and left out; empty for a GMT."""
+        if self.counts is None:
+            return {}
+        total = sum(self.counts.values(), Counter())
+        return {kind: total[kind] for kind in _COUNTS}
+
+    def some(self, names: str, path: Path) -> GeneAnnotations:
+        """Return the sets or terms of some names; see `choose_sets`."""
+        genes = choose_sets(self.genes, names, path)
+        counts = None if self.counts is None else {term: self.counts[term] for term in genes}
+        return GeneAnnotations(genes, counts)
 
 
 def read_gaf(
@@ -260,7 +371,8 @@ def read_gaf(
     column = _GAF_COLUMNS[ids]
     terms: dict[str, dict[str, None]] = {}
     codes: Counter[str] = Counter()
-    negated = n_kept = 0
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    negated = 0
     held = Tally(str(path))
     for line, text in text_lines(path):
         if text[0] == "!":
@@ -293,11 +405,14 @@ def read_gaf(
                 hint="remove the line, or download the file again",
             )
         if fields[_QUALIFIER] and "NOT" in fields[_QUALIFIER].upper().split("|"):
+            counts[term]["negated_annotations"] += 1
             negated += 1
             continue
         codes[code] += 1
-        if kept is None or code in kept:
-            n_kept += 1
+        keep = code != NO_DATA if kept is None else code in kept
+        left_out = "without_data" if code == NO_DATA else "other_evidence"
+        counts[term]["annotations" if keep else left_out] += 1
+        if keep:
             genes = terms.setdefault(term, {})
             if gene not in genes:
                 held.add(len(gene) + 2 * FIELD_BYTES)
@@ -305,14 +420,14 @@ def read_gaf(
                 genes[gene] = None
     if not terms:
         raise _nothing_left(path, negated, codes)
-    facts = {"annotations": n_kept, "negated_annotations": negated}
-    facts["other_evidence"] = codes.total() - n_kept
-    return GeneAnnotations({term: list(genes) for term, genes in terms.items()}, facts)
+    return GeneAnnotations({term: list(genes) for term, genes in terms.items()}, counts)
 
 
 def _nothing_left(path: Path, negated: int, codes: Counter[str]) -> InputError:
     if codes:
         found = ", ".join(f"{code} {count:,}" for code, count in codes.most_common(10))
+        if list(codes) == [NO_DATA]:
+            found += " (no biological data)"
         return InputError(
             f"none of {counted(codes.total(), 'annotation')} has the evidence asked for",
             where=str(path),
@@ -343,14 +458,15 @@ def read_terms(
     """Read the terms of genes.
 
     `spec` is ``FILE.gmt``, or ``FILE.gmt:SET1,SET2`` for some sets (names or patterns, see
-    `choose_sets`); ``FILE.gaf``, to which `evidence` and `ids` belong (see `read_gaf`); or a matrix
-    of zeros and ones in any matrix format, with genes in rows and terms in columns.
+    `choose_sets`), or the same of GMX; ``FILE.gaf``, to which `evidence` and `ids` belong (see
+    `read_gaf`); or a matrix of zeros and ones in any matrix format, with genes in rows and terms in
+    columns.
     """
     from scipy.sparse import csr_array
 
-    path, patterns = split_set_spec(spec)
+    path, names = split_set_spec(spec)
     suffix = text_suffix(path)
-    if suffix != ".gaf" and (evidence is not None or ids != "symbol"):
+    if suffix != ANNOTATIONS and (evidence is not None or ids != "symbol"):
         option = "evidence" if evidence is not None else "ids"
         raise UsageError(
             f"{option} has no effect on this file, which is not a GAF",
@@ -358,9 +474,9 @@ def read_terms(
             hint=f"leave {option} out, or give annotations as .gaf or .gaf.gz",
             option=option,
         )
-    if suffix not in (".gaf", ".gmt"):
+    if suffix not in (*SETS, ANNOTATIONS):
         return _terms_of_matrix(path)
-    found = _annotations(path, patterns, evidence, ids)
+    found = read_annotations(path, names, evidence, ids)
     sets, facts = found.genes, found.facts
     codes: dict[str, int] = {}
     rows = [codes.setdefault(gene, len(codes)) for genes in sets.values() for gene in genes]
@@ -370,30 +486,29 @@ def read_terms(
 
 
 def read_sets(spec: str) -> dict[str, list[str]]:
-    """Read the sets of ``FILE.gmt`` or ``FILE.gaf``, or some: ``FILE.gmt:SET1,SET2``."""
-    path, patterns = split_set_spec(spec)
-    return _annotations(path, patterns).genes
+    """Read the sets of ``FILE.gmt``, ``.gmx`` or ``.gaf``, or some: ``FILE.gmt:SET1,SET2``."""
+    return read_annotations(*split_set_spec(spec)).genes
 
 
-def _annotations(
+def read_annotations(
     path: Path,
-    patterns: Sequence[str],
+    names: str,
     evidence: str | Sequence[str] | None = None,
     ids: Literal["symbol", "id"] = "symbol",
 ) -> GeneAnnotations:
-    """Read the sets of a GMT, or the terms of a GAF, that have some names; by default all."""
-    if text_suffix(path) == ".gaf":
+    """Read the sets of a GMT or GMX, or the terms of a GAF, that have some names; "" for all."""
+    if text_suffix(path) == ANNOTATIONS:
         found = read_gaf(path, evidence, ids)
     else:
         found = GeneAnnotations(read_gmt(path))
-    if not patterns:
-        return found
-    return GeneAnnotations(choose_sets(found.genes, patterns, path), found.facts)
+    return found.some(names, path) if names else found
 
 
 def _terms_of_matrix(path: Path) -> Terms:
     from scipy.sparse import csr_array
 
+    if given(path) is None and examine(path).kind is Kind.TEXT:
+        _refuse_sets(path)
     genes, terms, matrix = read_sparse_table(
         path,
         lambda values: np.isin(values, (0.0, 1.0)),

@@ -35,6 +35,12 @@ class Hierarchy:
     paths: dict[str, tuple[str, ...]]
     depth: int  # edges from the root to the deepest node: the length of the longest path
 
+    @property
+    def undivided(self) -> str:
+        """The mark that seems to divide paths without a slash; empty if there is none."""
+        names = [] if self.depth > 1 else [path[0] for path in self.paths.values()]
+        return next((mark for mark in ">|;" if names and all(mark in n for n in names)), "")
+
 
 def read_hierarchy(spec: str) -> Hierarchy:
     """Read the hierarchy of samples.

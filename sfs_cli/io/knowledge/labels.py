@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, listed
-from sfs_cli.io.files.names import check_names
+from sfs_cli.io.files.names import BLANKS, check_names
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, read_table
 
 if TYPE_CHECKING:
@@ -43,6 +43,18 @@ def read_labels_as(spec: str, parse: Callable[[str], T]) -> dict[str, T]:
     """
     path, column = split_label_spec(spec)
     return read_column(path, column, _USUAL_NAMES, "label", parse)
+
+
+def refuse_headless(spec: str, samples: Sequence[str]) -> None:
+    """Refuse a table of labels whose first line is one of the samples in place of column names."""
+    path, _ = split_label_spec(spec)
+    first = next(iter(read_table(path).columns))
+    if first in set(samples):
+        raise InputError(
+            f"the line of column names is missing: the first line is of sample {first!r}",
+            where=f"{path}, line 1",
+            hint="add a first line with the names of the columns, such as sample and class",
+        )
 
 
 def read_weights(spec: str) -> dict[str, float]:
@@ -150,7 +162,9 @@ def read_annotation(
 ) -> dict[str, str]:
     """Return annotation `key` of the samples (`obs` of AnnData or GCT), those without it left out.
 
-    `matrix` and `option`, the path of the matrix and the option that asks for it, are for messages.
+    Text that stands for a missing value in tables does so here too. `matrix` and `option`, the path
+    of the matrix and the option that asks for it, are for messages. That no sample has a value is
+    an `InputError`.
     """
     if obs is None:
         raise InputError(
@@ -165,6 +179,10 @@ def read_annotation(
             where=f"{matrix}: obs has {listed(names, 20)}",
             hint=f"choose one of those, or give {option}FILE[:COLUMN]",
         )
-    values = {s: str(v) for s, v in zip(samples, obs[key].to_pylist()) if v is not None}
-    check_names(filter(None, values.values()), "a class", f"{matrix}: obs {key!r}")
+    texts = {s: str(v) for s, v in zip(samples, obs[key].to_pylist()) if v is not None}
+    values = {s: text for s, text in texts.items() if text.strip(BLANKS) not in NULL_TOKENS}
+    where = f"{matrix}: obs {key!r}"
+    if not values:
+        raise InputError("no sample has a value", where=where, hint="name another annotation")
+    check_names(values.values(), "a class", where)
     return values

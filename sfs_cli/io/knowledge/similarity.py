@@ -23,7 +23,7 @@ from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
 from sfs_cli.io.files.text import arrow_file, first_lines, repeated, text_suffix
 from sfs_cli.io.given import given
-from sfs_cli.io.knowledge.edges import names_an_edge, read_edges, refuse_unlimited_score
+from sfs_cli.io.knowledge.edges import is_sif, names_an_edge, read_edges, refuse_unlimited_score
 from sfs_cli.io.matrix.base import (
     cast_values,
     read_dense_table,
@@ -60,7 +60,7 @@ def read_feature_similarity(
     from scipy.sparse import csr_array
 
     path = Path(path)
-    if examine(path).kind is Kind.TEXT and not _is_matrix(path):
+    if examine(path).kind is Kind.TEXT and (is_sif(path) or not _is_matrix(path)):
         edges = read_edges(path, min_score)
         ids, facts = edges.ids, edges.facts
         score = np.ones(len(edges.a)) if edges.score is None else edges.score
@@ -131,6 +131,8 @@ def _from_matrix(
         facts["below_min_score"] = int(low.sum()) // 2
         similarity.data[low] = 0.0
         similarity.eliminate_zeros()
+        if similarity.nnz:
+            facts["lowest_score"] = float(similarity.data.min())
     return rows, similarity, facts
 
 

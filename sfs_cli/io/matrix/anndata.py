@@ -443,21 +443,21 @@ def _text(name: Any) -> str:
 
 
 def arrow_table(obs: pd.DataFrame) -> pa.Table | None:
-    """Return the columns that Arrow has a type for, categories as strings; None without any."""
+    """Return the columns that Arrow has a type for, categories as such; None without any."""
     columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
     known = {column: values for column, values in columns.items() if values is not None}
     return pa.table(known) if known else None
 
 
 def _arrow_column(series: pd.Series) -> pa.Array | None:
-    """Return a column, categories as strings; None if Arrow has no type for it."""
+    """Return a column, categories as such with their names as text; None if Arrow has no type."""
     import pandas as pd
 
     try:
         if isinstance(series.dtype, pd.CategoricalDtype):
             codes = pa.array(series.cat.codes, mask=series.isna().to_numpy())
             names = pa.array([_text(name) for name in series.cat.categories], pa.string())
-            return pa.DictionaryArray.from_arrays(codes, names).cast(pa.string())
+            return pa.DictionaryArray.from_arrays(codes, names)
         return pa.Array.from_pandas(series)
     except pa.ArrowException:
         return None
