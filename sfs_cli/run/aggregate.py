@@ -55,7 +55,7 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
     paths = [Path(path) for path in config.rankings]
     described = outputs.describe_files([("rankings", path) for path in paths])
     options = config.result_options() | {"names": list_names(paths)}
-    with outputs.claimed(Path(config.out), messages):
+    with outputs.claimed(Path(config.out), messages, prefix=config.prefix):
         wanted = provenance.fingerprint(options, described)
         if outputs.is_done(Path(config.out), config, wanted):
             messages.note(f"{config.out}: up to date")

@@ -47,7 +47,7 @@ def run(
     path = Path(target)
     record = path.with_name(path.name + RECORD)
     _check_target(config, path)
-    with claimed(path, messages, beside=[record]) as lock:
+    with claimed(path, messages, beside={"--out": record}) as lock:
         described = describe_inputs(config)
         wanted = provenance.fingerprint(config.result_options() | {"key": key}, described)
         known = _up_to_date(path, record, wanted)

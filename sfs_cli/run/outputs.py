@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,13 @@ from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import peak_resident
 from sfs_cli.display import shown
-from sfs_cli.errors import InputError, OutputExistsError, UsageError, unwritable
+from sfs_cli.errors import (
+    InputError,
+    OutputBusyError,
+    OutputExistsError,
+    UsageError,
+    unwritable,
+)
 from sfs_cli.io.files.atomic import (
     OutputFolder,
     check_writable,
@@ -56,29 +62,65 @@ _SCRATCH = re.compile(r"sfs-\d+-[0-9a-f]{12}")
 
 @contextmanager
 def claimed(
-    output: Path, messages: Messages, *, beside: Sequence[Path] = (), option: str = "--out"
+    output: Path,
+    messages: Messages,
+    *,
+    prefix: str | None = None,
+    beside: Mapping[str, Path] | None = None,
+    option: str = "--out",
 ) -> Iterator[Lock]:
     """Hold an output, a file or folder, for this run alone; clean up after runs that were killed.
 
-    Files that a killed run had completed are put in their places; the rest is removed. `beside` are
-    other files that the run will write, and `option` names the output in messages. Raises
-    OutputBusyError when another run is writing it, InputError when it cannot be written.
+    Results of one folder with different prefixes do not wait for each other. Files that a killed
+    run had completed are put in their places; the rest is removed. `beside` are other files that
+    the run will write, by their flags, and `option` names the output in messages. Raises
+    OutputBusyError when another run is writing one of them, InputError when one cannot be written.
     """
     check_writable(output, option)
-    with output_lock(output, option) as lock:
+    place, name = place_of(output, prefix), _name_of(prefix)
+    with output_lock(place, option) as lock, claimed_beside(beside or {}):
         if lock.stale is not None:
             messages.note(
-                f"{output}: removed the leftovers of an interrupted run "
+                f"{place}: removed the leftovers of an interrupted run "
                 f"(process {lock.stale.get('pid')} on {lock.stale.get('host')})"
             )
-        for left in (*map(Path, lock.left), Path(os.path.realpath(output)), *beside):
+        real = Path(os.path.realpath(place))
+        remove_partial(real.parent, real.name)
+        held = {os.path.abspath(path) for path in (beside or {}).values()}  # noqa: PTH100
+        for left in map(Path, lock.left):
             if _SCRATCH.fullmatch(left.name):
                 shutil.rmtree(left, ignore_errors=True)
-            else:
-                remove_partial(left.parent, left.name)
+            elif str(left) not in held:
+                # this run does not write it; another may, and what it has begun stays
+                with suppress(OutputBusyError, InputError), output_lock(left):
+                    remove_partial(left.parent, left.name)
         if output.is_dir():
-            finish(output, provenance.NAME)
+            finish(output, provenance.NAME, name)
         yield lock
+
+
+@contextmanager
+def claimed_beside(files: Mapping[str, Path]) -> Iterator[None]:
+    """Hold files, by their flags, for this run alone, and remove what killed runs have left."""
+    with ExitStack() as stack:
+        for option, path in files.items():
+            check_writable(path, option)
+            stack.enter_context(output_lock(path, option))
+            remove_partial(path.parent, path.name)
+        yield
+
+
+def place_of(output: Path, prefix: str | None) -> Path:
+    """Return the path by which a result is locked, and that its checkpoints lie beside.
+
+    It is the output, or the record of a result that has a prefix: others may be in the same folder.
+    """
+    return output if prefix is None else output / _name_of(prefix)
+
+
+def _name_of(prefix: str | None) -> str:
+    """Return what tells a result from the others of its folder."""
+    return "" if prefix is None else named(prefix, provenance.NAME)
 
 
 def check_json_option(out: str | None, as_json: bool) -> None:
@@ -192,7 +234,7 @@ def write_folder(
 
     folder = Path(str(config.out))
     before = provenance.unchanged_outputs(folder, config.prefix)
-    with OutputFolder(folder) as out:
+    with OutputFolder(folder, _name_of(config.prefix)) as out:
         table, report, section, run_json = (
             named(config.prefix, name)
             for name in (f"ranking.{config.format}", REPORT, MULTIQC, provenance.NAME)
@@ -279,19 +321,20 @@ def run_tables(
     """
     started = time.perf_counter()
     check_json_option(config.out, as_json)
+    others = {} if beside is None else {flag(beside.option): beside.path}
     if config.out is None:
-        if beside is not None:
-            beside.claim(config.force, None)
-        with nullcontext() if beside is None else beside.written():
-            made = make()
+        with claimed_beside(others):
+            if beside is not None:
+                beside.claim(config.force, None)
+            with nullcontext() if beside is None else beside.written():
+                made = make()
         made.summarize()
         return next(iter(made.tables.values()))
     out = Path(config.out)
     if options is None:
         options = config.result_options()
-    with claimed(out, messages, beside=[] if beside is None else [beside.path]) as lock:
+    with claimed(out, messages, prefix=config.prefix, beside=others) as lock:
         described = describe()
-        others = {} if beside is None else {flag(beside.option): beside.path}
         if is_done(out, config, provenance.fingerprint(options, described), files):
             record = provenance.read_run(out, config.prefix)
             if are_as_written(others, record):
@@ -324,7 +367,7 @@ def _write_tables(
     before = provenance.unchanged_outputs(out, prefix)
     tables = {named(prefix, name): table for name, table in made.items()}
     try:
-        with OutputFolder(out) as folder:
+        with OutputFolder(out, _name_of(prefix)) as folder:
             for name, table in tables.items():
                 folder.file(name).write_bytes(table)
             record["outputs"] = {name: describe_output(folder.file(name)) for name in tables}

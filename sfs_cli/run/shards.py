@@ -410,7 +410,12 @@ def status(target: str, *, as_json: bool = False) -> str:
         parts, total = (sum(column) for column in zip(*shares))
         rows.append({"pass": i, "done": done, "missing": missing, "parts": parts, "total": total})
     if as_json:
-        content = {"shards": plan.shards, "passes_expected": plan.passes, "passes": rows}
+        content = {
+            "fingerprint": plan.fingerprint,
+            "shards": plan.shards,
+            "passes_expected": plan.passes,
+            "passes": rows,
+        }
         return provenance.dumps(content)
     lines = ["pass  shards done  parts    missing"]
     for row in rows:

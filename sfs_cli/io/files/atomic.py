@@ -27,12 +27,15 @@ WHOLE = "sfs-whole"
 
 
 class OutputFolder:
-    """Files of a run, staged in a hidden folder inside `path`, which is made if absent."""
+    """Files of a run, staged in a hidden folder inside `path`, which is made if absent.
 
-    def __init__(self, path: Path) -> None:
+    `name` tells one result of the folder from the others, which may be written meanwhile.
+    """
+
+    def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
         self._made = absent(path)
-        self._staging = path / _partial_name("")
+        self._staging = path / _partial_name(name)
         self._last: str | None = None
 
     def __enter__(self) -> OutputFolder:
@@ -65,14 +68,15 @@ class OutputFolder:
         self._last = None
 
 
-def finish(path: Path, last: str) -> None:
-    """Clean an output folder, to which nothing may be writing, after runs that were killed.
+def finish(path: Path, last: str, name: str = "") -> None:
+    """Clean an output folder after runs that were killed; no run may be writing this result.
 
     Complete files are moved to their places, `last` after the others; partial ones are removed.
+    What other results of the folder, by another `name`, have left stays.
     """
-    for staging in path.glob(f".*{WHOLE}-*"):
+    for staging in path.glob(f".{glob.escape(name)}.{WHOLE}-*"):
         _move_all(staging, path, last)
-    remove_partial(path, "")
+    remove_partial(path, name)
 
 
 def remove_partial(folder: Path, name: str) -> None:
