@@ -30,6 +30,7 @@ class ExitCode(IntEnum):
     OUTPUT_EXISTS = 4
     NOT_CONVERGED = 5
     MISSING_EXTRA = 6
+    HUNG_UP = 129
     INTERRUPTED = 130
     OUT_OF_MEMORY = 137
     TERMINATED = 143

@@ -165,7 +165,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     reserve_little()
     interrupter = _Interrupter()
     for number in _SIGNALS:
-        signal.signal(number, interrupter)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or `&` in a script, asked so
+            signal.signal(number, interrupter)
     context: dict[str, Messages] = {}
     try:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
