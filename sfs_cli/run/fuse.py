@@ -23,6 +23,7 @@ from sfs_cli.run.outputs import (
     describe_inputs,
     describe_output,
     json_bytes,
+    tell_up_to_date,
 )
 
 RECORD = ".run.json"
@@ -53,7 +54,7 @@ def run(
         known = _up_to_date(path, record, wanted)
         if known is not None and not config.force:
             check_stores(described, config.threads)
-            messages.note(f"{path}: up to date")
+            tell_up_to_date(path, messages, [record])
             return json_bytes(known, as_json)
         if path.exists() and not config.force:
             raise OutputExistsError(f"{path} exists", hint="give another name, or --force")

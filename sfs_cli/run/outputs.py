@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -183,6 +183,23 @@ def check_stores(inputs: Sequence[Mapping[str, Any]], threads: int | None = None
             check_store(path, thread_count(threads))
 
 
+def tell_up_to_date(output: Path, messages: Messages, files: Iterable[Path] = ()) -> None:
+    """Say that an output is there already, and give it and its files the time of now.
+
+    To `make` and its like they would else be older than inputs that were only touched.
+    """
+    for path in (*files, output):
+        with suppress(OSError):  # a place that may only be read
+            os.utime(path)
+    messages.note(f"{output}: up to date")
+
+
+def result_files(folder: Path, prefix: str | None, record: Mapping[str, Any] | None) -> list[Path]:
+    """Return the files of a result in a folder, the record last."""
+    names = [*(record or {}).get("outputs", ()), named(prefix, provenance.NAME)]
+    return [folder / name for name in names]
+
+
 def is_done(
     folder: Path,
     config: RankConfig | AggregateConfig | SelectConfig,
@@ -339,7 +356,8 @@ def run_tables(
             record = provenance.read_run(out, config.prefix)
             if are_as_written(others, record):
                 check_stores(described, getattr(config, "threads", None))
-                messages.note(f"{out}: up to date")
+                files = (*others.values(), *result_files(out, config.prefix, record))
+                tell_up_to_date(out, messages, files)
                 return json_bytes(record, as_json)
         if beside is not None:
             beside.claim(config.force, lock)

@@ -76,6 +76,8 @@ from sfs_cli.run.outputs import (
     ranking_facts,
     record_head,
     record_tail,
+    result_files,
+    tell_up_to_date,
     write_folder,
 )
 from sfs_cli.run.pictures import pictures_of
@@ -143,7 +145,8 @@ def run(
             if are_as_written(copies, known) and _is_marked(config):
                 check_stores(inputs, config.threads)
                 remove_checkpoints(place)
-                messages.note(f"{out}: up to date")
+                files = (*copies.values(), *result_files(out, config.prefix, known))
+                tell_up_to_date(out, messages, files)
                 return json_bytes(known, as_json)
         _check_copies(config, lock)
         if checkpoints is None:

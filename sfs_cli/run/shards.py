@@ -28,7 +28,7 @@ from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.provenance import InputFile
 from sfs_cli.run.checkpoints import MatrixCheckpoint, RunCheckpoints, identity_of
 from sfs_cli.run.load import loaded
-from sfs_cli.run.outputs import check_stores, claimed, describe_inputs
+from sfs_cli.run.outputs import check_stores, claimed, describe_inputs, tell_up_to_date
 from sfs_cli.run.rank import run, score
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.store.disk import is_store
@@ -213,7 +213,7 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
         plan = ShardPlan(folder.absolute(), config, shards, inputs, fingerprint, home, None)
         if _is_there(folder, plan, force):
             check_stores(inputs, config.threads)
-            messages.note(f"{folder}: up to date")
+            tell_up_to_date(folder, messages, [folder / NAME])
             return
         with replacing(folder) as partial:
             partial.mkdir()
