@@ -356,8 +356,8 @@ def run_tables(
             record = provenance.read_run(out, config.prefix)
             if are_as_written(others, record):
                 check_stores(described, getattr(config, "threads", None))
-                files = (*others.values(), *result_files(out, config.prefix, record))
-                tell_up_to_date(out, messages, files)
+                there = result_files(out, config.prefix, record)
+                tell_up_to_date(out, messages, (*others.values(), *there))
                 return json_bytes(record, as_json)
         if beside is not None:
             beside.claim(config.force, lock)
