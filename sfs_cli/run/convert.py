@@ -8,7 +8,7 @@ from typing import Any
 from sfs_cli.compute.memory import format_size
 from sfs_cli.display import shown
 from sfs_cli.errors import OutputExistsError, UsageError
-from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.atomic import refuse_dangling, replacing
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.logs import Messages
@@ -55,6 +55,7 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
 
 def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
     """Tell whether the target is exactly this store already; refuse anything else there."""
+    refuse_dangling(store, "STORE")
     if not store.exists() or (config.force and is_store(store)):
         return False
     if is_store(store):

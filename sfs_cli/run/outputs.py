@@ -33,6 +33,7 @@ from sfs_cli.io.files.atomic import (
     OutputFolder,
     check_writable,
     finish,
+    refuse_dangling,
     remove_partial,
     replacing,
     sha256_file,
@@ -211,6 +212,7 @@ def is_done(
     `files` are those of the result besides its record; by default those of a ranking.
     Raises OutputExistsError when it holds another one, and ``--force`` is not given.
     """
+    refuse_dangling(folder, "--out")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
     if config.force:

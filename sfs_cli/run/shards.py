@@ -21,7 +21,7 @@ from typing import Any
 from sfs_cli import provenance
 from sfs_cli.compute.checkpoints import IncompletePassError, ShardCheckpoints, ShardDoneError
 from sfs_cli.errors import InputError, OutputExistsError, SfsError, UsageError, counted
-from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.atomic import refuse_dangling, replacing
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
@@ -231,6 +231,7 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
 def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:
     """Tell whether a folder is this very plan; refuse anything else that is there."""
     is_plan = (folder / NAME).is_file()
+    refuse_dangling(folder, "PLAN")
     if not folder.exists() or (is_plan and force):
         return False
     with contextlib.suppress(InputError):  # what cannot be read is refused below
@@ -394,7 +395,8 @@ def merge(
             later = "".join(f", and all of pass {i}" for i in rest)
             raise InputError(
                 f"the parts of {_waiting(missing)} of pass {number} are missing",
-                where=f"{plan.folder}: {missing.missing} of {missing.total} parts{later}",
+                where=f"{plan.folder}: {missing.missing} of {missing.total} parts of pass {number} "
+                f"are missing{later}",
                 hint="run these shards (again): sfs shard run PLAN I; or make the missing parts "
                 "here, with --finish",
             ) from None

@@ -172,6 +172,7 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path):
         (f"plain\t{MATRIX}\t--format csv\t\t\t2", "format"),
         (f"plain\t{MATRIX}\t--prefix=a\t\t\t2", "prefix"),
         (f"plain\t{MATRIX}\t\trun.yaml\t\t2", "format"),
+        (f"plain\t{MATRIX}\t\tno.yaml\t\t2", "no.yaml"),
         (f"..\t{MATRIX}\t\t\t\t2", "name"),
     ],
 )
@@ -196,10 +197,12 @@ def test_files_are_formatted(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_wrapper_ranks(tmp_path):
+@pytest.mark.parametrize("begin", ["", "my "])
+def test_the_wrapper_ranks(begin, tmp_path):
     snakemake = tool("snakemake", "SFS_SNAKEMAKE")
     wrapper = FOLDER / "workflow" / "wrapper"
     text = (wrapper / "test" / "Snakefile").read_text()
+    text = text.replace('"out/', f'"{begin}out/').replace('"logs/', f'"{begin}logs/')
     (tmp_path / "Snakefile").write_text(text.replace("file:..", f"file://{wrapper}"))
     for name in (MATRIX.name, "labels.tsv"):
         (tmp_path / name).symlink_to(MATRIX.parent / name)
@@ -207,7 +210,7 @@ def test_the_wrapper_ranks(tmp_path):
     done = run([snakemake, "--cores", "1"], tmp_path, env)
     assert done.returncode == 0, done.stderr
     whole = ranked(tmp_path / "whole", TISSUE, env)
-    assert (tmp_path / "out" / "study.ranking.tsv").read_bytes() == whole["ranking.tsv"]
+    assert (tmp_path / f"{begin}out" / "study.ranking.tsv").read_bytes() == whole["ranking.tsv"]
 
 
 def test_meta_data_of_the_catalog_and_the_wrapper_can_be_read():

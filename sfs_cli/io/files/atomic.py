@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import unwritable
+from sfs_cli.errors import InputError, unwritable
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a disk, a quota or the size of a file
 PARTIAL = "sfs-partial"
@@ -46,11 +46,15 @@ class OutputFolder:
             raise unwritable(self.path, error, "--out") from None
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if self._last is not None:  # interrupted between two moves: half of them would be worse
             _move_all(self._staging, self.path, self._last)
         shutil.rmtree(self._staging, ignore_errors=True)
         remove_empty(self._made)
+        if isinstance(error, OSError) and (
+            error.filename is None or _is_about(error, self._staging)
+        ):
+            raise unwritable(self.path, error, "--out") from None
 
     def file(self, name: str) -> Path:
         """Return where to write the file that will be called `name`."""
@@ -116,7 +120,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield partial
         _replace(partial, path)
     except OSError as error:
-        if error.filename is not None and partial.name not in str(error.filename):
+        if error.filename is not None and not _is_about(error, partial):
             raise  # about a file that was read, not about the output
         raise unwritable(path, error) from None
     except RuntimeError as error:  # of HDF5, which tells of a full disk so when it closes a file
@@ -151,6 +155,21 @@ def refuse_special(path: Path, option: str = "path") -> None:
     if special:
         error = OSError(errno.EINVAL, "it is a device or a pipe, and not a file")
         raise unwritable(path, error, option)
+
+
+def refuse_dangling(path: Path, option: str) -> None:
+    """Raise an `InputError` for a link that leads nowhere, where a folder is to be made."""
+    if path.is_symlink() and not path.exists():
+        raise InputError(
+            f"{path} is a link to {path.readlink()}, which does not exist",
+            where=str(path),
+            hint=f"make that folder, remove the link, or give another {option}",
+        )
+
+
+def _is_about(error: OSError, partial: Path) -> bool:
+    """Tell whether an error names what is being written, as one of the two files of a copy too."""
+    return partial.name in f"{error.filename} {error.filename2}"
 
 
 def _partial_name(name: str) -> str:

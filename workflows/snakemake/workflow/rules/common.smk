@@ -15,8 +15,8 @@ from snakemake.utils import validate
 validate(config, "../schemas/config.schema.yaml")
 
 # only whole lines are comments: paths and titles may hold a #
-lines = Path(config["samples"]).read_text(encoding="utf-8").splitlines(keepends=True)
-sheet = io.StringIO("".join(line for line in lines if not line.startswith("#")))
+with open(config["samples"], encoding="utf-8-sig") as file:
+    sheet = io.StringIO("".join(line for line in file if not line.startswith("#")))
 jobs = pd.read_csv(sheet, sep="\t", dtype=str, keep_default_na=False)
 validate(jobs, "../schemas/samples.schema.yaml")
 if jobs["name"].duplicated().any():
@@ -53,9 +53,13 @@ def read_config(path):
     """Return the options that a configuration file holds, or a run.json; none of no file."""
     if not path:
         return {}
-    text = Path(path).read_text(encoding="utf-8")
-    found = tomllib.loads(text) if path.endswith(".toml") else yaml.safe_load(text)
-    recorded = found.get("config")
+    readers = {".toml": tomllib.loads, ".json": json.loads}
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        found = readers.get(Path(path).suffix, yaml.safe_load)(text) or {}
+        recorded = found.get("config")
+    except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
+        raise WorkflowError(f"{path} cannot be read as a configuration: {error}")
     return recorded if isinstance(recorded, dict) else found
 
 
@@ -94,7 +98,9 @@ def files_in(words, folder=Path()):
         ends = [0, *(at for each in re.finditer("[=:,@]", word) for at in each.span())]
         spans = combinations(sorted({*ends, len(word)}), 2)
         texts = [word[start:end] for start, end in spans]
-        found += [str(folder / text) for text in texts if text and is_file(folder / text)]
+        found += [
+            str(folder / text) for text in texts if text and is_file(folder / text)
+        ]
     return found
 
 
@@ -120,7 +126,10 @@ def files_of(wildcards):
     job = jobs.loc[wildcards.name]
     files = (job["matrix"], job["config"], *shlex.split(job["files"]))
     content, folder = configs[wildcards.name], Path(job["config"]).parent
-    named = [*files_in(shlex.split(job["options"])), *files_in(words_of(content), folder)]
+    named = [
+        *files_in(shlex.split(job["options"])),
+        *files_in(words_of(content), folder),
+    ]
     store = folder / str(content.get("matrix") or "")
     if store != folder and store.is_dir():
         named.append(str(store))
