@@ -13,7 +13,8 @@ prefix = f"--prefix {shlex.quote(prefix[:-1])}" if prefix else ""
 memory = snakemake.resources.get("mem_mb")  # noqa: F821
 memory = f"--memory {memory}M" if memory else ""
 extra = snakemake.params.get("extra", "")  # noqa: F821
-log = snakemake.log_fmt_shell(stdout=True, stderr=True)  # noqa: F821
+# log_fmt_shell of Snakemake does not quote
+log = f"> {shlex.quote(str(snakemake.log))} 2>&1" if snakemake.log else ""  # noqa: F821
 
 shell(
     "sfs rank {snakemake.input.matrix:q} {extra} {memory} --threads {snakemake.threads}"
