@@ -87,11 +87,11 @@ def claimed(
             )
         real = Path(os.path.realpath(place))
         remove_partial(real.parent, real.name)
-        held = {os.path.abspath(path) for path in (beside or {}).values()}  # noqa: PTH100
+        held = [path.absolute() for path in (beside or {}).values()]
         for left in map(Path, lock.left):
             if _SCRATCH.fullmatch(left.name):
                 shutil.rmtree(left, ignore_errors=True)
-            elif str(left) not in held:
+            elif left not in held:
                 # this run does not write it; another may, and what it has begun stays
                 with suppress(OutputBusyError, InputError), output_lock(left):
                     remove_partial(left.parent, left.name)
