@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
 from sfs_cli.display import shown
@@ -193,16 +193,17 @@ def _no_bar() -> None:
 
 def _check_log_file(path: Path, folders: Sequence[Path] = ()) -> None:
     from sfs_cli.errors import unwritable
-    from sfs_cli.io.files.atomic import absent, remove_empty
 
     inside = path.parent in (folder.absolute() for folder in folders)
-    made = absent(path.parent) if inside else []
+    made = [folder for folder in path.parents if inside and not folder.exists()]
     try:
         if made:
             path.parent.mkdir(parents=True, exist_ok=True)
         handle = _open_log(str(path), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     except OSError as error:
-        remove_empty(made)
+        for folder in made:  # the innermost first
+            with suppress(OSError):
+                folder.rmdir()
         raise unwritable(path, error, "--log-file") from None
     if not stat.S_ISFIFO(os.fstat(handle).st_mode):  # who reads a pipe would take that for its end
         os.close(handle)
