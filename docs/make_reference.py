@@ -216,6 +216,7 @@ CODES = {
     ExitCode.OUTPUT_EXISTS: "the output holds another result, or another run is writing it",
     ExitCode.NOT_CONVERGED: "did not converge, with `--on-no-convergence error`",
     ExitCode.MISSING_EXTRA: "an optional extra is missing",
+    ExitCode.HUNG_UP: "stopped by SIGHUP (the terminal was closed); `nohup` keeps it away",
     ExitCode.INTERRUPTED: "stopped by SIGINT (Ctrl-C)",
     ExitCode.OUT_OF_MEMORY: "out of memory, or the run does not fit `--memory`",
     ExitCode.TERMINATED: "stopped by SIGTERM, or the end of `--time-limit`",

@@ -30,6 +30,7 @@ class ExitCode(IntEnum):
     OUTPUT_EXISTS = 4
     NOT_CONVERGED = 5
     MISSING_EXTRA = 6
+    HUNG_UP = 129
     INTERRUPTED = 130
     OUT_OF_MEMORY = 137
     TERMINATED = 143
@@ -174,13 +175,20 @@ def unwritable(target: object, error: OSError, option: str = "path") -> InputErr
     option : str
         What the user can change, for the hint.
     """
-    where = str(error.filename or target)
+    where = str(error.filename2 or error.filename or target)  # the second is what was written to
     if is_full(error):
         return InputError(
             "there is no space left on the disk",
             where=where,
             hint="free some space, or write elsewhere (--out, --scratch); no partial output was "
             "left",
+        )
+    if error.errno == errno.EFBIG:
+        return InputError(
+            f"{target} cannot be written: it is larger than a file may be",
+            where=where if where in str(target) else str(target),
+            hint="raise the limit (ulimit -f), or write to another file system; no partial output "
+            "was left",
         )
     reason = (error.strerror or str(error)).lower()
     if isinstance(error, FileExistsError | NotADirectoryError):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
 from sfs_cli.display import shown
@@ -62,9 +62,12 @@ class Messages:
         if log_file is not None:
             self.log_to(log_file)
 
-    def log_to(self, log_file: Path) -> None:
-        """Append every message from now on to a file; an InputError where that cannot be."""
-        _check_log_file(log_file)
+    def log_to(self, log_file: Path, folders: Sequence[Path] = ()) -> None:
+        """Append every message from now on to a file; an InputError where that cannot be.
+
+        It may be in one of the `folders` that the run will make, which is then made now.
+        """
+        _check_log_file(log_file, folders)
         self._log_file = log_file
 
     @property
@@ -188,12 +191,19 @@ def _no_bar() -> None:
     """Update no bar, where none is shown."""
 
 
-def _check_log_file(path: Path) -> None:
+def _check_log_file(path: Path, folders: Sequence[Path] = ()) -> None:
     from sfs_cli.errors import unwritable
 
+    inside = path.parent in (folder.absolute() for folder in folders)
+    made = [folder for folder in path.parents if inside and not folder.exists()]
     try:
+        if made:
+            path.parent.mkdir(parents=True, exist_ok=True)
         handle = _open_log(str(path), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     except OSError as error:
+        for folder in made:  # the innermost first
+            with suppress(OSError):
+                folder.rmdir()
         raise unwritable(path, error, "--log-file") from None
     if not stat.S_ISFIFO(os.fstat(handle).st_mode):  # who reads a pipe would take that for its end
         os.close(handle)

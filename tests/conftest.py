@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,11 @@ for variable in BLAS_VARIABLES:  # as the command line does, before NumPy is loa
 from sfs_cli.compute.limits import LIMITS  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# a script that starts the tests in the background has SIGINT ignored, and commands, which inherit
+# that, would not be interrupted
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def find_shared() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
@@ -165,7 +166,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     reserve_little()
     interrupter = _Interrupter()
     for number in _SIGNALS:
-        signal.signal(number, interrupter)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or `&` in a script, asked so
+            signal.signal(number, interrupter)
     context: dict[str, Messages] = {}
     try:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
@@ -272,6 +274,14 @@ def _explain(error: Exception, context: dict[str, Messages]) -> int:
         return int(ExitCode.OUT_OF_MEMORY)
 
 
+def _is_somewhere() -> bool:
+    """Tell whether the current folder exists."""
+    try:
+        return bool(os.getcwd())  # noqa: PTH109
+    except OSError:
+        return False
+
+
 def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
     from sfs_cli.logs import VERBOSE, Messages
 
@@ -279,12 +289,18 @@ def _explain_in_full(error: Exception, context: dict[str, Messages]) -> int:
     known = error if isinstance(error, SfsError) else None
     if known is None and lacks_memory(error):
         known = OutOfMemoryError("not enough memory", hint=_MORE_MEMORY)
-    elif isinstance(error, OSError) and is_full(error):
+    elif isinstance(error, OSError) and (is_full(error) or error.errno == errno.EFBIG):
         known = unwritable(error.filename or "the output", error)
     elif isinstance(error, UnicodeEncodeError) and error.encoding not in ("utf-8", "utf8"):
         what = f"{error.object!r} cannot be written in the encoding of this system, "
         hint = "set a UTF-8 locale, such as LC_ALL=C.UTF-8"
         known = InputError(f"{what}{error.encoding}", hint=hint)
+    elif isinstance(error, FileNotFoundError) and error.filename is None and not _is_somewhere():
+        known = InputError(
+            "the folder in which sfs was started has been removed",
+            where=os.environ.get("PWD"),
+            hint="change to a folder that is there (cd), also where a new one has the same name",
+        )
     elif isinstance(error, OSError):
         reason = (error.strerror or str(error)).lower()
         what = f"{error.filename or 'a file'} cannot be used: {reason}"

@@ -14,6 +14,7 @@ from sfs_cli.cli.values import Text
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.options.fields import SECTIONS, Config, Option, flag, full_help, metavar_of, options_of
 from sfs_cli.options.paths import (
+    FILLS,
     OPENS,
     READS,
     WRITES,
@@ -189,7 +190,8 @@ class Command(click.Command):
             paths += paths_of(self.declared.values(), values)
         refuse_replaced(paths, force=bool(values.get("force")))
         if log_file:
-            messages.log_to(Path(log_file).absolute())
+            filled = [Path(each.path) for each in paths if each.use == FILLS]
+            messages.log_to(Path(log_file).absolute(), filled)
         if self.config is None:
             given |= values
             return super().invoke(ctx)

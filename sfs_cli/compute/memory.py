@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sfs_cli.compute.cgroups import memory_limits
 from sfs_cli.compute.matrix import arithmetic_dtype, block_features
 from sfs_cli.errors import OutOfMemoryError, UsageError
 
@@ -82,17 +83,26 @@ def _kernel_bytes(file: str, key: str) -> int | None:
 
 
 def available() -> int:
-    """Return the bytes this process may still take, by the machine, its cgroup and ``ulimit``."""
+    """Return the bytes this process may still take.
+
+    By the machine, the control groups it is in, its job of Slurm and ``ulimit``.
+    """
     machine = _kernel_bytes("/proc/meminfo", "MemAvailable")
     pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limits = [pages if machine is None else machine]
-    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with suppress(OSError):
-            text = Path(name).read_text().strip()
-            if text.isdigit():
-                limits.append(int(text))
-    limits += _addresses_left()
-    return min(limits)
+    whole = pages if machine is None else machine
+    return min([whole, *memory_limits(), *_job_memory(), *_addresses_left()])
+
+
+def _job_memory() -> list[int]:
+    """Return the bytes that a job of Slurm has on this machine; nothing outside of one."""
+    found = {
+        name: int(value)
+        for name in ("MEM_PER_NODE", "MEM_PER_CPU", "CPUS_ON_NODE", "CPUS_PER_TASK")
+        if (value := os.environ.get(f"SLURM_{name}", "")).isdigit()
+    }
+    processors = found.get("CPUS_ON_NODE") or found.get("CPUS_PER_TASK") or 1
+    sizes = (found.get("MEM_PER_NODE", 0), found.get("MEM_PER_CPU", 0) * processors)
+    return [size << 20 for size in sizes if size]  # 0 stands for all that the machine has
 
 
 def _addresses_left() -> list[int]:

@@ -145,7 +145,9 @@ def _replaced(target: NamedPath, source: NamedPath) -> Path | None:
     if target.use == FILLS and source.use in (WRITES, REPLACES):  # which is not there yet
         other = Path(source.path)
         patterns = [f"{glob.escape(_begin(target.prefix))}{each}" for each in RESULT_FILES]
-        if any(fnmatchcase(other.name, each) for each in patterns) and _same(other.parent, folder):
+        if any(fnmatchcase(other.name, each) for each in patterns) and _is_one(
+            other.parent, folder
+        ):
             return folder / other.name
     if source.use == READS and _is_dir(source.path) and _is_below(target.path, source.path):
         return folder
@@ -173,6 +175,11 @@ def _matching(folder: Path, pattern: str) -> list[str]:
         return [found.name for found in folder.glob(pattern)]
     except (OSError, ValueError, NotImplementedError):  # the last one of a prefix that is a path
         return []
+
+
+def _is_one(one: Path, other: Path) -> bool:
+    """Tell whether two paths, which need not exist, are one."""
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _same(one: str | Path, other: str | Path) -> bool:

@@ -57,11 +57,13 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
     paths = [Path(path) for path in config.rankings]
     described = outputs.describe_files([("rankings", path) for path in paths])
     options = config.result_options() | {"names": list_names(paths)}
-    with outputs.claimed(Path(config.out), messages):
+    with outputs.claimed(Path(config.out), messages, prefix=config.prefix):
         wanted = provenance.fingerprint(options, described)
         if outputs.is_done(Path(config.out), config, wanted):
-            messages.note(f"{config.out}: up to date")
-            there = provenance.read_run(Path(config.out), config.prefix)
+            out = Path(config.out)
+            there = provenance.read_run(out, config.prefix)
+            files = outputs.result_files(out, config.prefix, there)
+            outputs.tell_up_to_date(out, messages, files)
             return outputs.json_bytes(there, as_json)
         result = aggregate_lists(config, messages)
         found = compared = None

@@ -8,7 +8,7 @@ from typing import Any
 from sfs_cli.compute.memory import format_size
 from sfs_cli.display import shown
 from sfs_cli.errors import OutputExistsError, UsageError
-from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.atomic import refuse_dangling, replacing
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.logs import Messages
@@ -16,7 +16,8 @@ from sfs_cli.options import RankConfig
 from sfs_cli.provenance import describe_input
 from sfs_cli.run import inputs
 from sfs_cli.run.memory import memory_budget, thread_count
-from sfs_cli.run.outputs import claimed
+from sfs_cli.run.outputs import claimed, tell_up_to_date
+from sfs_cli.store.disk import NAME as MANIFEST
 from sfs_cli.store.disk import check_store, is_store, read_manifest
 
 
@@ -35,7 +36,7 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
     source = facts | {"path": shown(str(path)), "layer": config.layer, "use_raw": config.use_raw}
     with claimed(store, messages, option="STORE"):
         if _is_done(store, source, config):
-            messages.note(f"{store}: up to date")
+            tell_up_to_date(store, messages, [store / MANIFEST])
             return
         memory = memory_budget(config)
         with reading_within(memory), replacing(store) as partial:
@@ -54,6 +55,7 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
 
 def _is_done(store: Path, source: dict[str, Any], config: RankConfig) -> bool:
     """Tell whether the target is exactly this store already; refuse anything else there."""
+    refuse_dangling(store, "STORE")
     if not store.exists() or (config.force and is_store(store)):
         return False
     if is_store(store):

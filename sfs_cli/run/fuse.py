@@ -23,6 +23,7 @@ from sfs_cli.run.outputs import (
     describe_inputs,
     describe_output,
     json_bytes,
+    tell_up_to_date,
 )
 
 RECORD = ".run.json"
@@ -47,13 +48,13 @@ def run(
     path = Path(target)
     record = path.with_name(path.name + RECORD)
     _check_target(config, path)
-    with claimed(path, messages, beside=[record]) as lock:
+    with claimed(path, messages, beside={"--out": record}) as lock:
         described = describe_inputs(config)
         wanted = provenance.fingerprint(config.result_options() | {"key": key}, described)
         known = _up_to_date(path, record, wanted)
         if known is not None and not config.force:
             check_stores(described, config.threads)
-            messages.note(f"{path}: up to date")
+            tell_up_to_date(path, messages, [record])
             return json_bytes(known, as_json)
         if path.exists() and not config.force:
             raise OutputExistsError(f"{path} exists", hint="give another name, or --force")

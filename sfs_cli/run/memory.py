@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfs_cli.catalog import BY_CLASS, METHODS
+from sfs_cli.compute.cgroups import processor_limits
 from sfs_cli.compute.matrix import arithmetic_dtype
 from sfs_cli.compute.memory import (
     BUFFERS,
@@ -63,35 +62,20 @@ def memory_budget(config: RankConfig) -> int:
 def thread_count(asked: int | None = None) -> int:
     """Return the number of threads: what was asked for, else what the environment says.
 
-    In order: the argument, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, the processors that this process
-    may use, or fewer where a container limits their time.
+    In order: the argument, OMP_NUM_THREADS (its first number), SLURM_CPUS_PER_TASK, the processors
+    that this process may use, or fewer where a container limits their time.
     """
     if asked:
         return asked
     for name in ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"):
-        value = os.environ.get(name, "")
+        value = os.environ.get(name, "").partition(",")[0].strip()  # others are of inner levels
         if value.isdigit() and int(value) > 0:
             return int(value)
     if hasattr(os, "sched_getaffinity"):
         count = len(os.sched_getaffinity(0))
     else:
         count = os.cpu_count() or 1
-    return min([count, *_quotas(Path("/sys/fs/cgroup"))])
-
-
-def _quotas(cgroup: Path) -> list[int]:
-    """Return the processors whose time the container may use, rounded up; none without a limit."""
-    found = []
-    version_1 = cgroup / "cpu"
-    for files in (
-        (cgroup / "cpu.max",),
-        (version_1 / "cpu.cfs_quota_us", version_1 / "cpu.cfs_period_us"),
-    ):
-        with suppress(OSError, ValueError):  # no such limit, or "max"
-            quota, period = (int(n) for n in " ".join(f.read_text() for f in files).split())
-            if quota > 0 and period > 0:
-                found.append(-(-quota // period))
-    return found
+    return min([count, *processor_limits()])
 
 
 def memory_plan(

@@ -8,9 +8,9 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,11 +22,18 @@ from sfs_cli import provenance
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.memory import peak_resident
 from sfs_cli.display import shown
-from sfs_cli.errors import InputError, OutputExistsError, UsageError, unwritable
+from sfs_cli.errors import (
+    InputError,
+    OutputBusyError,
+    OutputExistsError,
+    UsageError,
+    unwritable,
+)
 from sfs_cli.io.files.atomic import (
     OutputFolder,
     check_writable,
     finish,
+    refuse_dangling,
     remove_partial,
     replacing,
     sha256_file,
@@ -56,29 +63,65 @@ _SCRATCH = re.compile(r"sfs-\d+-[0-9a-f]{12}")
 
 @contextmanager
 def claimed(
-    output: Path, messages: Messages, *, beside: Sequence[Path] = (), option: str = "--out"
+    output: Path,
+    messages: Messages,
+    *,
+    prefix: str | None = None,
+    beside: Mapping[str, Path] | None = None,
+    option: str = "--out",
 ) -> Iterator[Lock]:
     """Hold an output, a file or folder, for this run alone; clean up after runs that were killed.
 
-    Files that a killed run had completed are put in their places; the rest is removed. `beside` are
-    other files that the run will write, and `option` names the output in messages. Raises
-    OutputBusyError when another run is writing it, InputError when it cannot be written.
+    Results of one folder with different prefixes do not wait for each other. Files that a killed
+    run had completed are put in their places; the rest is removed. `beside` are other files that
+    the run will write, by their flags, and `option` names the output in messages. Raises
+    OutputBusyError when another run is writing one of them, InputError when one cannot be written.
     """
     check_writable(output, option)
-    with output_lock(output, option) as lock:
+    place, name = place_of(output, prefix), _name_of(prefix)
+    with output_lock(place, option) as lock, claimed_beside(beside or {}):
         if lock.stale is not None:
             messages.note(
-                f"{output}: removed the leftovers of an interrupted run "
+                f"{place}: removed the leftovers of an interrupted run "
                 f"(process {lock.stale.get('pid')} on {lock.stale.get('host')})"
             )
-        for left in (*map(Path, lock.left), Path(os.path.realpath(output)), *beside):
+        real = Path(os.path.realpath(place))
+        remove_partial(real.parent, real.name)
+        held = [path.absolute() for path in (beside or {}).values()]
+        for left in map(Path, lock.left):
             if _SCRATCH.fullmatch(left.name):
                 shutil.rmtree(left, ignore_errors=True)
-            else:
-                remove_partial(left.parent, left.name)
+            elif left not in held:
+                # this run does not write it; another may, and what it has begun stays
+                with suppress(OutputBusyError, InputError), output_lock(left):
+                    remove_partial(left.parent, left.name)
         if output.is_dir():
-            finish(output, provenance.NAME)
+            finish(output, provenance.NAME, name)
         yield lock
+
+
+@contextmanager
+def claimed_beside(files: Mapping[str, Path]) -> Iterator[None]:
+    """Hold files, by their flags, for this run alone, and remove what killed runs have left."""
+    with ExitStack() as stack:
+        for option, path in files.items():
+            check_writable(path, option)
+            stack.enter_context(output_lock(path, option))
+            remove_partial(path.parent, path.name)
+        yield
+
+
+def place_of(output: Path, prefix: str | None) -> Path:
+    """Return the path by which a result is locked, and that its checkpoints lie beside.
+
+    It is the output, or the record of a result that has a prefix: others may be in the same folder.
+    """
+    return output if prefix is None else output / _name_of(prefix)
+
+
+def _name_of(prefix: str | None) -> str:
+    """Return what tells a result from the others of its folder."""
+    return "" if prefix is None else named(prefix, provenance.NAME)
 
 
 def check_json_option(out: str | None, as_json: bool) -> None:
@@ -141,6 +184,23 @@ def check_stores(inputs: Sequence[Mapping[str, Any]], threads: int | None = None
             check_store(path, thread_count(threads))
 
 
+def tell_up_to_date(output: Path, messages: Messages, files: Iterable[Path] = ()) -> None:
+    """Say that an output is there already, and give it and its files the time of now.
+
+    To `make` and its like they would else be older than inputs that were only touched.
+    """
+    for path in (*files, output):
+        with suppress(OSError):  # a place that may only be read
+            os.utime(path)
+    messages.note(f"{output}: up to date")
+
+
+def result_files(folder: Path, prefix: str | None, record: Mapping[str, Any] | None) -> list[Path]:
+    """Return the files of a result in a folder, the record last."""
+    names = [*(record or {}).get("outputs", ()), named(prefix, provenance.NAME)]
+    return [folder / name for name in names]
+
+
 def is_done(
     folder: Path,
     config: RankConfig | AggregateConfig | SelectConfig,
@@ -152,6 +212,7 @@ def is_done(
     `files` are those of the result besides its record; by default those of a ranking.
     Raises OutputExistsError when it holds another one, and ``--force`` is not given.
     """
+    refuse_dangling(folder, "--out")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
     if config.force:
@@ -192,7 +253,7 @@ def write_folder(
 
     folder = Path(str(config.out))
     before = provenance.unchanged_outputs(folder, config.prefix)
-    with OutputFolder(folder) as out:
+    with OutputFolder(folder, _name_of(config.prefix)) as out:
         table, report, section, run_json = (
             named(config.prefix, name)
             for name in (f"ranking.{config.format}", REPORT, MULTIQC, provenance.NAME)
@@ -279,24 +340,26 @@ def run_tables(
     """
     started = time.perf_counter()
     check_json_option(config.out, as_json)
+    others = {} if beside is None else {flag(beside.option): beside.path}
     if config.out is None:
-        if beside is not None:
-            beside.claim(config.force, None)
-        with nullcontext() if beside is None else beside.written():
-            made = make()
+        with claimed_beside(others):
+            if beside is not None:
+                beside.claim(config.force, None)
+            with nullcontext() if beside is None else beside.written():
+                made = make()
         made.summarize()
         return next(iter(made.tables.values()))
     out = Path(config.out)
     if options is None:
         options = config.result_options()
-    with claimed(out, messages, beside=[] if beside is None else [beside.path]) as lock:
+    with claimed(out, messages, prefix=config.prefix, beside=others) as lock:
         described = describe()
-        others = {} if beside is None else {flag(beside.option): beside.path}
         if is_done(out, config, provenance.fingerprint(options, described), files):
             record = provenance.read_run(out, config.prefix)
             if are_as_written(others, record):
                 check_stores(described, getattr(config, "threads", None))
-                messages.note(f"{out}: up to date")
+                there = result_files(out, config.prefix, record)
+                tell_up_to_date(out, messages, (*others.values(), *there))
                 return json_bytes(record, as_json)
         if beside is not None:
             beside.claim(config.force, lock)
@@ -324,7 +387,7 @@ def _write_tables(
     before = provenance.unchanged_outputs(out, prefix)
     tables = {named(prefix, name): table for name, table in made.items()}
     try:
-        with OutputFolder(out) as folder:
+        with OutputFolder(out, _name_of(prefix)) as folder:
             for name, table in tables.items():
                 folder.file(name).write_bytes(table)
             record["outputs"] = {name: describe_output(folder.file(name)) for name in tables}

@@ -66,14 +66,18 @@ from sfs_cli.run.outputs import (
     check_json_option,
     check_stores,
     claimed,
+    claimed_beside,
     describe_beside,
     describe_inputs,
     is_done,
     json_bytes,
     log_result,
+    place_of,
     ranking_facts,
     record_head,
     record_tail,
+    result_files,
+    tell_up_to_date,
     write_folder,
 )
 from sfs_cli.run.pictures import pictures_of
@@ -111,8 +115,11 @@ def run(
     """
     check_outputs(config, as_json)
     if config.out is None:
-        _check_copies(config)
-        with time_limit(config.time_limit, messages, hint="allow more time; --resume needs --out"):
+        limit = time_limit(
+            config.time_limit, messages, hint="allow more time; --resume needs --out"
+        )
+        with claimed_beside(copies_of(config)), limit:
+            _check_copies(config)
             result = rank(config, messages)
             with _copies(config, result, messages):
                 pass
@@ -121,12 +128,13 @@ def run(
 
         return ranking_bytes(result.ranking, config.format, config.digits)
 
-    out, copies = Path(config.out), list(copies_of(config).values())
+    out, copies = Path(config.out), copies_of(config)
+    place = place_of(out, config.prefix)
     if config.resume:
         hint = "run the same command with more time: --resume continues it"
     keeping: AbstractContextManager[RunCheckpoints]
     with (
-        claimed(out, messages, beside=copies) as lock,
+        claimed(out, messages, prefix=config.prefix, beside=copies) as lock,
         time_limit(config.time_limit, messages, hint=hint),
     ):
         with messages.progress("checking inputs", None):
@@ -134,14 +142,15 @@ def run(
         fingerprint = provenance.fingerprint(config.result_options(), inputs)
         if is_done(out, config, fingerprint):
             known = provenance.read_run(out, config.prefix)
-            if are_as_written(copies_of(config), known) and _is_marked(config):
+            if are_as_written(copies, known) and _is_marked(config):
                 check_stores(inputs, config.threads)
-                remove_checkpoints(out)
-                messages.note(f"{out}: up to date")
+                remove_checkpoints(place)
+                files = (*copies.values(), *result_files(out, config.prefix, known))
+                tell_up_to_date(out, messages, files)
                 return json_bytes(known, as_json)
         _check_copies(config, lock)
         if checkpoints is None:
-            keeping = checkpoints_beside(out, fingerprint, lock, messages, resume=config.resume)
+            keeping = checkpoints_beside(place, fingerprint, lock, messages, resume=config.resume)
         else:
             keeping = nullcontext(replace(checkpoints, announce=lock.leaves))
         # all outputs are written before the checkpoints go: what fails then can be continued

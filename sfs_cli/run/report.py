@@ -84,7 +84,7 @@ def run(config: ReportConfig, messages: Messages) -> None:
         _check_target(config, target, result, made)
         page = shown(page_of(made, result, messages, config.sets)).encode()
         if target.is_file() and target.read_bytes() == page:
-            messages.note(f"{target}: up to date")
+            outputs.tell_up_to_date(target, messages)
             return
         if target.exists() and not config.force:
             raise _exists(target)

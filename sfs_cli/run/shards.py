@@ -21,14 +21,14 @@ from typing import Any
 from sfs_cli import provenance
 from sfs_cli.compute.checkpoints import IncompletePassError, ShardCheckpoints, ShardDoneError
 from sfs_cli.errors import InputError, OutputExistsError, SfsError, UsageError, counted
-from sfs_cli.io.files.atomic import replacing
+from sfs_cli.io.files.atomic import refuse_dangling, replacing
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.provenance import InputFile
 from sfs_cli.run.checkpoints import MatrixCheckpoint, RunCheckpoints, identity_of
 from sfs_cli.run.load import loaded
-from sfs_cli.run.outputs import check_stores, claimed, describe_inputs
+from sfs_cli.run.outputs import check_stores, claimed, describe_inputs, tell_up_to_date
 from sfs_cli.run.rank import run, score
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.store.disk import is_store
@@ -213,7 +213,7 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
         plan = ShardPlan(folder.absolute(), config, shards, inputs, fingerprint, home, None)
         if _is_there(folder, plan, force):
             check_stores(inputs, config.threads)
-            messages.note(f"{folder}: up to date")
+            tell_up_to_date(folder, messages, [folder / NAME])
             return
         with replacing(folder) as partial:
             partial.mkdir()
@@ -231,6 +231,7 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
 def _is_there(folder: Path, plan: ShardPlan, force: bool) -> bool:
     """Tell whether a folder is this very plan; refuse anything else that is there."""
     is_plan = (folder / NAME).is_file()
+    refuse_dangling(folder, "PLAN")
     if not folder.exists() or (is_plan and force):
         return False
     with contextlib.suppress(InputError):  # what cannot be read is refused below
@@ -394,7 +395,8 @@ def merge(
             later = "".join(f", and all of pass {i}" for i in rest)
             raise InputError(
                 f"the parts of {_waiting(missing)} of pass {number} are missing",
-                where=f"{plan.folder}: {missing.missing} of {missing.total} parts{later}",
+                where=f"{plan.folder}: {missing.missing} of {missing.total} parts of pass {number} "
+                f"are missing{later}",
                 hint="run these shards (again): sfs shard run PLAN I; or make the missing parts "
                 "here, with --finish",
             ) from None
@@ -410,7 +412,12 @@ def status(target: str, *, as_json: bool = False) -> str:
         parts, total = (sum(column) for column in zip(*shares))
         rows.append({"pass": i, "done": done, "missing": missing, "parts": parts, "total": total})
     if as_json:
-        content = {"shards": plan.shards, "passes_expected": plan.passes, "passes": rows}
+        content = {
+            "fingerprint": plan.fingerprint,
+            "shards": plan.shards,
+            "passes_expected": plan.passes,
+            "passes": rows,
+        }
         return provenance.dumps(content)
     lines = ["pass  shards done  parts    missing"]
     for row in rows:

@@ -58,6 +58,12 @@ def convert_below_file(folder: Path) -> list[str]:
     return ["convert", good(folder), text(folder, "x", "plain") + "/m.store"]
 
 
+def dangling(folder: Path) -> str:
+    path = folder / "link"
+    path.symlink_to("nowhere")
+    return str(path)
+
+
 def convert_onto_folder(folder: Path) -> list[str]:
     return ["convert", good(folder), str(folder_of_things(folder))]
 
@@ -90,6 +96,31 @@ OUTPUTS = [
         lambda f: ["rank", good(f), "--scratch", text(f, "x", "plain") + "/deep"],
         "plain/deep",
         "--scratch",
+    ),
+    bad(
+        "--out is a link that leads nowhere",
+        lambda f: into(f, dangling(f)),
+        "a link to nowhere",
+        "--out; does not exist",
+    ),
+    bad(
+        "convert to a link that leads nowhere",
+        lambda f: ["convert", good(f), dangling(f)],
+        "a link to nowhere",
+        "STORE; does not exist",
+    ),
+    bad(
+        "--log-file in a folder that nobody makes",
+        lambda f: ["rank", good(f), "--log-file", str(f / "logs" / "log.txt")],
+        "--log-file",
+        "logs",
+    ),
+    bad(
+        "--log-file is the record of a result that is not there yet",
+        lambda f: [*into(f, str(f / "out")), "--log-file", str(f / "out" / "run.json")],
+        "--log-file",
+        "out/run.json",
+        code=USAGE,
     ),
     bad(
         "--log-file is a folder",

@@ -19,7 +19,8 @@ import pytest
 
 from tests.cli.making import BAD, good, h5ad, labels
 from tests.cli.running import MODULE, Finished, run_apart, run_here, snapshot
-from tests.making import write_parquet
+from tests.conftest import ROOT
+from tests.making import annotated, write_parquet, write_table
 
 NOBODY = "65534"
 BUFFERED_OR_NOT = pytest.mark.parametrize(
@@ -187,6 +188,58 @@ def test_log_file_on_a_full_device_does_not_stop_the_run(tmp_path):
     assert done.code == 0, done.err
     assert "/dev/full cannot be written" in done.err
     assert (out / "run.json").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["rank", "m.csv", "--method", "variance", "--out", "made"],
+        ["rank", "m.h5ad", "--method", "variance", "--write-h5ad", "made"],
+        ["convert", "m.csv", "made"],
+    ],
+)
+def test_a_file_that_grows_too_large_is_named(words, tmp_path):
+    X = np.random.default_rng(1).normal(size=(3000, 20)).round(3)
+    write_table(tmp_path / "m.csv", X)
+    annotated(X.T).write_h5ad(tmp_path / "m.h5ad")
+    before = snapshot(tmp_path)
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 40 && exec "$@"', "sh", *MODULE, *words],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == BAD, done.stderr
+    assert "made" in done.stderr
+    assert "ulimit -f" in done.stderr
+    assert snapshot(tmp_path) == before
+
+
+def test_a_folder_that_has_been_removed_is_named(tmp_path):
+    matrix, gone = good(tmp_path), tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        ["sh", "-c", 'rmdir ../gone && exec "$@"', "sh", *MODULE, "rank", matrix, "--out", "out"],
+        cwd=gone,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == BAD, done.stderr
+    assert "has been removed" in done.stderr
+    assert str(gone) in done.stderr
+
+
+def test_a_log_in_the_folder_of_the_result(tmp_path, capfd):
+    out = tmp_path / "deep" / "out"
+    words = ["rank", good(tmp_path), "--out", str(out), "--log-file", str(out / "log.txt")]
+    for said in ("wrote", "up to date"):
+        assert run_here(words, capfd).code == 0
+        assert said in (out / "log.txt").read_text()
+    assert (out / "ranking.tsv").exists()
 
 
 def test_log_file_that_is_a_pipe_is_read_or_refused(tmp_path):

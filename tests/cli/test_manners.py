@@ -94,19 +94,64 @@ def ranked(folder: Path, capfd: pytest.CaptureFixture[str], *options: str) -> li
     return command
 
 
-def times(folder: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+def written(folder: Path) -> dict[str, int]:
+    """Return what tells whether a file was written again: a new one has another number."""
+    return {path.name: path.stat().st_ino for path in folder.iterdir()}
 
 
-def test_second_run_is_up_to_date_and_touches_nothing(tmp_path, capfd):
+def test_second_run_is_up_to_date_and_writes_nothing(tmp_path, capfd):
     command = ranked(tmp_path, capfd)
-    before = times(tmp_path / "out")
+    before = written(tmp_path / "out")
     done = run_here([*command, "--threads", "1"], capfd)  # an option that changes no result
     assert done.code == 0
     assert "up to date" in done.err
-    assert times(tmp_path / "out") == before
+    assert written(tmp_path / "out") == before
     again = run_here([*command, "--json"], capfd)
     assert json.loads(again.out)["result"]["n_features"] == 9
+
+
+ONCE = {
+    "rank": ["rank", "good.csv", "--out", "out", "--prefix", "a"],
+    "weights": [
+        *("rank", "good.csv", "--method", "mrsf", "--select", "3", "--out", "out"),
+        *("--weights-out", "w.parquet"),
+    ],
+    "aggregate": ["aggregate", "ranked/ranking.tsv", "other.tsv", "--out", "out"],
+    "evaluate": [
+        "evaluate",
+        "good.csv",
+        "--list",
+        "ranked/ranking.tsv",
+        "--lengths",
+        "3",
+        "--out",
+        "out",
+    ],
+    "select": ["select", "ranked", "--top", "3", "--write-matrix", "three.csv", "--out", "out"],
+    "fuse": ["fuse", "good.csv", "--source", "a=target:", "--out", "fused.npz"],
+    "report": ["report", "ranked", "--out", "page.html"],
+    "convert": ["convert", "good.csv", "good.store"],
+    "plan": ["shard", "init", "plan", "good.csv", "--method", "variance", "--shards", "2"],
+}
+
+
+@pytest.mark.parametrize("case", ONCE)
+def test_what_is_up_to_date_is_newer_than_its_inputs(case, tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    good(tmp_path)
+    assert run_here(["rank", "good.csv", "--out", "ranked"], capfd).code == 0
+    Path("other.tsv").write_bytes(Path("ranked/ranking.tsv").read_bytes())
+    inputs = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert run_here(ONCE[case], capfd).code == 0
+    parts = {path for path in tmp_path.rglob("*") if {"store", "parts"} & set(path.parts)}
+    made = {path for path in tmp_path.rglob("*") if path.is_file()} - inputs - parts
+    if case == "convert":
+        made = {tmp_path / "good.store", tmp_path / "good.store" / "manifest.json"}
+    for path in {*made, *inputs}:
+        os.utime(path, (1, 1))
+    assert "up to date" in run_here(ONCE[case], capfd).err
+    assert {path for path in made if path.stat().st_mtime == 1} <= {tmp_path / "plan/reading.json"}
+    assert all(path.stat().st_mtime == 1 for path in inputs)
 
 
 def test_damaged_result_is_not_up_to_date(tmp_path, capfd):

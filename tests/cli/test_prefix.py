@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run_here
+from sfs_cli.io.files.lock import output_lock
+from tests.cli.running import MODULE, run_here
 from tests.cli.shard_study import make_study, sfs
 
 FILES = {"ranking.tsv", "report.html", "run.json", "sfs_mqc.json"}
@@ -85,3 +87,41 @@ def test_it_needs_a_folder(study, capfd):
     done = run_here(["rank", "m.csv", "--method", "variance", "--prefix", "a"], capfd)
     assert done.code == 2
     assert "--out" in done.err
+
+
+def test_runs_of_one_folder_do_not_wait_for_each_other(study, capfd):
+    words = ["rank", "m.csv", "--method", "variance", "--out", "out", "--prefix"]
+    out = study / "out"
+    with output_lock(out / "a.run.json"):
+        left = [out / f".{name}.run.json.sfs-partial-0" for name in "ab"]
+        whole = out / ".a.run.json.sfs-whole-0"
+        for folder in (*left, whole):
+            folder.mkdir()
+            (folder / "ranking.tsv").touch()
+        assert run_here([*words, "a"], capfd).code == 4
+        assert run_here([*words, "b"], capfd).code == 0
+        assert run_here(words[:-1], capfd).code == 0
+        # what the run of a is writing is there, and what one of b had left is not
+        assert [folder.exists() for folder in (*left, whole)] == [True, False, True]
+    assert run_here([*words, "a"], capfd).code == 0
+    plain = FILES | {f"{name}.{file}" for name in "ab" for file in FILES}
+    assert names(out) == plain
+
+
+def test_runs_of_one_folder_at_the_same_time(study):
+    words = [*MODULE, "rank", "m.csv", "--method", "variance", "--out", "out", "--prefix"]
+    runs = [subprocess.Popen([*words, name], stderr=subprocess.PIPE) for name in "abcd"]
+    said = [process.communicate(timeout=300)[1] for process in runs]
+    assert [process.returncode for process in runs] == [0] * 4, said
+    assert names(study / "out") == {f"{name}.{file}" for name in "abcd" for file in FILES}
+
+
+def test_each_result_of_a_folder_keeps_its_own_checkpoints(study, capfd):
+    words = ["rank", "m.csv", "--method", "variance", "--out", "out", "--prefix"]
+    kept = study / "out" / ".a.run.json.sfs-resume"
+    kept.mkdir(parents=True)
+    assert run_here([*words, "b", "--resume"], capfd).code == 0
+    assert run_here([*words, "b", "--resume"], capfd).code == 0
+    assert kept.is_dir()
+    assert run_here([*words, "a"], capfd).code == 0
+    assert not kept.exists()

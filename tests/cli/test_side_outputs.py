@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfs_cli.io.files.lock import output_lock
 from tests.cli.making import BAD, USAGE, good, h5ad, labels
 from tests.cli.running import run_here
 
@@ -131,3 +132,30 @@ def test_a_record_that_was_changed_vouches_for_no_file(beside, study, capfd):
     record = json.loads(Path("out/run.json").read_text())
     Path("out/run.json").write_text(json.dumps(record | {"beside": beside}))
     assert run_here(words, capfd).code == EXISTS
+
+
+@pytest.mark.parametrize("out", [["--out", "out"], []])
+@pytest.mark.parametrize("case", SIDE)
+def test_two_runs_do_not_write_one_file(case, out, study, capfd):
+    name, words = NAMES[case], [*SIDE[case], NAMES[case], *out]
+    with output_lock(study / name):
+        done = run_here(words, capfd)
+        assert done.code == EXISTS
+        assert name in done.err
+        assert "another run" in done.err
+        assert not Path("out").exists()
+    assert run_here(words, capfd).code == 0
+    assert not list(study.glob(".*"))
+
+
+def test_what_a_killed_run_has_begun_goes_unless_another_writes_it(study, capfd):
+    for name in ("mine.parquet", "theirs.parquet"):
+        (study / f".{name}.sfs-partial-0").touch()
+        (study / f".{name}.sfs-lock").touch()
+    announced = [{"leaves": str(study / f"{name}.parquet")} for name in ("mine", "theirs")]
+    killed = study / ".out.sfs-lock"
+    killed.write_text("".join(f"{json.dumps(line)}\n" for line in announced))
+    with output_lock(study / "theirs.parquet"):
+        assert run_here(["rank", "x.csv", "--out", "out"], capfd).code == 0
+        there = {path.name for path in study.glob(".*")}
+        assert there == {".theirs.parquet.sfs-partial-0", ".theirs.parquet.sfs-lock"}

@@ -55,6 +55,28 @@ def stopped(arguments: list[str], number: int, delay: float) -> tuple[int, str, 
     return process.returncode, out, err
 
 
+def started_ignoring(number: int, command: list[str]) -> subprocess.Popen[str]:
+    """Start a command that inherits an ignored signal, as `nohup` does it."""
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_a_signal_that_is_ignored_at_the_start_stays_ignored(number, large_matrix, tmp_path):
+    words = [*MODULE, "rank", str(large_matrix), "--out", str(tmp_path / "out")]
+    with started_ignoring(number, [*words, "--threads", "1", "--time-limit", "1h"]) as process:
+        wait_for_handlers(process)
+        for _ in range(5):
+            time.sleep(0.2)
+            process.send_signal(number)
+        said = process.communicate(timeout=100)[1]
+    assert process.returncode == 0, said
+    assert (tmp_path / "out" / "ranking.tsv").exists()
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize(
     "delay", [0.0, *(pytest.param(s, marks=pytest.mark.slow) for s in (0.2, 0.5, 0.9, 1.5))]

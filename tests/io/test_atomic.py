@@ -73,7 +73,7 @@ def test_what_a_killed_run_of_the_same_process_id_left_is_no_hindrance(tmp_path)
         second.file("x").write_text("x")
         second.commit(last="x")
     assert (tmp_path / "x").exists()
-    first.__exit__()
+    first.__exit__(None, None, None)
 
 
 def test_a_folder_that_cannot_be_made_is_refused_and_leaves_nothing(tmp_path):

@@ -51,6 +51,11 @@ JOBS = (
     Job("rank", ("rank", "m.csv", *SLOW, *SCRATCH, "--out", "out")),
     Job("rank --resume", ("rank", "m.csv", *SLOW, *SCRATCH, "--out", "out", "--resume"), (), True),
     Job(
+        "rank --prefix",
+        ("rank", "m.csv", *SLOW, *SCRATCH, "--out", "out", "--prefix", "a"),
+        (("rank", "m.csv", "--method", "variance", "--out", "out", "--prefix", "b"),),
+    ),
+    Job(
         "rank --force",
         ("rank", "m.csv", *SLOW, *SCRATCH, "--out", "out", "--force", "--format", "csv"),
         (("rank", "m.csv", "--method", "variance", "--out", "out"),),

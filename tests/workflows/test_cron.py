@@ -31,10 +31,10 @@ def test_nights_follow_the_inputs(study):
     ranking = study / "ranked" / "ranking.tsv"
     assert nightly(study, env) == (0, "")
     first = ranking.read_bytes()
-    made = ranking.stat().st_mtime_ns
+    made = ranking.stat().st_ino
 
     assert nightly(study, env) == (0, "")
-    assert ranking.stat().st_mtime_ns == made
+    assert ranking.stat().st_ino == made
 
     lines = (study / "expression.csv").read_text().splitlines(keepends=True)
     (study / "expression.csv").write_text("".join(lines[:1000]))
@@ -56,6 +56,56 @@ def test_night_that_is_still_busy_is_left_alone(study):
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert nightly(study, environment(study / "bin")) == (0, "")
     assert not (study / "ranked").exists()
+
+
+def test_a_lock_that_cannot_be_taken_is_told(study):
+    env = environment(study / "bin")
+    (study / "ranked.lock").mkdir()
+    code, said = nightly(study, env)
+    assert code == 3
+    assert "ranked.lock" in said
+    (study / "ranked.lock").rmdir()
+    write_script(study / "bin" / "flock", "#!/bin/sh\nexit 71\n")
+    code, said = nightly(study, env)
+    assert code == 3
+    assert "cannot lock ranked.lock" in said
+    assert not (study / "ranked").exists()
+
+
+ASKED = """#!/bin/sh
+echo "$@" >> asked
+echo "{said}" >&2
+case "$*" in *--force*) exit 0 ;; esac
+exit 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("record", "said", "forces"),
+    [
+        ('{"fingerprint": "0"}', "holds the result of another run", True),
+        ('{"fingerprint": "0"}', "another run is writing ranked", False),
+        ('{"name": "of another program"}', "holds the result of another run", False),
+        (None, "holds the result of another run", False),
+    ],
+)
+def test_only_an_old_ranking_is_replaced(record, said, forces, study):
+    write_script(study / "bin" / "sfs", ASKED, said=said)
+    (study / "ranked").mkdir()
+    if record is not None:
+        (study / "ranked" / "run.json").write_text(record)
+    code, told = nightly(study, environment(study / "bin"))
+    assert ("--force" in (study / "asked").read_text()) == forces
+    assert code == (0 if forces else 4)
+    assert forces or said in told
+
+
+def test_a_lack_of_memory_is_not_left_to_the_next_night(study):
+    write_script(study / "bin" / "sfs", "#!/bin/sh\nexit 137\n")
+    code, said = nightly(study, environment(study / "bin"))
+    assert code == 137
+    assert "memory" in said
+    assert "next night" not in said
 
 
 def test_night_that_was_stopped_says_so(study):

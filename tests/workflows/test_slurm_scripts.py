@@ -59,10 +59,43 @@ def test_arrays_make_the_bytes_of_one_run_and_no_more_when_submitted_again(env, 
     assert (tmp_path / "jobs").read_text() == "ok\n" * 4
     assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
 
-    made = (tmp_path / "ranked" / "ranking.tsv").stat().st_mtime_ns
+    made = (tmp_path / "ranked" / "ranking.tsv").stat().st_ino
     again = run(command, tmp_path, env | {"PASSES": "1"})
     assert (tmp_path / "jobs").read_text() == "ok\n" * 7, again.stderr
-    assert (tmp_path / "ranked" / "ranking.tsv").stat().st_mtime_ns == made
+    assert (tmp_path / "ranked" / "ranking.tsv").stat().st_ino == made
+
+
+@pytest.mark.slow
+def test_another_result_is_refused_before_anything_is_submitted(env, tmp_path):
+    jobs = tmp_path / "jobs"
+    command = [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS]
+    assert run(command, tmp_path, env).returncode == 0
+    (tmp_path / "ranked.plan").rename(tmp_path / "kept")
+    refused = run(command, tmp_path, env)
+    assert refused.returncode == 4
+    assert "--force" in refused.stderr
+    assert len(jobs.read_text().split()) == 4
+
+    other = [*command, "--method", "variance"]
+    done = run([*other, "--force"], tmp_path, env)
+    assert done.returncode == 0, done.stderr
+    assert jobs.read_text() == "ok\n" * 8
+    whole = ranked(tmp_path / "plain", [*BLOCKS, "--method", "variance"], env)
+    assert contents(tmp_path / "ranked") == whole
+    (tmp_path / "ranked.plan" / "plan.json").write_bytes(
+        (tmp_path / "kept" / "plan.json").read_bytes()
+    )
+    assert run(command, tmp_path, env).returncode == 4
+
+
+@pytest.mark.slow
+def test_a_task_of_an_array_may_submit(env, tmp_path):
+    done = run(
+        [SUBMIT, "ranked", "2", str(MATRIX), *BLOCKS], tmp_path, env | {"SLURM_ARRAY_TASK_ID": "2"}
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "jobs").read_text() == "ok\n" * 4
+    assert contents(tmp_path / "ranked") == ranked(tmp_path / "plain", BLOCKS, env)
 
 
 def test_nothing_is_merged_after_a_failure(env, tmp_path):
@@ -72,7 +105,11 @@ def test_nothing_is_merged_after_a_failure(env, tmp_path):
     assert not (tmp_path / "ranked").exists()
 
 
-def test_usage_is_said(env, tmp_path):
-    done = run([SUBMIT, "ranked"], tmp_path, env)
+@pytest.mark.parametrize(
+    "words", [[], *([n, "m.csv"] for n in ("0", "two", "-1", "2.5", "1,3", "10001", "9" * 30))]
+)
+def test_usage_is_said(words, env, tmp_path):
+    done = run([SUBMIT, "ranked", *words], tmp_path, env)
+    assert not (tmp_path / "jobs").exists()
     assert done.returncode == 2
     assert "usage: submit.sh OUT SHARDS MATRIX" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,69 @@ def test_rankings_of_a_group_are_compared_and_labels_are_inputs(snakemake, tmp_p
     assert "name=a" not in again.stdout
 
 
+def test_what_has_changed_is_ranked_anew(snakemake, tmp_path):
+    """Labels, values, options, and files of a configuration; all in folders with blanks."""
+    study = tmp_path / "my study"
+    study.mkdir()
+    matrix, labels = study / "m.csv", study / "labels.tsv"
+    matrix.write_text(MATRIX.read_text())
+    labels.write_text((MATRIX.parent / "labels.tsv").read_text())
+    (study / "run.yaml").write_text("matrix: m.csv\nmethod: fisher\nlabels: labels.tsv:tissue\n")
+    env = environment(tmp_path / "bin")
+    command = [*snakemake, f"results={tmp_path}/the results"]
+    options = ["--method", "fisher", "--labels", f"{labels}:tissue"]
+
+    def follows(*asked: str) -> None:
+        rows = [
+            f"sheet\t{matrix}\t{shlex.join(asked)}\t\t\t2",
+            f"file\t\t{shlex.join(['--block-size', '100'])}\t{study}/run.yaml\t\t2",
+        ]
+        write_sheet(tmp_path, "# a comment", *rows)
+        done = run(command, tmp_path, env)
+        assert done.returncode == 0, done.stderr
+        for name, words in (("sheet", asked), ("file", ("--config", f"{study}/run.yaml"))):
+            given = [str(matrix)] if name == "sheet" else ["--block-size", "100"]
+            out = ["--out", "direct", "--force"]
+            direct = run(["sfs", "rank", *given, *words, *out], tmp_path, env)
+            assert direct.returncode == 0, direct.stderr
+            made = tmp_path / "the results" / "ranked" / name / "ranking.tsv"
+            assert made.read_bytes() == (tmp_path / "direct" / "ranking.tsv").read_bytes(), name
+
+    follows(*options)
+    header, *rows = labels.read_text().splitlines()
+    samples, values = zip(*(row.split("\t", 1) for row in rows))
+    turned = [f"{s}\t{v}" for s, v in zip(samples, values[1:] + values[:1])]
+    labels.write_text("\n".join([header, *turned]) + "\n")
+    follows(*options)
+    first, second, *lines = matrix.read_text().splitlines()
+    name, _, numbers = second.partition(",")
+    turned = [f"{name},{','.join(reversed(numbers.split(',')))}"]
+    matrix.write_text("\n".join([first, *turned, *lines]) + "\n")
+    follows(*options)
+    follows("--method", "variance", "--title", "a # is no comment")
+    page = tmp_path / "the results" / "ranked" / "sheet" / "report.html"
+    assert "a # is no comment" in page.read_text()
+    assert "Nothing to be done" in run(command, tmp_path, env).stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (f"plain\t{MATRIX}\t--format csv\t\t\t2", "format"),
+        (f"plain\t{MATRIX}\t--prefix=a\t\t\t2", "prefix"),
+        (f"plain\t{MATRIX}\t\trun.yaml\t\t2", "format"),
+        (f"plain\t{MATRIX}\t\tno.yaml\t\t2", "no.yaml"),
+        (f"..\t{MATRIX}\t\t\t\t2", "name"),
+    ],
+)
+def test_what_the_workflow_cannot_follow_is_refused(snakemake, row, said, tmp_path):
+    (tmp_path / "run.yaml").write_text("format: parquet\n")
+    write_sheet(tmp_path, row)
+    done = run([*snakemake, "--dry-run"], tmp_path, environment(tmp_path / "bin"))
+    assert done.returncode != 0
+    assert said in done.stdout + done.stderr
+
+
 def test_a_group_of_one_is_refused(snakemake, tmp_path):
     (tmp_path / "samples.tsv").write_text(f"{HEADER}\tgroup\na\t{MATRIX}\t\t\t\t1\talone\n")
     done = run([*snakemake, "--dry-run"], tmp_path, environment(tmp_path / "bin"))
@@ -133,10 +197,12 @@ def test_files_are_formatted(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_wrapper_ranks(tmp_path):
+@pytest.mark.parametrize("begin", ["", "my "])
+def test_the_wrapper_ranks(begin, tmp_path):
     snakemake = tool("snakemake", "SFS_SNAKEMAKE")
     wrapper = FOLDER / "workflow" / "wrapper"
     text = (wrapper / "test" / "Snakefile").read_text()
+    text = text.replace('"out/', f'"{begin}out/').replace('"logs/', f'"{begin}logs/')
     (tmp_path / "Snakefile").write_text(text.replace("file:..", f"file://{wrapper}"))
     for name in (MATRIX.name, "labels.tsv"):
         (tmp_path / name).symlink_to(MATRIX.parent / name)
@@ -144,7 +210,7 @@ def test_the_wrapper_ranks(tmp_path):
     done = run([snakemake, "--cores", "1"], tmp_path, env)
     assert done.returncode == 0, done.stderr
     whole = ranked(tmp_path / "whole", TISSUE, env)
-    assert (tmp_path / "out" / "study.ranking.tsv").read_bytes() == whole["ranking.tsv"]
+    assert (tmp_path / f"{begin}out" / "study.ranking.tsv").read_bytes() == whole["ranking.tsv"]
 
 
 def test_meta_data_of_the_catalog_and_the_wrapper_can_be_read():

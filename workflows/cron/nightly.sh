@@ -1,7 +1,8 @@
 #!/bin/bash
 # Rank what a configuration says, unless that is done already or still going on.
 # usage: nightly.sh CONFIG OUT
-# Prints nothing when all is well, so that cron mails nothing; else what was said, and why.
+# Prints nothing when all is well, so that cron mails nothing; else what was said, and why. When the
+# inputs are new, it replaces a ranking of the old ones that is in OUT, but nothing else.
 set -uo pipefail
 
 [ $# = 2 ] || { sed -n '3s/^# //p' "$0" >&2; exit 2; }
@@ -9,8 +10,13 @@ config=$1 out=$2
 mkdir -p "$(dirname "$out")" || exit
 
 # one at a time: a night that is still busy with the night before leaves it alone
-exec 9> "$out.lock"
-flock --nonblock 9 || exit 0
+{ exec 9> "$out.lock"; } || exit 3
+flock --nonblock --conflict-exit-code 75 9
+case $? in
+    0) ;;
+    75) exit 0 ;;
+    *) echo "nightly.sh: cannot lock $out.lock" >&2; exit 3 ;;
+esac
 
 rank() { # --resume goes on where a reboot or the time limit has stopped the night before
     said=$(sfs rank --config "$config" --out "$out" --resume --time-limit 6h \
@@ -19,10 +25,17 @@ rank() { # --resume goes on where a reboot or the time limit has stopped the nig
 }
 
 rank
-[ $code != 4 ] || rank --force # the inputs are new: replace the ranking of the old ones
+# the inputs are new: replace the ranking of the old ones; not what another run is writing, which
+# is code 4 too, nor what is no result of sfs
+if [ $code = 4 ] && grep --quiet '"fingerprint"' "$out/"*run.json 2> /dev/null &&
+    [[ $said != *"another run is writing"* ]]; then
+    rank --force
+fi
 case $code in
     0) exit 0 ;; # done, or up to date
-    130 | 137 | 143) why="stopped; the next night goes on" ;;
+    4) why="$out is busy, or holds other things than a ranking of sfs" ;;
+    129 | 130 | 143) why="stopped; the next night goes on" ;;
+    137) why="it needs more memory, or was killed: raise memory in $config, or free some" ;;
     3) why="bad input" ;;
     *) why="failed" ;;
 esac

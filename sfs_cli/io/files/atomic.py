@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import unwritable
+from sfs_cli.errors import InputError, unwritable
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a disk, a quota or the size of a file
 PARTIAL = "sfs-partial"
@@ -27,12 +27,15 @@ WHOLE = "sfs-whole"
 
 
 class OutputFolder:
-    """Files of a run, staged in a hidden folder inside `path`, which is made if absent."""
+    """Files of a run, staged in a hidden folder inside `path`, which is made if absent.
 
-    def __init__(self, path: Path) -> None:
+    `name` tells one result of the folder from the others, which may be written meanwhile.
+    """
+
+    def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
         self._made = absent(path)
-        self._staging = path / _partial_name("")
+        self._staging = path / _partial_name(name)
         self._last: str | None = None
 
     def __enter__(self) -> OutputFolder:
@@ -43,11 +46,15 @@ class OutputFolder:
             raise unwritable(self.path, error, "--out") from None
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if self._last is not None:  # interrupted between two moves: half of them would be worse
             _move_all(self._staging, self.path, self._last)
         shutil.rmtree(self._staging, ignore_errors=True)
         remove_empty(self._made)
+        if isinstance(error, OSError) and (
+            error.filename is None or _is_about(error, self._staging)
+        ):
+            raise unwritable(self.path, error, "--out") from None
 
     def file(self, name: str) -> Path:
         """Return where to write the file that will be called `name`."""
@@ -65,14 +72,15 @@ class OutputFolder:
         self._last = None
 
 
-def finish(path: Path, last: str) -> None:
-    """Clean an output folder, to which nothing may be writing, after runs that were killed.
+def finish(path: Path, last: str, name: str = "") -> None:
+    """Clean an output folder after runs that were killed; no run may be writing this result.
 
     Complete files are moved to their places, `last` after the others; partial ones are removed.
+    What other results of the folder, by another `name`, have left stays.
     """
-    for staging in path.glob(f".*{WHOLE}-*"):
+    for staging in path.glob(f".{glob.escape(name)}.{WHOLE}-*"):
         _move_all(staging, path, last)
-    remove_partial(path, "")
+    remove_partial(path, name)
 
 
 def remove_partial(folder: Path, name: str) -> None:
@@ -112,7 +120,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield partial
         _replace(partial, path)
     except OSError as error:
-        if error.filename is not None and partial.name not in str(error.filename):
+        if error.filename is not None and not _is_about(error, partial):
             raise  # about a file that was read, not about the output
         raise unwritable(path, error) from None
     except RuntimeError as error:  # of HDF5, which tells of a full disk so when it closes a file
@@ -147,6 +155,21 @@ def refuse_special(path: Path, option: str = "path") -> None:
     if special:
         error = OSError(errno.EINVAL, "it is a device or a pipe, and not a file")
         raise unwritable(path, error, option)
+
+
+def refuse_dangling(path: Path, option: str) -> None:
+    """Raise an `InputError` for a link that leads nowhere, where a folder is to be made."""
+    if path.is_symlink() and not path.exists():
+        raise InputError(
+            f"{path} is a link to {path.readlink()}, which does not exist",
+            where=str(path),
+            hint=f"make that folder, remove the link, or give another {option}",
+        )
+
+
+def _is_about(error: OSError, partial: Path) -> bool:
+    """Tell whether an error names what is being written, as one of the two files of a copy too."""
+    return partial.name in f"{error.filename} {error.filename2}"
 
 
 def _partial_name(name: str) -> str:

@@ -72,7 +72,6 @@ def output_lock(
     path = beside(output, "sfs-lock")
     made = absent(path.parent)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         lock = _acquire(path, output)
     except OSError as error:
         remove_empty(made)
@@ -101,7 +100,13 @@ def output_lock(
 
 def _acquire(path: Path, output: Path) -> Lock:
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except FileNotFoundError:
+            if path.parent.is_dir():
+                raise
+            continue  # a run that has failed has made the folder, and removed it
         try:
             free = lock_file(handle) is not False
             holder, left = _read(handle)

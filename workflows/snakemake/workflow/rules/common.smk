@@ -1,19 +1,23 @@
 # The sheet of jobs, what is asked of each, and what waits for what.
 
+import io
 import json
 import re
 import shlex
+import tomllib
 from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
+import yaml
 from snakemake.utils import validate
 
 validate(config, "../schemas/config.schema.yaml")
 
-jobs = pd.read_csv(
-    config["samples"], sep="\t", dtype=str, keep_default_na=False, comment="#"
-)
+# only whole lines are comments: paths and titles may hold a #
+with open(config["samples"], encoding="utf-8-sig") as file:
+    sheet = io.StringIO("".join(line for line in file if not line.startswith("#")))
+jobs = pd.read_csv(sheet, sep="\t", dtype=str, keep_default_na=False)
 validate(jobs, "../schemas/samples.schema.yaml")
 if jobs["name"].duplicated().any():
     raise WorkflowError(
@@ -23,6 +27,7 @@ jobs = jobs.set_index("name", drop=False)
 
 RESULTS = config["results"]
 WORK = f"{RESULTS}/shards/{{name}}"
+STATUS = f"{WORK}/status.json"
 SHARD = f"{WORK}/round-{{number}}/{{shard}}.done"
 RANKED = f"{RESULTS}/ranked/{{name}}"
 RANKING = f"{RANKED}/ranking.tsv"
@@ -44,24 +49,91 @@ for group, names in groups.items():
         )
 
 
-def files_in(options):
-    """Return the files that options name: ``labels.tsv:tissue``, ``name=kind:file.gmt@2``."""
+def read_config(path):
+    """Return the options that a configuration file holds, or a run.json; none of no file."""
+    if not path:
+        return {}
+    readers = {".toml": tomllib.loads, ".json": json.loads}
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        found = readers.get(Path(path).suffix, yaml.safe_load)(text) or {}
+        recorded = found.get("config")
+    except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
+        raise WorkflowError(f"{path} cannot be read as a configuration: {error}")
+    return recorded if isinstance(recorded, dict) else found
+
+
+configs = {name: read_config(path) for name, path in jobs["config"].items()}
+
+# the workflow gives these itself, or has no rule for the files that they make
+OWN = {"out", "prefix", "shards", "write-h5ad", "weights-out", "top", "json"}
+
+
+def not_supported(job):
+    """Return the options of a job that the workflow cannot follow."""
+    words = shlex.split(job["options"])
+    given = dict(configs[job["name"]])
+    for word, after in zip(words, [*words[1:], ""]):
+        if word.startswith("--"):
+            option, equals, value = word[2:].partition("=")
+            given[option] = value if equals else after
+    # out and top of a configuration have no effect here
+    asked = {word[2:].partition("=")[0] for word in words if word.startswith("--")}
+    found = sorted(OWN & asked | {"prefix"} & set(given))
+    return [*found, *(["format"] if given.get("format", "tsv") != "tsv" else [])]
+
+
+for _, job in jobs.iterrows():
+    if refused := not_supported(job):
+        raise WorkflowError(
+            f"{config['samples']}: {job['name']}: this workflow cannot follow the option "
+            f"{refused[0]}; leave it out, in the sheet and in the file of config"
+        )
+
+
+def files_in(words, folder=Path()):
+    """Return the files that words name: ``labels.tsv:tissue``, ``name=kind:file.gmt@2``."""
     found = []
-    for word in shlex.split(options):
+    for word in words:
         ends = [0, *(at for each in re.finditer("[=:,@]", word) for at in each.span())]
         spans = combinations(sorted({*ends, len(word)}), 2)
         texts = [word[start:end] for start, end in spans]
-        found += [text for text in texts if text and Path(text).is_file()]
+        found += [
+            str(folder / text) for text in texts if text and is_file(folder / text)
+        ]
     return found
 
 
+def is_file(path):
+    """Tell whether there is a file of this name; a long title is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def words_of(value):
+    """Yield every text in the content of a configuration file."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from words_of(each)
+    elif isinstance(value, str):
+        yield value
+
+
 def files_of(wildcards):
-    """Return the files that a job reads."""
+    """Return the files that a job reads; paths in its configuration are relative to that."""
     job = jobs.loc[wildcards.name]
-    files = (job["matrix"], job["config"], *job["files"].split())
-    return list(
-        dict.fromkeys([*(file for file in files if file), *files_in(job["options"])])
-    )
+    files = (job["matrix"], job["config"], *shlex.split(job["files"]))
+    content, folder = configs[wildcards.name], Path(job["config"]).parent
+    named = [
+        *files_in(shlex.split(job["options"])),
+        *files_in(words_of(content), folder),
+    ]
+    store = folder / str(content.get("matrix") or "")
+    if store != folder and store.is_dir():
+        named.append(str(store))
+    return list(dict.fromkeys([*(file for file in files if file), *named]))
 
 
 def rankings_of(wildcards):
@@ -84,16 +156,21 @@ def shards_done(wildcards, number):
 
 
 def needed_by_run(wildcards):
-    """Return what a round waits for: the plan, or all shards of the round before."""
+    """Return what a round waits for: the plan, and all shards of the round before.
+
+    What the plan was made of is in the status, by whose bytes Snakemake tells one plan from
+    another: the files of the shards are empty.
+    """
     number = int(wildcards.number)
-    return shards_done(wildcards, number - 1) if number > 1 else f"{WORK}/status.json"
+    return [STATUS, *(shards_done(wildcards, number - 1) if number > 1 else [])]
 
 
 def needed_by_merge(wildcards):
-    """Return what the ranking waits for: a round for each pass over the matrix.
+    """Return what the ranking waits for: the plan, and a round for each pass over the matrix.
 
     How many there are the plan tells, where that is known beforehand; merge makes what is left.
     """
-    with checkpoints.init.get(name=wildcards.name).output.status.open() as file:
+    status = checkpoints.init.get(name=wildcards.name).output.status
+    with status.open() as file:
         passes = json.load(file)["passes_expected"]
-    return shards_done(wildcards, passes or config["passes"])
+    return [status, *shards_done(wildcards, passes or config["passes"])]

@@ -22,7 +22,7 @@ rule compare:
     params:
         out=subpath(output.ranking, parent=True),
     shell:
-        "sfs aggregate {input} --out {params.out} --force 2> {log}"
+        "sfs aggregate {input:q} --out {params.out:q} --force 2> {log:q}"
 
 
 rule multiqc:
@@ -40,4 +40,4 @@ rule multiqc:
     params:
         out=subpath(output[0], parent=True),
     shell:
-        "multiqc --strict --no-version-check --force --outdir {params.out} {input} 2> {log}"
+        "multiqc --strict --no-version-check --force --outdir {params.out:q} {input:q} 2> {log:q}"

@@ -12,7 +12,7 @@ checkpoint init:
     input:
         files_of,
     output:
-        status=f"{WORK}/status.json",
+        status=STATUS,
     log:
         f"{LOGS}/init.log",
     conda:
@@ -21,13 +21,15 @@ checkpoint init:
     resources:
         mem_mb=config["mem_mb"],
     params:
-        plan=subpath(output.status, parent=True),
+        work=subpath(output.status, parent=True),
         asked=asked_of,
         shards=shards_of,
     shell:
-        "(sfs shard init {params.plan}/plan {params.asked} --shards {params.shards} --force"
+        # what shards have made of the plan before this one is gone with it
+        "(rm -rf {params.work:q}/round-*"
+        " && sfs shard init {params.work:q}/plan {params.asked} --shards {params.shards} --force"
         " --threads {threads} --memory {resources.mem_mib}M"
-        " && sfs shard status {params.plan}/plan --json > {output.status}) 2> {log}"
+        " && sfs shard status {params.work:q}/plan --json > {output.status:q}) 2> {log:q}"
 
 
 rule run:
@@ -45,8 +47,8 @@ rule run:
     params:
         plan=f"{WORK}/plan",
     shell:
-        "sfs shard run {params.plan} {wildcards.shard}"
-        " --threads {threads} --memory {resources.mem_mib}M 2> {log}"
+        "sfs shard run {params.plan:q} {wildcards.shard}"
+        " --threads {threads} --memory {resources.mem_mib}M 2> {log:q}"
 
 
 rule merge:
@@ -71,6 +73,8 @@ rule merge:
     params:
         plan=f"{WORK}/plan",
         out=subpath(output.ranking, parent=True),
+        # some options are about the report alone, and leave the plan's status as it is
+        asked=asked_of,
     shell:
-        "sfs shard merge {params.plan} --out {params.out} --finish --force"
-        " --threads {threads} --memory {resources.mem_mib}M 2> {log}"
+        "sfs shard merge {params.plan:q} --out {params.out:q} --finish --force"
+        " --threads {threads} --memory {resources.mem_mib}M 2> {log:q}"

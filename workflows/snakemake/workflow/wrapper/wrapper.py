@@ -1,5 +1,6 @@
 """A wrapper of ``sfs rank``."""
 
+import shlex
 from pathlib import Path
 
 from snakemake.shell import shell
@@ -8,13 +9,14 @@ ranking = Path(snakemake.output.ranking)  # noqa: F821
 prefix, found, _ = ranking.name.rpartition("ranking.")
 if not found:
     raise ValueError(f"output ranking: {ranking} has to be named ranking.tsv or NAME.ranking.tsv")
-prefix = f"--prefix {prefix[:-1]}" if prefix else ""
+prefix = f"--prefix {shlex.quote(prefix[:-1])}" if prefix else ""
 memory = snakemake.resources.get("mem_mb")  # noqa: F821
 memory = f"--memory {memory}M" if memory else ""
 extra = snakemake.params.get("extra", "")  # noqa: F821
-log = snakemake.log_fmt_shell(stdout=True, stderr=True)  # noqa: F821
+# log_fmt_shell of Snakemake does not quote
+log = f"> {shlex.quote(str(snakemake.log))} 2>&1" if snakemake.log else ""  # noqa: F821
 
 shell(
     "sfs rank {snakemake.input.matrix:q} {extra} {memory} --threads {snakemake.threads}"
-    " --out {ranking.parent} {prefix} --force {log}"
+    " --out {ranking.parent:q} {prefix} --force {log}"
 )
