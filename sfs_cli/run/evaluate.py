@@ -260,7 +260,9 @@ class Evaluation(FoldRankings):
         folds: list[Fold] = []
         if self.labels is not None:
             where = str(config.labels)
-            folds = stratified_folds(self.labels, config.folds, config.rounds, config.seed, where)
+            folds = stratified_folds(
+                self.labels, config.folds, config.rounds, config.seed, where, run.donors
+            )
         n, memory = run.matrix.n_samples, run.context.memory
         judges = memory // MEMORY_SHARE // (SQUARES * 8 * n * n)
         self.squares, self.judges = judges > 0, max(1, judges)
@@ -666,6 +668,8 @@ class Evaluation(FoldRankings):
         if self.labels is not None:
             facts |= {"splits": self.config.folds, "repeats": self.config.rounds}
             facts["classes"] = self.labels.counts()
+            if (donors := self.run.donors) is not None:
+                facts["donors"] = int(donors.max()) + 1
         if self.drivers is not None:
             facts["drivers"] = {"listed": len(self.drivers), "found": len(self.known_drivers)}
         if self.sets is not None:

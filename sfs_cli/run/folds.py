@@ -45,14 +45,25 @@ def fitting_passes(matrix: PreparedMatrix) -> list[Pass]:
 
 
 def stratified_folds(
-    labels: Labels, splits: int, repeats: int, seed: int, where: str
+    labels: Labels,
+    splits: int,
+    repeats: int,
+    seed: int,
+    where: str,
+    donors: np.ndarray | None = None,
 ) -> list[Fold]:
-    """Return the folds of some splits of the samples.
+    """Return the folds of some splits of the samples, of whole donors (n,) where these are known.
 
-    Raises InputError when there is one class, or one has fewer samples than there are folds;
-    `where` names the labels.
+    Raises InputError when there is one class, or one has fewer samples, or donors, than there are
+    folds; `where` names the labels.
     """
     counts = {name: count for name, count in labels.counts().items() if count}
+    units = "samples"
+    if donors is not None:
+        units = "donors"
+        pairs = np.unique([labels.codes, donors], axis=1)[0]
+        of_class = np.bincount(pairs, minlength=len(labels.classes)).tolist()
+        counts = {name: n for name, n in zip(labels.classes, of_class) if n}
     few = {name: count for name, count in counts.items() if count < splits}
     if len(counts) < 2:
         raise InputError(
@@ -66,14 +77,14 @@ def stratified_folds(
         smaller = f"give --splits {least}, " if least > 1 else ""
         raise InputError(
             f"{len(few)} of {len(counts)} classes {'has' if len(few) == 1 else 'have'} fewer "
-            f"samples than the {splits} folds of --splits: "
+            f"{units} than the {splits} folds of --splits: "
             + listed([f"{name} ({count})" for name, count in few.items()]),
             where=where,
             hint=f"{smaller}merge small classes, or leave their samples out of the labels "
             "(--samples intersect)",
-            option=("splits", "labels"),
+            option=("splits", "labels") if donors is None else ("splits", "donors", "labels"),
         )
-    return list(folds_of(labels.codes, splits, repeats, seed))
+    return list(folds_of(labels.codes, splits, repeats, seed, donors))
 
 
 class FoldRankings:

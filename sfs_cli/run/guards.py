@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -62,6 +62,10 @@ LOOK_NORMAL = 256
 """Features that are looked at to tell whether they are like normal noise."""
 SMALL_P, TOO_OFTEN = 0.001, 1.5
 """They are not if a p-value up to the first comes up so many times as often as it should."""
+SMALL_CLASS = 6
+"""The t-test needs so many samples of each class: with fewer, variances are too small by chance."""
+CONSTANT = 0.1
+"""A class is constant in many features if it is in this part of them."""
 LARGEST_EXACT = 2**53
 DECIDE = "features with large values, and single samples, decide"
 LOOKED_AT_TOGETHER = 65_536
@@ -163,6 +167,55 @@ def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:
     values = values_of(run, scored[::step])
     values -= values.mean(axis=1, keepdims=True)
     _tell(run, "not-normal", not_normal(ratio, values))
+
+
+def guard_tests(run: Run, tested: dict[str, Any]) -> None:
+    """Warn of p-values whose samples depend on each other, or whose variances are hardly known.
+
+    `tested` are the facts of the method.
+    """
+    donors = run.donors
+    if donors is not None:
+        _tell(run, "donors", dependent_samples(int(donors.max()) + 1, len(donors)))
+    if "constant_in_a_class" in tested and run.context.labels is not None:
+        constant, of = tested["constant_in_a_class"], tested["tested_features"]
+        _tell(run, "small-class", small_class(run.context.labels.counts(), constant, of))
+
+
+def dependent_samples(donors: int, samples: int) -> str | None:
+    """Tell whether a test takes several samples of one donor for independent ones."""
+    if donors == samples:
+        return None
+    return (
+        f"the {samples:,} samples are of {donors:,} donors, and those of one donor are no "
+        "independent samples: p_value and q_value, which take them for such, can be far too "
+        f"small; {PER_DONOR}"
+    )
+
+
+PER_DONOR = "add up or average the samples of each donor (pseudobulk), and rank these"
+"""What to do about it."""
+
+
+def small_class(counts: dict[str, int], constant: int, tested: int) -> str | None:
+    """Tell whether a t-test knows the variance of each class too badly."""
+    name, size = min(counts.items(), key=lambda each: each[1])
+    if size < SMALL_CLASS:
+        what = (
+            f"class {name} has {size} samples: the t-test takes the variance of each class from "
+            "its own samples, and of so few it is far too small in some features"
+        )
+    elif constant > CONSTANT * tested:
+        what = (
+            f"in {constant:,} of {tested:,} features one class does not vary: the t-test takes "
+            "its variance for zero, as if its mean were known exactly"
+        )
+    else:
+        return None
+    return (
+        f"{what}, so that many p-values are too small; give --method f-test, which has one "
+        "variance for both classes, or --method hsic --pvalues moments"
+    )
 
 
 def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float | None:

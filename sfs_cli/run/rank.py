@@ -252,6 +252,8 @@ def rank(
                 ranking, of_subsets = stability_of(run, ranking, ranked)
         top = read_top(run, ranking)
         repeated = guards.guard_ranking(run, ranking, top)
+        if "p_value" in ranking.extra:
+            guards.guard_tests(run, solution.facts)
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
         facts["modules"], facts["stability"] = of_modules, of_subsets
@@ -437,6 +439,8 @@ def _facts(
             "sum": float(run.context.sample_weights.sum()),
             "zero": int(np.count_nonzero(run.weights == 0)),
         }
+    if (donors := run.donors) is not None:
+        read["donors"] = int(donors.max()) + 1
     if config.given_ is not None:
         read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}

@@ -56,11 +56,8 @@ def draw_subsets(run: Run) -> Subsets:
         for number, each in enumerate(run.batches.ranked):
             batch[each.samples] = number
         kinds = np.vstack([kinds, batch])
-    units = np.arange(n)
-    column = run.columns.donors
-    if column is not None:
-        ids = run.matrix.ids.samples
-        units = np.unique([str(column.values[s]) for s in ids], return_inverse=True)[1]
+    column, donors = run.columns.donors, run.donors
+    units = np.arange(n) if donors is None else donors
     count = int(units.max()) + 1
     if count < FEWEST:
         what = "samples" if column is None else f"donors in {column.name}"

@@ -62,13 +62,29 @@ def test_the_tail_has_its_digits_down_to_the_smallest_numbers(freedom: float) ->
     wanted = 10.0 ** -np.array([1.0, 10, 100, 300])
     # the power, and so the statistic, is known to about d digits of the last place
     f = freedom / 2 * np.expm1(-2 / freedom * np.log(wanted))
-    np.testing.assert_allclose(f_tests(f, 2, freedom)["p_value"], wanted, rtol=2e-12)
+    np.testing.assert_allclose(f_tests(f, 2, freedom, least=0)["p_value"], wanted, rtol=2e-12)
 
 
-def test_infinite_statistics_have_p_0_and_missing_ones_none() -> None:
-    found = f_tests(np.array([np.inf, np.nan, 0.0]), 1, np.array([np.nan, np.nan, 5.0]))
-    np.testing.assert_array_equal(found["p_value"], [0, np.nan, 1])
-    np.testing.assert_array_equal(found["q_value"], [0, np.nan, 1])
+def test_infinite_statistics_have_the_least_p_and_missing_ones_none() -> None:
+    freedom = np.array([np.nan, np.nan, 5.0])
+    found = f_tests(np.array([np.inf, np.nan, 0.0]), 1, freedom, least=0.1)
+    np.testing.assert_array_equal(found["p_value"], [0.1, np.nan, 1])
+    np.testing.assert_array_equal(found["q_value"], [0.2, np.nan, 1])
+
+
+@pytest.mark.parametrize(
+    "scorer", [classical.TTestScorer, classical.FTestScorer, classical.FisherScorer]
+)
+def test_features_that_do_not_vary_within_the_classes_are_no_discovery(scorer: Any) -> None:
+    codes = np.repeat([0, 1], 3)
+    X = np.random.default_rng(1).poisson(0.3, (6, 2000)).astype(float)
+    problem = make_problem(X, codes=codes)
+    made = scorer(problem)
+    found = columns_of(made, problem)
+    perfect = (np.ptp(X[:3], axis=0) == 0) & (np.ptp(X[3:], axis=0) == 0) & (np.ptp(X, axis=0) > 0)
+    assert perfect.any()
+    np.testing.assert_allclose(found["p_value"][perfect], 1 / 20)
+    assert any(f"{perfect.sum()} features have an infinite" in text for text in made.warnings)
 
 
 def test_a_score_without_degrees_of_freedom_has_no_p_value() -> None:

@@ -15,7 +15,7 @@ from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.run import guards
 from tests.cli.running import run_here
-from tests.making import names, write_table
+from tests.making import names, table_text, write_labels, write_table
 
 RNG = np.random.default_rng(11)
 IDS = [f"s{i}" for i in range(40)]
@@ -72,6 +72,32 @@ def test_labels_that_are_ids() -> None:
     assert told(np.repeat(np.arange(20), 2))  # pairs of samples
     assert not told(np.repeat(np.arange(10), 4))
     assert not told(np.array([0, 0, 1, 1, -1, -1]))  # two classes are never ids
+
+
+def test_classes_that_are_too_small_for_a_t_test() -> None:
+    assert "class b has 5 samples" in str(guards.small_class({"a": 40, "b": 5}, 0, 100))
+    assert guards.small_class({"a": 6, "b": 6}, 10, 100) is None
+    assert "in 11 of 100 features" in str(guards.small_class({"a": 6, "b": 900}, 11, 100))
+
+
+def test_p_values_of_a_t_test_of_few_samples(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(2)
+    write_table(tmp_path / "x.csv", rng.normal(size=(40, 30)))
+    (tmp_path / "sparse.csv").write_text(table_text(rng.poisson(0.05, (40, 30)) + 0.0))
+
+    def told(matrix: str, first: int, method: str) -> bool:
+        labels = write_labels(tmp_path / "y.tsv", ["a"] * first + ["b"] * (30 - first))
+        given = ["--labels", labels, "--method", method]
+        done = run_here(["rank", str(tmp_path / matrix), *given], capfd)
+        assert done.code == 0
+        return "--accept small-class" in done.err
+
+    assert told("x.csv", 3, "t-test")
+    assert told("sparse.csv", 10, "t-test")
+    assert not told("x.csv", 3, "f-test")
+    assert not told("x.csv", 15, "t-test")
 
 
 def test_graphs_without_structure() -> None:
