@@ -12,6 +12,8 @@ from typing import Any, NotRequired, TypedDict
 from sfs_cli.display import shown
 
 NAME = "run.json"
+BESIDE = f".{NAME}"
+"""Added to the name of a similarity of `sfs fuse` for its record."""
 
 
 def named(prefix: str | None, name: str) -> str:
@@ -310,9 +312,14 @@ class RunRecord(Record, RunFacts):
 
 
 class AggregateRecord(Record):
-    """``run.json`` of `sfs aggregate`."""
+    """``run.json`` of `sfs aggregate`.
+
+    `of_one_matrix` says whether two lists rank the features of one matrix, by the records beside
+    them; null where that is not known.
+    """
 
     lists: list[dict[str, Any]]
+    of_one_matrix: bool | None
     agreement: dict[str, Any]
 
 

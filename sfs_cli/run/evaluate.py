@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli import provenance
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span
@@ -52,7 +51,13 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.lists import RankedList, list_names, order_without_effect, read_list
+from sfs_cli.run.lists import (
+    RankedList,
+    list_names,
+    matrices_of,
+    order_without_effect,
+    read_list,
+)
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
 from sfs_cli.run.passes import needed
@@ -679,15 +684,7 @@ class Evaluation(FoldRankings):
 
 def made_from(path: Path, config: JudgeConfig) -> bool | None:
     """Tell whether a ranking was made from the matrix, by the record beside it; None: not known."""
-    record = provenance.read_record(provenance.record_beside(path)) or {}
-    known = record.get("outputs")
-    if not isinstance(known, dict) or path.name not in known:
-        return None
-    digests = [
-        each.get("sha256")
-        for each in record.get("inputs", ())
-        if isinstance(each, dict) and each.get("role") == "matrix"
-    ]
+    digests = matrices_of(path)
     if not digests:
         return None
     own = outputs.describe_files([("matrix", Path(config.matrix))])[0]["sha256"]

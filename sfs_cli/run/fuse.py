@@ -25,9 +25,6 @@ from sfs_cli.run.outputs import (
     json_bytes,
 )
 
-RECORD = ".run.json"
-"""Added to the name of the output for its record."""
-
 
 def run(
     config: RankConfig, target: str, key: str, messages: Messages, *, as_json: bool = False
@@ -45,7 +42,7 @@ def run(
             option="source",
         )
     path = Path(target)
-    record = path.with_name(path.name + RECORD)
+    record = path.with_name(path.name + provenance.BESIDE)
     _check_target(config, path)
     with claimed(path, messages, beside=[record]) as lock:
         described = describe_inputs(config)

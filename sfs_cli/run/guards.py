@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sfs_cli import provenance
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
@@ -23,6 +25,7 @@ from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.provenance import StabilityFacts
 from sfs_cli.ranking.table import Ranking
+from sfs_cli.run import outputs
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.ties import ties
@@ -124,11 +127,17 @@ def guard_graph(run: Run, similarity: Similarity) -> None:
 def guard_pvalues(run: Run, name: str) -> bool:
     """Warn of p-values on a graph that was made of the tested features; return whether it was.
 
+    Where that is not known, a message says what it would mean.
+
     `name` is that of the sample graph: one of `sfs_cli.options.graph.SIMILARITIES`, ``obsp:KEY`` or
     ``file``.
     """
-    made = own_graph(name, run.config.coordinates_from)
-    _tell(run, "tested-graph", None if made is None else f"{made}, {OWN_EDGE}: {OPTIMISTIC}")
+    what, made = OPTIMISTIC, own_graph(name, run.config.coordinates_from)
+    if made is None:  # of a file, which --split does not make again
+        what, made = f"{TOO_SMALL}; {OTHER_GRAPH}", own_file(run.config, name)
+    _tell(run, "tested-graph", None if made is None else f"{made}, {OWN_EDGE}: {what}")
+    if made is None and (unknown := unknown_graph(run.config, name)):
+        run.log.note(f"if {unknown} was made of the tested features, the p-values are too small")
     return made is not None
 
 
@@ -138,10 +147,8 @@ OTHER_GRAPH = (
     "test on a graph of something else: --similarity label, --coordinates, or a --similarity-file "
     "of another profile"
 )
-OPTIMISTIC = (
-    "the p-values are too small, and q-values promise nothing; give --split features or --split "
-    f"counts, or {OTHER_GRAPH}"
-)
+TOO_SMALL = "the p-values are too small, and q-values promise nothing"
+OPTIMISTIC = f"{TOO_SMALL}; give --split features or --split counts, or {OTHER_GRAPH}"
 """What that does to p-values, and what to do."""
 
 
@@ -156,6 +163,46 @@ def own_graph(name: str, coordinates: str | None) -> str | None:
         made = f"({held}) is made of the tested features, if they are as scanpy makes them"
         return f"the sample graph {made}"
     return "the sample graph was made of the tested features"
+
+
+def own_file(config: RankConfig, name: str) -> str | None:
+    """Tell whether `sfs fuse` has made the graph of a file from the matrix, by its record."""
+    if name != "file" or not Path(config.matrix).exists():
+        return None
+    record = _of_fuse(config)
+    kinds = {source["kind"] for source in record.get("sources", ())}
+    if not kinds.intersection(OF_THE_MATRIX):
+        return None
+    own = outputs.describe_files([("matrix", Path(config.matrix))])[0]["sha256"]
+    if own not in [each["sha256"] for each in record["inputs"] if each["role"] == "matrix"]:
+        return None
+    return f"the sample graph ({config.similarity_file}) was made of the tested features"
+
+
+def unknown_graph(config: RankConfig, name: str) -> str | None:
+    """Return a graph, or its coordinates, of which no record says what it was made of."""
+    if name == "file":
+        known = _of_fuse(config)
+        return None if known else f"the sample graph of {config.similarity_file}"
+    of = config.coordinates_from
+    if of is None or of.startswith("obsm:") or name in LABELS_ALONE:
+        return None
+    return f"the sample graph on {of}"
+
+
+def _of_fuse(config: RankConfig) -> dict[str, Any]:
+    """Return the record beside a similarity; empty where there is none that is of this file."""
+    path = Path(str(config.similarity_file))
+    record = provenance.read_record(path.with_name(path.name + provenance.BESIDE)) or {}
+    try:
+        written = record["outputs"][path.name]["bytes"]
+        return record if written == path.stat().st_size else {}
+    except (KeyError, TypeError, OSError):
+        return {}
+
+
+OF_THE_MATRIX = ("target", "genes", "interactions", "feature-similarity", "terms")
+"""Kinds of sources whose sample graph is made of values of the matrix."""
 
 
 def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:

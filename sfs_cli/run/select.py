@@ -42,7 +42,7 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.guards import OPTIMISTIC, OWN_EDGE, PER_DONOR, dependent_samples
+from sfs_cli.run.guards import OPTIMISTIC, OWN_EDGE, PER_DONOR, dependent, dependent_samples
 from sfs_cli.run.lists import RankedList, list_of, order_without_effect
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.prune import without_repeats
@@ -394,7 +394,10 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
 
 def _doubts(result: Result) -> Iterator[str]:
     """Yield why the q-values of a ranking promise nothing."""
-    record = result.record or {}
+    record = result.record or _of_aggregate(result.path)
+    how = record.get("knowledge", {}).get("aggregation", {}).get("how")
+    if how == "rra" or record.get("of_one_matrix"):
+        yield str(dependent("rra"))
     if record.get("graph", {}).get("of_tested_features"):
         yield (
             f"the sample graph of this ranking was made of the tested features, {OWN_EDGE}: "
@@ -402,6 +405,14 @@ def _doubts(result: Result) -> Iterator[str]:
         )
     if warning := _of_donors(result):
         yield warning
+
+
+def _of_aggregate(path: Path) -> dict[str, Any]:
+    """Return the record of `sfs aggregate` beside a table; empty where there is none."""
+    record = provenance.read_record(provenance.record_beside(path)) or {}
+    written = record.get("outputs")
+    ours = isinstance(written, dict) and path.name in written
+    return record if ours and record.get("of_one_matrix") is True else {}
 
 
 def _of_donors(result: Result) -> str | None:

@@ -228,6 +228,39 @@ def test_names_and_labels_of_a_run(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert "raw-values" in wrong.err
 
 
+def test_a_graph_that_fuse_has_made_of_the_matrix_is_told_of(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("x.csv", "other.csv"):
+        write_table(tmp_path / name, RNG.normal(size=(50, 30)))
+    other = f"mirna=profile:{tmp_path / 'other.csv'}"
+    for name, source in (("own.npz", "expression=target:"), ("other.npz", other)):
+        out = ["--out", str(tmp_path / name), "--source", source]
+        assert run_here(["fuse", str(tmp_path / "x.csv"), *out], capfd).code == 0
+    (tmp_path / "copied.npz").write_bytes((tmp_path / "own.npz").read_bytes())
+    places = "".join(f"s{i}\t{i % 7}\t{i % 5}\n" for i in range(30))
+    (tmp_path / "places.tsv").write_text("sample\tx\ty\n" + places)
+
+    def told(matrix: str, *more: str) -> tuple[bool, bool]:
+        tested = ["--method", "spec", "--pvalues", "moments", "--accept", "graph"]
+        done = run_here(["rank", str(tmp_path / matrix), *tested, *more], capfd)
+        assert done.code == 0, done.err
+        return (
+            "--accept tested-graph" in done.err,
+            "was made of the tested features, the" in done.err,
+        )
+
+    def of_file(name: str) -> list[str]:
+        return ["--similarity-file", str(tmp_path / name)]
+
+    assert told("x.csv", *of_file("own.npz")) == (True, False)
+    assert told("other.csv", *of_file("own.npz")) == (False, False)
+    assert told("x.csv", *of_file("other.npz")) == (False, False)
+    assert told("x.csv", *of_file("copied.npz")) == (False, True)
+    of_places = ["--similarity", "knn", "--coordinates", str(tmp_path / "places.tsv")]
+    assert told("x.csv", *of_places) == (False, True)
+
+
 def test_counts_of_a_source_are_told_of(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     table = write_table(tmp_path / "m.csv", RNG.normal(size=(9, 12)))
     counts = write_table(tmp_path / "mirna.csv", RNG.poisson(300, (7, 12)), names("mir", 7))
