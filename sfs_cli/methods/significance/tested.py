@@ -57,6 +57,9 @@ class TestedScorer(Scorer):
         What it was made for.
     null : str
         ``gaussian``, ``moments``, ``permutation`` or ``permutation:B``.
+    least : float
+        What no p-value by orders of the samples is below: of a graph of labels alone, 1 over the
+        number of different orders of these.
 
     Raises
     ------
@@ -64,9 +67,10 @@ class TestedScorer(Scorer):
         When the graph has too many samples for what is asked for.
     """
 
-    def __init__(self, scorer: Scorer, problem: Problem, null: str) -> None:
+    def __init__(self, scorer: Scorer, problem: Problem, null: str, least: float = 0.0) -> None:
         super().__init__()
         self.scorer = scorer
+        self.least = 0.0 if null == "gaussian" else least
         self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
         self.facts, self.warnings, self.extra = scorer.facts, scorer.warnings, scorer.extra
         self.class_means = scorer.class_means
@@ -199,6 +203,7 @@ class TestedScorer(Scorer):
                 t = self.ratio.statistic(score, share, norm)
             of_formula, effect = self._tested(t, found)
             p = np.where(np.isnan(p), of_formula, p)
+        p = np.maximum(p, self.least)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
         columns, facts = tested_columns(p, effect, self.threads.workers)
         self.facts |= facts
