@@ -231,6 +231,10 @@ def rank(
         config = run.config  # with the method that suits the samples
         raw = guards.guard_values(run)
         guards.guard_profiles(run)
+        if config.stability is not None and run.columns.donors is not None:
+            from sfs_cli.run.subsets import draw_subsets
+
+            draw_subsets(run)  # what cannot be divided is refused before anything is ranked
         with _progress(run):
             scored = _score(run)
             scored.solution = without_given(scored.solution, run)

@@ -51,6 +51,8 @@ from sfs_cli.run.passes import (
 from sfs_cli.run.scoring import make_graph, problem_of, scorer_of
 from sfs_cli.run.subsets import Subsets, draw_subsets, run_on_subset
 
+UNEVEN = 0.35
+"""A half of whole donors with a smaller part of the samples is warned of."""
 THRESHOLDS = (0.6, 0.75, 0.9)
 """Shares of the subsets from which features are counted as selected."""
 ENOUGH = 0.75
@@ -82,6 +84,7 @@ def stability_of(run: Run, ranking: Ranking, ranked: RankedBy) -> tuple[Ranking,
     subsets = draw_subsets(run)
     run.passes.close()
     _tell_of_graph(run)
+    _tell_of_uneven(run, subsets)
     if ranks_together(config, n, m):
         lists = rank_together(run, subsets.samples, top)
     else:
@@ -122,6 +125,17 @@ def _tell_of_graph(run: Run) -> None:
         run.log.note(
             f"the default graph of {n:,} samples is {whole.name}, and of the {size:,} samples of a "
             f"subset {own.name}; give --similarity for the same one"
+        )
+
+
+def _tell_of_uneven(run: Run, subsets: Subsets) -> None:
+    """Warn where halves of whole donors are far from halves of the samples."""
+    least, n = min(map(len, subsets.samples)), run.matrix.n_samples
+    if subsets.donors is not None and run.config.subset_kind == "half" and least < UNEVEN * n:
+        run.log.warn(
+            f"the smallest half of whole donors has {least:,} of {n:,} samples, because donors "
+            "differ in size: its list differs from others for that reason, too; take fewer "
+            "samples of large donors, or average those of each donor"
         )
 
 
