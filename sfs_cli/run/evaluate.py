@@ -614,24 +614,16 @@ class Evaluation(FoldRankings):
                     f"if {name} was ranked on samples of this matrix, its accuracy is leaky: the "
                     f"list has seen the test samples; {instead}"
                 )
+        if self.folds:
+            self.tell_of_lists(self.config)
         for name, run in self.runs.items():
             self._tell_of_labels(name, run)
 
     def _tell_of_labels(self, name: str, run: Run) -> None:
         """Say what a ranking may have seen of the test samples, or of the labels."""
-        config = run.config
-        if self.folds and "graph" in needed(config):
-            of_file = config.coordinates_from or config.similarity_file
-            if of_file is None and config.graph == "obsp":
-                of_file = config.similarity
-            if of_file is not None:
-                label = self._label(name)
-                self.log.note(
-                    f"{label and f'{label}: '}the sample graph in the folds is that of the "
-                    f"training samples in {of_file}, which may have been made from the test "
-                    "samples, too"
-                )
-        if self.labels is not None and needed(config) & {"labels", "some-labels"}:
+        if self.folds:
+            self.tell_of_leaks(run, self._label(name))
+        if self.labels is not None and needed(run.config) & {"labels", "some-labels"}:
             self.log.note(
                 f"{name} uses the labels: NMI and ARI of its clusters are those of a list "
                 "that has seen all of them"

@@ -20,6 +20,8 @@ from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.errors import InputError, SfsError, listed
 from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.logs import Messages
+from sfs_cli.options.fields import names_file
+from sfs_cli.options.rank import RankConfig
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
@@ -183,6 +185,31 @@ class FoldRankings:
             return replace(run, context=context, plan=plan, passes=passes)
 
         return [planned_run(each) for each in runs]
+
+    def tell_of_leaks(self, run: Run, name: str = "") -> None:
+        """Say what a ranking in the folds may have seen of the test samples.
+
+        `name` is that of the ranking, where there are several.
+        """
+        config, about = run.config, f"{name}: " if name else ""
+        if "graph" in needed(config):
+            of_file = config.coordinates_from or config.similarity_file
+            if of_file is None and config.graph == "obsp":
+                of_file = config.similarity
+            if of_file is not None:
+                self.log.note(
+                    f"{about}the sample graph in the folds is that of the training samples in "
+                    f"{of_file}, which may have been made from the test samples, too"
+                )
+
+    def tell_of_lists(self, config: RankConfig) -> None:
+        """Say that lists of features may have been chosen on the test samples."""
+        files = [text for text in (*config.include, *config.exclude) if names_file(text)]
+        if files:
+            self.log.note(
+                f"the features are those that {listed(files)} leaves: if that list was made from "
+                "samples of this matrix, it has seen the test samples, and the accuracy is leaky"
+            )
 
     def ranked(self, part: Run, of: str, labels: Labels | None, name: str = "") -> Ranking:
         """Rank the features on the samples of a run.

@@ -224,6 +224,14 @@ def guard_tests(run: Run, tested: dict[str, Any]) -> None:
     donors = run.donors
     if donors is not None:
         _tell(run, "donors", dependent_samples(int(donors.max()) + 1, len(donors)))
+    stored = run.matrix.matrix
+    if run.config.missing == "mean" and stored.missing.values:
+        share = stored.missing.values / (stored.n_samples * stored.n_features)
+        run.log.note(
+            f"{share:.2g} of the values are missing, and are filled by the mean of their feature: "
+            "the test takes them for measured ones, and p-values of features that lack many are "
+            "too large"
+        )
     if "constant_in_a_class" in tested and run.context.labels is not None:
         constant, of = tested["constant_in_a_class"], tested["tested_features"]
         _tell(run, "small-class", small_class(run.context.labels.counts(), constant, of))

@@ -88,6 +88,8 @@ from sfs_cli.store.adjust import Adjustment
 if TYPE_CHECKING:
     from distributed import Client
 
+TESTS = ("f-test", "t-test", "fisher")
+"""Methods that have p-values of their own."""
 _COPIED = (".h5ad", H5MU, ".zarr")
 """What the scores can be written into copies of."""
 
@@ -258,6 +260,12 @@ def rank(
         repeated = guards.guard_ranking(run, ranking, top)
         if "p_value" in ranking.extra:
             guards.guard_tests(run, solution.facts)
+        elif config.adjust and config.scorer in TESTS and run.batches is None:
+            messages.note(
+                f"--method {config.scorer} has no p-values with --adjust, because covariates are "
+                "taken out of the features and not out of the classes; f-test with --label-type "
+                "ordered takes them out of both, and of two classes is the same test"
+            )
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
         facts["modules"], facts["stability"] = of_modules, of_subsets

@@ -377,12 +377,13 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
             )
         return order if config.min_redundancy is not None else order[: config.top]
     if config.fdr is not None:
-        q = _column(
-            result,
-            Q_VALUE,
-            "fdr",
-            "rank with --pvalues, or by a method that tests (f-test, t-test, fisher)",
-        )
+        tests = "rank with --pvalues, or by a method that tests (f-test, t-test, fisher)"
+        if (result.record or {}).get("covariates"):
+            tests = (
+                "of rankings with --adjust only --method f-test with --label-type ordered or "
+                "continuous has p-values; or choose by --top or --stable"
+            )
+        q = _column(result, Q_VALUE, "fdr", tests)
         for warning in _doubts(result):
             messages.warn(warning)
         return order[q[order] <= config.fdr]
@@ -504,6 +505,8 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
     donors = run.donors
     folds = stratified_folds(labels, config.folds, config.rounds, config.seed, where, donors)
     inner = FoldRankings(run, folds, whole=False)
+    inner.tell_of_lists(run.config)
+    inner.tell_of_leaks(run)
     found = np.empty((len(folds), len(lengths), len(CLASSIFIERS)))
     run = inner.run
     with (

@@ -149,7 +149,7 @@ def rank_in_turn(
     lists, quiet = [], Messages(verbosity=-1)
     for number, samples in enumerate(subsets, 1):
         run.passes.next_round()
-        with _located(number, subsets):
+        with _located(run, number, subsets):
             found = ranked(run_on_subset(run, samples, quiet))
         lists.append(np.asarray(found.order[: min(top, found.n_scored)], np.int64))
     _log_warnings(run, quiet)
@@ -157,7 +157,7 @@ def rank_in_turn(
 
 
 @contextmanager
-def _located(number: int, subsets: list[np.ndarray]) -> Iterator[None]:
+def _located(run: Run, number: int, subsets: list[np.ndarray]) -> Iterator[None]:
     """Add the subset (from 1) to the place of an error, and what may be done about it."""
     try:
         yield
@@ -166,6 +166,11 @@ def _located(number: int, subsets: list[np.ndarray]) -> Iterator[None]:
         place = f"--stability, subset {number:,} of {len(subsets):,} ({counted(size, 'sample')})"
         error.where = place + (f"; {error.where}" if error.where else "")
         error.options = ("stability", *error.options)
+        if isinstance(error, InputError) and run.config.subset_kind == "half":
+            error.hint = (
+                "a half of so few samples may lack what the method needs: give --stability-how "
+                "bootstrap, whose subsets are larger, or leave out --stability"
+            )
         raise
 
 
@@ -198,7 +203,7 @@ def rank_together(run: Run, subsets: list[np.ndarray], top: int) -> list[np.ndar
             for each, column in zip(best, scores.T):
                 each.add(span.lo, column)
         for number, each in enumerate(best, lo + 1):
-            with _located(number, subsets):
+            with _located(run, number, subsets):
                 lists.append(each.first(run))
     _log_warnings(run, quiet)
     return lists
@@ -213,7 +218,7 @@ def scorer_on(
     log: Messages,
 ) -> Scorer:
     """Return what scores the features on a subset, whose squared distances are (l, l)."""
-    with _located(number + 1, subsets):
+    with _located(run, number + 1, subsets):
         part = run_on_subset(run, samples, log)
         part = replace(part, context=replace(part.context, beside=len(subsets)))
         graph = make_graph(part, distances)

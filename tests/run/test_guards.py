@@ -100,6 +100,30 @@ def test_p_values_of_a_t_test_of_few_samples(
     assert not told("x.csv", 15, "t-test")
 
 
+def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    values = np.random.default_rng(6).normal(size=(300, 30))
+    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 15)
+    write_table(tmp_path / "x.csv", values)
+    values[:100, :9] = np.nan
+    write_table(tmp_path / "gaps.csv", values)
+
+    def told(matrix: str, *more: str) -> str:
+        done = run_here(["rank", str(tmp_path / matrix), "--labels", labels, *more], capfd)
+        assert done.code == 0, done.err
+        return done.err
+
+    filled = "0.1 of the values are missing, and are filled"
+    assert filled in told("gaps.csv", "--method", "f-test", "--missing", "mean")
+    assert filled not in told("gaps.csv", "--method", "variance", "--missing", "mean")
+    assert filled not in told("x.csv", "--method", "f-test", "--missing", "mean")
+    for method in ("hsic", "mutual-info"):
+        text = told("x.csv", "--method", method, "--pvalues", "permutation:100")
+        assert "unless 60 of the 300 tested ones" in text
+    assert "tested ones" not in told("x.csv", "--method", "hsic", "--pvalues", "permutation:200")
+
+
 def test_graphs_without_structure() -> None:
     d = RNG.random((40, 40))
     near = 0.6 + 0.04 * (d + d.T)

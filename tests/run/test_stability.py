@@ -524,6 +524,14 @@ def test_a_subset_that_cannot_be_ranked_is_named(folder, tmp_path):
     assert "of 8" in str(error.where)
 
 
+def test_halves_that_a_method_cannot_rank_have_a_remedy(tmp_path):
+    write_table(tmp_path / "x.csv", np.random.default_rng(0).normal(size=(40, 6)))
+    labels = write_labels(tmp_path / "y.tsv", list("aaabbb"))
+    config = RankConfig(str(tmp_path / "x.csv"), "t-test", labels=labels, stability=8)
+    assert "--stability-how bootstrap" in str(refused(config).hint)
+    rank(replace(config, stability_how="bootstrap"), quiet())
+
+
 @pytest.mark.parametrize("of", ["samples", "donors"])
 def test_too_few_to_divide_are_refused(of, tmp_path):
     n = 3 if of == "samples" else 9

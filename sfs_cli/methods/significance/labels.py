@@ -12,7 +12,7 @@ from sfs_cli.methods.blocks import center
 from sfs_cli.methods.mutual_info import MutualInfoScorer
 from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.significance.permutation import TAIL, TIE, tail
-from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS, tested_columns
+from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS, tested_columns, warn_of_coarse
 
 TAILED = 4 * TAIL
 """With fewer permutations there is no tail: fitted to fewer values its p-values are too small."""
@@ -106,4 +106,6 @@ class LabelPermutations(Scorer):
         p, effect = np.where(np.isnan(score), np.nan, tested.T)
         columns, facts = tested_columns(p, effect, self.threads)
         self.facts |= facts
+        if self.count < TAILED:
+            self.warnings += warn_of_coarse(columns["q_value"], self.count)
         return self.scorer.columns(score, *of_scorer) | columns
