@@ -12,6 +12,8 @@ from typing import Any, NotRequired, TypedDict
 from sfs_cli.display import shown
 
 NAME = "run.json"
+BESIDE = f".{NAME}"
+"""Added to the name of a similarity of `sfs fuse` for its record."""
 
 
 def named(prefix: str | None, name: str) -> str:
@@ -93,7 +95,7 @@ class MatrixFacts(TypedDict):
     """The matrix as it was read and prepared.
 
     `orientation` says why rows are what they are, `left_out` how many features take no part by the
-    reason, `given` how many were chosen before.
+    reason, `given` how many were chosen before; `donors` counts those of ``--donors``.
     """
 
     format: str
@@ -110,6 +112,7 @@ class MatrixFacts(TypedDict):
     left_out: dict[str, int]
     given: NotRequired[int]
     transform: list[str]
+    donors: NotRequired[int]
     sample_weights: NotRequired[WeightFacts]
 
 
@@ -309,9 +312,14 @@ class RunRecord(Record, RunFacts):
 
 
 class AggregateRecord(Record):
-    """``run.json`` of `sfs aggregate`."""
+    """``run.json`` of `sfs aggregate`.
+
+    `of_one_matrix` says whether two lists rank the features of one matrix, by the records beside
+    them; null where that is not known.
+    """
 
     lists: list[dict[str, Any]]
+    of_one_matrix: bool | None
     agreement: dict[str, Any]
 
 
@@ -334,7 +342,8 @@ class EvaluateRecord(CommonRecord):
     """``run.json`` of `sfs evaluate` and `sfs compare`.
 
     `background` is the number of features that take part; `splits`, `repeats` and `classes` are
-    those of the accuracy, where there are labels; `drivers` and `sets` count what was found.
+    those of the accuracy, where there are labels, and `donors` counts them where folds take whole
+    ones; `drivers` and `sets` count what was found.
     """
 
     n_samples: int
@@ -346,6 +355,7 @@ class EvaluateRecord(CommonRecord):
     splits: NotRequired[int]
     repeats: NotRequired[int]
     classes: NotRequired[dict[str, int]]
+    donors: NotRequired[int]
     drivers: NotRequired[dict[str, int]]
     sets: NotRequired[dict[str, int]]
     threads: int
@@ -397,6 +407,7 @@ class CurveFacts(TypedDict):
     splits: int
     repeats: int
     classes: dict[str, int]
+    donors: NotRequired[int]  # where folds take whole ones
     best: int
     chosen: int
     balanced_accuracy: float

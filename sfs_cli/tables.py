@@ -237,7 +237,7 @@ FILES = {
         {
             "features": "the length of the list",
             "balanced_accuracy": "mean of the classifiers over folds and repeats",
-            "standard_error": "over the repeats",
+            "standard_error": "of the mean over the folds of a split, averaged over the repeats",
             "1-NN": "balanced accuracy of this classifier",
             "5-NN": "the same",
             "linear SVM": "the same",

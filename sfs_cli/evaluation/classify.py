@@ -33,8 +33,13 @@ class Accuracy(NamedTuple):
     balanced: float  # mean over the classes of that fraction
 
 
-def folds_of(codes: np.ndarray, splits: int, repeats: int, seed: int) -> Iterator[Fold]:
+def folds_of(
+    codes: np.ndarray, splits: int, repeats: int, seed: int, donors: np.ndarray | None = None
+) -> Iterator[Fold]:
     """Yield stratified folds, those of scikit-learn's `RepeatedStratifiedKFold`.
+
+    The samples of one donor are all in one fold: of the donors with the same classes, the largest
+    first, so many at a time as there are folds are dealt out at random.
 
     Parameters
     ----------
@@ -44,12 +49,42 @@ def folds_of(codes: np.ndarray, splits: int, repeats: int, seed: int) -> Iterato
         Folds of a split, and number of splits.
     seed : int
         Random seed.
+    donors : ndarray of int, shape (n,), optional
+        Donor of each sample, from 0; every class is that of `splits` donors or more.
     """
+    if donors is not None:
+        for repeat in range(repeats):
+            place = _dealt(codes, donors, splits, np.random.default_rng([seed, repeat]))[donors]
+            for number in range(splits):
+                tested = place == number
+                yield Fold(repeat + 1, number + 1, np.flatnonzero(~tested), np.flatnonzero(tested))
+        return
     from sklearn.model_selection import RepeatedStratifiedKFold
 
     made = RepeatedStratifiedKFold(n_splits=splits, n_repeats=repeats, random_state=seed)
     for i, (train, test) in enumerate(made.split(codes, codes)):
         yield Fold(i // splits + 1, i % splits + 1, train, test)
+
+
+def _dealt(
+    codes: np.ndarray, donors: np.ndarray, splits: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the fold of each donor, shape (d,)."""
+    size, has = np.bincount(donors), np.zeros((donors.max() + 1, codes.max() + 1), np.int64)
+    has[donors, codes] = 1
+    kinds, kind = np.unique(has, axis=0, return_inverse=True)
+    place, held = np.empty(len(size), np.int64), np.zeros((splits, has.shape[1]), np.int64)
+    for number, classes in enumerate(kinds):
+        alike = rng.permutation(np.flatnonzero(kind == number))
+        alike = alike[np.argsort(-size[alike], kind="stable")]
+        for low in range(0, len(alike), splits):
+            few = rng.permutation(alike[low : low + splits])
+            folds = rng.permutation(splits)
+            # the last ones go where such donors are lacking
+            lacking = np.argsort(held[folds] @ classes, kind="stable")
+            place[few] = folds[lacking[: len(few)]]
+            held[place[few]] += classes
+    return place
 
 
 def standardized(values: np.ndarray, train: np.ndarray) -> np.ndarray:

@@ -16,7 +16,14 @@ from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer, Status
 from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, center
 from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
 from sfs_cli.methods.low_rank import LowRankScores, Sums, without
-from sfs_cli.methods.shared import class_counts, f_tests, require_weight, unit_outcome
+from sfs_cli.methods.shared import (
+    class_counts,
+    f_tests,
+    least_p_value,
+    require_weight,
+    unit_outcome,
+    warn_of_infinite,
+)
 from sfs_cli.methods.sparse import NonZeroVariance
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -87,7 +94,8 @@ class FisherScorer(CenteredScorer):
 
     A feature that is constant within each class but not between them scores infinity. The score is
     ``(c - 1) / (n - c)`` times the F statistic of one-way analysis of variance, so it has the
-    p-value of that. There is none where no class has two samples, and none with covariates: they
+    p-value of that, or of an infinite score the least one of any order of the labels. There is none
+    where no class has two samples, and none with covariates: they
     are taken out of the features but not out of the classes, and the ratio follows no F
     distribution then. Further columns are the p-value and the q-value (Benjamini and Hochberg,
     over the features that have a score).
@@ -100,6 +108,8 @@ class FisherScorer(CenteredScorer):
         super().__init__()
         assert problem.codes is not None
         self.threads = problem.engine.executor.nearby.workers
+        outcome = problem.outcome
+        self.least = least_p_value(problem.codes if outcome is None else outcome)
         self.weights = problem.sample_weights
         self.rooted = self.weights is not None
         self.scatter = scatter or ClassScatter(problem.codes, self.weights)
@@ -145,7 +155,8 @@ class FisherScorer(CenteredScorer):
             return {}
         between, within = self.freedom
         to_f = within / between / self.ratio  # exactly 1 where the score is the F statistic
-        return f_tests(score * to_f, between, within, self.threads)
+        self.warnings += warn_of_infinite(score, self.least)
+        return f_tests(score * to_f, between, within, self.threads, least=self.least)
 
 
 class FTestScorer(FisherScorer):
@@ -196,7 +207,8 @@ class TTestScorer(Scorer):
     Variances are unbiased and not pooled. A feature that is constant within both classes but not
     between them scores infinity. Further columns are the two-sided p-value, of Student's t
     distribution with Welch's degrees of freedom, and the q-value (Benjamini and Hochberg, over the
-    features that have a score). With covariates there are none, as for `FisherScorer`.
+    features that have a score). An infinite score has the least p-value of any order of the labels.
+    With covariates there are none, as for `FisherScorer`.
 
     Raises
     ------
@@ -214,6 +226,7 @@ class TTestScorer(Scorer):
                 hint="use the F-test (f-test), or keep the samples of two classes",
             )
         self.members = [np.flatnonzero(problem.codes == code) for code in (0, 1)]
+        self.least = least_p_value(problem.codes)
         self.threads = problem.engine.executor.nearby.workers
         self.exact = not problem.context.covariates
         self.facts["variances"] = "not pooled"
@@ -245,8 +258,17 @@ class TTestScorer(Scorer):
 
         `measured` are their degrees of freedom, NaN where both classes are constant.
         """
+        if not self.exact:
+            return {}
+        freedom = measured[0]
+        self.warnings += warn_of_infinite(score, self.least)
+        # those of the other class alone
+        alone = np.isclose(freedom[:, None], self.counts - 1, rtol=1e-9, atol=0).any(axis=1)
+        tested = int(np.count_nonzero(np.isfinite(score)))
+        self.facts["constant_in_a_class"] = int(np.count_nonzero(alone & np.isfinite(score)))
+        self.facts["tested_features"] = tested
         # t^2 follows F with 1 and these degrees of freedom
-        return f_tests(score**2, 1.0, measured[0], self.threads) if self.exact else {}
+        return f_tests(score**2, 1.0, freedom, self.threads, least=self.least)
 
 
 class VarianceScorer(CenteredScorer):

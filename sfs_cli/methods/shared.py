@@ -7,7 +7,7 @@ import numpy as np
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.compute.sorting import ascending
-from sfs_cli.errors import InputError, MissingExtraError
+from sfs_cli.errors import InputError, MissingExtraError, counted
 from sfs_cli.graph.others import check_labeled
 from sfs_cli.methods.base import BlockLike, Problem, Status
 from sfs_cli.methods.blocks import center
@@ -93,14 +93,30 @@ def q_values(p: np.ndarray, threads: int = 1) -> np.ndarray:
     return q
 
 
+def least_p_value(labels: np.ndarray) -> float:
+    """Return 1 over the number of different orders of labels, shape (n,): ``prod n_l! / n!``.
+
+    No test that compares a feature with its orders has a smaller p-value.
+    """
+    from scipy.special import gammaln
+
+    counts = np.unique(labels, return_counts=True)[1]
+    return float(np.exp(gammaln(counts + 1.0).sum() - gammaln(len(labels) + 1.0)))
+
+
 def f_tests(
-    statistic: np.ndarray, between: float, within: float | np.ndarray, threads: int = 1
+    statistic: np.ndarray,
+    between: float,
+    within: float | np.ndarray,
+    threads: int = 1,
+    *,
+    least: float,
 ) -> dict[str, np.ndarray]:
     """Return the p-values and q-values of F statistics, shape (m,), as columns of a ranking.
 
     `between` and `within` are the degrees of freedom, the latter for all or for each. The upper
     tail is computed as such, so that a p-value has its digits down to the smallest number; infinity
-    has 0, NaN has NaN.
+    has `least`, because no noise was measured that says more; NaN has NaN.
     """
     from scipy.special import fdtrc
 
@@ -112,8 +128,20 @@ def f_tests(
 
     for _ in ThreadExecutor(threads).map(test, cut(len(statistic), TOGETHER)):
         pass
-    p_value[np.isinf(statistic)] = 0
+    p_value[np.isinf(statistic)] = least
     return {"p_value": p_value, "q_value": q_values(p_value, threads)}
+
+
+def warn_of_infinite(statistic: np.ndarray, least: float) -> list[str]:
+    """Return the warning, if any, of features (m,) that vary by the labels alone."""
+    count = int(np.count_nonzero(np.isinf(statistic)))
+    if not count:
+        return []
+    return [
+        f"{counted(count, 'feature')} {'has' if count == 1 else 'have'} an infinite statistic: "
+        "beside the labels nothing varies, so the noise is not known (are the values rounded, or "
+        f"the samples few?); the p-value is 1 over the number of orders of the labels ({least:.2g})"
+    ]
 
 
 def require_sklearn(method: str) -> None:

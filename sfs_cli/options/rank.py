@@ -383,9 +383,11 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         least=1,
         default_text=f"{DEFAULT_STABILITY_TOP}, of few features a quarter",
     )
-    donors: str | None = _stability(
-        "Column of the donor of each sample: --stability takes whole donors.",
+    donors: str | None = option(
+        "Column of the donor of each sample: subsets and folds take whole donors, and p-values of "
+        "donors with several samples are warned of.",
         section="Input",
+        verbs=(*RANKING, "compare"),
         metavar="FILE:COLUMN or obs:KEY",
         path=READS,
     )

@@ -308,9 +308,13 @@ def _split_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _stability_rules(c: RankConfig) -> Iterator[Refusal]:
-    for name in c.given("stability_how", "stability_top", "donors") if c.stability is None else ():
+    for name in c.given("stability_how", "stability_top") if c.stability is None else ():
         what = f"{flag(name)} has no effect without --stability"
         yield what, "leave it out, or give --stability 50", (name, "stability")
+    if c.donors is not None and c.stability is None and c.pvalues is None and c.labels is None:
+        what = "--donors has no effect without --stability, --pvalues or --labels"
+        what = what if c.VERB == "rank" else "--donors has no effect without --labels"
+        yield what, "leave it out, or give --labels", ("donors", "labels")
     if c.members:
         return
     selected = c.method_options().get("select")

@@ -154,7 +154,8 @@ def _rra(ranks: np.ndarray, _weights: np.ndarray, total: int) -> dict[str, np.nd
     uniform numbers. beta_k is the probability that the k-th smallest is at most r_(k), a beta
     distribution with parameters k and L - k + 1, and rho = min_k beta_k. The p-value is the bound
     of the paper, min(1, L rho), which corrects for the L comparisons. A feature that a list omits
-    has r = 1 there.
+    has r = 1 there. Features that tie have the largest of their ranks: with their mean rank, which
+    is not uniform, p-values would be too small.
 
     Returns
     -------
@@ -163,9 +164,10 @@ def _rra(ranks: np.ndarray, _weights: np.ndarray, total: int) -> dict[str, np.nd
         those that no list ranks have p = 1).
     """
     from scipy.special import betainc
-    from scipy.stats import false_discovery_control
+    from scipy.stats import false_discovery_control, rankdata
 
     n_lists = ranks.shape[1]
+    ranks = rankdata(ranks, method="max", axis=0, nan_policy="omit")
     r = np.sort(np.where(np.isnan(ranks), 1.0, ranks / total), axis=1)
     k = np.arange(1, n_lists + 1)
     rho = betainc(k, n_lists - k + 1, r).min(axis=1)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +28,14 @@ from sfs_cli.ranking.agreement import TOPS, Agreement, agreement, correlations
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.run import outputs
-from sfs_cli.run.lists import RankedList, list_names, order_without_effect, read_list
+from sfs_cli.run.guards import dependent
+from sfs_cli.run.lists import (
+    RankedList,
+    list_names,
+    matrices_of,
+    order_without_effect,
+    read_list,
+)
 from sfs_cli.run.report_data import of_ranking
 from sfs_cli.run.ties import ties
 
@@ -44,6 +53,7 @@ class Aggregated:
     ranking: Ranking  # with a column rank_NAME for each list
     lists: list[RankedList]
     ranks: np.ndarray  # shape (m, L), features by their ids, before any cut; NaN: unranked
+    of_one_matrix: bool | None  # whether two lists are, by the records beside them; None: not known
 
 
 def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
@@ -93,6 +103,7 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
                 }
                 for each, weight in zip(result.lists, config.weights)
             ],
+            "of_one_matrix": result.of_one_matrix,
             "agreement": compared,
             "result": outputs.ranking_facts(result.ranking),
             **outputs.record_tail(
@@ -129,7 +140,23 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
     )
     if found := ties(ranking):
         messages.warn(found)
-    return Aggregated(ranking, lists, ranks)
+    same = _of_one_matrix(lists)
+    if same and (warning := dependent(config.how)):
+        messages.warn(warning)
+    elif same is None and dependent(config.how):
+        messages.note(
+            "the p-values of rra assume independent lists; where two of these rank the features of "
+            "one matrix, p_value and q_value are too small"
+        )
+    return Aggregated(ranking, lists, ranks, same)
+
+
+def _of_one_matrix(lists: Sequence[RankedList]) -> bool | None:
+    """Tell whether two lists rank the features of one matrix; None where some list does not say."""
+    known = [matrices_of(each.path) for each in lists]
+    if any(one & other for one, other in combinations(known, 2)):
+        return True
+    return False if all(known) else None
 
 
 def alone(lists: list[RankedList]) -> str | None:

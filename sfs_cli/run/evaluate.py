@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli import provenance
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span
@@ -52,7 +51,13 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.lists import RankedList, list_names, order_without_effect, read_list
+from sfs_cli.run.lists import (
+    RankedList,
+    list_names,
+    matrices_of,
+    order_without_effect,
+    read_list,
+)
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
 from sfs_cli.run.passes import needed
@@ -261,7 +266,9 @@ class Evaluation(FoldRankings):
         folds: list[Fold] = []
         if self.labels is not None:
             where = str(config.labels)
-            folds = stratified_folds(self.labels, config.folds, config.rounds, config.seed, where)
+            folds = stratified_folds(
+                self.labels, config.folds, config.rounds, config.seed, where, run.donors
+            )
         n, memory = run.matrix.n_samples, run.context.memory
         judges = memory // MEMORY_SHARE // (SQUARES * 8 * n * n)
         self.squares, self.judges = judges > 0, max(1, judges)
@@ -608,24 +615,16 @@ class Evaluation(FoldRankings):
                     f"if {name} was ranked on samples of this matrix, its accuracy is leaky: the "
                     f"list has seen the test samples; {instead}"
                 )
+        if self.folds:
+            self.tell_of_lists(self.config)
         for name, run in self.runs.items():
             self._tell_of_labels(name, run)
 
     def _tell_of_labels(self, name: str, run: Run) -> None:
         """Say what a ranking may have seen of the test samples, or of the labels."""
-        config = run.config
-        if self.folds and "graph" in needed(config):
-            of_file = config.coordinates_from or config.similarity_file
-            if of_file is None and config.graph == "obsp":
-                of_file = config.similarity
-            if of_file is not None:
-                label = self._label(name)
-                self.log.note(
-                    f"{label and f'{label}: '}the sample graph in the folds is that of the "
-                    f"training samples in {of_file}, which may have been made from the test "
-                    "samples, too"
-                )
-        if self.labels is not None and needed(config) & {"labels", "some-labels"}:
+        if self.folds:
+            self.tell_of_leaks(run, self._label(name))
+        if self.labels is not None and needed(run.config) & {"labels", "some-labels"}:
             self.log.note(
                 f"{name} uses the labels: NMI and ARI of its clusters are those of a list "
                 "that has seen all of them"
@@ -667,6 +666,8 @@ class Evaluation(FoldRankings):
         if self.labels is not None:
             facts |= {"splits": self.config.folds, "repeats": self.config.rounds}
             facts["classes"] = self.labels.counts()
+            if (donors := self.run.donors) is not None:
+                facts["donors"] = int(donors.max()) + 1
         if self.drivers is not None:
             facts["drivers"] = {"listed": len(self.drivers), "found": len(self.known_drivers)}
         if self.sets is not None:
@@ -676,15 +677,7 @@ class Evaluation(FoldRankings):
 
 def made_from(path: Path, config: JudgeConfig) -> bool | None:
     """Tell whether a ranking was made from the matrix, by the record beside it; None: not known."""
-    record = provenance.read_record(provenance.record_beside(path)) or {}
-    known = record.get("outputs")
-    if not isinstance(known, dict) or path.name not in known:
-        return None
-    digests = [
-        each.get("sha256")
-        for each in record.get("inputs", ())
-        if isinstance(each, dict) and each.get("role") == "matrix"
-    ]
+    digests = matrices_of(path)
     if not digests:
         return None
     own = outputs.describe_files([("matrix", Path(config.matrix))])[0]["sha256"]

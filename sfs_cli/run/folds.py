@@ -20,6 +20,8 @@ from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.errors import InputError, SfsError, listed
 from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.logs import Messages
+from sfs_cli.options.fields import names_file
+from sfs_cli.options.rank import RankConfig
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
@@ -45,14 +47,25 @@ def fitting_passes(matrix: PreparedMatrix) -> list[Pass]:
 
 
 def stratified_folds(
-    labels: Labels, splits: int, repeats: int, seed: int, where: str
+    labels: Labels,
+    splits: int,
+    repeats: int,
+    seed: int,
+    where: str,
+    donors: np.ndarray | None = None,
 ) -> list[Fold]:
-    """Return the folds of some splits of the samples.
+    """Return the folds of some splits of the samples, of whole donors (n,) where these are known.
 
-    Raises InputError when there is one class, or one has fewer samples than there are folds;
-    `where` names the labels.
+    Raises InputError when there is one class, or one has fewer samples, or donors, than there are
+    folds; `where` names the labels.
     """
     counts = {name: count for name, count in labels.counts().items() if count}
+    units = "samples"
+    if donors is not None:
+        units = "donors"
+        pairs = np.unique([labels.codes, donors], axis=1)[0]
+        of_class = np.bincount(pairs, minlength=len(labels.classes)).tolist()
+        counts = {name: n for name, n in zip(labels.classes, of_class) if n}
     few = {name: count for name, count in counts.items() if count < splits}
     if len(counts) < 2:
         raise InputError(
@@ -66,14 +79,14 @@ def stratified_folds(
         smaller = f"give --splits {least}, " if least > 1 else ""
         raise InputError(
             f"{len(few)} of {len(counts)} classes {'has' if len(few) == 1 else 'have'} fewer "
-            f"samples than the {splits} folds of --splits: "
+            f"{units} than the {splits} folds of --splits: "
             + listed([f"{name} ({count})" for name, count in few.items()]),
             where=where,
             hint=f"{smaller}merge small classes, or leave their samples out of the labels "
             "(--samples intersect)",
-            option=("splits", "labels"),
+            option=("splits", "labels") if donors is None else ("splits", "donors", "labels"),
         )
-    return list(folds_of(labels.codes, splits, repeats, seed))
+    return list(folds_of(labels.codes, splits, repeats, seed, donors))
 
 
 class FoldRankings:
@@ -172,6 +185,31 @@ class FoldRankings:
             return replace(run, context=context, plan=plan, passes=passes)
 
         return [planned_run(each) for each in runs]
+
+    def tell_of_leaks(self, run: Run, name: str = "") -> None:
+        """Say what a ranking in the folds may have seen of the test samples.
+
+        `name` is that of the ranking, where there are several.
+        """
+        config, about = run.config, f"{name}: " if name else ""
+        if "graph" in needed(config):
+            of_file = config.coordinates_from or config.similarity_file
+            if of_file is None and config.graph == "obsp":
+                of_file = config.similarity
+            if of_file is not None:
+                self.log.note(
+                    f"{about}the sample graph in the folds is that of the training samples in "
+                    f"{of_file}, which may have been made from the test samples, too"
+                )
+
+    def tell_of_lists(self, config: RankConfig) -> None:
+        """Say that lists of features may have been chosen on the test samples."""
+        files = [text for text in (*config.include, *config.exclude) if names_file(text)]
+        if files:
+            self.log.note(
+                f"the features are those that {listed(files)} leaves: if that list was made from "
+                "samples of this matrix, it has seen the test samples, and the accuracy is leaky"
+            )
 
     def ranked(self, part: Run, of: str, labels: Labels | None, name: str = "") -> Ranking:
         """Rank the features on the samples of a run.

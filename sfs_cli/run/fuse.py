@@ -26,9 +26,6 @@ from sfs_cli.run.outputs import (
     tell_up_to_date,
 )
 
-RECORD = ".run.json"
-"""Added to the name of the output for its record."""
-
 
 def run(
     config: RankConfig, target: str, key: str, messages: Messages, *, as_json: bool = False
@@ -46,7 +43,7 @@ def run(
             option="source",
         )
     path = Path(target)
-    record = path.with_name(path.name + RECORD)
+    record = path.with_name(path.name + provenance.BESIDE)
     _check_target(config, path)
     with claimed(path, messages, beside={"--out": record}) as lock:
         described = describe_inputs(config)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sfs_cli import provenance
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
@@ -23,6 +25,7 @@ from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.provenance import StabilityFacts
 from sfs_cli.ranking.table import Ranking
+from sfs_cli.run import outputs
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.ties import ties
@@ -62,6 +65,10 @@ LOOK_NORMAL = 256
 """Features that are looked at to tell whether they are like normal noise."""
 SMALL_P, TOO_OFTEN = 0.001, 1.5
 """They are not if a p-value up to the first comes up so many times as often as it should."""
+SMALL_CLASS = 6
+"""The t-test needs so many samples of each class: with fewer, variances are too small by chance."""
+CONSTANT = 0.1
+"""A class is constant in many features if it is in this part of them."""
 LARGEST_EXACT = 2**53
 DECIDE = "features with large values, and single samples, decide"
 LOOKED_AT_TOGETHER = 65_536
@@ -133,11 +140,17 @@ def guard_graph(run: Run, similarity: Similarity) -> None:
 def guard_pvalues(run: Run, name: str) -> bool:
     """Warn of p-values on a graph that was made of the tested features; return whether it was.
 
+    Where that is not known, a message says what it would mean.
+
     `name` is that of the sample graph: one of `sfs_cli.options.graph.SIMILARITIES`, ``obsp:KEY`` or
     ``file``.
     """
-    made = own_graph(name, run.config.coordinates_from)
-    _tell(run, "tested-graph", None if made is None else f"{made}, {OWN_EDGE}: {OPTIMISTIC}")
+    what, made = OPTIMISTIC, own_graph(name, run.config.coordinates_from)
+    if made is None:  # of a file, which --split does not make again
+        what, made = f"{TOO_SMALL}; {OTHER_GRAPH}", own_file(run.config, name)
+    _tell(run, "tested-graph", None if made is None else f"{made}, {OWN_EDGE}: {what}")
+    if made is None and (unknown := unknown_graph(run.config, name)):
+        run.log.note(f"if {unknown} was made of the tested features, the p-values are too small")
     return made is not None
 
 
@@ -147,10 +160,8 @@ OTHER_GRAPH = (
     "test on a graph of something else: --similarity label, --coordinates, or a --similarity-file "
     "of another profile"
 )
-OPTIMISTIC = (
-    "the p-values are too small, and q-values promise nothing; give --split features or --split "
-    f"counts, or {OTHER_GRAPH}"
-)
+TOO_SMALL = "the p-values are too small, and q-values promise nothing"
+OPTIMISTIC = f"{TOO_SMALL}; give --split features or --split counts, or {OTHER_GRAPH}"
 """What that does to p-values, and what to do."""
 
 
@@ -167,6 +178,46 @@ def own_graph(name: str, coordinates: str | None) -> str | None:
     return "the sample graph was made of the tested features"
 
 
+def own_file(config: RankConfig, name: str) -> str | None:
+    """Tell whether `sfs fuse` has made the graph of a file from the matrix, by its record."""
+    if name != "file" or not Path(config.matrix).exists():
+        return None
+    record = _of_fuse(config)
+    kinds = {source["kind"] for source in record.get("sources", ())}
+    if not kinds.intersection(OF_THE_MATRIX):
+        return None
+    own = outputs.describe_files([("matrix", Path(config.matrix))])[0]["sha256"]
+    if own not in [each["sha256"] for each in record["inputs"] if each["role"] == "matrix"]:
+        return None
+    return f"the sample graph ({config.similarity_file}) was made of the tested features"
+
+
+def unknown_graph(config: RankConfig, name: str) -> str | None:
+    """Return a graph, or its coordinates, of which no record says what it was made of."""
+    if name == "file":
+        known = _of_fuse(config)
+        return None if known else f"the sample graph of {config.similarity_file}"
+    of = config.coordinates_from
+    if of is None or of.startswith("obsm:") or name in LABELS_ALONE:
+        return None
+    return f"the sample graph on {of}"
+
+
+def _of_fuse(config: RankConfig) -> dict[str, Any]:
+    """Return the record beside a similarity; empty where there is none that is of this file."""
+    path = Path(str(config.similarity_file))
+    record = provenance.read_record(path.with_name(path.name + provenance.BESIDE)) or {}
+    try:
+        written = record["outputs"][path.name]["bytes"]
+        return record if written == path.stat().st_size else {}
+    except (KeyError, TypeError, OSError):
+        return {}
+
+
+OF_THE_MATRIX = ("target", "genes", "interactions", "feature-similarity", "terms")
+"""Kinds of sources whose sample graph is made of values of the matrix."""
+
+
 def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:
     """Warn of p-values of normal noise where some of the scored features (m,) are far from it."""
     scored = np.flatnonzero(~np.isnan(score))
@@ -176,6 +227,63 @@ def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:
     values = values_of(run, scored[::step])
     values -= values.mean(axis=1, keepdims=True)
     _tell(run, "not-normal", not_normal(ratio, values))
+
+
+def guard_tests(run: Run, tested: dict[str, Any]) -> None:
+    """Warn of p-values whose samples depend on each other, or whose variances are hardly known.
+
+    `tested` are the facts of the method.
+    """
+    donors = run.donors
+    if donors is not None:
+        _tell(run, "donors", dependent_samples(int(donors.max()) + 1, len(donors)))
+    stored = run.matrix.matrix
+    if run.config.missing == "mean" and stored.missing.values:
+        share = stored.missing.values / (stored.n_samples * stored.n_features)
+        run.log.note(
+            f"{share:.2g} of the values are missing, and are filled by the mean of their feature: "
+            "the test takes them for measured ones, and p-values of features that lack many are "
+            "too large"
+        )
+    if "constant_in_a_class" in tested and run.context.labels is not None:
+        constant, of = tested["constant_in_a_class"], tested["tested_features"]
+        _tell(run, "small-class", small_class(run.context.labels.counts(), constant, of))
+
+
+def dependent_samples(donors: int, samples: int) -> str | None:
+    """Tell whether a test takes several samples of one donor for independent ones."""
+    if donors == samples:
+        return None
+    return (
+        f"the {samples:,} samples are of {donors:,} donors, and those of one donor are no "
+        "independent samples: p_value and q_value, which take them for such, can be far too "
+        f"small; {PER_DONOR}"
+    )
+
+
+PER_DONOR = "add up or average the samples of each donor (pseudobulk), and rank these"
+"""What to do about it."""
+
+
+def small_class(counts: dict[str, int], constant: int, tested: int) -> str | None:
+    """Tell whether a t-test knows the variance of each class too badly."""
+    name, size = min(counts.items(), key=lambda each: each[1])
+    if size < SMALL_CLASS:
+        what = (
+            f"class {name} has {size} samples: the t-test takes the variance of each class from "
+            "its own samples, and of so few it is far too small in some features"
+        )
+    elif constant > CONSTANT * tested:
+        what = (
+            f"in {constant:,} of {tested:,} features one class does not vary: the t-test takes "
+            "its variance for zero, as if its mean were known exactly"
+        )
+    else:
+        return None
+    return (
+        f"{what}, so that many p-values are too small; give --method f-test, which has one "
+        "variance for both classes, or --method hsic --pvalues moments"
+    )
 
 
 def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float | None:

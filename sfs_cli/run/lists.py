@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sfs_cli import provenance
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.files.table import TextTable
@@ -75,6 +76,22 @@ def list_of(table: TextTable, config: TableFields, messages: Messages, name: str
         f"({found.choice.feature or 'first column'!r}) ranked by {found.ranked_by}"
     )
     return found
+
+
+def matrices_of(path: Path) -> set[str]:
+    """Return the digest of the matrix that a table ranks, by the record beside it.
+
+    There is none where no record says so, or the table is not the one of the record.
+    """
+    record = provenance.read_record(provenance.record_beside(path)) or {}
+    written, inputs = record.get("outputs"), record.get("inputs")
+    if not isinstance(written, dict) or path.name not in written or not isinstance(inputs, list):
+        return set()
+    return {
+        str(each["sha256"])
+        for each in inputs
+        if isinstance(each, dict) and each.get("role") == "matrix" and each.get("sha256")
+    }
 
 
 def order_without_effect() -> UsageError:

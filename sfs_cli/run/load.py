@@ -86,6 +86,15 @@ class Run:
         return self.context.labels is not None or (self.labels is not None and as_source)
 
     @property
+    def donors(self) -> np.ndarray | None:
+        """The donor of each sample that is used by number, (n,); None where none are named."""
+        column = self.columns.donors
+        if column is None:
+            return None
+        names = [str(column.values[sample]) for sample in self.matrix.ids.samples]
+        return np.unique(names, return_inverse=True)[1]
+
+    @property
     def log(self) -> Messages:
         """Receives messages and progress."""
         return self.context.log

@@ -92,6 +92,8 @@ from sfs_cli.store.adjust import Adjustment
 if TYPE_CHECKING:
     from distributed import Client
 
+TESTS = ("f-test", "t-test", "fisher")
+"""Methods that have p-values of their own."""
 _COPIED = (".h5ad", H5MU, ".zarr")
 """What the scores can be written into copies of."""
 
@@ -240,6 +242,10 @@ def rank(
         config = run.config  # with the method that suits the samples
         raw = guards.guard_values(run)
         guards.guard_sources(run)
+        if config.stability is not None and run.columns.donors is not None:
+            from sfs_cli.run.subsets import draw_subsets
+
+            draw_subsets(run)  # what cannot be divided is refused before anything is ranked
         with _progress(run):
             scored = _score(run)
             scored.solution = without_given(scored.solution, run)
@@ -261,6 +267,14 @@ def rank(
                 ranking, of_subsets = stability_of(run, ranking, ranked)
         top = read_top(run, ranking)
         repeated = guards.guard_ranking(run, ranking, top)
+        if "p_value" in ranking.extra:
+            guards.guard_tests(run, solution.facts)
+        elif config.adjust and config.scorer in TESTS and run.batches is None:
+            messages.note(
+                f"--method {config.scorer} has no p-values with --adjust, because covariates are "
+                "taken out of the features and not out of the classes; f-test with --label-type "
+                "ordered takes them out of both, and of two classes is the same test"
+            )
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
         facts["modules"], facts["stability"] = of_modules, of_subsets
@@ -446,6 +460,8 @@ def _facts(
             "sum": float(run.context.sample_weights.sum()),
             "zero": int(np.count_nonzero(run.weights == 0)),
         }
+    if (donors := run.donors) is not None:
+        read["donors"] = int(donors.max()) + 1
     if config.given_ is not None:
         read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}

@@ -97,7 +97,7 @@ def report_data(
     return ReportData(
         **of_ranking(ranking, change.replace(" - ", " less "), facts["versions"]["sfs"]),
         sentences=[
-            *_significance(ranking, facts["graph"], knowledge),
+            *_significance(ranking, facts),
             *_stability(ranking, dict(facts).get("stability")),
             *_enrichment(knowledge),
             *([changes] if (changes := _changes(knowledge)) else []),
@@ -185,7 +185,7 @@ def _samples(facts: RunFacts) -> str:
     return f"{words} ({', '.join(parts)})"
 
 
-def _significance(ranking: Ranking, graph: dict[str, Any], knowledge: dict[str, Any]) -> list[str]:
+def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
     """Say how many features have a small q-value, and whether that can be trusted."""
     q = _column(ranking, "q_value", ranking.n_scored)
     if q is None:
@@ -194,17 +194,27 @@ def _significance(ranking: Ranking, graph: dict[str, Any], knowledge: dict[str, 
     if not count:
         return [f"No feature has a q-value of {LEVEL:g} or less: none is significant."]
     words = f"{counted(count, 'feature')} {'has' if count == 1 else 'have'} a q-value of {LEVEL:g}"
-    if graph.get("of_tested_features"):
+    if facts["graph"].get("of_tested_features"):
         return [
             f"{words} or less, but the sample graph was made of the tested features, so that even "
             "noise would have some."
         ]
-    if knowledge.get("aggregation", {}).get("how") == "rra":
+    samples = facts["input"]["n_samples"]
+    donors = facts["input"].get("donors", samples)
+    if donors < samples:
+        return [
+            f"{words} or less, but the {samples:,} samples are of {donors:,} donors, and the test "
+            "takes them for independent ones, so that even noise would have some."
+        ]
+    if facts["knowledge"].get("aggregation", {}).get("how") == "rra":
         return [
             f"{words} or less, but the lists rank the features of one matrix, so that even noise "
             "would have some."
         ]
-    return [f"{words} or less, so about {LEVEL:.0%} of these are expected to be false."]
+    return [
+        f"{words} or less. Of such a list {LEVEL:.0%} at most are false on average, if the samples "
+        "are independent and the test suits the values."
+    ]
 
 
 def _stability(ranking: Ranking, found: Any) -> list[str]:
@@ -356,6 +366,8 @@ def _input_pairs(run: RunFacts) -> Pairs:
         ("Features", f"{facts['n_features']:,}"),
         ("Values", f"{'sparse' if facts['sparse'] else 'dense'}, {facts['dtype']}"),
     ]
+    if "donors" in facts:
+        pairs.append(("Donors", f"{facts['donors']:,}"))
     if facts["missing_values"]:
         count, features = facts["missing_values"], facts["features_with_missing_values"]
         pairs.append(("Missing values", f"{count:,} in {features:,} features"))

@@ -53,6 +53,7 @@ def is_whole(record: dict[str, Any], name: str) -> bool:
         and all(_has_digest(each) and isinstance(each.get("role"), str) for each in inputs)
         and _has_digest(output)
         and isinstance(record.get("graph", {}), dict)
+        and isinstance(record.get("knowledge", {}), dict)
     )
 
 

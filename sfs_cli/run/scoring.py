@@ -16,8 +16,10 @@ from sfs_cli.graph.similarity import Similarity, check_degrees, weighted_similar
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
+from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.options import RankConfig
+from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.provenance import BatchFacts
 from sfs_cli.run.guards import guard_graph, guard_normal, guard_pvalues
 from sfs_cli.run.load import Run
@@ -166,7 +168,11 @@ def scorer_of(config: RankConfig, problem: Problem) -> Scorer:
         return LabelPermutations(scorer, problem, config.pvalues)
     from sfs_cli.methods.significance.tested import TestedScorer
 
-    return TestedScorer(scorer, problem, config.pvalues)
+    least, labels = 0.0, problem.codes if problem.outcome is None else problem.outcome
+    graph = graph_asked(config, problem.n_samples).name
+    if labels is not None and (problem.similarity is None or graph in LABELS_ALONE):
+        least = least_p_value(labels)
+    return TestedScorer(scorer, problem, config.pvalues, least)
 
 
 def _with_means(scorer: Scorer, means: ClassMeans, block: BlockLike) -> tuple[np.ndarray, ...]:

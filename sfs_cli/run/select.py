@@ -7,7 +7,7 @@ what the list is cut from: it says the order, and no rule changes it.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -42,7 +42,7 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.guards import OPTIMISTIC, OWN_EDGE
+from sfs_cli.run.guards import OPTIMISTIC, OWN_EDGE, PER_DONOR, dependent, dependent_samples
 from sfs_cli.run.lists import RankedList, list_of, order_without_effect
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.prune import without_repeats
@@ -245,12 +245,13 @@ def to_rank_again(config: SelectConfig, made: RankConfig, n: int, where: str) ->
             option=by,
         )
     # the default method depends on options that are left out below
+    donors = made.donors
     made = replace(made.for_samples(n), **_WITHOUT)
     if config.artificial:
         check_artificial(made, where)
         made = replace(made, max_correlation=None, keep=None)
     if config.cv:
-        made = _in_folds(config, made, where)
+        made = replace(_in_folds(config, made, where), donors=donors)
     if config.min_redundancy is not None and made.sample_weights is not None:
         raise UsageError(
             "--min-redundancy takes correlations over all samples alike: not for a ranking with "
@@ -376,23 +377,50 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
             )
         return order if config.min_redundancy is not None else order[: config.top]
     if config.fdr is not None:
-        q = _column(
-            result,
-            Q_VALUE,
-            "fdr",
-            "rank with --pvalues, or by a method that tests (f-test, t-test, fisher)",
-        )
-        record = result.record or {}
-        if record.get("graph", {}).get("of_tested_features"):
-            messages.warn(
-                f"the sample graph of this ranking was made of the tested features, {OWN_EDGE}: "
-                f"{OPTIMISTIC}"
+        tests = "rank with --pvalues, or by a method that tests (f-test, t-test, fisher)"
+        if (result.record or {}).get("covariates"):
+            tests = (
+                "of rankings with --adjust only --method f-test with --label-type ordered or "
+                "continuous has p-values; or choose by --top or --stable"
             )
+        q = _column(result, Q_VALUE, "fdr", tests)
+        for warning in _doubts(result):
+            messages.warn(warning)
         return order[q[order] <= config.fdr]
     assert config.stable is not None
     hint = "rank with --stability B, which writes how often each feature is selected"
     frequency = _column(result, FREQUENCY, "stable", hint)
     return order[frequency[order] >= config.stable]
+
+
+def _doubts(result: Result) -> Iterator[str]:
+    """Yield why the q-values of a ranking promise nothing."""
+    record = result.record or _of_aggregate(result.path)
+    how = record.get("knowledge", {}).get("aggregation", {}).get("how")
+    if how == "rra" or record.get("of_one_matrix"):
+        yield str(dependent("rra"))
+    if record.get("graph", {}).get("of_tested_features"):
+        yield (
+            f"the sample graph of this ranking was made of the tested features, {OWN_EDGE}: "
+            f"{OPTIMISTIC}"
+        )
+    if warning := _of_donors(result):
+        yield warning
+
+
+def _of_aggregate(path: Path) -> dict[str, Any]:
+    """Return the record of `sfs aggregate` beside a table; empty where there is none."""
+    record = provenance.read_record(provenance.record_beside(path)) or {}
+    written = record.get("outputs")
+    ours = isinstance(written, dict) and path.name in written
+    return record if ours and record.get("of_one_matrix") is True else {}
+
+
+def _of_donors(result: Result) -> str | None:
+    """Tell whether a ranking that is known is of several samples of some donors."""
+    own = (result.record or {}).get("input", {})
+    donors, samples = own.get("donors"), own.get("n_samples")
+    return dependent_samples(donors, samples) if type(donors) is type(samples) is int else None
 
 
 def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
@@ -411,6 +439,12 @@ def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray
     order = result.order
     count = None  # that is cut to at the end
     if config.artificial:
+        if _of_donors(result):
+            run.log.warn(
+                "the samples of one donor are no independent samples, and copies are shuffled as "
+                "if they were: real features are ahead of their copies where donors differ, and "
+                f"--max-false promises nothing; {PER_DONOR}"
+            )
         found = artificial(run, config.n_copies, config.seed, config.bound)
         chosen = np.zeros(run.matrix.n_features, bool)
         chosen[found.selected] = True
@@ -468,8 +502,11 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
     assert labels is not None
     lengths = _lengths(config, n_ranked, run.config.matrix)
     where = str(run.config.labels)
-    folds = stratified_folds(labels, config.folds, config.rounds, config.seed, where)
+    donors = run.donors
+    folds = stratified_folds(labels, config.folds, config.rounds, config.seed, where, donors)
     inner = FoldRankings(run, folds, whole=False)
+    inner.tell_of_lists(run.config)
+    inner.tell_of_leaks(run)
     found = np.empty((len(folds), len(lengths), len(CLASSIFIERS)))
     run = inner.run
     with (
@@ -501,6 +538,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         "splits": config.folds,
         "repeats": config.rounds,
         "classes": labels.counts(),
+        **({} if donors is None else {"donors": int(donors.max()) + 1}),
         "best": best,
         "chosen": chosen,
         "balanced_accuracy": float(curve.mean[curve.chosen]),

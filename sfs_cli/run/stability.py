@@ -51,6 +51,8 @@ from sfs_cli.run.passes import (
 from sfs_cli.run.scoring import make_graph, problem_of, scorer_of
 from sfs_cli.run.subsets import Subsets, draw_subsets, run_on_subset
 
+UNEVEN = 0.35
+"""A half of whole donors with a smaller part of the samples is warned of."""
 THRESHOLDS = (0.6, 0.75, 0.9)
 """Shares of the subsets from which features are counted as selected."""
 ENOUGH = 0.75
@@ -82,6 +84,7 @@ def stability_of(run: Run, ranking: Ranking, ranked: RankedBy) -> tuple[Ranking,
     subsets = draw_subsets(run)
     run.passes.close()
     _tell_of_graph(run)
+    _tell_of_uneven(run, subsets)
     if ranks_together(config, n, m):
         lists = rank_together(run, subsets.samples, top)
     else:
@@ -125,6 +128,17 @@ def _tell_of_graph(run: Run) -> None:
         )
 
 
+def _tell_of_uneven(run: Run, subsets: Subsets) -> None:
+    """Warn where halves of whole donors are far from halves of the samples."""
+    least, n = min(map(len, subsets.samples)), run.matrix.n_samples
+    if subsets.donors is not None and run.config.subset_kind == "half" and least < UNEVEN * n:
+        run.log.warn(
+            f"the smallest half of whole donors has {least:,} of {n:,} samples, because donors "
+            "differ in size: its list differs from others for that reason, too; take fewer "
+            "samples of large donors, or average those of each donor"
+        )
+
+
 # ---- one after the other ------------------------------------------------------------------------
 
 
@@ -135,7 +149,7 @@ def rank_in_turn(
     lists, quiet = [], Messages(verbosity=-1)
     for number, samples in enumerate(subsets, 1):
         run.passes.next_round()
-        with _located(number, subsets):
+        with _located(run, number, subsets):
             found = ranked(run_on_subset(run, samples, quiet))
         lists.append(np.asarray(found.order[: min(top, found.n_scored)], np.int64))
     _log_warnings(run, quiet)
@@ -143,7 +157,7 @@ def rank_in_turn(
 
 
 @contextmanager
-def _located(number: int, subsets: list[np.ndarray]) -> Iterator[None]:
+def _located(run: Run, number: int, subsets: list[np.ndarray]) -> Iterator[None]:
     """Add the subset (from 1) to the place of an error, and what may be done about it."""
     try:
         yield
@@ -152,6 +166,11 @@ def _located(number: int, subsets: list[np.ndarray]) -> Iterator[None]:
         place = f"--stability, subset {number:,} of {len(subsets):,} ({counted(size, 'sample')})"
         error.where = place + (f"; {error.where}" if error.where else "")
         error.options = ("stability", *error.options)
+        if isinstance(error, InputError) and run.config.subset_kind == "half":
+            error.hint = (
+                "a half of so few samples may lack what the method needs: give --stability-how "
+                "bootstrap, whose subsets are larger, or leave out --stability"
+            )
         raise
 
 
@@ -184,7 +203,7 @@ def rank_together(run: Run, subsets: list[np.ndarray], top: int) -> list[np.ndar
             for each, column in zip(best, scores.T):
                 each.add(span.lo, column)
         for number, each in enumerate(best, lo + 1):
-            with _located(number, subsets):
+            with _located(run, number, subsets):
                 lists.append(each.first(run))
     _log_warnings(run, quiet)
     return lists
@@ -199,7 +218,7 @@ def scorer_on(
     log: Messages,
 ) -> Scorer:
     """Return what scores the features on a subset, whose squared distances are (l, l)."""
-    with _located(number + 1, subsets):
+    with _located(run, number + 1, subsets):
         part = run_on_subset(run, samples, log)
         part = replace(part, context=replace(part.context, beside=len(subsets)))
         graph = make_graph(part, distances)

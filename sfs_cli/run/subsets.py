@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.errors import InputError
+from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.logs import Messages
 from sfs_cli.run.batches import Batch, Batches, compressed, design_batches
 from sfs_cli.run.covariates import check_labels, design_of
@@ -17,6 +17,9 @@ from sfs_cli.run.part import run_on
 
 FEWEST = 4
 """Units (donors, or samples) that are divided: of fewer, there are hardly two ways to do it."""
+EVEN, TRIES = 0.45, 100
+"""Donors of different sizes are divided again, up to so many times, until the smaller half has that
+part of the samples; else the most even halves are taken."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,8 @@ def draw_subsets(run: Run) -> Subsets:
         for number, each in enumerate(run.batches.ranked):
             batch[each.samples] = number
         kinds = np.vstack([kinds, batch])
-    units = np.arange(n)
-    column = run.columns.donors
-    if column is not None:
-        ids = run.matrix.ids.samples
-        units = np.unique([str(column.values[s]) for s in ids], return_inverse=True)[1]
+    column, donors = run.columns.donors, run.donors
+    units = np.arange(n) if donors is None else donors
     count = int(units.max()) + 1
     if count < FEWEST:
         what = "samples" if column is None else f"donors in {column.name}"
@@ -71,13 +71,36 @@ def draw_subsets(run: Run) -> Subsets:
             + ("" if column is None else ", or --donors"),
             option=("stability",) if column is None else ("donors", "stability"),
         )
-    groups = _groups(units, count, kinds)
-    drawn = _halves if config.subset_kind == "half" else _bootstrap
-    samples = [
-        np.flatnonzero(np.isin(units, chosen))
-        for chosen in drawn(groups, config.subset_count, config.seed)
-    ]
+    halves = config.subset_kind == "half"
+    if column is not None and codes is not None and halves and run.context.labels is not None:
+        _check_classes(run, units, codes)
+    groups, size = _groups(units, count, kinds), np.bincount(units)
+    drawn = (
+        _halves(groups, size, config.subset_count, config.seed)
+        if halves
+        else _bootstrap(groups, config.subset_count, config.seed)
+    )
+    samples = [np.flatnonzero(np.isin(units, chosen)) for chosen in drawn]
     return Subsets(samples, strata, None if column is None else count)
+
+
+def _check_classes(run: Run, donors: np.ndarray, codes: np.ndarray) -> None:
+    """Refuse classes with a single donor, which only one of two halves can have."""
+    assert run.labels is not None
+    known = codes >= 0
+    pairs = np.unique([codes[known], donors[known]], axis=1)[0]
+    of_class = np.bincount(pairs, minlength=len(run.labels.classes)).tolist()
+    alone = [name for name, of in zip(run.labels.classes, of_class) if of == 1]
+    if alone:
+        assert run.columns.donors is not None
+        raise InputError(
+            f"{counted(len(alone), 'class')} with a single donor cannot be in both "
+            f"halves of --stability: {listed(alone)}",
+            where=f"{run.config.labels}, {run.columns.donors.where}",
+            hint="each class needs 2 donors or more: merge small classes, leave their samples out "
+            "of the labels (--samples intersect), or give --stability-how bootstrap",
+            option=("donors", "stability", "labels"),
+        )
 
 
 def _class_codes(run: Run) -> np.ndarray | None:
@@ -99,26 +122,43 @@ def _groups(units: np.ndarray, count: int, kinds: np.ndarray) -> list[np.ndarray
     return [np.array(found[key]) for key in sorted(found)]
 
 
-def _halves(groups: Sequence[np.ndarray], count: int, seed: int) -> Iterator[np.ndarray]:
+def _halves(
+    groups: Sequence[np.ndarray], size: np.ndarray, count: int, seed: int
+) -> Iterator[np.ndarray]:
     """Yield pairs of halves without a common unit, each of half of the units (rounded down).
 
     Of every stratum each half has half of the units; of odd strata one is left, and these go to
-    the two halves in turn. So no more than one unit is in neither.
+    the two halves in turn. So no more than one unit is in neither. `size` is that of each unit, in
+    samples.
     """
+    tries = 1 if (size == size[0]).all() else TRIES
     for pair in range(count // 2):
         rng = np.random.default_rng([seed, pair])
-        halves: tuple[list[int], list[int]] = ([], [])
-        left: list[int] = []
-        for group in groups:
-            mixed, size = rng.permutation(group).tolist(), len(group) // 2
-            halves[0].extend(mixed[:size])
-            halves[1].extend(mixed[size : 2 * size])
-            left.extend(mixed[2 * size :])
-        left = rng.permutation(left).astype(int).tolist()
-        for i in range(len(left) // 2):
-            halves[0].append(left[2 * i])
-            halves[1].append(left[2 * i + 1])
-        yield from map(np.array, halves)
+        most, best = -1, []
+        for _ in range(tries):
+            halves = _divided(groups, rng)
+            smaller = min(int(size[half].sum()) for half in halves)
+            if smaller > most:
+                most, best = smaller, halves
+            if most >= EVEN * size.sum():
+                break
+        yield from best
+
+
+def _divided(groups: Sequence[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
+    """Return two halves of the units of all strata, drawn at random."""
+    halves: tuple[list[int], list[int]] = ([], [])
+    left: list[int] = []
+    for group in groups:
+        mixed, size = rng.permutation(group).tolist(), len(group) // 2
+        halves[0].extend(mixed[:size])
+        halves[1].extend(mixed[size : 2 * size])
+        left.extend(mixed[2 * size :])
+    left = rng.permutation(left).astype(int).tolist()
+    for i in range(len(left) // 2):
+        halves[0].append(left[2 * i])
+        halves[1].append(left[2 * i + 1])
+    return [np.array(half) for half in halves]
 
 
 def _bootstrap(groups: Sequence[np.ndarray], count: int, seed: int) -> Iterator[np.ndarray]:

@@ -61,7 +61,7 @@ FORMS = {"source": "a=profile:{}", "ranking_of": "a=--method spec --source b=pro
 NEEDS = {
     "given_": ["--method", "mrsf"],
     "weights_out": ["--method", "mrsf"],
-    "donors": ["--stability", "2"],
+    "donors": ["--labels", "LABELS"],
     "list_": [],
     "sets": ["--out", "OUT"],
     "id_map": ["--source", "g=genes:GENES"],
@@ -135,7 +135,8 @@ def command(taken: Taken, path: str, files: dict[str, str], folder: Path) -> lis
     else:
         words += [taken.flag, FORMS.get(taken.name, "{}").format(path)]
     words += [
-        w.replace("OUT", out).replace("GENES", files["genes"]) for w in NEEDS.get(taken.name, [])
+        w.replace("OUT", out).replace("GENES", files["genes"]).replace("LABELS", files["labels"])
+        for w in NEEDS.get(taken.name, [])
     ]
     if taken.verb == "compare" and taken.name not in ("list_", "ranking_of"):
         words += ["--method", "variance"]

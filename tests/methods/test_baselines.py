@@ -222,6 +222,6 @@ def test_mutual_information_of_counts_is_warned_of(null: str | None) -> None:
         scorer = LabelPermutations(scorer, problem, null)
     score, _, *measured = problem.engine.columns(scorer.score_block, scorer.dtype)
     scorer.columns(score, *measured)
-    assert len(scorer.warnings) == 1
-    assert scorer.warnings[0].startswith("3 features have the same value")
-    assert "--seed" in scorer.warnings[0]
+    (warning,) = [each for each in scorer.warnings if "permutations give" not in each]
+    assert warning.startswith("3 features have the same value")
+    assert "--seed" in warning

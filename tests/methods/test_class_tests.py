@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from sfs_cli.methods import classical
 from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.shared import f_tests
-from tests.making import make_problem
+from sfs_cli.options import RankConfig
+from sfs_cli.run.rank import rank
+from tests.making import make_problem, write_labels, write_table
 from tests.oracles import baselines as twin
 
 
@@ -62,13 +65,50 @@ def test_the_tail_has_its_digits_down_to_the_smallest_numbers(freedom: float) ->
     wanted = 10.0 ** -np.array([1.0, 10, 100, 300])
     # the power, and so the statistic, is known to about d digits of the last place
     f = freedom / 2 * np.expm1(-2 / freedom * np.log(wanted))
-    np.testing.assert_allclose(f_tests(f, 2, freedom)["p_value"], wanted, rtol=2e-12)
+    np.testing.assert_allclose(f_tests(f, 2, freedom, least=0)["p_value"], wanted, rtol=2e-12)
 
 
-def test_infinite_statistics_have_p_0_and_missing_ones_none() -> None:
-    found = f_tests(np.array([np.inf, np.nan, 0.0]), 1, np.array([np.nan, np.nan, 5.0]))
-    np.testing.assert_array_equal(found["p_value"], [0, np.nan, 1])
-    np.testing.assert_array_equal(found["q_value"], [0, np.nan, 1])
+def test_infinite_statistics_have_the_least_p_and_missing_ones_none() -> None:
+    freedom = np.array([np.nan, np.nan, 5.0])
+    found = f_tests(np.array([np.inf, np.nan, 0.0]), 1, freedom, least=0.1)
+    np.testing.assert_array_equal(found["p_value"], [0.1, np.nan, 1])
+    np.testing.assert_array_equal(found["q_value"], [0.2, np.nan, 1])
+
+
+@pytest.mark.parametrize(
+    "scorer", [classical.TTestScorer, classical.FTestScorer, classical.FisherScorer]
+)
+def test_features_that_do_not_vary_within_the_classes_are_no_discovery(scorer: Any) -> None:
+    codes = np.repeat([0, 1], 3)
+    X = np.random.default_rng(1).poisson(0.3, (6, 2000)).astype(float)
+    problem = make_problem(X, codes=codes)
+    made = scorer(problem)
+    found = columns_of(made, problem)
+    perfect = (np.ptp(X[:3], axis=0) == 0) & (np.ptp(X[3:], axis=0) == 0) & (np.ptp(X, axis=0) > 0)
+    assert perfect.any()
+    np.testing.assert_allclose(found["p_value"][perfect], 1 / 20)
+    assert any(f"{perfect.sum()} features have an infinite" in text for text in made.warnings)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "hsic", "pvalues": "moments"},
+        {"method": "hsic", "pvalues": "permutation:2000"},
+        {"method": "fisher", "pvalues": "moments"},
+        {"method": "spec", "similarity": "label", "pvalues": "moments"},
+        {"method": "mutual-info", "pvalues": "permutation:2000"},
+    ],
+    ids=lambda each: f"{each['method']} {each['pvalues']}",
+)
+def test_no_order_of_few_labels_has_a_smaller_p(tmp_path: Path, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(60, 30)) + np.linspace(0, 40, 60)[:, None] * (np.arange(30) < 3)
+    write_table(tmp_path / "x.csv", values)
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * 3 + ["b"] * 27)
+    config = RankConfig(str(tmp_path / "x.csv"), labels=labels, dtype="float64", **options)
+    p = rank(config).ranking.extra["p_value"]
+    assert (1 - 1e-9) / 4060 <= np.min(p) < 2e-3
 
 
 def test_a_score_without_degrees_of_freedom_has_no_p_value() -> None:

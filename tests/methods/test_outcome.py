@@ -15,6 +15,7 @@ from sfs_cli.graph.build import MAKERS, sample_graph
 from sfs_cli.methods import classical, mrmr, mutual_info, relieff, rfs
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.l21 import fixed, mrsf, rounds
+from sfs_cli.methods.shared import least_p_value
 from sfs_cli.options.graph import GraphOptions
 from tests.making import make_problem, make_run
 from tests.methods.helpers import check_solution, score_all
@@ -82,7 +83,7 @@ def test_p_values_and_q_values_of_classes() -> None:
     np.testing.assert_allclose(columns["p_value"][:M], expected, rtol=1e-8)
     assert np.isnan(columns["p_value"][M])
     assert np.isnan(columns["q_value"][M])
-    assert columns["p_value"][M + 1] == columns["q_value"][M + 1] == 0
+    assert columns["p_value"][M + 1] == least_p_value(codes)
     count, p = M + 1, np.delete(columns["p_value"], M)
     kept = ~np.isnan(columns["p_value"])
     known = stats.false_discovery_control(columns["p_value"][kept])

@@ -38,10 +38,14 @@ def geometric(ranks: np.ndarray, weights: np.ndarray, total: int) -> list[float]
 
 
 def rho(ranks: np.ndarray, total: int) -> list[float]:
-    """The beta distribution of an order statistic as the binomial sum that it is."""
+    """The beta distribution of an order statistic as the binomial sum that it is.
+
+    The rank of a feature is the number of those that are no worse.
+    """
     scores = []
     for row in ranks:
-        r = sorted(1.0 if isnan(v) else v / total for v in row)
+        no_worse = [sum(other <= v for other in of) for v, of in zip(row, ranks.T)]
+        r = sorted(1.0 if isnan(v) else n / total for v, n in zip(row, no_worse))
         L = len(r)
         scores.append(
             min(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, false_discovery_control
 
-from sfs_cli.ranking.aggregate import aggregate, best_of
+from sfs_cli.ranking.aggregate import aggregate, best_of, midranks
 
 
 def random_lists(m: int, L: int, seed: int) -> np.ndarray:
@@ -23,6 +23,18 @@ def test_p_values_of_random_lists_are_valid_and_not_wasteful(L: int) -> None:
         error = np.sqrt(level * (1 - level) / m)
         assert share <= level + 4 * error
         assert share >= 0.5 * level
+
+
+@pytest.mark.parametrize(("L", "levels"), [(6, 2), (8, 5), (6, 100)])
+def test_p_values_of_random_lists_with_ties_are_valid(L: int, levels: int) -> None:
+    m, rng = 4000, np.random.default_rng(L)
+    values = rng.integers(0, levels, (m, L)).astype(float)
+    ranks = np.column_stack([midranks(column, larger_is_better=True) for column in values.T])
+    found = aggregate("rra", ranks).extra
+    for level in (0.001, 0.01, 0.05):
+        error = np.sqrt(level * (1 - level) / m)
+        assert np.mean(found["p_value"] <= level) <= level + 4 * error
+    assert found["q_value"].min() > 0.05
 
 
 @pytest.mark.parametrize("L", [3, 8])

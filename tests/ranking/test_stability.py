@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from sfs_cli.ranking.stability import (
     NORMAL_95,
@@ -35,7 +36,8 @@ def test_stability_is_that_of_the_paper(seed: int) -> None:
     Z, found = slow.selections([each.tolist() for each in lists], d), nogueira(lists, d)
     assert found.value == pytest.approx(slow.phi(Z), rel=1e-12, abs=1e-14)
     assert found.variance == pytest.approx(slow.phi_variance(Z), rel=1e-11)
-    half = NORMAL_95 * math.sqrt(slow.phi_variance(Z))
+    quantile = NORMAL_95 if len(lists) >= 30 else student.ppf(0.975, len(lists) - 1)
+    half = quantile * math.sqrt(slow.phi_variance(Z))
     assert found.interval[0] == pytest.approx(slow.phi(Z) - half)
     np.testing.assert_allclose(frequencies(lists, d), Z.mean(axis=0))
 
@@ -101,6 +103,11 @@ def test_the_interval_covers_the_true_value(shape: str, count: int) -> None:
     high, low = ends[shape]
     p = np.where(np.arange(100) < 20, high, low)
     assert 0.93 <= coverage(p, count, 2000, 7) <= 0.97
+
+
+def test_the_interval_of_few_lists_is_wider() -> None:
+    p = np.where(np.arange(100) < 20, 0.6, 0.05)
+    assert 0.88 <= coverage(p, 10, 400, 7) <= 0.98
 
 
 # ---- false selections ----------------------------------------------------------------------------

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sfs_cli.io.results.rankings import smaller_is_better
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.select import SelectConfig
+from sfs_cli.run import aggregate, rank, select
 from sfs_cli.run.aggregate import list_names
+from tests.making import write_labels, write_table
 
 
 @pytest.mark.parametrize(
@@ -41,3 +49,35 @@ def test_columns_of_p_values_are_known(name: str) -> None:
 @pytest.mark.parametrize("name", ["score", "stat", "logFC", "weight", "power", "quality", "n_p"])
 def test_other_columns_are_scores(name: str) -> None:
     assert not smaller_is_better(name)
+
+
+def test_p_values_of_lists_of_one_matrix_are_warned_of_and_again(tmp_path: Path) -> None:
+    rng, lists = np.random.default_rng(0), {}
+    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 8)
+    for matrix in ("x", "z"):
+        write_table(tmp_path / f"{matrix}.csv", rng.normal(size=(60, 16)))
+        for method in ("f-test", "relieff"):
+            out = tmp_path / f"{matrix}-{method}"
+            given = {"labels": labels, "out": str(out)}
+            rank.run(RankConfig(str(tmp_path / f"{matrix}.csv"), method, **given), Messages(-1))
+            lists[matrix, method] = str(out / "ranking.tsv")
+
+    def warned(*rankings: str, how: str = "rra") -> tuple[bool, bool | None]:
+        log, out = Messages(-1), tmp_path / "out"
+        config = AggregateConfig(rankings, how=how, out=str(out), force=True)
+        aggregate.run(config, log)
+        record = json.loads((out / "run.json").read_text())
+        told = "agree even where there is nothing" in "".join(log.warnings)
+        assert told == ("agree even where there is nothing" in (out / "report.html").read_text())
+        if how == "rra":
+            again = Messages(-1)
+            select.run(SelectConfig(str(out), fdr=0.5), again)
+            assert told == ("agree even where there is nothing" in "".join(again.warnings))
+        return told, record["of_one_matrix"]
+
+    assert warned(lists["x", "f-test"], lists["x", "relieff"]) == (True, True)
+    assert warned(lists["x", "f-test"], lists["z", "relieff"]) == (False, False)
+    assert warned(lists["x", "f-test"], lists["x", "relieff"], how="borda") == (False, True)
+    copied = tmp_path / "copied.tsv"
+    copied.write_bytes(Path(lists["x", "f-test"]).read_bytes())
+    assert warned(lists["x", "relieff"], str(copied)) == (False, None)

@@ -278,6 +278,18 @@ def test_a_list_of_this_matrix_is_called_leaky(tmp_path):
     assert log.warnings == []
 
 
+def test_lists_of_chosen_features_may_leak_and_that_is_said(tmp_path, capfd):
+    X, y = planted()
+    given = study(tmp_path, X, y)
+    (tmp_path / "few.txt").write_text("".join(f"g{i}\n" for i in range(20)))
+    for include, told in ((str(tmp_path / "few.txt"), True), ("^g", False)):
+        config = EvaluateConfig(
+            **given, method="f-test", include=(include,), lengths="5", repeats=1
+        )
+        evaluate.run(config, Messages(0))
+        assert ("has seen the test samples" in capfd.readouterr().err) == told
+
+
 def test_a_list_and_a_method_stand_beside_each_other(tmp_path):
     given = study(tmp_path, *planted())
     (tmp_path / "good.tsv").write_text("".join(["gene\tp\n", *(f"g{i}\t{i}\n" for i in range(6))]))

@@ -15,7 +15,7 @@ from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.run import guards
 from tests.cli.running import run_here
-from tests.making import names, write_table
+from tests.making import names, table_text, write_labels, write_table
 
 RNG = np.random.default_rng(11)
 IDS = [f"s{i}" for i in range(40)]
@@ -72,6 +72,56 @@ def test_labels_that_are_ids() -> None:
     assert told(np.repeat(np.arange(20), 2))  # pairs of samples
     assert not told(np.repeat(np.arange(10), 4))
     assert not told(np.array([0, 0, 1, 1, -1, -1]))  # two classes are never ids
+
+
+def test_classes_that_are_too_small_for_a_t_test() -> None:
+    assert "class b has 5 samples" in str(guards.small_class({"a": 40, "b": 5}, 0, 100))
+    assert guards.small_class({"a": 6, "b": 6}, 10, 100) is None
+    assert "in 11 of 100 features" in str(guards.small_class({"a": 6, "b": 900}, 11, 100))
+
+
+def test_p_values_of_a_t_test_of_few_samples(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(2)
+    write_table(tmp_path / "x.csv", rng.normal(size=(40, 30)))
+    (tmp_path / "sparse.csv").write_text(table_text(rng.poisson(0.05, (40, 30)) + 0.0))
+
+    def told(matrix: str, first: int, method: str) -> bool:
+        labels = write_labels(tmp_path / "y.tsv", ["a"] * first + ["b"] * (30 - first))
+        given = ["--labels", labels, "--method", method]
+        done = run_here(["rank", str(tmp_path / matrix), *given], capfd)
+        assert done.code == 0
+        return "--accept small-class" in done.err
+
+    assert told("x.csv", 3, "t-test")
+    assert told("sparse.csv", 10, "t-test")
+    assert not told("x.csv", 3, "f-test")
+    assert not told("x.csv", 15, "t-test")
+
+
+def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    values = np.random.default_rng(6).normal(size=(300, 30))
+    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 15)
+    write_table(tmp_path / "x.csv", values)
+    values[:100, :9] = np.nan
+    write_table(tmp_path / "gaps.csv", values)
+
+    def told(matrix: str, *more: str) -> str:
+        done = run_here(["rank", str(tmp_path / matrix), "--labels", labels, *more], capfd)
+        assert done.code == 0, done.err
+        return done.err
+
+    filled = "0.1 of the values are missing, and are filled"
+    assert filled in told("gaps.csv", "--method", "f-test", "--missing", "mean")
+    assert filled not in told("gaps.csv", "--method", "variance", "--missing", "mean")
+    assert filled not in told("x.csv", "--method", "f-test", "--missing", "mean")
+    for method in ("hsic", "mutual-info"):
+        text = told("x.csv", "--method", method, "--pvalues", "permutation:100")
+        assert "unless 60 of the 300 tested ones" in text
+    assert "tested ones" not in told("x.csv", "--method", "hsic", "--pvalues", "permutation:200")
 
 
 def test_graphs_without_structure() -> None:
@@ -200,6 +250,39 @@ def test_names_and_labels_of_a_run(tmp_path: Path, capfd: pytest.CaptureFixture[
     wrong = run_here(["rank", str(table), "--accept", "raw"], capfd)
     assert wrong.code == 2
     assert "raw-values" in wrong.err
+
+
+def test_a_graph_that_fuse_has_made_of_the_matrix_is_told_of(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("x.csv", "other.csv"):
+        write_table(tmp_path / name, RNG.normal(size=(50, 30)))
+    other = f"mirna=profile:{tmp_path / 'other.csv'}"
+    for name, source in (("own.npz", "expression=target:"), ("other.npz", other)):
+        out = ["--out", str(tmp_path / name), "--source", source]
+        assert run_here(["fuse", str(tmp_path / "x.csv"), *out], capfd).code == 0
+    (tmp_path / "copied.npz").write_bytes((tmp_path / "own.npz").read_bytes())
+    places = "".join(f"s{i}\t{i % 7}\t{i % 5}\n" for i in range(30))
+    (tmp_path / "places.tsv").write_text("sample\tx\ty\n" + places)
+
+    def told(matrix: str, *more: str) -> tuple[bool, bool]:
+        tested = ["--method", "spec", "--pvalues", "moments", "--accept", "graph"]
+        done = run_here(["rank", str(tmp_path / matrix), *tested, *more], capfd)
+        assert done.code == 0, done.err
+        return (
+            "--accept tested-graph" in done.err,
+            "was made of the tested features, the" in done.err,
+        )
+
+    def of_file(name: str) -> list[str]:
+        return ["--similarity-file", str(tmp_path / name)]
+
+    assert told("x.csv", *of_file("own.npz")) == (True, False)
+    assert told("other.csv", *of_file("own.npz")) == (False, False)
+    assert told("x.csv", *of_file("other.npz")) == (False, False)
+    assert told("x.csv", *of_file("copied.npz")) == (False, True)
+    of_places = ["--similarity", "knn", "--coordinates", str(tmp_path / "places.tsv")]
+    assert told("x.csv", *of_places) == (False, True)
 
 
 def test_counts_of_a_source_are_told_of(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -328,6 +328,31 @@ def test_cv_of_a_ranking_without_labels_takes_those_that_are_given(tmp_path):
     assert names_by(result, cv=True, labels=str(tmp_path / "y.tsv"), repeats=1)
 
 
+def test_cv_tells_what_may_have_seen_the_test_samples(tmp_path, capfd):
+    X, _ = planted()
+    S = np.corrcoef(X.T) + 1
+    ids = [f"s{i}" for i in range(N)]
+    rows = [f"{name}\t" + "\t".join(map(str, row)) for name, row in zip(ids, S)]
+    (tmp_path / "s.tsv").write_text("\t".join(["sample", *ids]) + "\n" + "\n".join(rows) + "\n")
+    result = ranked(tmp_path, method="laplacian", similarity_file=str(tmp_path / "s.tsv"))
+    names_by(result, Messages(0), cv=True, repeats=1, lengths="5")
+    assert "s.tsv, which may have been made from the test samples" in capfd.readouterr().err
+
+
+def test_p_values_that_covariates_take_away_are_told_of(tmp_path, capfd):
+    age = [f"s{i}\t{i % 5}\n" for i in range(N)]
+    (tmp_path / "age.tsv").write_text("sample\tage\n" + "".join(age))
+    run = {"adjust": (f"{tmp_path / 'age.tsv'}:age=numeric",)}
+    ranked(tmp_path)
+    options = {"matrix": str(tmp_path / "x.csv"), "labels": str(tmp_path / "y.tsv")}
+    out = str(tmp_path / "adjusted")
+    run_rank(RankConfig(**options, method="f-test", out=out, **run), Messages(0))
+    assert "has no p-values with --adjust" in capfd.readouterr().err
+    with pytest.raises(InputError, match="q_value") as error:
+        names_by(out, fdr=0.05)
+    assert "--adjust" in error.value.hint
+
+
 def test_cv_needs_scikit_learn_by_name(tmp_path, monkeypatch):
     import sys
 

@@ -335,6 +335,35 @@ def test_donors_of_one_class_are_divided_by_class(tmp_path):
     assert facts["strata"] == ["classes"]
 
 
+def donors_of(folder: Path, sizes: list[int], classes: str) -> RankConfig:
+    """Write noise of donors of some sizes, each of one class; return how it is ranked."""
+    donors = np.repeat(np.arange(len(sizes)), sizes)
+    write_table(folder / "x.csv", np.random.default_rng(0).normal(size=(30, len(donors))))
+    labels = write_labels(folder / "y.tsv", [classes[d] for d in donors])
+    column(folder / "d.tsv", [f"d{d}" for d in donors])
+    given = {"donors": str(folder / "d.tsv"), "stability": 40, "stability_top": 5}
+    return RankConfig(str(folder / "x.csv"), "f-test", labels=labels, **given)
+
+
+def test_halves_of_donors_of_different_sizes_are_even_where_they_can_be(tmp_path):
+    sizes = [4, 4, 4, 20, 20, 20, 4, 4, 20, 4, 20, 20]
+    drawn = subsets_of(donors_of(tmp_path, sizes, "ab" * 6))
+    assert min(map(len, drawn)) >= 0.45 * sum(sizes)
+    assert len({tuple(own.tolist()) for own in drawn}) > 20
+    log = quiet()
+    rank(donors_of(tmp_path, [4, 4, 4, 40, 4, 4], "ab" * 3), log)
+    assert "smallest half of whole donors has 12 of 60" in "".join(log.warnings)
+
+
+def test_a_class_with_a_single_donor_is_refused_by_name(tmp_path):
+    config = donors_of(tmp_path, [5] * 7, "aaabbbc")
+    error = refused(config)
+    assert "1 class with a single donor" in error.what
+    assert error.what.endswith(": c")
+    assert "donors" in error.options
+    rank(replace(config, stability_how="bootstrap"), quiet())
+
+
 def test_subsets_follow_from_the_seed_alone(folder):
     def drawn(**given: Any) -> list[list[int]]:
         return [own.tolist() for own in subsets_of(config_of(folder, **given))]
@@ -493,6 +522,14 @@ def test_a_subset_that_cannot_be_ranked_is_named(folder, tmp_path):
     assert "stability" in error.options
     assert "subset" in str(error.where)
     assert "of 8" in str(error.where)
+
+
+def test_halves_that_a_method_cannot_rank_have_a_remedy(tmp_path):
+    write_table(tmp_path / "x.csv", np.random.default_rng(0).normal(size=(40, 6)))
+    labels = write_labels(tmp_path / "y.tsv", list("aaabbb"))
+    config = RankConfig(str(tmp_path / "x.csv"), "t-test", labels=labels, stability=8)
+    assert "--stability-how bootstrap" in str(refused(config).hint)
+    rank(replace(config, stability_how="bootstrap"), quiet())
 
 
 @pytest.mark.parametrize("of", ["samples", "donors"])

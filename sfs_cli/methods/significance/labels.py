@@ -10,8 +10,9 @@ from sfs_cli.compute.matrix import Block, BlockLike
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.mutual_info import MutualInfoScorer
+from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.significance.permutation import TAIL, TIE, tail
-from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS, tested_columns
+from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS, tested_columns, warn_of_coarse
 
 TAILED = 4 * TAIL
 """With fewer permutations there is no tail: fitted to fewer values its p-values are too small."""
@@ -26,7 +27,8 @@ class LabelPermutations(Scorer):
 
     The p-value is (1 + number of permutations of the labels that are as good) / (B + 1). Where none
     of `TAILED` or more is, it is that of the tail of their scores, if that is less
-    (`sfs_cli.methods.significance.permutation.tail`). It is that of the estimate before it is cut
+    (`sfs_cli.methods.significance.permutation.tail`) and not below 1 over the number of different
+    orders of the labels. It is that of the estimate before it is cut
     at 0: half of the features that have nothing to do with the labels would have p-values of 1. The
     q-value is that of Benjamini and Hochberg over the features that have a score. The effect says
     by how many standard deviations of the permuted estimates the own one is above their mean. All
@@ -51,6 +53,9 @@ class LabelPermutations(Scorer):
         self.count = int(float(null.partition(":")[2] or DEFAULT_PERMUTATIONS))
         self.threads = problem.engine.executor.nearby.workers
         self.n, self.seed = problem.n_samples, problem.context.seed
+        labels = problem.codes if problem.outcome is None else problem.outcome
+        assert labels is not None
+        self.least = least_p_value(labels)
         self.facts |= {"pvalues": "permutation", "permutations": self.count}
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
@@ -89,7 +94,8 @@ class LabelPermutations(Scorer):
         p = (1 + better) / (self.count + 1)
         few = np.flatnonzero(better == 0)
         if self.count >= TAILED and len(few):
-            p[few] = np.minimum(p[few], tail(-permuted[few], -observed[few], TAIL))
+            beyond = np.maximum(self.least, tail(-permuted[few], -observed[few], TAIL))
+            p[few] = np.minimum(p[few], beyond)
         with np.errstate(all="ignore"):  # labels of four samples may have one estimate alone
             effect = (observed - permuted.mean(axis=1)) / permuted.std(axis=1)
         return np.column_stack([p, effect])
@@ -100,4 +106,6 @@ class LabelPermutations(Scorer):
         p, effect = np.where(np.isnan(score), np.nan, tested.T)
         columns, facts = tested_columns(p, effect, self.threads)
         self.facts |= facts
+        if self.count < TAILED:
+            self.warnings += warn_of_coarse(columns["q_value"], self.count)
         return self.scorer.columns(score, *of_scorer) | columns

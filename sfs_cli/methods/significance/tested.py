@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.shared import TOGETHER, q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
-from sfs_cli.methods.significance.permutation import Permutations
+from sfs_cli.methods.significance.permutation import LEAST_TAIL, Permutations
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 
 DEFAULT_PERMUTATIONS = 1000
@@ -57,6 +58,9 @@ class TestedScorer(Scorer):
         What it was made for.
     null : str
         ``gaussian``, ``moments``, ``permutation`` or ``permutation:B``.
+    least : float
+        What no p-value by orders of the samples is below: of a graph of labels alone, 1 over the
+        number of different orders of these.
 
     Raises
     ------
@@ -64,9 +68,10 @@ class TestedScorer(Scorer):
         When the graph has too many samples for what is asked for.
     """
 
-    def __init__(self, scorer: Scorer, problem: Problem, null: str) -> None:
+    def __init__(self, scorer: Scorer, problem: Problem, null: str, least: float = 0.0) -> None:
         super().__init__()
         self.scorer = scorer
+        self.least = 0.0 if null == "gaussian" else least
         self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
         self.facts, self.warnings, self.extra = scorer.facts, scorer.warnings, scorer.extra
         self.class_means = scorer.class_means
@@ -199,9 +204,13 @@ class TestedScorer(Scorer):
                 t = self.ratio.statistic(score, share, norm)
             of_formula, effect = self._tested(t, found)
             p = np.where(np.isnan(p), of_formula, p)
+        p = np.maximum(p, self.least)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
         columns, facts = tested_columns(p, effect, self.threads.workers)
         self.facts |= facts
+        drawn = 0 if self.permutations is None else self.permutations.count
+        if self.null == "permutation" and drawn // 4 < LEAST_TAIL:
+            self.warnings += warn_of_coarse(columns["q_value"], drawn)
         if self.permutations is not None:
             self._note_values(found[~np.isnan(score), 5])
         return self.scorer.columns(score) | columns
@@ -249,6 +258,22 @@ def tested_columns(
         f"q_value_at_most_{SIGNIFICANT}": int(np.count_nonzero(q <= SIGNIFICANT)),
     }
     return {"p_value": p, "q_value": q, "effect": effect}, facts
+
+
+def warn_of_coarse(q: np.ndarray, permutations: int) -> list[str]:
+    """Return the warning, if any, that no q-value (m,) is small, as the p-values cannot be.
+
+    It is for permutations without a tail, which give no p-value below ``1 / (permutations + 1)``.
+    """
+    tested = int(np.count_nonzero(~np.isnan(q)))
+    least = math.ceil(tested / (SIGNIFICANT * (permutations + 1)))
+    if least < 2 or not tested or np.nanmin(q) <= SIGNIFICANT:
+        return []
+    return [
+        f"{permutations:,} permutations give no p-value below 1/{permutations + 1:,}: no feature "
+        f"has a q-value of {SIGNIFICANT} unless {least:,} of the {tested:,} tested ones have that "
+        f"p-value; give --pvalues permutation:{DEFAULT_PERMUTATIONS} or more"
+    ]
 
 
 def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:

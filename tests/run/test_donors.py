@@ -1,0 +1,102 @@
+"""Donors with several samples: folds keep them whole, and tests that forget them are warned of."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sfs_cli.errors import InputError
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.options.compare import CompareConfig
+from sfs_cli.options.evaluate import EvaluateConfig
+from sfs_cli.options.select import SelectConfig
+from sfs_cli.run import compare, evaluate, select
+from sfs_cli.run.rank import run as run_rank
+from tests.making import write_labels, write_table
+
+DONORS, EACH, M = 12, 5, 120
+
+
+def study(folder: Path) -> dict[str, Any]:
+    """Write noise that differs between donors, of which each has one class; return the options."""
+    rng = np.random.default_rng(3)
+    of_donors = rng.normal(size=(M, DONORS)).repeat(EACH, axis=1)
+    write_table(folder / "x.csv", of_donors + 0.3 * rng.normal(size=of_donors.shape))
+    donor = np.arange(DONORS).repeat(EACH)
+    return {
+        "matrix": str(folder / "x.csv"),
+        "method": "f-test",
+        "labels": write_labels(folder / "y.tsv", ["ab"[d % 2] for d in donor]),
+        "donors": write_labels(folder / "d.tsv", [f"d{d}" for d in donor]),
+    }
+
+
+def ranked(folder: Path, log: Messages | None = None, **options: Any) -> str:
+    out = str(folder / "ranked")
+    run_rank(RankConfig(**study(folder) | options, out=out, force=True), log or Messages(-1))
+    return out
+
+
+def best(table: bytes, **wanted: str) -> float:
+    """Return the largest balanced accuracy of an evaluation."""
+    rows = csv.DictReader(table.decode().splitlines(), delimiter="\t")
+    named = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
+    return max(float(row["value"]) for row in named if row["measure"] == "balanced_accuracy")
+
+
+def test_noise_of_donors_is_at_chance_where_folds_keep_them_whole(tmp_path):
+    options = study(tmp_path) | {"repeats": 2, "lengths": "10,50"}
+    method = {"selection": "in folds"}
+    assert best(evaluate.run(EvaluateConfig(**options), Messages(-1)), **method) < 0.8
+    leaky = EvaluateConfig(**options | {"donors": None})
+    assert best(evaluate.run(leaky, Messages(-1)), **method) > 0.95
+    several = CompareConfig(**options | {"method": None}, method_=("f-test", "fisher"))
+    assert best(compare.run(several, Messages(-1)), **method) < 0.8
+
+
+def test_cv_keeps_the_donors_of_the_ranking_whole(tmp_path):
+    result, out = ranked(tmp_path), tmp_path / "chosen"
+    log = Messages(-1)
+    select.run(SelectConfig(result, cv=True, repeats=2, out=str(out)), log)
+    found = json.loads((out / "run.json").read_text())["cv"]
+    assert found["donors"] == DONORS
+    assert found["balanced_accuracy"] < 0.8
+
+
+def test_fewer_donors_than_folds_are_refused_by_class(tmp_path):
+    config = EvaluateConfig(**study(tmp_path), splits=7)
+    with pytest.raises(InputError, match=r"fewer donors than the 7 folds.*a \(6\), b \(6\)") as e:
+        evaluate.run(config, Messages(-1))
+    assert e.value.hint.startswith("give --splits 6")
+
+
+def test_p_values_of_samples_that_depend_on_each_other_are_warned_of(tmp_path):
+    log = Messages(-1)
+    result = ranked(tmp_path, log)
+    assert "60 samples are of 12 donors" in "".join(log.warnings)
+    assert json.loads((Path(result) / "run.json").read_text())["input"]["donors"] == DONORS
+    page = (Path(result) / "report.html").read_text()
+    assert "takes them for independent ones" in page
+    assert "false on average" not in page
+    for rule in ({"fdr": 0.05}, {"artificial": True}):
+        log = Messages(-1)
+        select.run(SelectConfig(result, **rule), log)
+        assert "no independent samples" in "".join(log.warnings)
+
+
+def test_one_sample_of_each_donor_is_no_reason_to_warn(tmp_path):
+    study(tmp_path)
+    alone = write_labels(tmp_path / "d.tsv", [f"d{i}" for i in range(DONORS * EACH)])
+    log = Messages(-1)
+    config = RankConfig(str(tmp_path / "x.csv"), "f-test", labels=str(tmp_path / "y.tsv"))
+    run_rank(RankConfig(config.matrix, "f-test", labels=config.labels, donors=alone), log)
+    assert not log.warnings
+    accepted = RankConfig(**study(tmp_path) | {"accept": ("donors",)})
+    run_rank(accepted, log)
+    assert not log.warnings
