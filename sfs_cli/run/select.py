@@ -66,7 +66,6 @@ _WITHOUT: dict[str, Any] = {
     "stability": None,
     "stability_how": None,
     "stability_top": None,
-    "donors": None,
     "modules": False,
     "module_features": None,
     "module_correlation": None,
@@ -245,13 +244,13 @@ def to_rank_again(config: SelectConfig, made: RankConfig, n: int, where: str) ->
             option=by,
         )
     # the default method depends on options that are left out below
-    donors = made.donors
-    made = replace(made.for_samples(n), **_WITHOUT)
+    donors = None if made.labels is None else made.donors  # folds take whole ones
+    made = replace(made.for_samples(n), **_WITHOUT | {"donors": donors})
     if config.artificial:
         check_artificial(made, where)
         made = replace(made, max_correlation=None, keep=None)
     if config.cv:
-        made = replace(_in_folds(config, made, where), donors=donors)
+        made = _in_folds(config, made, where)
     if config.min_redundancy is not None and made.sample_weights is not None:
         raise UsageError(
             "--min-redundancy takes correlations over all samples alike: not for a ranking with "

@@ -72,7 +72,8 @@ def draw_subsets(run: Run) -> Subsets:
             option=("stability",) if column is None else ("donors", "stability"),
         )
     halves = config.subset_kind == "half"
-    if column is not None and codes is not None and halves and run.context.labels is not None:
+    by_class = run.context.labels is not None and not config.numeric
+    if column is not None and codes is not None and halves and by_class:
         _check_classes(run, units, codes)
     groups, size = _groups(units, count, kinds), np.bincount(units)
     drawn = (

@@ -362,6 +362,7 @@ def test_a_class_with_a_single_donor_is_refused_by_name(tmp_path):
     assert error.what.endswith(": c")
     assert "donors" in error.options
     rank(replace(config, stability_how="bootstrap"), quiet())
+    rank(replace(config, label_type="ordered", label_order="a,b,c"), quiet())
 
 
 def test_subsets_follow_from_the_seed_alone(folder):
