@@ -145,9 +145,8 @@ def guard_pvalues(run: Run, name: str) -> bool:
     `name` is that of the sample graph: one of `sfs_cli.options.graph.SIMILARITIES`, ``obsp:KEY`` or
     ``file``.
     """
-    what, made = OPTIMISTIC, own_graph(name, run.config.coordinates_from)
-    if made is None:  # of a file, which --split does not make again
-        what, made = f"{TOO_SMALL}; {OTHER_GRAPH}", own_file(run.config, name)
+    made = own_graph(name, run.config.coordinates_from) or own_file(run.config, name)
+    what = optimistic(of_file=name == "file")
     _tell(run, "tested-graph", None if made is None else f"{made}, {OWN_EDGE}: {what}")
     if made is None and (unknown := unknown_graph(run.config, name)):
         run.log.note(f"if {unknown} was made of the tested features, the p-values are too small")
@@ -160,9 +159,12 @@ OTHER_GRAPH = (
     "test on a graph of something else: --similarity label, --coordinates, or a --similarity-file "
     "of another profile"
 )
-TOO_SMALL = "the p-values are too small, and q-values promise nothing"
-OPTIMISTIC = f"{TOO_SMALL}; give --split features or --split counts, or {OTHER_GRAPH}"
-"""What that does to p-values, and what to do."""
+
+
+def optimistic(*, of_file: bool) -> str:
+    """Return what that does to p-values, and what to do; --split makes no graph of a file anew."""
+    split = "" if of_file else "give --split features or --split counts, or "
+    return f"the p-values are too small, and q-values promise nothing; {split}{OTHER_GRAPH}"
 
 
 def own_graph(name: str, coordinates: str | None) -> str | None:
@@ -183,11 +185,12 @@ def own_file(config: RankConfig, name: str) -> str | None:
     if name != "file" or not Path(config.matrix).exists():
         return None
     record = _of_fuse(config)
-    kinds = {source["kind"] for source in record.get("sources", ())}
+    kinds = {source.get("kind") for source in record.get("sources", ())}
     if not kinds.intersection(OF_THE_MATRIX):
         return None
     own = outputs.describe_files([("matrix", Path(config.matrix))])[0]["sha256"]
-    if own not in [each["sha256"] for each in record["inputs"] if each["role"] == "matrix"]:
+    ranked = [each for each in record.get("inputs", ()) if each.get("role") == "matrix"]
+    if own not in [each.get("sha256") for each in ranked]:
         return None
     return f"the sample graph ({config.similarity_file}) was made of the tested features"
 

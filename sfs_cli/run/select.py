@@ -42,7 +42,7 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.guards import OPTIMISTIC, OWN_EDGE, PER_DONOR, dependent, dependent_samples
+from sfs_cli.run.guards import OWN_EDGE, PER_DONOR, dependent, dependent_samples, optimistic
 from sfs_cli.run.lists import RankedList, list_of, order_without_effect
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.prune import without_repeats
@@ -401,7 +401,7 @@ def _doubts(result: Result) -> Iterator[str]:
     if record.get("graph", {}).get("of_tested_features"):
         yield (
             f"the sample graph of this ranking was made of the tested features, {OWN_EDGE}: "
-            f"{OPTIMISTIC}"
+            f"{optimistic(of_file=record.get('config', {}).get('similarity_file') is not None)}"
         )
     if warning := _of_donors(result):
         yield warning
