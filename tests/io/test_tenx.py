@@ -253,3 +253,19 @@ def test_hdf5_with_other_numbers_of_names_is_refused(tmp_path, counts):
         file["matrix/barcodes"] = np.array(["one"], "S")
     with pytest.raises(InputError, match="60 x 45, but there are 60 features and 1 barcodes"):
         read(path, open_tenx_h5)
+
+
+@pytest.mark.parametrize("part", ["id", "name", "feature_type"])
+@pytest.mark.parametrize("shape", [(1, N_GENES), (N_GENES, 1), (N_GENES - 1,), ()])
+def test_hdf5_whose_features_are_described_by_other_numbers_is_refused(
+    tmp_path, counts, part, shape
+):
+    path = write_h5(tmp_path / "m.h5", counts)
+    with h5py.File(path, "r+") as file:
+        features = file["matrix/features"]
+        if part in features:
+            del features[part]
+        features[part] = np.full(shape, b"one")
+    with pytest.raises(InputError, match="not one value of each feature") as caught:
+        read(path, open_tenx_h5)
+    assert "matrix/features/" in caught.value.where

@@ -121,11 +121,11 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
         reading(group.name)
         if "features" in group:
             parts = group["features"]
-            kinds = _strings(parts["feature_type"]) if "feature_type" in parts else []
-            features, notes = _name_features(_strings(parts["id"]), _strings(parts["name"]), kinds)
+            kinds = [parts["feature_type"]] if "feature_type" in parts else []
+            fields = _columns([parts["id"], parts["name"], *kinds], path)
         else:  # version 2
-            names = _strings(group["genes"]), _strings(group["gene_names"])
-            features, notes = _name_features(*names, [])
+            fields = _columns([group["genes"], group["gene_names"]], path)
+        features, notes = _name_features(*[*fields, []][:3])
         barcodes = _strings(group["barcodes"])
         n_features, n_barcodes = (int(size) for size in group["shape"][:])
         matrix = SparseRows(group, (n_barcodes, n_features), where)
@@ -169,6 +169,19 @@ def _matrix_group(file: Any, path: Path) -> Any:
         if is_anndata
         else "give the .h5 file of counts that Cell Ranger writes, or a *.h5ad",
     )
+
+
+def _columns(arrays: Sequence[Any], path: Path) -> list[list[str]]:
+    """Return the texts of arrays that describe the same features, one after the other."""
+    for array in arrays:
+        if len(array.shape) != 1 or array.shape != arrays[0].shape:
+            shape = " x ".join(f"{size:,}" for size in array.shape) or "that of one value"
+            raise InputError(
+                f"its shape is {shape}: not one value of each feature",
+                where=f"{path}, {str(array.name).strip('/')}",
+                hint=COPY_AGAIN,
+            )
+    return [_strings(array) for array in arrays]
 
 
 def _strings(array: Any) -> list[str]:
