@@ -90,3 +90,11 @@ def test_layers_are_asked_of_anndata_only(tmp_path, options):
     layered = {f.name for f in FORMATS if f.layers}
     assert layered == {"h5ad", "h5mu", "zarr"}
     assert format_of(tmp_path / "x.h5ad", Content(Kind.HDF5)).layers
+
+
+def test_a_folder_of_files_names_those_that_may_be_the_matrix(tmp_path):
+    for name in ("README.md", "b.tsv", "A.h5ad"):
+        (tmp_path / name).write_text("x")
+    message = refused(tmp_path)
+    assert "A.h5ad, b.tsv" in message
+    assert "README" not in message

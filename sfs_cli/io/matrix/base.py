@@ -206,8 +206,15 @@ def format_of(path: Path, content: Content) -> Format:
         extra = {"gzip": ".gz", "zstd": ".zst"}.get(content.compression or "", "")
         names = [f"*{f.suffixes[0]}{extra if f.compressed else ''} ({f.title})" for f in fitting]
         advice = f"rename it to {' or '.join(names)}"
-    name = split_modality(path)[0].name.lower()
-    named = next((f for f in FORMATS if name.endswith(f.suffixes)), None)
+    name = split_modality(path)[0].name
+    named = _names_format(name)
+    if named is None and content.kind is Kind.FOLDER:
+        files = sorted(member.name for member in path.iterdir() if _names_format(member.name))
+        raise InputError(
+            "this is a folder, but none that is a matrix (a store, a Zarr or a 10x folder)",
+            where=str(path),
+            hint=f"give the matrix file in it{f'; it holds {listed(files)}' if files else ''}",
+        )
     if named is None:
         what = "but its name does not say in which format"
         known = " ".join(f.suffixes[0] for f in FORMATS)
@@ -230,6 +237,11 @@ def format_of(path: Path, content: Content) -> Format:
             hint="decompress it first",
         )
     return named
+
+
+def _names_format(name: str) -> Format | None:
+    """Return the format that the ending of a name stands for."""
+    return next((f for f in FORMATS if name.lower().endswith(f.suffixes)), None)
 
 
 _ADVICE = {
