@@ -209,10 +209,10 @@ def rank(
     """
     asked = {"labels": labels, "similarity": similarity, "source": source, **options}
     if isinstance(data, RankConfig):
-        others = {"modality": modality, "top": top, "copy": copy or None, **asked}
-        given = [name for name, value in others.items() if value is not None]
+        others = {"modality": modality, "top": top, "copy": copy, **asked}
+        given = [name for name, value in others.items() if not _is_unset(value)]
         if given:
-            what = f"a RankConfig holds all options, and {listed(given)} is given beside it"
+            what = f"a RankConfig holds all options; beside it there is {listed(given)}"
             hint = "put it into the RankConfig, or give the matrix in its place"
             raise UsageError(what, hint=hint, option=given[0])
         return _rank(data, Inputs(data.matrix, None, None), verbose)
@@ -224,6 +224,11 @@ def rank(
     if inputs.adata is not None:
         result.adata = _written(inputs, result, top, key_added, copy)
     return result
+
+
+def _is_unset(value: Any) -> bool:
+    """Return whether an argument has the default of `rank`."""
+    return value is None or value is False or (isinstance(value, tuple) and not value)
 
 
 def _check_marks(adata: Any, top: Any, copy: bool) -> None:

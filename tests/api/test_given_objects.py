@@ -172,6 +172,14 @@ def test_what_is_judged_and_chosen(tmp_path: Path) -> None:
     assert {"f-test", "given", "made"} <= set(compared.table["list"])
 
 
+def test_a_configuration_ranks_as_its_options_do(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.csv")
+    NAMED.T.to_csv(path)
+    for options in ({"method": "variance"}, {"similarity": "knn", "neighbors": 3}):
+        config = sfs.RankConfig(path, **options)
+        assert sfs.rank(config).top(5) == sfs.rank(path, **options).top(5)
+
+
 def test_a_result_is_compared_pickled_and_not_changed() -> None:
     ranked = sfs.rank(NAMED, method="variance")
     assert ranked != sfs.rank(NAMED, method="variance")
@@ -186,7 +194,9 @@ ADATA = ad.AnnData(NAMED.copy())
 @pytest.mark.parametrize(
     ("error", "call"),
     [
-        ("holds all options", lambda: sfs.rank(sfs.RankConfig("x.csv"), top=3)),
+        ("beside it there is top", lambda: sfs.rank(sfs.RankConfig("x.csv"), top=3)),
+        ("beside it there is copy", lambda: sfs.rank(sfs.RankConfig("x.csv"), copy=True)),
+        ("is labels, source", lambda: sfs.rank(sfs.RankConfig("x"), labels="c", source=COUNTED)),
         ("did you mean splits", lambda: sfs.evaluate(COUNTED, spilts=3)),
         ("see `sfs evaluate --help`", lambda: sfs.evaluate(COUNTED, folds=3)),
         ("time_limit", lambda: sfs.rank(X, time_limit="1s")),
