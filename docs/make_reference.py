@@ -75,8 +75,9 @@ def methods() -> str:
     """Return a section for each method, and the tables of graphs, sources, weights, aggregation."""
     parts = [
         "# Methods, graphs and sources",
-        "`sfs methods` prints this in short. n is the number of samples, m of features, c of classes, "
-        "k of clusters or eigenvectors, l of selected features, r the power of the eigenvalues.",
+        "`sfs methods` prints this in short. n is the number of samples, m of features, c of "
+        "classes, k of clusters or eigenvectors, l of selected features, r the power of the "
+        "eigenvalues.",
     ]
     for method in METHODS.values():
         parts += [f"## `{method.name}`", f"**{method.title}.** {meaning(method)}", facts(method)]
