@@ -28,6 +28,7 @@ from sfs_cli.options.schema import markdown, reference
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
+from sfs_cli.run.methods import TAKES, needs
 from sfs_cli.tables import FILES, RANKING
 
 FOLDER = Path(__file__).resolve().parent / "reference"
@@ -74,8 +75,9 @@ def methods() -> str:
     """Return a section for each method, and the tables of graphs, sources, weights, aggregation."""
     parts = [
         "# Methods, graphs and sources",
-        "`sfs methods` prints the same. n is the number of samples, m of features, c of classes, "
-        "k of clusters or eigenvectors, l of selected features, r the power of the eigenvalues.",
+        "`sfs methods` prints this in short. n is the number of samples, m of features, c of "
+        "classes, k of clusters or eigenvectors, l of selected features, r the power of the "
+        "eigenvalues.",
     ]
     for method in METHODS.values():
         parts += [f"## `{method.name}`", f"**{method.title}.** {meaning(method)}", facts(method)]
@@ -118,7 +120,7 @@ def meaning(method: Method) -> str:
 
 def facts(method: Method) -> str:
     """Return what a method needs, takes, adds and costs, as a table."""
-    rows = [("use it when", method.when), ("needs", needs(method))]
+    rows = [("use it when", method.when), ("needs", needed(method))]
     if method.label_types:
         rows.append(("labels", ", ".join(method.label_types)))
     own = []
@@ -127,15 +129,7 @@ def facts(method: Method) -> str:
         text = f" ({known})" if known else ""
         own.append(f"`{flag(name)}`{text}" + (f", default {default}" if default else ""))
     rows += [("its options", "; ".join(own))] if own else []
-    takes = [
-        word
-        for word, able in (
-            ("`--sample-weights`", method.weighted),
-            ("`--pvalues`", method.tested),
-            ("`--pvalues permutation`", method.permuted),
-        )
-        if able
-    ]
+    takes = [f"`{taken}`" for name, taken in TAKES.items() if getattr(method, name)]
     rows += [("it also takes", ", ".join(takes))] if takes else []
     columns = [f"`{name}`: {text}" for name, text in method.columns.items()]
     rows += [("its columns", "; ".join(columns))] if columns else []
@@ -144,14 +138,9 @@ def facts(method: Method) -> str:
     return markdown(("", ""), rows)
 
 
-def needs(method: Method) -> str:
+def needed(method: Method) -> str:
     """Return what a method needs, with the options that it depends on."""
-    words = {"graph": "a sample graph", "labels": "labels", "some-labels": "labels of some samples"}
-    found = [words[need] for need in method.needs]
-    for option, by_value in method.needs_by.items():
-        for value, wanted in by_value.items():
-            found += [f"{words[need]} (`{flag(option)} {value}`)" for need in wanted]
-    return ", ".join(found) or "nothing"
+    return ", ".join(f"{need} (`{by}`)" if by else need for need, by in needs(method)) or "nothing"
 
 
 def files() -> str:
@@ -186,7 +175,7 @@ def files() -> str:
     parts += [
         "## Keys of `run.json`",
         "Those of `sfs compare` are those of `sfs evaluate`, those of `sfs shard merge` those of "
-        "`sfs rank`.",
+        "`sfs rank`. What a run did not do is null, empty or absent.",
     ]
     common = list(get_type_hints(provenance.CommonRecord))
     rows = [("all", listed(common))]

@@ -33,7 +33,7 @@ _P_VALUES = "`--pvalues`; `f-test`, `t-test` and `fisher`; `--how rra`"
 RANKING = {
     "rank": Column("1 for the best feature"),
     "feature": Column("the id of the feature, as in the matrix"),
-    "score": Column("the number of the method, empty where there is none"),
+    "score": Column("the number of the method; `NaN` where there is none (null in JSON)"),
     "status": Column("`ok`, or why there is no score or the feature takes no part"),
     "tied": Column(
         "how many features have this score, up to rounding: 1 where no other has, 0 without a "
@@ -86,7 +86,8 @@ _ALL = ("rank", "shard merge", "aggregate", "evaluate", "compare", "robustness",
 FILES = {
     "ranking.*": File(
         "the ranking, best first; features without a score last. The suffix is that of "
-        "`--format`: tsv, csv, parquet, json or rnk (feature and metric, for GSEA)",
+        "`--format`: tsv, csv, parquet, json or rnk (feature and "
+        "metric of those with a score, for GSEA)",
         ("rank", "shard merge", "aggregate"),
     ),
     "report.html": File(

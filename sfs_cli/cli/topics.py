@@ -174,7 +174,8 @@ By the false discovery rate, where there are q-values:
 
     sfs select results --fdr 0.05
 
-By shuffled genes that compete with the real ones, for every method. It ranks again:
+By shuffled genes that compete with the real ones, where the method uses labels, or a graph that was
+not made of the genes. It ranks again:
 
     sfs select results --artificial --out chosen
 

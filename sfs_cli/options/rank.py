@@ -291,7 +291,12 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         least=1,
         default_text="spec: by the eigengap; qalpha: the number of classes, else 6",
     )
-    select: int | None = _own("Number of features to select.", metavar="N", least=1)
+    select: int | None = _own(
+        "Number of features to select.",
+        metavar="N",
+        least=1,
+        default_text="50; mrsf-rounds: 200, of few features half of them",
+    )
     variant: str | None = _own("Variant of the method.", metavar="NAME")
     definition: int | None = _own(
         "Covariance definition, 1 (unnormalized) or 3 (normalized).", words=("1", "3")

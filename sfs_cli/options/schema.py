@@ -155,7 +155,12 @@ def reference(further: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     further : mapping
         For each command, the options that only the command line has: flag and help.
     """
-    parts = ["# Options of sfs", "Keys of configuration files are the flags without `--`."]
+    parts = [
+        "# Options of sfs",
+        "Keys of configuration files are the flags without `--`. An option with the values yes and "
+        "no is a flag without a value on the command line (`--force`; `--no-signed` and "
+        "`--no-leave-one-out` where the default is yes), and `true` or `false` in a file.",
+    ]
     for section in SECTIONS:
         options = [o for o in options_of(RankConfig) if o.section == section]
         if options:

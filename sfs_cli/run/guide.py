@@ -101,11 +101,14 @@ def guide(config: RankConfig, messages: Messages) -> str:
         opened = inputs.load(config, list(table or ()), memory, folder, messages)
         labels = inputs.align_labels(config, opened.matrix, table, messages)
         raw = None if config.transform is not None else raw_kind(look(opened.matrix))
-        found = next_runs(config, seen(opened, labels, raw), ranked=False)
+        facts = seen(opened, labels, raw)
+    found = next_runs(config, facts, ranked=False)
     runs = [(each["reason"], each["command"]) for each in found]
     result = shlex.split(runs[0][1])[-1] if runs else "results"
     reason = "How many features to take is a question of its own: this cuts the list by a rule."
-    runs.append((reason, shlex.join(["sfs", "select", result, *_rule(config)])))
+    runs.append(
+        (reason, shlex.join(["sfs", "select", result, *_rule(config.for_samples(facts.n))]))
+    )
     return "\n".join(f"# {why}\n{command}\n" for why, command in runs)
 
 
@@ -117,10 +120,7 @@ def _rule(config: RankConfig) -> list[str]:
         return ["--stable", "0.75"]
     # a graph of the tested features themselves is ahead of the copies for that reason alone
     of_others = config.similarity_file or config.coordinates or ":" in (config.similarity or "")
-    by_labels = config.uses_classes or (
-        config.labels is not None and (config.method is None or "labels" in needed(config))
-    )
-    if not by_labels and not of_others:
+    if "labels" not in needed(config) and not of_others:
         return ["--top", "50"]
     try:
         check_artificial(config, "")
@@ -218,12 +218,15 @@ def next_runs(config: RankConfig, seen: Seen, *, ranked: bool) -> list[NextRun]:
         found.append(NextRun(command=shlex.join(words), reason=reason))
         return made
 
-    changes, reasons, name = _corrections(config, seen)
+    made = config.for_samples(seen.n)  # what runs; the commands say what was asked for
+    changes, reasons, name = _corrections(made, seen)
     base = config
     if changes:
         base = propose(config, name, _sentence(reasons), **changes) or config
+        made = base.for_samples(seen.n)
     elif not ranked:
-        propose(config, "", f"What was asked for: {METHODS[config.ranker].title}.")
+        said = "What was asked for" if config.method is not None else "The default method"
+        propose(config, "", f"{said}: {METHODS[made.ranker].title}.")
     if base.adjust == () and base.batch is None:
         for name, levels in list(seen.batches.items())[:1]:
             reason = f"{name} ({levels} values) looks like batches, whose differences may be larger"
@@ -233,24 +236,24 @@ def next_runs(config: RankConfig, seen: Seen, *, ranked: bool) -> list[NextRun]:
         reason = "The first features repeat each other (their mean absolute correlation is "
         reason += f"{seen.repeats:.2f}): this moves those that repeat a better one behind."
         propose(base, "pruned", reason, max_correlation=PRUNED_AT)
-    _propose_labels(base, seen, propose)
+    _propose_labels(base, made, seen, propose)
     if len(base.source) > 1 and base.weights is None and base.method != "kogs":
         how, learned = ("alignf", "the labels") if seen.labeled else ("statis", "each other")
         reason = f"The {len(base.source)} sources count alike: this weighs them by how far they "
         if not any(source.weight is not None for source in base.source):
             propose(base, how, f"{reason}agree with {learned}.", weights=how)
-    _propose_graph(base, seen, propose)
+    _propose_graph(base, made, seen, propose)
     if not base.modules:
         reason = "Modules show what the first features have in common, and which one stands for "
         propose(base, "modules", f"{reason}each group.", modules=True)
-    if METHODS[base.scorer].iterative or base.source or base.members or base.batch is not None:
+    if METHODS[made.scorer].iterative or base.source or base.members or base.batch is not None:
         return found[:MOST]
-    same = base.method in _SAME_AS_F_TEST  # but for a factor
-    other = "variance" if "labels" not in needed(base) else "relieff" if same else "f-test"
-    if base.method not in (other, *ON_SOURCES):
-        reason = f"A second opinion: the rankings of {base.method} and {other} are aggregated, and "
+    same = made.method in _SAME_AS_F_TEST  # but for a factor
+    other = "variance" if "labels" not in needed(made) else "relieff" if same else "f-test"
+    if made.method not in (other, *ON_SOURCES):
+        reason = f"A second opinion: the rankings of {made.method} and {other} are aggregated, and "
         reason += "the report says how far they agree."
-        propose(base, "agreement", reason, method="kogs", members=(base.method, other))
+        propose(base, "agreement", reason, method="kogs", members=(made.method, other))
     return found[:MOST]
 
 
@@ -280,9 +283,9 @@ def _sentence(parts: list[str]) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _propose_labels(base: RankConfig, seen: Seen, propose: Any) -> None:
+def _propose_labels(base: RankConfig, made: RankConfig, seen: Seen, propose: Any) -> None:
     """Propose to select for classes that are known and not used."""
-    if "labels" in needed(base) or base.uses_classes or base.source:
+    if {"labels", "some-labels"} & needed(made) or base.source:
         return
     cleared: dict[str, Any] = dict.fromkeys((*catalog.OPTIONS, *GRAPH_FIELDS))
     cleared |= {"similarity": None, "similarity_file": None, "members": (), "weights": None}
@@ -290,9 +293,8 @@ def _propose_labels(base: RankConfig, seen: Seen, propose: Any) -> None:
     if seen.unlabeled and base.samples == "error":
         supervised["samples"] = "intersect"
     if seen.labeled:
-        reason = "This selects features that tell the classes apart together."
-        if base.method is not None:
-            reason = f"--method {base.method} does not use the labels. {reason}"
+        reason = f"--method {made.method} does not use the labels. This selects features that "
+        reason += "tell the classes apart together."
         propose(base, "labels", reason, **supervised)
     elif base.labels is None:
         for name, count in list(seen.classes.items())[:1]:
@@ -301,14 +303,14 @@ def _propose_labels(base: RankConfig, seen: Seen, propose: Any) -> None:
             propose(base, "labels", f"{reason}together.", **supervised | labels)
 
 
-def _propose_graph(base: RankConfig, seen: Seen, propose: Any) -> None:
+def _propose_graph(base: RankConfig, made: RankConfig, seen: Seen, propose: Any) -> None:
     """Propose MRSF in place of one score for each feature."""
     of_matrix = base.graph not in ("sources", "file") and not base.members
-    if not of_matrix or "graph" not in needed(base) or base.uses_classes:
+    if not of_matrix or "graph" not in needed(made) or base.uses_classes:
         return
-    if base.ranker not in (*catalog.GOING_ON, *ON_SOURCES) and seen.n <= FEW_SAMPLES:
+    if made.ranker not in (*catalog.GOING_ON, *ON_SOURCES) and seen.n <= FEW_SAMPLES:
         cleared = dict.fromkeys(catalog.OPTIONS)
         kept = {k: getattr(base, k) for k in GRAPH_FIELDS}
-        reason = f"{METHODS[base.ranker].title} scores each feature by itself: this selects "
+        reason = f"{METHODS[made.ranker].title} scores each feature by itself: this selects "
         reason += "features together, so that none repeats another."
         propose(base, "mrsf", reason, **cleared | kept | {"method": "mrsf", "members": ()})

@@ -12,13 +12,23 @@ from sfs_cli.options.fields import flag, spelled
 from sfs_cli.options.graph import GRAPHS
 from sfs_cli.options.source import KINDS
 from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.ranking.aggregations import AGGREGATIONS
 
 FIELDS = (
-    *("needs", "label_types", "weighted", "options", "columns"),
+    *("needs", "label_types", "weighted", "tested", "permuted", "options", "columns"),
     *("cost", "passes", "meaning", "when", "reference"),
 )
-TITLES = {"label_types": "labels", "weighted": "weights"}
+TITLES = {"label_types": "labels", "weighted": "weights"} | dict.fromkeys(
+    ("tested", "permuted"), "p-values"
+)
 """What the text calls a field where the name is too long for its column."""
+NEEDS = {"graph": "a sample graph", "labels": "labels", "some-labels": "labels of some samples"}
+TAKES = {
+    "weighted": "--sample-weights",
+    "tested": "--pvalues",
+    "permuted": "--pvalues permutation",
+}
+"""The options that a method may take beside its own, by the field that says so."""
 
 
 def describe_methods(name: str | None, as_json: bool) -> str:
@@ -53,6 +63,10 @@ def describe_methods(name: str | None, as_json: bool) -> str:
                     for n, entry in WEIGHTINGS.items()
                 },
             ),
+            _section(
+                "ways of aggregating rankings (--how):",
+                {n: f"{way.title}: {way.meaning}" for n, way in AGGREGATIONS.items()},
+            ),
         ]
     return "\n".join(parts)
 
@@ -60,18 +74,22 @@ def describe_methods(name: str | None, as_json: bool) -> str:
 def _record(method: Method) -> dict[str, Any]:
     record = {field: getattr(method, field) for field in ("name", "title", *FIELDS)}
     options = {flag(name): default for name, default in method.options.items()}
+    needs_by = {flag(name): by_value for name, by_value in method.needs_by.items()}
     meaning = {"": method.meaning} if isinstance(method.meaning, str) else method.meaning
-    return record | {"options": options, "meaning": meaning}
+    return record | {"needs_by": needs_by, "options": options, "meaning": meaning}
 
 
 def _text(method: Method) -> str:
     lines = [f"{method.name}: {method.title}"]
     for name in FIELDS:
         value = getattr(method, name)
-        if name == "options":
+        if name == "needs":
+            value = tuple(f"{need} ({by})" if by else need for need, by in needs(method))
+            value = value or ("nothing",)
+        elif name == "options":
             value = tuple(_option(method, option) for option in value)
         elif isinstance(value, bool):
-            value = "--sample-weights" if value else ""
+            value = TAKES[name] if value else ""
         elif isinstance(value, Mapping):
             words = (f"{key}: {text}" if key else text for key, text in value.items())
             value = ("; " if name == "columns" else " ").join(words)
@@ -79,6 +97,15 @@ def _text(method: Method) -> str:
         if text:
             lines.append(f"  {TITLES.get(name, name):<10}{text}")
     return "\n".join(lines) + "\n"
+
+
+def needs(method: Method) -> list[tuple[str, str]]:
+    """Return what a method needs, each with the option that asks for it; empty where always."""
+    found = [(NEEDS[need], "") for need in method.needs]
+    for option, by_value in method.needs_by.items():
+        for value, wanted in by_value.items():
+            found += [(NEEDS[need], f"{flag(option)} {value}") for need in wanted]
+    return found
 
 
 def _option(method: Method, option: str) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sfs_cli.display import forget_copy, has_copies, name_copy, shown
-from sfs_cli.errors import ConflictError, InputError, UsageError, unwritable
+from sfs_cli.errors import ConflictError, InputError, SfsError, UsageError, unwritable
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.io.files.table import is_number
@@ -108,6 +108,10 @@ def spooled(
         try:
             with time_limit(limit, messages, hint=hint):
                 yield {**values, **{o.name: moved(o, values[o.name], copy) for o in options}}
+        except SfsError as error:  # it is shown when the names of the copies are forgotten
+            error.what = shown(error.what)
+            error.where, error.hint = (t and shown(t) for t in (error.where, error.hint))
+            raise
         finally:
             for path in copies:
                 forget_copy(path)

@@ -398,10 +398,11 @@ def _doubts(result: Result) -> Iterator[str]:
     how = record.get("knowledge", {}).get("aggregation", {}).get("how")
     if how == "rra" or record.get("of_one_matrix"):
         yield str(dependent("rra"))
-    if record.get("graph", {}).get("of_tested_features"):
+    graph = record.get("graph", {})
+    if graph.get("of_tested_features"):
         yield (
             f"the sample graph of this ranking was made of the tested features, {OWN_EDGE}: "
-            f"{optimistic(of_file=record.get('config', {}).get('similarity_file') is not None)}"
+            f"{optimistic(of_file=graph.get('similarity') == 'file')}"
         )
     if warning := _of_donors(result):
         yield warning

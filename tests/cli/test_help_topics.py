@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import subprocess
@@ -13,10 +14,23 @@ import pytest
 
 from sfs_cli.cli.app import VERBS
 from sfs_cli.cli.topics import TOPICS
+from sfs_cli.ranking.aggregations import AGGREGATIONS
 from tests.cli.making import USAGE
 from tests.cli.running import run_apart, run_here
 
 SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
+
+
+def test_methods_say_what_they_need(capfd):
+    said = run_here(["methods", "mrsf"], capfd).out
+    assert "needs     a sample graph (--response similarity), labels (--response lda)" in said
+    assert "p-values" not in said
+    assert "p-values  --pvalues\n" in run_here(["methods", "spec"], capfd).out
+    (record,) = json.loads(run_here(["methods", "mrsf", "--json"], capfd).out)
+    assert record["needs_by"]["--response"]["lda"] == ["labels"]
+    everything = run_here(["methods"], capfd).out
+    for name in AGGREGATIONS:
+        assert f"\n  {name} " in everything
 
 
 def commands(topic: str) -> list[list[str]]:

@@ -205,6 +205,14 @@ def test_standard_input_that_is_a_terminal_is_said(tmp_path):
     assert "terminal" in done.stderr
 
 
+@pytest.mark.parametrize("words", [["rank", "-"], ["inspect", "-"], ["rank", "-", "--out", "o"]])
+def test_an_error_in_what_came_through_a_pipe_names_the_pipe(words, tmp_path):
+    done = piped(b"gene,a,b,c\nx,1,2,3\ny,1,oops,3\n", words, cwd=tmp_path)
+    assert done.code == BAD, done.err
+    assert "where: -, line 3, column 'b'" in done.err
+    assert not SCRATCH.search(done.err)
+
+
 @pytest.mark.slow
 def test_what_cannot_come_through_a_pipe_is_refused_by_name(tmp_path):
     path = good(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tests.docs.pages import (
 from tests.workflows.commands import tool, write_script
 from tests.workflows.test_slurm_scripts import SBATCH
 
+OUTPUTS = r"(?:--out|--write-h5ad|--write-matrix|--weights-out|sfs convert \S+|shard init) (\S+)"
 CLUSTER = DOCS / "guides" / "cluster.md"
 
 
@@ -41,6 +43,14 @@ def check_columns(table: Path) -> None:
         return
     for column, declared in zip(columns, FILES[table.name].columns):
         assert column == declared or declared != declared.lower(), f"{table}: {column}"
+
+
+def test_pages_can_be_followed_one_after_another_in_one_folder() -> None:
+    asked: dict[str, str] = {}
+    for page in (ROOT / "README.md", *PAGES, ROOT / "workflows" / "README.md"):
+        for command in map(" ".join, map(str.split, commands_of(page))):
+            for output in re.findall(OUTPUTS, command):
+                assert asked.setdefault(output, command) == command, f"{page.name}: {output}"
 
 
 @pytest.mark.slow

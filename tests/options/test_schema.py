@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from sfs_cli import catalog
 from sfs_cli.cli.app import app
 from sfs_cli.errors import ConflictError, SfsError
+from sfs_cli.methods.l21.rounds import SELECT
 from sfs_cli.options import RankConfig, parse_source
-from sfs_cli.options.fields import flag
+from sfs_cli.options.fields import default_of, flag
 from sfs_cli.options.files import RANK_KEYS, load, resolved
 from sfs_cli.options.source import KINDS, OPTIONS, SourceSpec
 from tests.options.making import DEFAULTS, written
@@ -34,6 +35,16 @@ def key_of(name: str) -> str:
 @cache
 def schema() -> dict[str, Any]:
     return json.loads(CliRunner().invoke(app, ["config", "schema"]).output)
+
+
+def test_the_default_of_select_is_that_of_the_methods() -> None:
+    of_methods = {
+        m.name: m.options["select"] for m in catalog.METHODS.values() if "select" in m.options
+    }
+    assert of_methods.pop("mrsf-rounds") is None
+    (common,) = set(of_methods.values())
+    text = default_of(RANK_KEYS["select"])
+    assert text == f"{common}; mrsf-rounds: {SELECT}, of few features half of them"
 
 
 def admits(content: Any) -> bool:

@@ -239,6 +239,31 @@ def test_the_default_method_is_not_said_to_ignore_the_labels(study, capfd):
     done = run_here(["rank", "x.csv", "--labels", CASES["labels"][-1], "--guide"], capfd)
     assert done.code == 0
     assert "None" not in done.out
+    assert "--response lda" not in done.out, "the default is made from the labels"
+    words = ["--method", "sselect", "--labels", "some.tsv:kind"]
+    done = run_here(["rank", "x.csv", *words, "--guide"], capfd)
+    assert "does not use" not in done.out
+
+
+def test_samples_without_a_label_are_left_out_for_the_default_method(study, capfd):
+    done = run_here(["rank", "x.csv", "--labels", "some.tsv:kind", "--guide"], capfd)
+    lines = done.out.strip().split("\n")
+    for command in (lines[1], lines[-1]):
+        made = run_here(shlex.split(command)[1:], capfd)
+        assert made.code == 0, f"{command}\n{made.err}"
+
+
+def test_labels_that_the_default_on_a_graph_does_not_use_give_no_rule(study, capfd):
+    words = ["--labels", "labels.tsv:kind", "--similarity", "knn"]
+    done = run_here(["rank", "x.csv", *words, "--guide"], capfd)
+    assert done.out.strip().endswith("--top 50")
+
+
+def test_the_default_of_many_samples_is_named() -> None:
+    facts = replace(FACTS, n=20_000)
+    first, *_, last = next_runs(RankConfig("x.csv"), facts, ranked=False)
+    assert "SPEC" in first["reason"]
+    assert parsed(last["command"]).members == ("spec", "variance")
 
 
 @pytest.mark.slow

@@ -28,9 +28,11 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.evaluate import CURVE_LENGTHS
 from sfs_cli.options.select import SelectConfig
+from sfs_cli.options.source import parse_source
 from sfs_cli.provenance import SelectRecord
 from sfs_cli.run import select
 from sfs_cli.run.convert import convert
+from sfs_cli.run.fuse import run as fuse
 from sfs_cli.run.rank import run as run_rank
 from tests.making import annotated, table_text, write_labels, write_parquet, write_table
 from tests.oracles import prune as prune_oracle
@@ -128,7 +130,16 @@ def test_q_values_on_a_graph_of_the_tested_features_are_warned_of_again(tmp_path
     own = ranked(tmp_path, "own", **options, similarity="knn", neighbors=4)
     log = Messages(-1)
     names_by(own, log, fdr=0.9)
-    assert any("tested features" in text for text in log.warnings)
+    assert any("tested features" in text and "--split" in text for text in log.warnings)
+    fused = str(tmp_path / "own.npz")
+    source = RankConfig(
+        str(tmp_path / "x.csv"), source=(parse_source("own=target:"),), dtype="float64"
+    )
+    fuse(source, fused, "sfs", Messages(-1))
+    log = Messages(-1)
+    names_by(ranked(tmp_path, "of_file", **options, similarity_file=fused), log, fdr=0.9)
+    (told,) = (text for text in log.warnings if "tested features" in text)
+    assert "--split" not in told  # which makes no graph of a file anew
     given = write_table(
         tmp_path / "S.csv",
         np.eye(N) + 0.5 * (np.arange(N)[:, None] % 3 == np.arange(N) % 3),
