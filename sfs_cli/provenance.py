@@ -513,13 +513,12 @@ def read_record(path: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def is_up_to_date(folder: Path, wanted: str, prefix: str | None = None) -> bool:
-    """Tell whether a folder holds the whole and unchanged result of the same run."""
+def altered_outputs(folder: Path, wanted: str, prefix: str | None = None) -> list[str] | None:
+    """Return the files of a result that are gone or changed; None of that of another run."""
     run = read_run(folder, prefix)
-    if run is None or run.get("fingerprint") != wanted:
-        return False
-    names = _outputs(run)
-    return bool(names) and unchanged_outputs(folder, prefix) == set(names)
+    if run is None or run.get("fingerprint") != wanted or not (names := _outputs(run)):
+        return None
+    return sorted(set(names) - unchanged_outputs(folder, prefix))
 
 
 def unchanged_outputs(folder: Path, prefix: str | None = None) -> set[str]:

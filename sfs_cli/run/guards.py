@@ -497,8 +497,9 @@ def outliers(degrees: np.ndarray, sample_ids: Sequence[str]) -> str | None:
     if not len(low) or median <= 0:
         return None
     return (
-        f"{len(low):,} of {len(degrees):,} samples are far from all others in the sample graph "
-        f"({name_samples(low, sample_ids)}): look at them, and leave them out if they are damaged"
+        f"{len(low):,} of {len(degrees):,} samples {'is' if len(low) == 1 else 'are'} far from all "
+        "others in the sample graph "
+        f"({name_samples(low, sample_ids)}): look at them, and leave out what is damaged"
     )
 
 

@@ -217,15 +217,18 @@ def is_done(
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
     if config.force:
         return False
-    if provenance.is_up_to_date(folder, fingerprint, config.prefix):
+    altered = provenance.altered_outputs(folder, fingerprint, config.prefix)
+    if altered == []:
         return True
     names = (*(files or (f"ranking.{config.format}", REPORT, MULTIQC)), provenance.NAME)
     names = tuple(named(config.prefix, name) for name in names)
     there = [name for name in names if (folder / name).exists()]
     if there:
         raise OutputExistsError(
-            f"{folder} holds the result of another run",
-            where=", ".join(there),
+            f"{folder} holds the result of another run"
+            if altered is None
+            else f"{folder} holds this result, but files of it are gone or changed",
+            where=", ".join(altered or there),
             hint="give another --out, or replace it with --force",
         )
     return False

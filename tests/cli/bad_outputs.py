@@ -33,6 +33,12 @@ def ranked_then_changed(folder: Path) -> list[str]:
     return command
 
 
+def ranked_then_deleted(folder: Path) -> list[str]:
+    command = ranked(folder)
+    (folder / "out" / "report.html").unlink()
+    return command
+
+
 def into(folder: Path, out: str) -> list[str]:
     return ["rank", good(folder), "--out", out]
 
@@ -81,6 +87,13 @@ OUTPUTS = [
         ranked_then_changed,
         "out",
         "another run; --force",
+        code=EXISTS,
+    ),
+    bad(
+        "--out holds this run without its page",
+        ranked_then_deleted,
+        "report.html",
+        "this result; gone or changed; --force",
         code=EXISTS,
     ),
     bad("--out is a file", lambda f: into(f, text(f, "x", "plain")), "plain", "is a file"),

@@ -148,16 +148,16 @@ def finished(tmp_path):
 
 
 def test_a_whole_result_of_the_same_run_is_up_to_date(finished):
-    assert provenance.is_up_to_date(finished, "abc")
-    assert not provenance.is_up_to_date(finished, "abd")
+    assert provenance.altered_outputs(finished, "abc") == []
+    assert provenance.altered_outputs(finished, "abd") is None
 
 
 def test_a_changed_or_absent_output_is_not_up_to_date(finished):
     table = finished / "ranking.tsv"
     table.write_text("rank!")
-    assert not provenance.is_up_to_date(finished, "abc")
+    assert provenance.altered_outputs(finished, "abc") == ["ranking.tsv"]
     table.unlink()
-    assert not provenance.is_up_to_date(finished, "abc")
+    assert provenance.altered_outputs(finished, "abc") == ["ranking.tsv"]
 
 
 @pytest.mark.parametrize(
@@ -178,11 +178,11 @@ def test_a_changed_or_absent_output_is_not_up_to_date(finished):
 )
 def test_a_damaged_record_is_not_up_to_date(finished, content):
     (finished / "run.json").write_text(content, encoding="latin-1")
-    assert not provenance.is_up_to_date(finished, "abc")
+    assert provenance.altered_outputs(finished, "abc") is None
 
 
 def test_an_empty_folder_is_not_up_to_date(tmp_path):
-    assert not provenance.is_up_to_date(tmp_path, "abc")
+    assert provenance.altered_outputs(tmp_path, "abc") is None
 
 
 def test_records_are_json_whatever_they_hold(tmp_path):
