@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.graph.similarity import DenseSimilarity, Similarity
+from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, Similarity
 
 
 class NormalizedLaplacian:
@@ -67,6 +67,15 @@ class NormalizedLaplacian:
         # the trivial direction is removed by the operator: large offsets of features cost no digits
         product -= np.outer(G @ self.trivial.astype(G.dtype), self.trivial.astype(G.dtype))
         return product
+
+    @property
+    def factor(self) -> np.ndarray | None:
+        """X, shape (n, r - 1), with ``X X'`` the matrix of `smooth`; None without a thin factor."""
+        factor = normalized_factor(self.similarity)
+        if factor is None:
+            return None
+        # D^-1/2 S D^-1/2 = Y Y' has xi_1 to the eigenvalue 1, so it is Y Y' xi_1
+        return without(factor, self.trivial @ factor)
 
     def apply(self, G: np.ndarray) -> np.ndarray:
         """Return ``G N`` for rows orthogonal to ``xi_1``."""
@@ -141,6 +150,10 @@ class UnnormalizedLaplacian(NormalizedLaplacian):
         self.volume = float(self.n)
         self.trivial = np.full(self.n, self.n**-0.5)
 
+    @property
+    def factor(self) -> None:
+        """None: ``I - L - xi_1 xi_1'`` has full rank."""
+
     def apply(self, G: np.ndarray) -> np.ndarray:
         """Return ``G L``."""
         product = self.similarity.matmul(G)
@@ -164,3 +177,28 @@ class UnnormalizedLaplacian(NormalizedLaplacian):
         S = self.similarity.to_dense() - np.outer(self.trivial, self.trivial)
         S[np.diag_indices(self.n)] += 1 - self.diagonal
         return S
+
+
+def normalized_factor(similarity: Similarity) -> np.ndarray | None:
+    """Return ``D^-1/2 Z``, shape (n, r), of a similarity that is held as a thin factor Z."""
+    if not isinstance(similarity, FactoredSimilarity) or similarity.thin is None:
+        return None
+    return similarity.thin / np.sqrt(similarity.degrees)[:, None]
+
+
+def without(factor: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Remove one direction from a factor.
+
+    Parameters
+    ----------
+    factor : ndarray, shape (n, r)
+        Y.
+    unit : ndarray, shape (r,)
+        u, of unit norm.
+
+    Returns
+    -------
+    ndarray, shape (n, r - 1)
+        X with ``X X' = Y Y' - (Y u) (Y u)'``.
+    """
+    return factor @ np.linalg.qr(unit[:, None], mode="complete")[0][:, 1:]

@@ -52,8 +52,10 @@ def leading(laplacian: NormalizedLaplacian, k: int) -> Spectrum:
     n, wanted = laplacian.n, k - 1
     if wanted == 0:
         return Spectrum(np.zeros(1), laplacian.trivial[:, None].copy())
+    if (factor := laplacian.factor) is not None:
+        mu, vectors = _leading_of_factor(factor, laplacian.trivial, wanted)
     # a third of the spectrum by Lanczos costs more than all of it by the direct solver
-    if n <= DIRECT_LIMIT or wanted > n // 3:
+    elif n <= DIRECT_LIMIT or wanted > n // 3:
         matrix = laplacian.smooth_matrix()
         below = 1 + np.linalg.norm(matrix)  # all other eigenvalues
         matrix -= below * np.outer(laplacian.trivial, laplacian.trivial)
@@ -65,6 +67,23 @@ def leading(laplacian: NormalizedLaplacian, k: int) -> Spectrum:
     values = np.concatenate([[0.0], 1 - mu[order]])
     vectors = np.column_stack([laplacian.trivial, fix_signs(vectors[:, order])])
     return Spectrum(values, vectors)
+
+
+def _leading_of_factor(
+    factor: np.ndarray, trivial: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the k largest eigenpairs of ``X X'``, X (n, r) orthogonal to xi_1, beside xi_1.
+
+    All but r of its eigenvalues are 0: any orthonormal vectors will do for those.
+    """
+    vectors, singular, _ = np.linalg.svd(factor, full_matrices=False)
+    # X may have lost rank: the vectors of the rest need not be orthogonal to xi_1
+    rank = int(np.count_nonzero(singular > len(factor) * np.finfo(float).eps))
+    mu, vectors = np.zeros(k), vectors[:, : min(rank, k)]
+    mu[: min(rank, k)] = singular[: min(rank, k)] ** 2
+    anything = np.random.default_rng(0).standard_normal((len(factor), k - vectors.shape[1]))
+    basis = np.linalg.qr(np.column_stack([trivial, vectors, anything]))[0]
+    return mu, np.column_stack([vectors, basis[:, 1 + vectors.shape[1] :]])
 
 
 def _leading_by_lanczos(laplacian: NormalizedLaplacian, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,10 +12,11 @@ import numpy as np
 
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
+from sfs_cli.graph.laplacian import without
 from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer, Status
 from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, center
 from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
-from sfs_cli.methods.low_rank import LowRankScores, Sums, without
+from sfs_cli.methods.low_rank import LowRankScores, Sums
 from sfs_cli.methods.shared import (
     class_counts,
     f_tests,

@@ -24,7 +24,6 @@ import numpy as np
 
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.compute.workspace import Workspace, row_by_row
-from sfs_cli.graph.similarity import FactoredSimilarity, Similarity
 from sfs_cli.methods.base import Status
 from sfs_cli.methods.blocks import pieces, rows_of
 
@@ -208,28 +207,3 @@ def _scored(formula: Formula, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
     sound = (sums.total > LOW) & (sums.raw_norm < HIGH)
     sound &= sums.total > VARIES * sums.raw_norm
     return score, sound & (difference >= KEPT * sums.total)  # a NaN is not sound either
-
-
-def normalized_factor(similarity: Similarity) -> np.ndarray | None:
-    """Return ``D^-1/2 Z``, shape (n, r), of a similarity that is held as a thin factor Z."""
-    if not isinstance(similarity, FactoredSimilarity) or similarity.thin is None:
-        return None
-    return similarity.thin / np.sqrt(similarity.degrees)[:, None]
-
-
-def without(factor: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Remove one direction from a factor.
-
-    Parameters
-    ----------
-    factor : ndarray, shape (n, r)
-        Y.
-    unit : ndarray, shape (r,)
-        u, of unit norm.
-
-    Returns
-    -------
-    ndarray, shape (n, r - 1)
-        X with ``X X' = Y Y' - (Y u) (Y u)'``.
-    """
-    return factor @ np.linalg.qr(unit[:, None], mode="complete")[0][:, 1:]

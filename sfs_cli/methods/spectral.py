@@ -26,7 +26,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
-from sfs_cli.graph.laplacian import NormalizedLaplacian
+from sfs_cli.graph.laplacian import NormalizedLaplacian, normalized_factor
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,
@@ -51,7 +51,7 @@ from sfs_cli.methods.blocks import (
     Measured,
     piecewise,
 )
-from sfs_cli.methods.low_rank import LowRankScores, Sums, normalized_factor, without
+from sfs_cli.methods.low_rank import LowRankScores, Sums
 from sfs_cli.methods.quadratic import TriangularForm, is_zero, power_factor, triangular_factor
 from sfs_cli.methods.shared import require_weight
 from sfs_cli.methods.sparse import (
@@ -124,10 +124,8 @@ class SpecScorer(CenteredScorer):
 
     def _choose_form(self, laplacian: NormalizedLaplacian, problem: Problem) -> None:
         """Choose how ``g gamma(N) g'`` is computed."""
-        factor = normalized_factor(laplacian.similarity)
-        if factor is not None and self.gamma == "power" and self.power == 1:
-            # D^-1/2 S D^-1/2 = Y Y' has xi_1 to the eigenvalue 1, so it is Y Y' xi_1
-            columns = without(factor, laplacian.trivial @ factor)
+        columns = laplacian.factor
+        if columns is not None and self.gamma == "power" and self.power == 1:
             self.low_rank = LowRankScores(laplacian.degrees, columns)
         R = None
         if laplacian.dense:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute.matrix import Block
+from sfs_cli.graph.laplacian import without
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity
 from sfs_cli.methods.base import Scorer, Status
-from sfs_cli.methods.low_rank import LowRankScores, without
+from sfs_cli.methods.low_rank import LowRankScores
 from tests.making import write_labels, write_parquet
 from tests.methods.helpers import make_scorer, run, run_scores
 from tests.oracles import similarities

@@ -122,6 +122,32 @@ def test_lanczos_finds_what_the_direct_solver_finds(
     np.testing.assert_allclose(residual, found.vectors * found.values, atol=1e-9)
 
 
+def _thin_factors() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(3)
+    full = rng.uniform(size=(N, 5))
+    return {
+        "labels": np.eye(4)[np.arange(N) % 4],
+        "two labels": np.eye(2)[np.arange(N) % 2],
+        "one label": np.ones((N, 1)),
+        "full": full,
+        "of lower rank": np.column_stack([full, full[:, 0], full @ np.ones(5)]),
+    }
+
+
+@pytest.mark.parametrize("name", list(_thin_factors()))
+@pytest.mark.parametrize("k", [2, 4, 20, N])
+def test_a_thin_factor_has_the_eigenpairs_of_its_matrix(name: str, k: int) -> None:
+    Z = _thin_factors()[name]
+    S = Z @ Z.T
+    direct = spectrum.leading(NormalizedLaplacian(DenseSimilarity(S)), k)
+    found = spectrum.leading(NormalizedLaplacian(FactoredSimilarity(Z)), k)
+    np.testing.assert_allclose(found.values, direct.values, atol=1e-13)
+    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(k), atol=1e-13)
+    d = S.sum(axis=1)
+    residual = (np.eye(N) - S / np.sqrt(np.outer(d, d))) @ found.vectors
+    np.testing.assert_allclose(residual, found.vectors * found.values, atol=1e-13)
+
+
 @pytest.mark.slow
 def test_phi3_of_more_samples_than_are_solved_directly() -> None:
     n = spectrum.DIRECT_LIMIT + 100
