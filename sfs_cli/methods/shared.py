@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import exp, lgamma
+from sys import float_info
+
 import numpy as np
 
 from sfs_cli.compute.engine import ThreadExecutor
@@ -96,12 +99,12 @@ def q_values(p: np.ndarray, threads: int = 1) -> np.ndarray:
 def least_p_value(labels: np.ndarray) -> float:
     """Return 1 over the number of different orders of labels, shape (n,): ``prod n_l! / n!``.
 
-    No test that compares a feature with its orders has a smaller p-value.
+    No test that compares a feature with its orders has a smaller p-value. It is never 0.
     """
-    from scipy.special import gammaln
-
-    counts = np.unique(labels, return_counts=True)[1]
-    return float(np.exp(gammaln(counts + 1.0).sum() - gammaln(len(labels) + 1.0)))
+    # not by scipy.special, which would be imported before the first pass and not beside it
+    counts = np.unique(labels, return_counts=True)[1].tolist()
+    logarithm = sum(lgamma(count + 1) for count in counts) - lgamma(len(labels) + 1)
+    return max(exp(logarithm), float_info.min)  # of 1,100 samples and more it may underflow
 
 
 def f_tests(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -305,3 +306,10 @@ def test_two_samples_are_too_few_for_a_line() -> None:
         scores("f-test", X[:2], Y[:2])
     solution = solved("mrmr", X[:3], Y[:3], select=1)
     assert (solution.status != Status.CONSTANT).all()
+
+
+def test_the_least_p_value_is_one_over_the_number_of_orders() -> None:
+    codes = np.repeat([0, 1, 2], [3, 4, 5])
+    orders = comb(12, 3) * comb(9, 4)
+    np.testing.assert_allclose(least_p_value(codes), 1 / orders, rtol=1e-13)
+    assert 0 < least_p_value(np.arange(3000) % 2) < 1e-300
