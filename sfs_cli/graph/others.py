@@ -42,7 +42,7 @@ def label_similarity(codes: np.ndarray, weights: np.ndarray | None = None) -> Fa
     -------
     FactoredSimilarity
         Its factor has the shape (n, number of classes), and is sparse where it is large: column l
-        is the indicator of class l divided by sqrt(n_l). Every degree is 1.
+        is the indicator of class l divided by sqrt(n_l). Every degree is 1 without weights.
 
     Raises
     ------
@@ -53,14 +53,16 @@ def label_similarity(codes: np.ndarray, weights: np.ndarray | None = None) -> Fa
     classes, column = np.unique(codes, return_inverse=True)
     sizes, n = np.bincount(column, weights), len(codes)
     values = 1.0 / np.sqrt(sizes[column])
+    degrees = np.ones(n) if weights is None else None
     if len(classes) <= THIN and n * len(classes) <= SMALL_FACTOR:
         # without SciPy, which takes longer to import than a typical matrix to rank
         factor = np.zeros((n, len(classes)))
         factor[np.arange(n), column] = values
-        return FactoredSimilarity(factor)
+        return FactoredSimilarity(factor, degrees)
     from scipy.sparse import csr_array
 
-    return FactoredSimilarity(csr_array((values, column, np.arange(n + 1)), (n, len(classes))))
+    factor = csr_array((values, column, np.arange(n + 1)), (n, len(classes)))
+    return FactoredSimilarity(factor, degrees)
 
 
 def outcome_distances(outcome: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ class Similarity(ABC):
         self._held = held
         self._casts: dict[tuple[int, np.dtype], Any] = {}
 
-    def __reduce__(self) -> tuple[type[Similarity], tuple[Any]]:
+    def __reduce__(self) -> tuple[type[Similarity], tuple[Any, ...]]:
         return type(self), (self._held,)  # casts are made again where they are needed
 
     @property
@@ -178,11 +178,19 @@ class FactoredSimilarity(Similarity):
     ----------
     factor : ndarray or csr_array, shape (n, r)
         Z, float64.
+    degrees : ndarray, shape (n,), optional
+        The row sums of S where they are known: those of Z would round them, and weights that are
+        equal but for rounding take longer to work with than equal ones.
     """
 
-    def __init__(self, factor: np.ndarray | csr_array) -> None:
+    def __init__(self, factor: np.ndarray | csr_array, degrees: np.ndarray | None = None) -> None:
         super().__init__(factor)
         self.factor = factor
+        if degrees is not None:
+            self.degrees = degrees
+
+    def __reduce__(self) -> tuple[type[Similarity], tuple[Any, ...]]:
+        return type(self), (self.factor, self.degrees)  # the same in every process
 
     @cached_property
     def degrees(self) -> np.ndarray:

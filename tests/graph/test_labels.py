@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from tests.oracles import similarities
 def test_labels_equal_the_twin(codes: list[int]) -> None:
     S = label_similarity(np.array(codes))
     np.testing.assert_allclose(S.to_dense(), similarities.label(np.array(codes)), rtol=1e-15)
-    np.testing.assert_allclose(S.degrees, 1.0, rtol=1e-15)
+    np.testing.assert_array_equal(S.degrees, 1.0)
 
 
 def test_labels_are_a_projection() -> None:
@@ -24,3 +26,10 @@ def test_missing_labels_are_counted() -> None:
     with pytest.raises(InputError, match="2 of 4 samples have no label") as caught:
         label_similarity(np.array([0, -1, 1, -1]))
     assert "sample number 2, 4" in str(caught.value)
+
+
+@pytest.mark.parametrize("classes", [4, 100])  # a dense factor, and a sparse one
+def test_degrees_of_labels_are_equal_in_every_process(classes: int) -> None:
+    S = label_similarity(np.random.default_rng(classes).integers(classes, size=5000))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(S)).degrees, 1.0)
+    np.testing.assert_allclose(S.factor @ (S.factor.T @ np.ones(5000)), 1.0, rtol=1e-12)
