@@ -61,8 +61,8 @@ def label_similarity(codes: np.ndarray, weights: np.ndarray | None = None) -> Fa
         return FactoredSimilarity(factor, degrees)
     from scipy.sparse import csr_array
 
-    factor = csr_array((values, column, np.arange(n + 1)), (n, len(classes)))
-    return FactoredSimilarity(factor, degrees)
+    thin = csr_array((values, column, np.arange(n + 1)), (n, len(classes)))
+    return FactoredSimilarity(thin, degrees)
 
 
 def outcome_distances(outcome: np.ndarray) -> np.ndarray:

@@ -112,7 +112,7 @@ class Run:
 
         def prepare_rest() -> None:
             with suppress(SfsError):  # raised again where the ids are needed
-                self.matrix.matrix.ids  # noqa: B018
+                self.matrix.matrix.ids.features[:1]
             self.method.load("prepare")
             tests = self.config.pvalues is not None or self.method.name in SIGNED
             for name in (*NEEDED_LATER, *(("scipy.special",) if tests else ())):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,7 @@ from sfs_cli.store.checksums import (
     facts_of,
     text_sum,
 )
-from sfs_cli.store.ids import read_ids
+from sfs_cli.store.ids import FeatureIds, LaterIds, read_ids
 from sfs_cli.store.matrix import (
     DenseReads,
     Matrix,
@@ -56,6 +57,7 @@ REBUILD = "build it again: sfs convert --force"
 """What to do about a damaged store that a user keeps."""
 FAULTY_SCRATCH = "the disk of the scratch folder may be faulty: run again with another --scratch"
 """What to do about a damaged store that this run has made."""
+OTHER_NUMBER = "their number is not that of the manifest"
 CHECKED_AT_ONCE = 64
 """Blocks of a checksum that a thread compares at a time."""
 
@@ -205,7 +207,7 @@ def open_store(directory: Path, *, ids_later: bool = False, hint: str = REBUILD)
     manifest = read_manifest(directory, hint)
     store = (SparseStore if manifest.sparse else DenseStore)(directory, manifest, hint)
     if not ids_later:
-        store.ids  # noqa: B018
+        store.ids.features[:1]
     return store
 
 
@@ -258,38 +260,57 @@ class Store(Shared, Matrix):
 
     @property
     def ids(self) -> Ids:
-        """Features, samples and annotations; read at the first use, by whichever thread."""
+        """Features, samples and annotations; read at the first use, by whichever thread.
+
+        The features are read when they are used themselves: a pass needs none of them.
+        """
         with self._reading:
             if self._ids is None:
                 self._ids = self._read_ids()
             return self._ids
 
     def _read_ids(self) -> Ids:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        for name in (FEATURES, SAMPLES):
-            file = self._open(name)
-            if bad := file.damaged(0, file.blocks):
-                raise file.error(bad[0])
-        try:
-            features = read_ids(self.directory / FEATURES, "feature")
+        with (
+            self._ids_of(SAMPLES) as path,
             # read_table would import pandas first
-            with arrow_file(self.directory / SAMPLES) as raw, pq.ParquetFile(raw) as table:
-                obs = table.read()
+            arrow_file(path) as raw,
+            pq.ParquetFile(raw) as table,
+        ):
+            obs = table.read()
             samples = obs["sample"].to_pylist()
-            check_name_array(features.array, "a feature", str(self.directory / FEATURES))
-            check_names(map(str, samples), "a sample", str(self.directory / SAMPLES))
-            if (len(features), len(samples)) != (self.n_features, self.n_samples):
-                raise ValueError("their number is not that of the manifest")
-        except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+            check_names(map(str, samples), "a sample", str(path))
+            if len(samples) != self.n_samples:
+                raise ValueError(OTHER_NUMBER)
+        obs = obs.drop_columns(["sample"])
+        features = LaterIds(self.n_features, self._read_features)
+        return Ids(features, samples, obs if obs.num_columns else None)
+
+    def _read_features(self) -> FeatureIds:
+        with self._ids_of(FEATURES) as path:
+            features = read_ids(path, "feature")
+            check_name_array(features.array, "a feature", str(path))
+            if len(features) != self.n_features:
+                raise ValueError(OTHER_NUMBER)
+            return features
+
+    @contextmanager
+    def _ids_of(self, name: str) -> Iterator[Path]:
+        """Compare a file of ids with its checksums, and say what cannot be read of it."""
+        from pyarrow import ArrowException
+
+        file = self._open(name)
+        if bad := file.damaged(0, file.blocks):
+            raise file.error(bad[0])
+        try:
+            yield self.directory / name
+        except (OSError, KeyError, ValueError, ArrowException) as error:
             raise InputError(
                 "the ids of the store cannot be read",
                 where=f"{self.directory}: {error}",
                 hint=self._hint,
             ) from None
-        obs = obs.drop_columns(["sample"])
-        return Ids(features, samples, obs if obs.num_columns else None)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -335,7 +356,7 @@ class Store(Shared, Matrix):
 
     def _check_structure(self) -> None:
         """Raise an `InputError` if ids or indices are not as a store has them."""
-        self.ids  # noqa: B018
+        self.ids.features[:1]
 
 
 class DenseStore(DenseReads, Store):

@@ -7,8 +7,9 @@ more than a run may use.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -81,6 +82,33 @@ class FeatureIds(Sequence[str]):
         at = np.ascontiguousarray(indices, np.int64)
         buffers = [None, pa.py_buffer(at)]  # of an ndarray, Arrow would make an array by pandas
         return self.array.take(pa.Array.from_buffers(pa.int64(), len(at), buffers)).to_pylist()
+
+
+class LaterIds(FeatureIds):
+    """Ids that are read when they are first needed, by whichever thread.
+
+    Parameters
+    ----------
+    count : int
+        How many they are.
+    read : callable
+        Returns them; what it raises is raised at every use.
+    """
+
+    def __init__(self, count: int, read: Callable[[], FeatureIds]) -> None:
+        self._count, self._read = count, read
+        self._reading, self._found = Lock(), None
+
+    @property
+    def array(self) -> pa.Array:
+        """The ids as Arrow's strings."""
+        with self._reading:
+            if self._found is None:
+                self._found = self._read().array
+            return self._found
+
+    def __len__(self) -> int:
+        return self._count
 
 
 class FeatureIdsBuilder:
