@@ -24,9 +24,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sfs_cli import provenance
-from sfs_cli.errors import InputError, UsageError, listed, nearest
+from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.given import giving, named
-from sfs_cli.io.matrix.memory import Table
+from sfs_cli.io.matrix.memory import Table, table_of
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of
@@ -173,8 +173,10 @@ def rank(
         features are x0, x1, ...
     labels : str, Series, array or dict, optional
         A column of ``obs``, ``FILE[:COLUMN]``, or a label for each sample: in the order of the
-        samples, or by their ids (a Series or dict). The options sample_weights, batch, donors and
-        adjust take the same.
+        samples, or by their ids (a Series or dict). Samples of an array have no ids: there a Series
+        goes by the order of its rows, and the keys of a dict are the numbers of the samples, from 0
+        on. Masked values are missing. The options sample_weights, batch, donors and adjust take the
+        same.
     similarity : str, DataFrame, array or sparse matrix, optional
         A name of the command (``knn``, ``obsp:connectivities`` ...), or the graph itself, shape
         (n, n).
@@ -367,7 +369,7 @@ class Inputs:
             hint = 'give "samples" or "features"'
             raise UsageError(f"unknown value {rows!r} of rows", hint=hint, option="rows")
         table = as_table(data, "matrix", rows)
-        self.have_ids = isinstance(data, Table) or _has_index(data)
+        self.have_ids = _has_index(data)
         self.objects[self.matrix] = table
         if table.samples_are_rows is not None:
             self.samples = list(table.row_ids if table.samples_are_rows else table.column_ids)
@@ -442,7 +444,12 @@ class Inputs:
         import pandas as pd
 
         if isinstance(value, Mapping):
+            self._check_keys(value, option)
             value = pd.Series(dict(value))
+            return value.set_axis(value.index.map(str)).to_frame(option)
+        if isinstance(value, np.ma.MaskedArray):
+            masked, value = np.ma.getmaskarray(value), value.data.astype(object)
+            value[masked] = None
         if not isinstance(value, pd.Series | pd.DataFrame):
             value = np.asarray(value)
             if value.ndim == 2 and value.shape[1] == 1:
@@ -460,6 +467,21 @@ class Inputs:
             value = value.set_axis(value.index.map(str))
         return value.to_frame(value.name or option) if value.ndim == 1 else value
 
+    def _check_keys(self, values: Mapping[Any, Any], option: str) -> None:
+        """Refuse keys that name no sample, where the samples have numbers in place of ids."""
+        if self.have_ids or self.samples is None:
+            return
+        known = set(self.samples)
+        if others := [str(key) for key in values if str(key) not in known]:
+            raise UsageError(
+                f"{option} has {counted(len(others), 'key')} ({listed(others, 3)}) that "
+                f"{'is' if len(others) == 1 else 'are'} no sample: those of an array have no ids, "
+                f"and are numbered from 0 to {len(known) - 1:,}",
+                hint="give these numbers as the keys, a list of values in the order of the "
+                "samples, or the matrix as a data frame with the ids as its index",
+                option=option,
+            )
+
     def _by_place(self, index: Any, option: str) -> bool:
         """Tell whether values with an index are in the order of the samples.
 
@@ -471,6 +493,16 @@ class Inputs:
         if self.samples is None:
             return False
         if not self.have_ids:
+            texts = list(map(str, index))
+            if texts != self.samples and sorted(texts) == sorted(self.samples):
+                # shuffled before the matrix became an array, or without it: nobody can tell
+                told = (
+                    f"{option} is taken in the order of its rows, and its index, which counts the "
+                    "samples in another order, is not used, since the samples of an array have no "
+                    "ids: give its values without the index (to_numpy), or sort them by it "
+                    "(sort_index) first"
+                )
+                _warn([told], False)
             return True
         if not isinstance(index, pd.RangeIndex):
             return False
@@ -496,7 +528,8 @@ class Inputs:
         if len(self.samples) != length:
             raise UsageError(
                 f"{option} has {length:,} values for {len(self.samples):,} samples",
-                hint="give one value for each sample, or a Series with their ids as its index",
+                hint="give one value for each sample, in their order"
+                + (", or a Series with their ids as its index" if self.have_ids else ""),
                 option=option,
             )
         return self.samples
@@ -547,6 +580,9 @@ class Inputs:
             self.objects[key] = value
             return SourceSpec(name, "genes", key)
         if _is_anndata(value):
+            if not self.have_ids and self._by_place(value.obs_names, name):
+                value = table_of(value)
+                value = replace(value, row_ids=self._ids(len(value.row_ids), name))
             return SourceSpec(name, "profile", self._hold(name, value))
         if getattr(value, "ndim", 2) != 2:
             what = f"source {name!r} has {value.ndim} axes, not 2"
@@ -563,8 +599,8 @@ def _is_anndata(value: Any) -> bool:
 
 
 def _is_values(value: Any) -> bool:
-    """Tell whether a list holds a number for each sample, and not covariates."""
-    return all(isinstance(each, Number | None) for each in value)
+    """Tell whether a list holds a number for each sample, and not covariates, or none."""
+    return bool(value) and all(isinstance(each, Number | None) for each in value)
 
 
 def _has_index(value: Any) -> bool:

@@ -65,6 +65,70 @@ def test_labels_of_an_array_go_by_their_order() -> None:
         best(X, pd.Series(CLASSES)[1:])
 
 
+def test_a_shuffled_index_that_an_array_cannot_use_is_told_of() -> None:
+    shuffled = pd.Series(CLASSES)[SHUFFLED.index]
+    with pytest.warns(sfs.SfsWarning, match="labels is taken in the order of its rows"):
+        fisher(X, shuffled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fisher(X, pd.Series(CLASSES))
+        fisher(X, shuffled.to_numpy())
+        fisher(NAMED, shuffled.set_axis(NAMED.index))
+        part = slice(0, None, 2)  # numbers of other rows, as of a part for training
+        fisher(X[part], pd.Series(CLASSES)[part])
+
+
+@pytest.mark.parametrize("kind", [int, str, np.int64])
+def test_keys_of_a_dict_are_the_numbers_of_the_samples_of_an_array(kind: Any) -> None:
+    keys = [*SHUFFLED.index]
+    labels = {kind(i): CLASSES[i] for i in keys}
+    weights = RNG.random(N) + 0.5
+    pd.testing.assert_frame_equal(fisher(X, labels), fisher(X, CLASSES))
+    for option, values in (("sample_weights", weights), ("adjust", RNG.normal(size=N))):
+        by_key = {option: {kind(i): values[i] for i in keys}}
+        expected = fisher(X, CLASSES, **{option: values}).score
+        np.testing.assert_allclose(fisher(X, CLASSES, **by_key).score, expected, rtol=1e-12)
+    del labels[kind(3)]
+    facts = sfs.rank(X, labels=labels, method="fisher", samples="intersect").facts
+    assert facts["input"]["n_samples"] == N - 1
+    with pytest.raises(ValueError, match=r"labels has 30 keys \(s0, s1, s2"):
+        fisher(X, dict(zip(NAMED.index, CLASSES)))
+    with pytest.raises(ValueError, match=r"labels has 10 keys \(20, 21, 22"):
+        fisher(X[:20], dict(enumerate(CLASSES)))
+
+
+def test_masked_values_of_samples_are_missing() -> None:
+    first = np.arange(N) == 0
+    for labels in (np.ma.array(CLASSES, mask=first), np.ma.array(range(N), mask=first) // 10):
+        found = sfs.rank(X, labels=labels, method="fisher", samples="intersect")
+        assert found.facts["input"]["n_samples"] == N - 1
+        expected = fisher(X[1:], CLASSES[1:])
+        np.testing.assert_allclose(found.table.score, expected.score, rtol=1e-6)
+        with pytest.raises(ValueError, match="1 of 30 samples have no label"):
+            fisher(X, labels)
+    with pytest.raises(ValueError, match="1 of 30 samples have no weight"):
+        fisher(X, CLASSES, sample_weights=np.ma.array(np.ones(N), mask=first))
+
+
+@pytest.mark.parametrize("none", [[], (), pd.DataFrame(index=range(N))], ids=repr)
+def test_an_empty_list_of_covariates_is_none(none: Any) -> None:
+    pd.testing.assert_frame_equal(fisher(X, CLASSES, adjust=none), fisher(X, CLASSES))
+
+
+def test_an_anndata_beside_an_array_goes_by_its_order() -> None:
+    profile = RNG.normal(size=(N, 5))
+    rows = RNG.permutation(N)[:20]
+
+    def scores(source: Any) -> np.ndarray:
+        return sfs.rank(X[rows], method="msfs", source={"mirna": source}).ranking.score
+
+    expected = scores(profile[rows])
+    np.testing.assert_array_equal(scores(ad.AnnData(profile)[rows]), expected)
+    np.testing.assert_array_equal(scores(ad.AnnData(profile[rows])), expected)
+    with pytest.raises(ValueError, match="mirna has 30 values for 20 samples"):
+        scores(ad.AnnData(profile))
+
+
 def test_profiles_go_by_ids_or_by_order() -> None:
     profile = pd.DataFrame(RNG.normal(size=(N, 5)))
 
