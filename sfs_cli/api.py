@@ -414,15 +414,13 @@ class Inputs:
             made["similarity_file"] = self._graph(graph)
         places = made.get("coordinates")
         if places is not None and not isinstance(places, str | Path):
-            made["coordinates"] = self._hold("coordinates", self._with_samples(places))
+            made["coordinates"] = self.hold("coordinates", self._with_samples(places))
         made["source"] = self._sources(made.get("source", ()))
         return {k: str(v) if isinstance(v, Path) else v for k, v in made.items()}
 
-    def _hold(self, what: str, value: Any) -> str:
-        same = (named(f"{what} {k}") for k in range(2, len(self.objects) + 2))
-        name = next(name for name in (named(what), *same) if name not in self.objects)
-        self.objects[name] = value
-        return name
+    def hold(self, what: str, value: Any, suffix: str = "") -> str:
+        """Keep an object, and return the name that stands for it, which no other has."""
+        return hold(self.objects, what, value, suffix)
 
     def _of_samples(self, option: str, value: Any) -> Any:
         """Return the text of the command for an annotation of the samples."""
@@ -431,7 +429,7 @@ class Inputs:
         if option == "adjust" and isinstance(value, list | tuple) and not _is_values(value):
             return tuple(self._of_samples(option, each) for each in value)
         if not isinstance(value, str | Path):
-            return self._hold(option, self._frame(value, option))
+            return self.hold(option, self._frame(value, option))
         name = str(value)
         if (whole := named(f"obs {name}")) in self.objects:
             return whole
@@ -550,7 +548,7 @@ class Inputs:
         values = table.values
         values = csr_array(values) if hasattr(values, "tocsr") else values
         table = replace(table, values=values.astype(np.float64), samples_are_rows=None)
-        return self._hold("similarity", table)
+        return self.hold("similarity", table)
 
     def _sources(self, given: Any) -> tuple[SourceSpec, ...]:
         if isinstance(given, str):
@@ -576,14 +574,12 @@ class Inputs:
         if isinstance(value, str):
             return parse_sources((f"{name}={value}",))[0]
         if isinstance(value, Mapping):
-            key = named(name) + ".gmt"
-            self.objects[key] = value
-            return SourceSpec(name, "genes", key)
+            return SourceSpec(name, "genes", self.hold(name, value, ".gmt"))
         if _is_anndata(value):
             if not self.have_ids and self._by_place(value.obs_names, name):
                 value = table_of(value)
                 value = replace(value, row_ids=self._ids(len(value.row_ids), name))
-            return SourceSpec(name, "profile", self._hold(name, value))
+            return SourceSpec(name, "profile", self.hold(name, value))
         if getattr(value, "ndim", 2) != 2:
             what = f"source {name!r} has {value.ndim} axes, not 2"
             hint = f'give a matrix, or for labels a table: {{"{name}": "labels:FILE"}}'
@@ -591,7 +587,16 @@ class Inputs:
         held = as_table(value, name, "samples")
         if not _has_index(value) or self._by_place(value.index, name):
             held = replace(held, row_ids=self._ids(len(held.row_ids), name))
-        return SourceSpec(name, "profile", self._hold(name, held))
+        return SourceSpec(name, "profile", self.hold(name, held))
+
+
+def hold(objects: dict[str, Any], what: str, value: Any, suffix: str = "") -> str:
+    """Add an object to others, and return the name that stands for it, which no other has."""
+    same = (f"{what}_{k}" for k in range(2, len(objects) + 2))
+    names = (named(each) + suffix for each in (what, *same))
+    name = next(name for name in names if name not in objects)
+    objects[name] = value
+    return name
 
 
 def _is_anndata(value: Any) -> bool:
@@ -782,7 +787,8 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
     if isinstance(rankings, Ranked | str | Path) or hasattr(rankings, "iloc"):
         hint = "give a list, or a dict of names and rankings"
         raise UsageError("one ranking is nothing to aggregate", hint=hint, option="rankings")
-    inputs = Lists(rankings)
+    objects: dict[str, Any] = {}
+    paths = _held_lists(rankings, objects)
     weights = options.get("list_weights")
     if isinstance(weights, Mapping):
         if not isinstance(rankings, Mapping) or set(weights) != set(rankings):
@@ -790,45 +796,47 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
             hint = f"give a weight for each of {listed([str(name) for name in rankings])}"
             raise UsageError(what, hint=hint, option="list_weights")
         options["list_weights"] = [weights[name] for name in rankings]
-    config = _config(AggregateConfig, tuple(inputs.paths), options)  # type: ignore[arg-type]
+    config = _config(AggregateConfig, tuple(paths), options)  # type: ignore[arg-type]
     messages = _messages(verbose)
-    with giving(inputs.objects):
+    with giving(objects):
         found = aggregate_lists(config, messages)
     _warn(messages.warnings, verbose)
     return table_of_ranking(found.ranking)
 
 
-class Lists:
-    """Rankings, by the names that stand for them; those of files by their paths."""
+def _held_lists(given: Any, objects: dict[str, Any], prefix: str = "") -> list[str]:
+    """Return the names that stand for rankings, which `objects` get; of files their paths.
 
-    def __init__(self, given: Any) -> None:
-        self.objects: dict[str, Any] = {}
-        self.paths: list[str] = []
-        pairs = given.items() if isinstance(given, Mapping) else enumerate(given, 1)
-        for name, each in pairs:
-            self.paths.append(self.add(str(name) if isinstance(name, str) else f"list{name}", each))
+    With a `prefix` the names are as of what else there is; without they name the lists.
+    """
+    pairs = given.items() if isinstance(given, Mapping) else enumerate(given, 1)
+    texts = ((name if isinstance(name, str) else f"list{name}", each) for name, each in pairs)
+    return [
+        str(each)
+        if isinstance(each, str | Path)
+        else hold(objects, f"{prefix}{name}", _frame_of_list(each))
+        for name, each in texts
+    ]
 
-    def add(self, name: str, value: Any) -> str:
-        """Return the name that stands for a ranking, or its path."""
-        if isinstance(value, str | Path):
-            return str(value)
-        import pandas as pd
 
-        if isinstance(value, Ranked):
-            frame = value.table
-        elif isinstance(value, pd.DataFrame):
-            frame = value
-        elif isinstance(value, pd.Series):
-            frame = value.to_frame("score")
-        else:  # features, best first
-            features = [str(each) for each in value]
-            frame = pd.DataFrame({"rank": np.arange(1, len(features) + 1)}, index=features)
-        texts = any(not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes)
-        counted = isinstance(frame.index, pd.RangeIndex) and texts
-        if frame.index.name is None and not counted:
-            frame = frame.rename_axis("feature")
-        self.objects[named(name)] = frame
-        return named(name)
+def _frame_of_list(value: Any) -> pd.DataFrame:
+    """Return a ranking, or features best first, as a data frame with the features as its index."""
+    import pandas as pd
+
+    if isinstance(value, Ranked):
+        frame = value.table
+    elif isinstance(value, pd.DataFrame):
+        frame = value
+    elif isinstance(value, pd.Series):
+        frame = value.to_frame("score")
+    else:  # features, best first
+        features = [str(each) for each in value]
+        frame = pd.DataFrame({"rank": np.arange(1, len(features) + 1)}, index=features)
+    texts = any(not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes)
+    only_counts = isinstance(frame.index, pd.RangeIndex) and texts
+    if frame.index.name is None and not only_counts:
+        frame = frame.rename_axis("feature")
+    return frame
 
 
 def table_of_ranking(ranking: Ranking) -> pd.DataFrame:
@@ -870,11 +878,9 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
     assert inputs is not None, "of a ranking that was made here"
     if "labels" in options and own:
         options["labels"] = inputs._of_samples("labels", options["labels"])
-    place = str(ranked) if isinstance(ranked, str | Path) else named("ranking")
-    config = _config(SelectConfig, place, options)
     objects = dict(inputs.objects)
-    if place == named("ranking"):
-        objects[place] = Lists([ranked]).objects[named("list1")]
+    (place,) = _held_lists({"ranking": ranked}, objects)
+    config = _config(SelectConfig, place, options)
     with giving(objects):
         result = of_select.read_result(config, messages)
         again = None
@@ -938,8 +944,11 @@ def evaluate(
     from sfs_cli.options.evaluate import EvaluateConfig
     from sfs_cli.run.evaluate import evaluate as run_evaluate
 
-    lists = Lists({} if list is None else {"list": list})
-    return _judged(data, modality, verbose, options, EvaluateConfig, run_evaluate, lists)
+    def with_list(inputs: Inputs) -> dict[str, Any]:
+        paths = _held_lists({} if list is None else {"list": list}, inputs.objects)
+        return {"list_": paths[0]} if paths else {}
+
+    return _judged(data, modality, verbose, options, EvaluateConfig, run_evaluate, with_list)
 
 
 @_for_python
@@ -976,17 +985,11 @@ def compare(
     from sfs_cli.options.compare import CompareConfig, ListSpec, RankingSpec, ranking_options
     from sfs_cli.run.compare import compare as run_compare
 
-    held = Lists(lists or {})
-    names = [] if lists is None else [str(name) for name in lists]
     methods = texts_of(methods)  # type: ignore[arg-type]
     if not (methods or rankings or lists):
         hint = 'give methods, such as ["spec", "f-test"], rankings, or lists'
         raise UsageError("nothing to compare: there is no ranking", hint=hint, option="methods")
-    asked = options | {
-        "method_": tuple(methods),
-        "list_": tuple(map(ListSpec, names, held.paths)),
-    }
-
+    asked = options | {"method_": tuple(methods)}
     taken = {option.name for option in ranking_options().values()}
 
     def made(inputs: Inputs) -> dict[str, Any]:
@@ -1000,9 +1003,11 @@ def compare(
                 raise UsageError(what, hint=hint, option="rankings")
             text = ", ".join(f"{option}={listed([value])}" for option, value in own.items())
             specs.append(RankingSpec(str(name), own, text))
-        return {"ranking_of": tuple(specs)}
+        paths = _held_lists(lists or {}, inputs.objects, "list ")
+        given = tuple(map(ListSpec, map(str, lists or {}), paths))
+        return {"ranking_of": tuple(specs), "list_": given}
 
-    return _judged(data, modality, verbose, asked, CompareConfig, run_compare, held, made)
+    return _judged(data, modality, verbose, asked, CompareConfig, run_compare, made)
 
 
 def _judged(
@@ -1012,32 +1017,27 @@ def _judged(
     options: Mapping[str, Any],
     kind: type,
     judge: Callable[[Any, Messages], Any],
-    lists: Lists,
-    more: Callable[[Inputs], dict[str, Any]] = lambda _: {},
+    more: Callable[[Inputs], dict[str, Any]],
 ) -> Evaluated:
     """Run `evaluate` or `compare`, and return what it has found as tables.
 
-    `more` are options that hold objects themselves.
+    `more` are options that hold objects themselves, before the others do.
     """
     import pandas as pd
 
     from sfs_cli.evaluation.measures import Enrichment
 
-    sets = {}
-    given = dict(options)
+    inputs = Inputs(data, modality, options.get("rows"))
+    own = more(inputs)
+    given = inputs.options(options) | own
     if isinstance(given.get("sets"), Mapping):
-        sets[named("sets") + ".gmt"] = given["sets"]
-        given["sets"] = named("sets") + ".gmt"
+        given["sets"] = inputs.hold("sets", given["sets"], ".gmt")
     drivers = given.get("drivers")
-    if drivers is not None and not isinstance(drivers, str | Path):
-        sets[named("drivers")] = [str(each) for each in drivers]
-        given["drivers"] = named("drivers")
-    if kind.__name__ == "EvaluateConfig" and lists.paths:
-        given["list_"] = lists.paths[0]
-    inputs = Inputs(data, modality, given.get("rows"))
-    config = _config(kind, inputs.matrix, inputs.options(given) | more(inputs))
+    if drivers is not None and not isinstance(drivers, str):
+        given["drivers"] = inputs.hold("drivers", [str(each) for each in drivers])
+    config = _config(kind, inputs.matrix, given)
     messages = _messages(verbose)
-    with giving({**inputs.objects, **lists.objects, **sets}):
+    with giving(inputs.objects):
         found = judge(config, messages)
     _warn(messages.warnings, verbose)
     measures = [[getattr(row, name) for name in MEASURES] for row in found.measures]

@@ -236,6 +236,45 @@ def test_what_is_judged_and_chosen(tmp_path: Path) -> None:
     assert {"f-test", "given", "made"} <= set(compared.table["list"])
 
 
+@pytest.mark.parametrize("name", ["matrix", "labels", "drivers", "sets", "ranking", "v1.5"])
+def test_a_list_may_have_the_name_of_anything_else(name: str) -> None:
+    ranked = sfs.rank(NAMED, method="fisher", labels=CLASSES)
+    given = {"labels": CLASSES, "splits": 3, "repeats": 1, "lengths": [3]}
+    given |= {"drivers": GENES[:2], "sets": {"one": GENES[:2], "other": GENES[3:7]}}
+
+    def measured(name: str) -> pd.DataFrame:
+        found = sfs.compare(NAMED, ["variance"], lists={name: ranked}, **given).table
+        assert name in set(found["list"])
+        return found.replace({"list": {name: "mine"}})
+
+    pd.testing.assert_frame_equal(measured(name), measured("mine"))
+    together = sfs.aggregate({name: ranked, "other": sfs.rank(NAMED, method="variance")})
+    np.testing.assert_array_equal(together[f"rank_{name}"], ranked.table["rank"][together.index])
+
+
+def test_two_lists_that_would_have_one_name_are_both_aggregated() -> None:
+    lists = [sfs.rank(NAMED, method="fisher", labels=CLASSES), sfs.rank(NAMED, method="variance")]
+    found = sfs.aggregate({1: lists[0], "list1": lists[1]})
+    assert found.index.tolist() == sfs.aggregate(lists).index.tolist()
+    for column, each in zip(("rank_list1", "rank_list1_2"), lists):
+        np.testing.assert_array_equal(found[column], each.table["rank"][found.index])
+
+
+def test_sources_may_have_the_name_of_anything_else() -> None:
+    """Also of what comes later: the sets and the list of an evaluation, and a ranking."""
+    pathways = {"one": GENES[:3], "other": GENES[3:7]}
+    named = {"sets": pathways, "list": X[:, :5], "ranking": X[:, 5:9], "matrix": X[:, 2:6]}
+    numbered = {f"source{i}": source for i, source in enumerate(named.values())}
+    given = {"labels": CLASSES, "splits": 3, "repeats": 1, "lengths": [3], "list": GENES}
+    given |= {"method": "spec", "sets": {"third": GENES[:2], "fourth": GENES[2:6]}}
+    found, expected = (sfs.evaluate(NAMED, **given, source=each) for each in (named, numbered))
+    pd.testing.assert_frame_equal(found.table, expected.table)
+    assert set(found.enrichment["set"]) <= {"third", "fourth"}
+    of_both = [sfs.rank(NAMED, method="spec", source=each) for each in (named, numbered)]
+    chosen, wanted = (sfs.select(each, top=3, min_redundancy=0.9) for each in of_both)
+    assert chosen == wanted
+
+
 def test_a_configuration_ranks_as_its_options_do(tmp_path: Path) -> None:
     path = str(tmp_path / "x.csv")
     NAMED.T.to_csv(path)
