@@ -34,6 +34,7 @@ from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.rank import texts_of
 from sfs_cli.options.source import SourceSpec, parse_sources
 from sfs_cli.run import rank as of_rank
+from sfs_cli.run.inputs import on_its_side
 from sfs_cli.store.ids import unique_features
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from sfs_cli.ranking.table import Ranking
 
 F = TypeVar("F", bound=Callable[..., Any])
+MATCHED = ("source", "similarity_file", "coordinates")
+"""Options that are matched with the samples, by ids or by their number."""
 OF_SAMPLES = ("labels", "sample_weights", "batch", "donors", "adjust")
 """Options that take a column of ``obs`` by its name, or values of the samples."""
 MEASURES = ("name", "selection", "length", "measure", "classifier", "value", "error")
@@ -169,8 +172,9 @@ def rank(
     ----------
     data : AnnData, MuData, DataFrame, array, sparse matrix, str or Path
         The matrix. Rows of a data frame or an array are samples, as everywhere in Python, unless
-        ``rows="features"`` (a command takes the rows of a file for features). Arrays have no ids:
-        features are x0, x1, ...
+        ``rows="features"`` (a command takes the rows of a file for features). A warning tells of a
+        matrix with many more rows than columns where neither ``rows`` nor labels or the like say
+        that these are samples. Arrays have no ids: features are x0, x1, ...
     labels : str, Series, array or dict, optional
         A column of ``obs``, ``FILE[:COLUMN]``, or a label for each sample: in the order of the
         samples, or by their ids (a Series or dict). Samples of an array have no ids: there a Series
@@ -247,7 +251,7 @@ def _check_marks(adata: Any, top: Any, copy: bool) -> None:
 
 
 def _rank(config: RankConfig, inputs: Inputs, verbose: bool) -> Ranked:
-    messages = _messages(verbose)
+    messages = inputs.messages(verbose)
     found = of_rank.rank(config, messages)
     _warn(found.warnings, verbose)
     told = [str(_in_python(text)) for text in found.warnings]
@@ -345,6 +349,9 @@ class Inputs:
         self.columns: list[str] = []
         self.samples: list[str] | None = None
         self.have_ids = True  # whether they are those of the data, not numbers that stand for them
+        self._doubts: list[str] = []  # what a warning is due to
+        self._on_its_side: str | None = None
+        self._n_columns = 0  # of what is taken to have samples in rows, since nobody said so
         self.path = isinstance(data, str | Path)
         if self.path:
             if modality is not None:
@@ -373,6 +380,9 @@ class Inputs:
         self.objects[self.matrix] = table
         if table.samples_are_rows is not None:
             self.samples = list(table.row_ids if table.samples_are_rows else table.column_ids)
+        if rows in (None, "auto") and not isinstance(data, Table):
+            self._on_its_side = on_its_side(*table.values.shape)
+            self._n_columns = table.values.shape[1]
 
     def _chosen(self, data: Any, modality: str | None) -> Any:
         """Return the modality that is ranked; the others may be sources."""
@@ -416,7 +426,17 @@ class Inputs:
         if places is not None and not isinstance(places, str | Path):
             made["coordinates"] = self.hold("coordinates", self._with_samples(places))
         made["source"] = self._sources(made.get("source", ()))
+        if any(made.get(name) for name in (*OF_SAMPLES, *MATCHED)):
+            self._on_its_side = None  # what is found for the samples says that they are the rows
         return {k: str(v) if isinstance(v, Path) else v for k, v in made.items()}
+
+    def messages(self, verbose: bool) -> Messages:
+        """Return what receives messages, with the warnings that are due so far."""
+        messages = _messages(verbose)
+        for text in (*self._doubts, *filter(None, [self._on_its_side])):
+            messages.warn(text)
+        self._doubts, self._on_its_side = [], None
+        return messages
 
     def hold(self, what: str, value: Any, suffix: str = "") -> str:
         """Keep an object, and return the name that stands for it, which no other has."""
@@ -500,7 +520,7 @@ class Inputs:
                     "ids: give its values without the index (to_numpy), or sort them by it "
                     "(sort_index) first"
                 )
-                _warn([told], False)
+                self._doubts.append(told)
             return True
         if not isinstance(index, pd.RangeIndex):
             return False
@@ -524,10 +544,14 @@ class Inputs:
                 option=option,
             )
         if len(self.samples) != length:
+            hint = "give one value for each sample, in their order"
+            if self.have_ids:
+                hint += ", or a Series with their ids as its index"
+            if length == self._n_columns:
+                hint = 'if the columns are the samples, give rows="features"'
             raise UsageError(
                 f"{option} has {length:,} values for {len(self.samples):,} samples",
-                hint="give one value for each sample, in their order"
-                + (", or a Series with their ids as its index" if self.have_ids else ""),
+                hint=hint,
                 option=option,
             )
         return self.samples
@@ -735,7 +759,7 @@ def fuse(
     config = _config(RankConfig, inputs.matrix, inputs.options({"source": source, **options}))
     if not config.source:
         raise UsageError("no knowledge source is given", hint="give one or more", option="source")
-    messages = _messages(verbose)
+    messages = inputs.messages(verbose)
     with giving(inputs.objects), loaded(config, messages) as run:
         run.fit()
         similarity = fuse_sources(run).similarity
@@ -872,7 +896,6 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
     from sfs_cli.options.select import SelectConfig
     from sfs_cli.run import select as of_select
 
-    messages = _messages(verbose)
     own = isinstance(ranked, Ranked)
     inputs = ranked._inputs if own else Inputs(named("matrix"), None, None)
     assert inputs is not None, "of a ranking that was made here"
@@ -881,6 +904,7 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
     objects = dict(inputs.objects)
     (place,) = _held_lists({"ranking": ranked}, objects)
     config = _config(SelectConfig, place, options)
+    messages = inputs.messages(verbose)
     with giving(objects):
         result = of_select.read_result(config, messages)
         again = None
@@ -1036,7 +1060,7 @@ def _judged(
     if drivers is not None and not isinstance(drivers, str):
         given["drivers"] = inputs.hold("drivers", [str(each) for each in drivers])
     config = _config(kind, inputs.matrix, given)
-    messages = _messages(verbose)
+    messages = inputs.messages(verbose)
     with giving(inputs.objects):
         found = judge(config, messages)
     _warn(messages.warnings, verbose)

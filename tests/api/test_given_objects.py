@@ -236,6 +236,23 @@ def test_what_is_judged_and_chosen(tmp_path: Path) -> None:
     assert {"f-test", "given", "made"} <= set(compared.table["list"])
 
 
+def test_a_matrix_with_genes_in_rows_is_told_of() -> None:
+    genes = pd.DataFrame(RNG.normal(size=(2000, N)))
+    for data in (genes, genes.to_numpy(), sp.csr_array(genes.to_numpy())):
+        with pytest.warns(sfs.SfsWarning, match='2,000 samples of 30 .* rows="features"') as told:
+            found = sfs.rank(data, method="variance")
+        assert found.warnings == [str(each.message) for each in told]
+    with pytest.raises(ValueError, match=r'30 values for 2,000 samples\n.*rows="features"'):
+        fisher(genes, CLASSES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(sfs.select(found, top=3, min_redundancy=0.9)) == 3  # said once
+        sfs.rank(genes, method="variance", rows="samples")
+        sfs.rank(genes, method="variance", rows="features")
+        sfs.rank(ad.AnnData(genes.to_numpy()), method="variance")
+        fisher(genes, np.arange(2000) % 2)  # labels of the rows
+
+
 @pytest.mark.parametrize("name", ["matrix", "labels", "drivers", "sets", "ranking", "v1.5"])
 def test_a_list_may_have_the_name_of_anything_else(name: str) -> None:
     ranked = sfs.rank(NAMED, method="fisher", labels=CLASSES)
