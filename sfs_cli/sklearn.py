@@ -67,7 +67,9 @@ class _Selector(SelectorMixin, BaseEstimator):
     """Whether labels are ``needed``, used where given (``may``), or as options ask (``none``)."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Rank the features of X (n, m), dense or sparse, with labels y (n,) where they are used.
+        """Rank the features of X (n, m), dense or sparse, with the classes y (n,) if it uses them.
+
+        The notes of a selector say with which options it does; with others y is ignored.
 
         Raises ValueError for data that cannot be ranked.
         """
@@ -193,6 +195,10 @@ class SpectralSelector(_Selector):
     clusters : int, optional
         Groups that phi3 looks for.
 
+    Notes
+    -----
+    `fit` uses y with ``similarity="label"`` or ``"relieff"``, and ignores it otherwise.
+
     References
     ----------
     Z. Zhao and H. Liu, "Spectral feature selection for supervised and unsupervised learning", 2007.
@@ -227,8 +233,14 @@ class MRSFSelector(_Selector):
         The graph; by default that of ``sfs rank``.
     neighbors : int, optional
         Of each sample, for knn.
-    response : str, optional
-        What the features are to explain.
+    response : {"similarity", "lda", "svm", "pca"}, optional
+        What the features are to explain: the graph of the samples (similarity, the default), the
+        classes y (lda or svm, which take no graph), or the principal components (pca).
+
+    Notes
+    -----
+    By default `fit` ignores y, and selects for no classifier: give ``response="lda"`` or ``"svm"``,
+    or ``similarity="label"`` or ``"relieff"``, where the features are to tell classes apart.
 
     References
     ----------
@@ -287,6 +299,10 @@ class QAlphaSelector(_Selector):
     random_state : int or RandomState, optional
         Seed of the start.
 
+    Notes
+    -----
+    `fit` ignores y.
+
     References
     ----------
     L. Wolf and A. Shashua, "Feature selection for unsupervised and supervised inference", 2005.
@@ -317,6 +333,10 @@ class GDCOVSelector(_Selector):
         The graph; by default that of ``sfs rank``.
     neighbors : int, optional
         Of each sample, for knn.
+
+    Notes
+    -----
+    `fit` uses y with ``similarity="relieff"``, and ignores it otherwise.
     """
 
     METHOD, LABELS = "gdcov", "none"
@@ -385,7 +405,13 @@ class HSICSelector(_Selector):
     n_features_to_select : int or float, optional
         A number, or a share, of features; half of them by default.
     similarity : str, optional
-        The kernel of the samples; that of the labels where there are some.
+        The kernel of the samples; by default that of the classes where there is y, else that of
+        ``sfs rank``.
+
+    Notes
+    -----
+    `fit` uses y where no `similarity` is given, or ``"label"`` or ``"relieff"``, and ignores it
+    otherwise.
 
     References
     ----------
@@ -470,11 +496,14 @@ class MultiSourceSelector(_Selector):
     -----
     `fit` takes `sources`, a dict of names and matrices with a row for each sample (or what `rank`
     takes), beside the matrix itself, which always is one. In a pipeline, ask for it with
-    ``set_fit_request(sources=True)``. Where X is a data frame, the rows of a source that is a data
-    frame or an AnnData are found by the index of X, so that folds of a search take theirs of the
-    whole source. Otherwise rows go by their order, and a source with more or fewer rows than X, as
-    in a fold, is refused. A step before this one that makes an array of a data frame takes the
-    index away: give it ``set_output(transform="pandas")``.
+    ``set_fit_request(sources=True)``. It uses y with the weights alignf and rkda, and ignores it
+    otherwise.
+
+    Where X is a data frame, the rows of a source that is a data frame or an AnnData are found by
+    the index of X, so that folds of a search take theirs of the whole source. Otherwise rows go by
+    their order, and a source with more or fewer rows than X, as in a fold, is refused. A step
+    before this one that makes an array of a data frame takes the index away: give it
+    ``set_output(transform="pandas")``.
     """
 
     METHOD, LABELS = "msfs", "none"

@@ -110,6 +110,8 @@ def test_a_data_frame_gives_names_and_no_warning(selector: Any) -> None:
         (selectors.SpectralSelector(5, similarity="relieff"), {"similarity": "relieff"}),
         (selectors.MRSFSelector(5, similarity="label"), {"similarity": "label", "select": 5}),
         (selectors.MRSFSelector(5, response="lda"), {"response": "lda", "select": 5}),
+        (selectors.MRSFSelector(5, response="svm"), {"response": "svm", "select": 5}),
+        (selectors.GDCOVSelector(5, similarity="relieff"), {"similarity": "relieff"}),
     ],
     ids=str,
 )
@@ -119,6 +121,17 @@ def test_labels_are_used_where_the_options_ask_for_them(selector: Any, options: 
     assert np.argsort(made.ranking_).tolist() == expected.order.tolist()
     with pytest.raises(ValueError, match="requires y"):
         clone(selector).fit(X)
+
+
+@pytest.mark.parametrize("selector", EVERY, ids=lambda each: type(each).__name__)
+def test_its_notes_say_whether_the_classes_are_used(selector: Any) -> None:
+    """By default; scikit-learn gives y to every step, used or not."""
+    if selector.LABELS == "needed":
+        return  # it refuses to go without
+    with_classes, without = (clone(selector).fit(X, y).scores_ for y in (Y, None))
+    notes = type(selector).__doc__.partition("Notes\n")[2]
+    assert " y" in notes
+    assert np.array_equal(with_classes, without, equal_nan=True) == (selector.METHOD != "hsic")
 
 
 def test_a_source_goes_by_the_index_of_the_samples() -> None:
