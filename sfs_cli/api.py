@@ -646,7 +646,7 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
         value = value.to_pandas()
     if _has_index(value):
         rows_and_columns = list(map(str, value.index)), list(map(str, value.columns))
-        return Table(_numbers_of(value), *rows_and_columns, samples_are_rows)
+        return Table(_numbers_of(value, what), *rows_and_columns, samples_are_rows)
     if hasattr(value, "tocsr"):
         values = value if value.format in ("csr", "csc") else value.tocsr()
     elif isinstance(value, np.ma.MaskedArray):
@@ -664,22 +664,32 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     return Table(values, *(ids if samples_are_rows else ids[::-1]), samples_are_rows)
 
 
-def _numbers_of(frame: pd.DataFrame) -> np.ndarray:
+def _numbers_of(frame: pd.DataFrame, what: str) -> np.ndarray:
     """Return the values of a data frame; where its columns are of many types, as float64.
 
-    What is no number stays as it is, for the reader to name it.
+    Complex numbers stay as they are, for the reader to refuse. InputError for text.
     """
     from pandas.api.types import infer_dtype, is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
     if all(isinstance(kind, np.dtype) and kind.kind in "fiu" for kind in set(frame.dtypes)):
         return frame.to_numpy()
     numbers = ("floating", "integer", "mixed-integer-float", "boolean", "decimal", "empty")
-    for column in (frame.iloc[:, k] for k in range(frame.shape[1])):
+    others = []
+    for name, column in frame.items():
         if is_complex_dtype(column.dtype):
             return frame.to_numpy()
         of_numbers = is_numeric_dtype(column.dtype) or is_bool_dtype(column.dtype)
         if not of_numbers and infer_dtype(column) not in numbers:
-            return frame.to_numpy()
+            others.append(name)
+    if others:
+        one, first = len(others) == 1, others[0]
+        raise InputError(
+            f"values are of type object, not numbers: {'column' if one else 'columns'} "
+            f"{listed(list(map(str, others)), 3)} {'holds' if one else 'hold'} text or the like",
+            where=named(what),
+            hint=f"if {first!r} names the rows, make it the index with set_index({first!r}); leave "
+            "out other columns that hold no values of the matrix, and write values as numbers",
+        )
     return frame.to_numpy(np.float64, na_value=np.nan)
 
 

@@ -158,6 +158,18 @@ def test_columns_of_several_types() -> None:
         fisher(COUNTED.assign(g11="high"), CLASSES)
 
 
+def test_a_column_of_text_is_named_and_may_be_the_index(tmp_path: Path) -> None:
+    table = NAMED.T.rename_axis("feature_id").reset_index()
+    table.to_parquet(tmp_path / "x.parquet")
+    for data in (table, pd.read_parquet(tmp_path / "x.parquet"), table.astype(object)):
+        with pytest.raises(ValueError, match=r"feature_id(.|\n)*set_index\('feature_id'\)"):
+            sfs.rank(data, rows="features", method="variance")
+        found = sfs.rank(data.set_index("feature_id"), rows="features", method="variance")
+        assert found.top(3) == sfs.rank(NAMED, method="variance").top(3)
+    with pytest.raises(ValueError, match="columns day, name hold"):
+        sfs.rank(COUNTED.assign(day=pd.Timestamp("2020-01-01"), name="x"), method="variance")
+
+
 def test_tables_of_arrow_keep_their_names_and_masks_are_missing_values() -> None:
     table = pa.Table.from_pandas(COUNTED, preserve_index=False)
     pd.testing.assert_frame_equal(fisher(table, CLASSES), fisher(COUNTED, CLASSES))
