@@ -433,7 +433,7 @@ class Inputs:
     def messages(self, verbose: bool) -> Messages:
         """Return what receives messages, with the warnings that are due so far."""
         messages = _messages(verbose)
-        for text in (*self._doubts, *filter(None, [self._on_its_side])):
+        for text in dict.fromkeys((*self._doubts, *filter(None, [self._on_its_side]))):
             messages.warn(text)
         self._doubts, self._on_its_side = [], None
         return messages

@@ -69,6 +69,10 @@ def test_a_shuffled_index_that_an_array_cannot_use_is_told_of() -> None:
     shuffled = pd.Series(CLASSES)[SHUFFLED.index]
     with pytest.warns(sfs.SfsWarning, match="labels is taken in the order of its rows"):
         fisher(X, shuffled)
+    covariates = pd.DataFrame(RNG.normal(size=(N, 2)), SHUFFLED.index)
+    with pytest.warns(sfs.SfsWarning, match="adjust is taken in the order") as told:
+        fisher(X, CLASSES, adjust=covariates)
+    assert len(told) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fisher(X, pd.Series(CLASSES))
