@@ -24,9 +24,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sfs_cli import provenance
-from sfs_cli.errors import InputError, UsageError, listed, nearest
+from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.given import giving, named
-from sfs_cli.io.matrix.memory import Table
+from sfs_cli.io.matrix.memory import Table, table_of
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of
@@ -34,6 +34,7 @@ from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.rank import texts_of
 from sfs_cli.options.source import SourceSpec, parse_sources
 from sfs_cli.run import rank as of_rank
+from sfs_cli.run.inputs import on_its_side
 from sfs_cli.store.ids import unique_features
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from sfs_cli.ranking.table import Ranking
 
 F = TypeVar("F", bound=Callable[..., Any])
+MATCHED = ("source", "similarity_file", "coordinates")
+"""Options that are matched with the samples, by ids or by their number."""
 OF_SAMPLES = ("labels", "sample_weights", "batch", "donors", "adjust")
 """Options that take a column of ``obs`` by its name, or values of the samples."""
 MEASURES = ("name", "selection", "length", "measure", "classifier", "value", "error")
@@ -169,12 +172,15 @@ def rank(
     ----------
     data : AnnData, MuData, DataFrame, array, sparse matrix, str or Path
         The matrix. Rows of a data frame or an array are samples, as everywhere in Python, unless
-        ``rows="features"`` (a command takes the rows of a file for features). Arrays have no ids:
-        features are x0, x1, ...
+        ``rows="features"`` (a command takes the rows of a file for features). A warning tells of a
+        matrix with many more rows than columns where neither ``rows`` nor labels or the like say
+        that these are samples. Arrays have no ids: features are x0, x1, ...
     labels : str, Series, array or dict, optional
         A column of ``obs``, ``FILE[:COLUMN]``, or a label for each sample: in the order of the
-        samples, or by their ids (a Series or dict). The options sample_weights, batch, donors and
-        adjust take the same.
+        samples, or by their ids (a Series or dict). Samples of an array have no ids: there a Series
+        goes by the order of its rows, and the keys of a dict are the numbers of the samples, from 0
+        on. Masked values are missing. The options sample_weights, batch, donors and adjust take the
+        same.
     similarity : str, DataFrame, array or sparse matrix, optional
         A name of the command (``knn``, ``obsp:connectivities`` ...), or the graph itself, shape
         (n, n).
@@ -245,7 +251,7 @@ def _check_marks(adata: Any, top: Any, copy: bool) -> None:
 
 
 def _rank(config: RankConfig, inputs: Inputs, verbose: bool) -> Ranked:
-    messages = _messages(verbose)
+    messages = inputs.messages(verbose)
     found = of_rank.rank(config, messages)
     _warn(found.warnings, verbose)
     told = [str(_in_python(text)) for text in found.warnings]
@@ -343,6 +349,9 @@ class Inputs:
         self.columns: list[str] = []
         self.samples: list[str] | None = None
         self.have_ids = True  # whether they are those of the data, not numbers that stand for them
+        self._doubts: list[str] = []  # what a warning is due to
+        self._on_its_side: str | None = None
+        self._n_columns = 0  # of what is taken to have samples in rows, since nobody said so
         self.path = isinstance(data, str | Path)
         if self.path:
             if modality is not None:
@@ -367,10 +376,13 @@ class Inputs:
             hint = 'give "samples" or "features"'
             raise UsageError(f"unknown value {rows!r} of rows", hint=hint, option="rows")
         table = as_table(data, "matrix", rows)
-        self.have_ids = isinstance(data, Table) or _has_index(data)
+        self.have_ids = _has_index(data)
         self.objects[self.matrix] = table
         if table.samples_are_rows is not None:
             self.samples = list(table.row_ids if table.samples_are_rows else table.column_ids)
+        if rows in (None, "auto") and not isinstance(data, Table):
+            self._on_its_side = on_its_side(*table.values.shape)
+            self._n_columns = table.values.shape[1]
 
     def _chosen(self, data: Any, modality: str | None) -> Any:
         """Return the modality that is ranked; the others may be sources."""
@@ -412,15 +424,23 @@ class Inputs:
             made["similarity_file"] = self._graph(graph)
         places = made.get("coordinates")
         if places is not None and not isinstance(places, str | Path):
-            made["coordinates"] = self._hold("coordinates", self._with_samples(places))
+            made["coordinates"] = self.hold("coordinates", self._with_samples(places))
         made["source"] = self._sources(made.get("source", ()))
+        if any(made.get(name) for name in (*OF_SAMPLES, *MATCHED)):
+            self._on_its_side = None  # what is found for the samples says that they are the rows
         return {k: str(v) if isinstance(v, Path) else v for k, v in made.items()}
 
-    def _hold(self, what: str, value: Any) -> str:
-        same = (named(f"{what} {k}") for k in range(2, len(self.objects) + 2))
-        name = next(name for name in (named(what), *same) if name not in self.objects)
-        self.objects[name] = value
-        return name
+    def messages(self, verbose: bool) -> Messages:
+        """Return what receives messages, with the warnings that are due so far."""
+        messages = _messages(verbose)
+        for text in dict.fromkeys((*self._doubts, *filter(None, [self._on_its_side]))):
+            messages.warn(text)
+        self._doubts, self._on_its_side = [], None
+        return messages
+
+    def hold(self, what: str, value: Any, suffix: str = "") -> str:
+        """Keep an object, and return the name that stands for it, which no other has."""
+        return hold(self.objects, what, value, suffix)
 
     def _of_samples(self, option: str, value: Any) -> Any:
         """Return the text of the command for an annotation of the samples."""
@@ -429,7 +449,7 @@ class Inputs:
         if option == "adjust" and isinstance(value, list | tuple) and not _is_values(value):
             return tuple(self._of_samples(option, each) for each in value)
         if not isinstance(value, str | Path):
-            return self._hold(option, self._frame(value, option))
+            return self.hold(option, self._frame(value, option))
         name = str(value)
         if (whole := named(f"obs {name}")) in self.objects:
             return whole
@@ -442,7 +462,12 @@ class Inputs:
         import pandas as pd
 
         if isinstance(value, Mapping):
+            self._check_keys(value, option)
             value = pd.Series(dict(value))
+            return value.set_axis(value.index.map(str)).to_frame(option)
+        if isinstance(value, np.ma.MaskedArray):
+            masked, value = np.ma.getmaskarray(value), value.data.astype(object)
+            value[masked] = None
         if not isinstance(value, pd.Series | pd.DataFrame):
             value = np.asarray(value)
             if value.ndim == 2 and value.shape[1] == 1:
@@ -460,6 +485,21 @@ class Inputs:
             value = value.set_axis(value.index.map(str))
         return value.to_frame(value.name or option) if value.ndim == 1 else value
 
+    def _check_keys(self, values: Mapping[Any, Any], option: str) -> None:
+        """Refuse keys that name no sample, where the samples have numbers in place of ids."""
+        if self.have_ids or self.samples is None:
+            return
+        known = set(self.samples)
+        if others := [str(key) for key in values if str(key) not in known]:
+            raise UsageError(
+                f"{option} has {counted(len(others), 'key')} ({listed(others, 3)}) that "
+                f"{'is' if len(others) == 1 else 'are'} no sample: those of an array have no ids, "
+                f"and are numbered from 0 to {len(known) - 1:,}",
+                hint="give these numbers as the keys, a list of values in the order of the "
+                "samples, or the matrix as a data frame with the ids as its index",
+                option=option,
+            )
+
     def _by_place(self, index: Any, option: str) -> bool:
         """Tell whether values with an index are in the order of the samples.
 
@@ -471,6 +511,16 @@ class Inputs:
         if self.samples is None:
             return False
         if not self.have_ids:
+            texts = list(map(str, index))
+            if texts != self.samples and sorted(texts) == sorted(self.samples):
+                # shuffled before the matrix became an array, or without it: nobody can tell
+                told = (
+                    f"{option} is taken in the order of its rows, and its index, which counts the "
+                    "samples in another order, is not used, since the samples of an array have no "
+                    "ids: give its values without the index (to_numpy), or sort them by it "
+                    "(sort_index) first"
+                )
+                self._doubts.append(told)
             return True
         if not isinstance(index, pd.RangeIndex):
             return False
@@ -494,9 +544,14 @@ class Inputs:
                 option=option,
             )
         if len(self.samples) != length:
+            hint = "give one value for each sample, in their order"
+            if self.have_ids:
+                hint += ", or a Series with their ids as its index"
+            if length == self._n_columns:
+                hint = 'if the columns are the samples, give rows="features"'
             raise UsageError(
                 f"{option} has {length:,} values for {len(self.samples):,} samples",
-                hint="give one value for each sample, or a Series with their ids as its index",
+                hint=hint,
                 option=option,
             )
         return self.samples
@@ -517,7 +572,7 @@ class Inputs:
         values = table.values
         values = csr_array(values) if hasattr(values, "tocsr") else values
         table = replace(table, values=values.astype(np.float64), samples_are_rows=None)
-        return self._hold("similarity", table)
+        return self.hold("similarity", table)
 
     def _sources(self, given: Any) -> tuple[SourceSpec, ...]:
         if isinstance(given, str):
@@ -543,11 +598,12 @@ class Inputs:
         if isinstance(value, str):
             return parse_sources((f"{name}={value}",))[0]
         if isinstance(value, Mapping):
-            key = named(name) + ".gmt"
-            self.objects[key] = value
-            return SourceSpec(name, "genes", key)
+            return SourceSpec(name, "genes", self.hold(name, value, ".gmt"))
         if _is_anndata(value):
-            return SourceSpec(name, "profile", self._hold(name, value))
+            if not self.have_ids and self._by_place(value.obs_names, name):
+                value = table_of(value)
+                value = replace(value, row_ids=self._ids(len(value.row_ids), name))
+            return SourceSpec(name, "profile", self.hold(name, value))
         if getattr(value, "ndim", 2) != 2:
             what = f"source {name!r} has {value.ndim} axes, not 2"
             hint = f'give a matrix, or for labels a table: {{"{name}": "labels:FILE"}}'
@@ -555,7 +611,16 @@ class Inputs:
         held = as_table(value, name, "samples")
         if not _has_index(value) or self._by_place(value.index, name):
             held = replace(held, row_ids=self._ids(len(held.row_ids), name))
-        return SourceSpec(name, "profile", self._hold(name, held))
+        return SourceSpec(name, "profile", self.hold(name, held))
+
+
+def hold(objects: dict[str, Any], what: str, value: Any, suffix: str = "") -> str:
+    """Add an object to others, and return the name that stands for it, which no other has."""
+    same = (f"{what}_{k}" for k in range(2, len(objects) + 2))
+    names = (named(each) + suffix for each in (what, *same))
+    name = next(name for name in names if name not in objects)
+    objects[name] = value
+    return name
 
 
 def _is_anndata(value: Any) -> bool:
@@ -563,8 +628,8 @@ def _is_anndata(value: Any) -> bool:
 
 
 def _is_values(value: Any) -> bool:
-    """Tell whether a list holds a number for each sample, and not covariates."""
-    return all(isinstance(each, Number | None) for each in value)
+    """Tell whether a list holds a number for each sample, and not covariates, or none."""
+    return bool(value) and all(isinstance(each, Number | None) for each in value)
 
 
 def _has_index(value: Any) -> bool:
@@ -581,7 +646,7 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
         value = value.to_pandas()
     if _has_index(value):
         rows_and_columns = list(map(str, value.index)), list(map(str, value.columns))
-        return Table(_numbers_of(value), *rows_and_columns, samples_are_rows)
+        return Table(_numbers_of(value, what), *rows_and_columns, samples_are_rows)
     if hasattr(value, "tocsr"):
         values = value if value.format in ("csr", "csc") else value.tocsr()
     elif isinstance(value, np.ma.MaskedArray):
@@ -599,22 +664,32 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     return Table(values, *(ids if samples_are_rows else ids[::-1]), samples_are_rows)
 
 
-def _numbers_of(frame: pd.DataFrame) -> np.ndarray:
+def _numbers_of(frame: pd.DataFrame, what: str) -> np.ndarray:
     """Return the values of a data frame; where its columns are of many types, as float64.
 
-    What is no number stays as it is, for the reader to name it.
+    Complex numbers stay as they are, for the reader to refuse. InputError for text.
     """
     from pandas.api.types import infer_dtype, is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
     if all(isinstance(kind, np.dtype) and kind.kind in "fiu" for kind in set(frame.dtypes)):
         return frame.to_numpy()
     numbers = ("floating", "integer", "mixed-integer-float", "boolean", "decimal", "empty")
-    for column in (frame.iloc[:, k] for k in range(frame.shape[1])):
+    others = []
+    for name, column in frame.items():
         if is_complex_dtype(column.dtype):
             return frame.to_numpy()
         of_numbers = is_numeric_dtype(column.dtype) or is_bool_dtype(column.dtype)
         if not of_numbers and infer_dtype(column) not in numbers:
-            return frame.to_numpy()
+            others.append(name)
+    if others:
+        one, first = len(others) == 1, others[0]
+        raise InputError(
+            f"values are of type object, not numbers: {'column' if one else 'columns'} "
+            f"{listed(list(map(str, others)), 3)} {'holds' if one else 'hold'} text or the like",
+            where=named(what),
+            hint=f"if {first!r} names the rows, make it the index with set_index({first!r}); leave "
+            "out other columns that hold no values of the matrix, and write values as numbers",
+        )
     return frame.to_numpy(np.float64, na_value=np.nan)
 
 
@@ -694,7 +769,7 @@ def fuse(
     config = _config(RankConfig, inputs.matrix, inputs.options({"source": source, **options}))
     if not config.source:
         raise UsageError("no knowledge source is given", hint="give one or more", option="source")
-    messages = _messages(verbose)
+    messages = inputs.messages(verbose)
     with giving(inputs.objects), loaded(config, messages) as run:
         run.fit()
         similarity = fuse_sources(run).similarity
@@ -746,7 +821,8 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
     if isinstance(rankings, Ranked | str | Path) or hasattr(rankings, "iloc"):
         hint = "give a list, or a dict of names and rankings"
         raise UsageError("one ranking is nothing to aggregate", hint=hint, option="rankings")
-    inputs = Lists(rankings)
+    objects: dict[str, Any] = {}
+    paths = _held_lists(rankings, objects)
     weights = options.get("list_weights")
     if isinstance(weights, Mapping):
         if not isinstance(rankings, Mapping) or set(weights) != set(rankings):
@@ -754,45 +830,47 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
             hint = f"give a weight for each of {listed([str(name) for name in rankings])}"
             raise UsageError(what, hint=hint, option="list_weights")
         options["list_weights"] = [weights[name] for name in rankings]
-    config = _config(AggregateConfig, tuple(inputs.paths), options)  # type: ignore[arg-type]
+    config = _config(AggregateConfig, tuple(paths), options)  # type: ignore[arg-type]
     messages = _messages(verbose)
-    with giving(inputs.objects):
+    with giving(objects):
         found = aggregate_lists(config, messages)
     _warn(messages.warnings, verbose)
     return table_of_ranking(found.ranking)
 
 
-class Lists:
-    """Rankings, by the names that stand for them; those of files by their paths."""
+def _held_lists(given: Any, objects: dict[str, Any], prefix: str = "") -> list[str]:
+    """Return the names that stand for rankings, which `objects` get; of files their paths.
 
-    def __init__(self, given: Any) -> None:
-        self.objects: dict[str, Any] = {}
-        self.paths: list[str] = []
-        pairs = given.items() if isinstance(given, Mapping) else enumerate(given, 1)
-        for name, each in pairs:
-            self.paths.append(self.add(str(name) if isinstance(name, str) else f"list{name}", each))
+    With a `prefix` the names are as of what else there is; without they name the lists.
+    """
+    pairs = given.items() if isinstance(given, Mapping) else enumerate(given, 1)
+    texts = ((name if isinstance(name, str) else f"list{name}", each) for name, each in pairs)
+    return [
+        str(each)
+        if isinstance(each, str | Path)
+        else hold(objects, f"{prefix}{name}", _frame_of_list(each))
+        for name, each in texts
+    ]
 
-    def add(self, name: str, value: Any) -> str:
-        """Return the name that stands for a ranking, or its path."""
-        if isinstance(value, str | Path):
-            return str(value)
-        import pandas as pd
 
-        if isinstance(value, Ranked):
-            frame = value.table
-        elif isinstance(value, pd.DataFrame):
-            frame = value
-        elif isinstance(value, pd.Series):
-            frame = value.to_frame("score")
-        else:  # features, best first
-            features = [str(each) for each in value]
-            frame = pd.DataFrame({"rank": np.arange(1, len(features) + 1)}, index=features)
-        texts = any(not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes)
-        counted = isinstance(frame.index, pd.RangeIndex) and texts
-        if frame.index.name is None and not counted:
-            frame = frame.rename_axis("feature")
-        self.objects[named(name)] = frame
-        return named(name)
+def _frame_of_list(value: Any) -> pd.DataFrame:
+    """Return a ranking, or features best first, as a data frame with the features as its index."""
+    import pandas as pd
+
+    if isinstance(value, Ranked):
+        frame = value.table
+    elif isinstance(value, pd.DataFrame):
+        frame = value
+    elif isinstance(value, pd.Series):
+        frame = value.to_frame("score")
+    else:  # features, best first
+        features = [str(each) for each in value]
+        frame = pd.DataFrame({"rank": np.arange(1, len(features) + 1)}, index=features)
+    texts = any(not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes)
+    only_counts = isinstance(frame.index, pd.RangeIndex) and texts
+    if frame.index.name is None and not only_counts:
+        frame = frame.rename_axis("feature")
+    return frame
 
 
 def table_of_ranking(ranking: Ranking) -> pd.DataFrame:
@@ -828,17 +906,15 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
     from sfs_cli.options.select import SelectConfig
     from sfs_cli.run import select as of_select
 
-    messages = _messages(verbose)
     own = isinstance(ranked, Ranked)
     inputs = ranked._inputs if own else Inputs(named("matrix"), None, None)
     assert inputs is not None, "of a ranking that was made here"
     if "labels" in options and own:
         options["labels"] = inputs._of_samples("labels", options["labels"])
-    place = str(ranked) if isinstance(ranked, str | Path) else named("ranking")
-    config = _config(SelectConfig, place, options)
     objects = dict(inputs.objects)
-    if place == named("ranking"):
-        objects[place] = Lists([ranked]).objects[named("list1")]
+    (place,) = _held_lists({"ranking": ranked}, objects)
+    config = _config(SelectConfig, place, options)
+    messages = inputs.messages(verbose)
     with giving(objects):
         result = of_select.read_result(config, messages)
         again = None
@@ -902,8 +978,11 @@ def evaluate(
     from sfs_cli.options.evaluate import EvaluateConfig
     from sfs_cli.run.evaluate import evaluate as run_evaluate
 
-    lists = Lists({} if list is None else {"list": list})
-    return _judged(data, modality, verbose, options, EvaluateConfig, run_evaluate, lists)
+    def with_list(inputs: Inputs) -> dict[str, Any]:
+        paths = _held_lists({} if list is None else {"list": list}, inputs.objects)
+        return {"list_": paths[0]} if paths else {}
+
+    return _judged(data, modality, verbose, options, EvaluateConfig, run_evaluate, with_list)
 
 
 @_for_python
@@ -940,17 +1019,11 @@ def compare(
     from sfs_cli.options.compare import CompareConfig, ListSpec, RankingSpec, ranking_options
     from sfs_cli.run.compare import compare as run_compare
 
-    held = Lists(lists or {})
-    names = [] if lists is None else [str(name) for name in lists]
     methods = texts_of(methods)  # type: ignore[arg-type]
     if not (methods or rankings or lists):
         hint = 'give methods, such as ["spec", "f-test"], rankings, or lists'
         raise UsageError("nothing to compare: there is no ranking", hint=hint, option="methods")
-    asked = options | {
-        "method_": tuple(methods),
-        "list_": tuple(map(ListSpec, names, held.paths)),
-    }
-
+    asked = options | {"method_": tuple(methods)}
     taken = {option.name for option in ranking_options().values()}
 
     def made(inputs: Inputs) -> dict[str, Any]:
@@ -964,9 +1037,11 @@ def compare(
                 raise UsageError(what, hint=hint, option="rankings")
             text = ", ".join(f"{option}={listed([value])}" for option, value in own.items())
             specs.append(RankingSpec(str(name), own, text))
-        return {"ranking_of": tuple(specs)}
+        paths = _held_lists(lists or {}, inputs.objects, "list ")
+        given = tuple(map(ListSpec, map(str, lists or {}), paths))
+        return {"ranking_of": tuple(specs), "list_": given}
 
-    return _judged(data, modality, verbose, asked, CompareConfig, run_compare, held, made)
+    return _judged(data, modality, verbose, asked, CompareConfig, run_compare, made)
 
 
 def _judged(
@@ -976,32 +1051,27 @@ def _judged(
     options: Mapping[str, Any],
     kind: type,
     judge: Callable[[Any, Messages], Any],
-    lists: Lists,
-    more: Callable[[Inputs], dict[str, Any]] = lambda _: {},
+    more: Callable[[Inputs], dict[str, Any]],
 ) -> Evaluated:
     """Run `evaluate` or `compare`, and return what it has found as tables.
 
-    `more` are options that hold objects themselves.
+    `more` are options that hold objects themselves, before the others do.
     """
     import pandas as pd
 
     from sfs_cli.evaluation.measures import Enrichment
 
-    sets = {}
-    given = dict(options)
+    inputs = Inputs(data, modality, options.get("rows"))
+    own = more(inputs)
+    given = inputs.options(options) | own
     if isinstance(given.get("sets"), Mapping):
-        sets[named("sets") + ".gmt"] = given["sets"]
-        given["sets"] = named("sets") + ".gmt"
+        given["sets"] = inputs.hold("sets", given["sets"], ".gmt")
     drivers = given.get("drivers")
-    if drivers is not None and not isinstance(drivers, str | Path):
-        sets[named("drivers")] = [str(each) for each in drivers]
-        given["drivers"] = named("drivers")
-    if kind.__name__ == "EvaluateConfig" and lists.paths:
-        given["list_"] = lists.paths[0]
-    inputs = Inputs(data, modality, given.get("rows"))
-    config = _config(kind, inputs.matrix, inputs.options(given) | more(inputs))
-    messages = _messages(verbose)
-    with giving({**inputs.objects, **lists.objects, **sets}):
+    if drivers is not None and not isinstance(drivers, str):
+        given["drivers"] = inputs.hold("drivers", [str(each) for each in drivers])
+    config = _config(kind, inputs.matrix, given)
+    messages = inputs.messages(verbose)
+    with giving(inputs.objects):
         found = judge(config, messages)
     _warn(messages.warnings, verbose)
     measures = [[getattr(row, name) for name in MEASURES] for row in found.measures]

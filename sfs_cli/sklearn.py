@@ -8,6 +8,7 @@ command in double precision.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
+    _num_samples,
     assert_all_finite,
     check_is_fitted,
     column_or_1d,
@@ -65,13 +67,17 @@ class _Selector(SelectorMixin, BaseEstimator):
     """Whether labels are ``needed``, used where given (``may``), or as options ask (``none``)."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Rank the features of X (n, m), dense or sparse, with labels y (n,) where they are used.
+        """Rank the features of X (n, m), dense or sparse, with the classes y (n,) if it uses them.
+
+        The notes of a selector say with which options it does; with others y is ignored.
 
         Raises ValueError for data that cannot be ranked.
         """
         return self._fit(X, y, {})
 
-    def _fit(self, X: Any, y: Any, sources: dict[str, Any]) -> Any:
+    def _fit(
+        self, X: Any, y: Any, sources: dict[str, Any], samples: Sequence[str] | None = None
+    ) -> Any:
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
         )
@@ -84,7 +90,8 @@ class _Selector(SelectorMixin, BaseEstimator):
         if "select" in METHODS[self.METHOD].options:  # a set that is as large as asked for
             asked["select"] = min(count, m)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(m)])
-        table = Table(X, [str(i) for i in range(n)], list(map(str, names)), True)
+        # no bare numbers: in a file they would be other samples than those of a fold
+        table = Table(X, samples or [f"row {i}" for i in range(n)], list(map(str, names)), True)
         with warnings.catch_warnings():
             # what says that a list is no evidence would come in every fold
             warnings.simplefilter("ignore", SfsWarning)
@@ -188,6 +195,10 @@ class SpectralSelector(_Selector):
     clusters : int, optional
         Groups that phi3 looks for.
 
+    Notes
+    -----
+    `fit` uses y with ``similarity="label"`` or ``"relieff"``, and ignores it otherwise.
+
     References
     ----------
     Z. Zhao and H. Liu, "Spectral feature selection for supervised and unsupervised learning", 2007.
@@ -222,8 +233,14 @@ class MRSFSelector(_Selector):
         The graph; by default that of ``sfs rank``.
     neighbors : int, optional
         Of each sample, for knn.
-    response : str, optional
-        What the features are to explain.
+    response : {"similarity", "lda", "svm", "pca"}, optional
+        What the features are to explain: the graph of the samples (similarity, the default), the
+        classes y (lda or svm, which take no graph), or the principal components (pca).
+
+    Notes
+    -----
+    By default `fit` ignores y, and selects for no classifier: give ``response="lda"`` or ``"svm"``,
+    or ``similarity="label"`` or ``"relieff"``, where the features are to tell classes apart.
 
     References
     ----------
@@ -282,6 +299,10 @@ class QAlphaSelector(_Selector):
     random_state : int or RandomState, optional
         Seed of the start.
 
+    Notes
+    -----
+    `fit` ignores y.
+
     References
     ----------
     L. Wolf and A. Shashua, "Feature selection for unsupervised and supervised inference", 2005.
@@ -312,6 +333,10 @@ class GDCOVSelector(_Selector):
         The graph; by default that of ``sfs rank``.
     neighbors : int, optional
         Of each sample, for knn.
+
+    Notes
+    -----
+    `fit` uses y with ``similarity="relieff"``, and ignores it otherwise.
     """
 
     METHOD, LABELS = "gdcov", "none"
@@ -380,7 +405,13 @@ class HSICSelector(_Selector):
     n_features_to_select : int or float, optional
         A number, or a share, of features; half of them by default.
     similarity : str, optional
-        The kernel of the samples; that of the labels where there are some.
+        The kernel of the samples; by default that of the classes where there is y, else that of
+        ``sfs rank``.
+
+    Notes
+    -----
+    `fit` uses y where no `similarity` is given, or ``"label"`` or ``"relieff"``, and ignores it
+    otherwise.
 
     References
     ----------
@@ -465,8 +496,14 @@ class MultiSourceSelector(_Selector):
     -----
     `fit` takes `sources`, a dict of names and matrices with a row for each sample (or what `rank`
     takes), beside the matrix itself, which always is one. In a pipeline, ask for it with
-    ``set_fit_request(sources=True)``. Where X and a source are data frames, the rows of the source
-    are found by the index of X, so that folds of a search take theirs of the whole source.
+    ``set_fit_request(sources=True)``. It uses y with the weights alignf and rkda, and ignores it
+    otherwise.
+
+    Where X is a data frame, the rows of a source that is a data frame or an AnnData are found by
+    the index of X, so that folds of a search take theirs of the whole source. Otherwise rows go by
+    their order, and a source with more or fewer rows than X, as in a fold, is refused. A step
+    before this one that makes an array of a data frame takes the index away: give it
+    ``set_output(transform="pandas")``.
     """
 
     METHOD, LABELS = "msfs", "none"
@@ -487,27 +524,43 @@ class MultiSourceSelector(_Selector):
         known: dict[str, Any] = {"expression": "target:"}
         for name, source in (sources or {}).items():
             known[name] = _rows_of(source, X, name)
-        return self._fit(X, y, {"source": known})
+        # what a text names has samples of its own, which the index of X finds
+        texts = any(isinstance(source, str) for source in (sources or {}).values())
+        samples = list(map(str, X.index)) if texts and hasattr(X, "loc") else None
+        return self._fit(X, y, {"source": known}, samples)
 
     def _need_labels(self, asked: dict[str, Any]) -> bool:
         return super()._need_labels(asked | {"source": parse_sources(("expression=target:",))})
 
 
 def _rows_of(source: Any, X: Any, name: str) -> Any:
-    """Return the rows of a source that belong to those of X, in their order."""
-    if not (hasattr(source, "loc") and hasattr(X, "loc")):
+    """Return the rows of a source that belong to those of X, in their order.
+
+    By the index of X where it and the source have one; else all of them, as many as X has.
+    """
+    of_anndata = hasattr(source, "obs_names")
+    if not hasattr(X, "loc") or not (of_anndata or hasattr(source, "loc")):
+        n, given = _num_samples(X), getattr(source, "shape", ())
+        if given and given[0] != n:
+            raise ValueError(
+                f"source {name!r} has {given[0]} rows for the {n} samples of X: where only some "
+                "samples are used, as in the folds of a search, give X and the source as data "
+                "frames with the same index, and steps before this one "
+                'set_output(transform="pandas")'
+            )
         return source
-    known = source.index
+    known = source.obs_names if of_anndata else source.index
+    wanted = X.index.map(str) if of_anndata else X.index
     if not known.is_unique:
         raise ValueError(f"source {name!r} has repeated names of samples in its index")
-    places = known.get_indexer(X.index)
+    places = known.get_indexer(wanted)
     if (places < 0).any():
         missing = [str(each) for each in X.index[places < 0][:3]]
         raise ValueError(
             f"source {name!r} has no row for {int((places < 0).sum())} of {len(X)} samples of X "
             f"({', '.join(missing)}): give both the same index"
         )
-    return source.iloc[places].to_numpy()
+    return source[places] if of_anndata else source.iloc[places].to_numpy()
 
 
 def _name(label: Any) -> str:

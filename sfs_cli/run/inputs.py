@@ -172,13 +172,20 @@ def load(
             "more, where whole numbers are no longer exact: are they identifiers or times?"
         )
     n, m = built.matrix.n_samples, built.matrix.n_features
-    if why == BY_CONVENTION and n >= MANY_SAMPLES and n > WIDE * m:
-        messages.warn(
-            f"this makes {n:,} samples of {counted(m, 'feature')}: if the columns are the "
-            "features, give --rows samples, else --rows features"
-        )
+    if why == BY_CONVENTION and (doubt := on_its_side(n, m)):
+        messages.warn(doubt)
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
     return Opened(built.matrix, facts, reader.annotations.graphs)
+
+
+def on_its_side(n: int, m: int) -> str | None:
+    """Return what to warn of where n samples of m features may be the other way round, or None."""
+    if n < MANY_SAMPLES or n <= WIDE * m:
+        return None
+    return (
+        f"this makes {n:,} samples of {counted(m, 'feature')}: if the columns are the features, "
+        "give --rows samples, else --rows features"
+    )
 
 
 def peek(

@@ -13,6 +13,7 @@ from sfs_cli import provenance
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.files.table import TextTable
+from sfs_cli.io.given import given
 from sfs_cli.io.results.rankings import (
     Choice,
     check_ranks,
@@ -110,10 +111,12 @@ def list_names(paths: Sequence[Path]) -> list[str]:
     """
     names: list[str] = []
     for path in paths:
-        stem = path.name.removesuffix(".gz").removesuffix(".zst")
-        stem = Path(stem).stem
-        folder = Path(os.path.realpath(path)).parent.name
-        base = shown(folder) if stem == "ranking" else shown(stem).strip("<>")
+        stem = Path(path.name.removesuffix(".gz").removesuffix(".zst")).stem
+        if given(path) is not None:
+            stem = str(path)[1:-1]  # the name of an object is no file's
+        elif stem == "ranking":
+            stem = Path(os.path.realpath(path)).parent.name
+        base = shown(stem)
         name, number = base, 1
         while name in names:
             number += 1

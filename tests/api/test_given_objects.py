@@ -65,6 +65,74 @@ def test_labels_of_an_array_go_by_their_order() -> None:
         best(X, pd.Series(CLASSES)[1:])
 
 
+def test_a_shuffled_index_that_an_array_cannot_use_is_told_of() -> None:
+    shuffled = pd.Series(CLASSES)[SHUFFLED.index]
+    with pytest.warns(sfs.SfsWarning, match="labels is taken in the order of its rows"):
+        fisher(X, shuffled)
+    covariates = pd.DataFrame(RNG.normal(size=(N, 2)), SHUFFLED.index)
+    with pytest.warns(sfs.SfsWarning, match="adjust is taken in the order") as told:
+        fisher(X, CLASSES, adjust=covariates)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fisher(X, pd.Series(CLASSES))
+        fisher(X, shuffled.to_numpy())
+        fisher(NAMED, shuffled.set_axis(NAMED.index))
+        part = slice(0, None, 2)  # numbers of other rows, as of a part for training
+        fisher(X[part], pd.Series(CLASSES)[part])
+
+
+@pytest.mark.parametrize("kind", [int, str, np.int64])
+def test_keys_of_a_dict_are_the_numbers_of_the_samples_of_an_array(kind: Any) -> None:
+    keys = [*SHUFFLED.index]
+    labels = {kind(i): CLASSES[i] for i in keys}
+    weights = RNG.random(N) + 0.5
+    pd.testing.assert_frame_equal(fisher(X, labels), fisher(X, CLASSES))
+    for option, values in (("sample_weights", weights), ("adjust", RNG.normal(size=N))):
+        by_key = {option: {kind(i): values[i] for i in keys}}
+        expected = fisher(X, CLASSES, **{option: values}).score
+        np.testing.assert_allclose(fisher(X, CLASSES, **by_key).score, expected, rtol=1e-12)
+    del labels[kind(3)]
+    facts = sfs.rank(X, labels=labels, method="fisher", samples="intersect").facts
+    assert facts["input"]["n_samples"] == N - 1
+    with pytest.raises(ValueError, match=r"labels has 30 keys \(s0, s1, s2"):
+        fisher(X, dict(zip(NAMED.index, CLASSES)))
+    with pytest.raises(ValueError, match=r"labels has 10 keys \(20, 21, 22"):
+        fisher(X[:20], dict(enumerate(CLASSES)))
+
+
+def test_masked_values_of_samples_are_missing() -> None:
+    first = np.arange(N) == 0
+    for labels in (np.ma.array(CLASSES, mask=first), np.ma.array(range(N), mask=first) // 10):
+        found = sfs.rank(X, labels=labels, method="fisher", samples="intersect")
+        assert found.facts["input"]["n_samples"] == N - 1
+        expected = fisher(X[1:], CLASSES[1:])
+        np.testing.assert_allclose(found.table.score, expected.score, rtol=1e-6)
+        with pytest.raises(ValueError, match="1 of 30 samples have no label"):
+            fisher(X, labels)
+    with pytest.raises(ValueError, match="1 of 30 samples have no weight"):
+        fisher(X, CLASSES, sample_weights=np.ma.array(np.ones(N), mask=first))
+
+
+@pytest.mark.parametrize("none", [[], (), pd.DataFrame(index=range(N))], ids=repr)
+def test_an_empty_list_of_covariates_is_none(none: Any) -> None:
+    pd.testing.assert_frame_equal(fisher(X, CLASSES, adjust=none), fisher(X, CLASSES))
+
+
+def test_an_anndata_beside_an_array_goes_by_its_order() -> None:
+    profile = RNG.normal(size=(N, 5))
+    rows = RNG.permutation(N)[:20]
+
+    def scores(source: Any) -> np.ndarray:
+        return sfs.rank(X[rows], method="msfs", source={"mirna": source}).ranking.score
+
+    expected = scores(profile[rows])
+    np.testing.assert_array_equal(scores(ad.AnnData(profile)[rows]), expected)
+    np.testing.assert_array_equal(scores(ad.AnnData(profile[rows])), expected)
+    with pytest.raises(ValueError, match="mirna has 30 values for 20 samples"):
+        scores(ad.AnnData(profile))
+
+
 def test_profiles_go_by_ids_or_by_order() -> None:
     profile = pd.DataFrame(RNG.normal(size=(N, 5)))
 
@@ -92,6 +160,18 @@ def test_columns_of_several_types() -> None:
         fisher(gaps, CLASSES)
     with pytest.raises(ValueError, match="of type object"):
         fisher(COUNTED.assign(g11="high"), CLASSES)
+
+
+def test_a_column_of_text_is_named_and_may_be_the_index(tmp_path: Path) -> None:
+    table = NAMED.T.rename_axis("feature_id").reset_index()
+    table.to_parquet(tmp_path / "x.parquet")
+    for data in (table, pd.read_parquet(tmp_path / "x.parquet"), table.astype(object)):
+        with pytest.raises(ValueError, match=r"feature_id(.|\n)*set_index\('feature_id'\)"):
+            sfs.rank(data, rows="features", method="variance")
+        found = sfs.rank(data.set_index("feature_id"), rows="features", method="variance")
+        assert found.top(3) == sfs.rank(NAMED, method="variance").top(3)
+    with pytest.raises(ValueError, match="columns day, name hold"):
+        sfs.rank(COUNTED.assign(day=pd.Timestamp("2020-01-01"), name="x"), method="variance")
 
 
 def test_tables_of_arrow_keep_their_names_and_masks_are_missing_values() -> None:
@@ -170,6 +250,62 @@ def test_what_is_judged_and_chosen(tmp_path: Path) -> None:
     }
     compared = sfs.compare(NAMED, "f-test", rankings=rankings, lengths=[2], **given)
     assert {"f-test", "given", "made"} <= set(compared.table["list"])
+
+
+def test_a_matrix_with_genes_in_rows_is_told_of() -> None:
+    genes = pd.DataFrame(RNG.normal(size=(2000, N)))
+    for data in (genes, genes.to_numpy(), sp.csr_array(genes.to_numpy())):
+        with pytest.warns(sfs.SfsWarning, match='2,000 samples of 30 .* rows="features"') as told:
+            found = sfs.rank(data, method="variance")
+        assert found.warnings == [str(each.message) for each in told]
+    with pytest.raises(ValueError, match=r'30 values for 2,000 samples\n.*rows="features"'):
+        fisher(genes, CLASSES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(sfs.select(found, top=3, min_redundancy=0.9)) == 3  # said once
+        sfs.rank(genes, method="variance", rows="samples")
+        sfs.rank(genes, method="variance", rows="features")
+        sfs.rank(ad.AnnData(genes.to_numpy()), method="variance")
+        fisher(genes, np.arange(2000) % 2)  # labels of the rows
+
+
+@pytest.mark.parametrize("name", ["matrix", "labels", "drivers", "sets", "ranking", "v1.5"])
+def test_a_list_may_have_the_name_of_anything_else(name: str) -> None:
+    ranked = sfs.rank(NAMED, method="fisher", labels=CLASSES)
+    given = {"labels": CLASSES, "splits": 3, "repeats": 1, "lengths": [3]}
+    given |= {"drivers": GENES[:2], "sets": {"one": GENES[:2], "other": GENES[3:7]}}
+
+    def measured(name: str) -> pd.DataFrame:
+        found = sfs.compare(NAMED, ["variance"], lists={name: ranked}, **given).table
+        assert name in set(found["list"])
+        return found.replace({"list": {name: "mine"}})
+
+    pd.testing.assert_frame_equal(measured(name), measured("mine"))
+    together = sfs.aggregate({name: ranked, "other": sfs.rank(NAMED, method="variance")})
+    np.testing.assert_array_equal(together[f"rank_{name}"], ranked.table["rank"][together.index])
+
+
+def test_two_lists_that_would_have_one_name_are_both_aggregated() -> None:
+    lists = [sfs.rank(NAMED, method="fisher", labels=CLASSES), sfs.rank(NAMED, method="variance")]
+    found = sfs.aggregate({1: lists[0], "list1": lists[1]})
+    assert found.index.tolist() == sfs.aggregate(lists).index.tolist()
+    for column, each in zip(("rank_list1", "rank_list1_2"), lists):
+        np.testing.assert_array_equal(found[column], each.table["rank"][found.index])
+
+
+def test_sources_may_have_the_name_of_anything_else() -> None:
+    """Also of what comes later: the sets and the list of an evaluation, and a ranking."""
+    pathways = {"one": GENES[:3], "other": GENES[3:7]}
+    named = {"sets": pathways, "list": X[:, :5], "ranking": X[:, 5:9], "matrix": X[:, 2:6]}
+    numbered = {f"source{i}": source for i, source in enumerate(named.values())}
+    given = {"labels": CLASSES, "splits": 3, "repeats": 1, "lengths": [3], "list": GENES}
+    given |= {"method": "spec", "sets": {"third": GENES[:2], "fourth": GENES[2:6]}}
+    found, expected = (sfs.evaluate(NAMED, **given, source=each) for each in (named, numbered))
+    pd.testing.assert_frame_equal(found.table, expected.table)
+    assert set(found.enrichment["set"]) <= {"third", "fourth"}
+    of_both = [sfs.rank(NAMED, method="spec", source=each) for each in (named, numbered)]
+    chosen, wanted = (sfs.select(each, top=3, min_redundancy=0.9) for each in of_both)
+    assert chosen == wanted
 
 
 def test_a_configuration_ranks_as_its_options_do(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ import pytest
 pytest.importorskip("sklearn")
 
 import sklearn
+from anndata import AnnData
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -107,6 +110,8 @@ def test_a_data_frame_gives_names_and_no_warning(selector: Any) -> None:
         (selectors.SpectralSelector(5, similarity="relieff"), {"similarity": "relieff"}),
         (selectors.MRSFSelector(5, similarity="label"), {"similarity": "label", "select": 5}),
         (selectors.MRSFSelector(5, response="lda"), {"response": "lda", "select": 5}),
+        (selectors.MRSFSelector(5, response="svm"), {"response": "svm", "select": 5}),
+        (selectors.GDCOVSelector(5, similarity="relieff"), {"similarity": "relieff"}),
     ],
     ids=str,
 )
@@ -116,6 +121,17 @@ def test_labels_are_used_where_the_options_ask_for_them(selector: Any, options: 
     assert np.argsort(made.ranking_).tolist() == expected.order.tolist()
     with pytest.raises(ValueError, match="requires y"):
         clone(selector).fit(X)
+
+
+@pytest.mark.parametrize("selector", EVERY, ids=lambda each: type(each).__name__)
+def test_its_notes_say_whether_the_classes_are_used(selector: Any) -> None:
+    """By default; scikit-learn gives y to every step, used or not."""
+    if selector.LABELS == "needed":
+        return  # it refuses to go without
+    with_classes, without = (clone(selector).fit(X, y).scores_ for y in (Y, None))
+    notes = type(selector).__doc__.partition("Notes\n")[2]
+    assert " y" in notes
+    assert np.array_equal(with_classes, without, equal_nan=True) == (selector.METHOD != "hsic")
 
 
 def test_a_source_goes_by_the_index_of_the_samples() -> None:
@@ -134,6 +150,32 @@ def test_a_source_goes_by_the_index_of_the_samples() -> None:
     assert learned.get_support().sum() == 5
 
 
+def test_a_source_takes_no_other_rows_than_those_of_the_samples(tmp_path: Path) -> None:
+    """Neither by the numbers that stand for the ids of an array, nor by those of a file."""
+    profile = pd.DataFrame(RNG.normal(size=(36, 7)))  # its index is 0, 1, ...
+    file = tmp_path / "mirna.csv"
+    profile.T.rename(index=lambda i: f"m{i}").to_csv(file)
+    rows = np.r_[20:36, 0:4]
+
+    def scores(X: Any, source: Any) -> np.ndarray:
+        return selectors.MultiSourceSelector(5).fit(X, sources={"mirna": source}).scores_
+
+    expected = scores(X[rows], profile.to_numpy()[rows])
+    frame = pd.DataFrame(X)
+    shuffled = AnnData(profile.sample(frac=1, random_state=0))
+    for source in (profile, AnnData(profile.to_numpy()), shuffled, f"profile:{file}"):
+        np.testing.assert_allclose(scores(frame.iloc[rows], source), expected, rtol=1e-9)
+    for source in (profile, AnnData(profile.to_numpy()), profile.to_numpy()):
+        with pytest.raises(ValueError, match="has 36 rows for the 20 samples"):
+            scores(X[rows], source)
+    with pytest.raises(ValueError, match="none of the 20 samples"):
+        scores(X[rows], f"profile:{file}")
+    for source in (profile.iloc[rows], AnnData(profile.to_numpy())[rows]):
+        np.testing.assert_array_equal(scores(X[rows], source), expected)
+    permuted = profile.set_axis(RNG.permutation(36))
+    np.testing.assert_array_equal(scores(X, permuted), scores(X, profile.to_numpy()))
+
+
 def test_folds_take_their_rows_of_a_source() -> None:
     names = [f"s{i}" for i in range(36)]
     frame, mirna = pd.DataFrame(X, names), pd.DataFrame(RNG.normal(size=(36, 7)), names)
@@ -143,6 +185,13 @@ def test_folds_take_their_rows_of_a_source() -> None:
         search = GridSearchCV(pipe, {"multisourceselector__n_features_to_select": range(3, 6)})
         search.fit(frame, Y, sources={"mirna": mirna})
     assert search.best_score_ > 0.4
+    with sklearn.config_context(enable_metadata_routing=True):
+        with_array = make_pipeline(StandardScaler(), pipe)
+        options: Any = {"params": {"sources": {"mirna": mirna}}, "error_score": "raise"}
+        with pytest.raises(ValueError, match="as in the folds of a search"):
+            cross_val_score(with_array, frame, Y, **options)
+        with_array[0].set_output(transform="pandas")
+        assert cross_val_score(with_array, frame, Y, **options).mean() > 0.4
 
 
 def test_numbers_of_numpy_are_searched() -> None:
