@@ -564,6 +564,18 @@ def test_halves_that_a_method_cannot_rank_have_a_remedy(tmp_path):
     rank(replace(config, stability_how="bootstrap"), quiet())
 
 
+def test_a_similarity_without_ids_has_its_own_remedy(folder, tmp_path):
+    S = np.corrcoef(np.random.default_rng(0).normal(size=(N, 50))) + 1
+    np.save(tmp_path / "s.npy", S)
+    for how in ("half", "bootstrap"):
+        given = {"similarity_file": str(tmp_path / "s.npy"), "stability_how": how}
+        error = refused(config_of(folder, method="spec", **given))
+        assert "subset" in str(error.where)
+        assert "ids" in str(error.hint)
+        assert "bootstrap" not in str(error.hint)
+        assert {"stability", "similarity_file"} <= set(error.options)
+
+
 @pytest.mark.parametrize("of", ["samples", "donors"])
 def test_too_few_to_divide_are_refused(of, tmp_path):
     n = 3 if of == "samples" else 9
