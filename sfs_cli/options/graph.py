@@ -154,8 +154,8 @@ class GraphFields(Config):
         "Search neighbors in the first K principal components, or in all features (none).",
         metavar="K or none",
         words=("none", "COUNT"),
-        default_text=f"none; {DEFAULT_COMPONENTS} above 50,000 samples, and in the default graph above "
-        f"{MOST_PROFILES}",
+        default_text=f"none; {DEFAULT_COMPONENTS} above 50,000 samples, and in the default graph "
+        f"above {MOST_PROFILES}",
     )
     variable_genes: str | int | None = _graph(
         "Number of highly variable genes used for the PCA, or all.",
