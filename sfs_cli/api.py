@@ -919,10 +919,8 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
         result = of_select.read_result(config, messages)
         again = None
         if config.reads_matrix and own:
-            n = ranked.facts["input"]["n_samples_in_file"]
-            changes = {} if config.labels is None else {"labels": config.labels}
-            made = replace(ranked.config, accept=tuple(GUARDS), **changes)
-            again = of_select.to_rank_again(config, made, n, place)
+            made = replace(ranked.config, accept=tuple(GUARDS))
+            again = of_select.to_rank_again(config, made, ranked.facts, place)
         elif config.reads_matrix:
             again = of_select.ranking_config(config, result)
         found = of_select.select(config, result, again, messages)

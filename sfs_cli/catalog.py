@@ -260,9 +260,10 @@ _METHODS = (
         name="mrsf-rounds",
         title="MRSF in rounds",
         module="sfs_cli.methods.l21.rounds",
-        meaning="The score says how far the feature follows the response; 1 is what shuffled "
-        "features reach. Features are ranked in the order in which they are selected, in rounds "
-        "that end where shuffled features would enter, and the others by their score.",
+        meaning="The score says how far the feature follows the response; 1 is what about --chance "
+        "features (10 by default) reach with shuffled samples. Features are ranked in the order in "
+        "which they are selected, in rounds that end where shuffled features would enter, and the "
+        "others by their score.",
         needs_by=_RESPONSE_NEEDS,
         options={"response": "similarity", "response_rank": None, "select": None, "chance": 10},
         choices={"response": _RESPONSES},

@@ -44,8 +44,10 @@ You have other measurements of the same samples, or gene sets.
   Give them as knowledge sources: see `sfs help sources`.
 
 You want a short list without repetitions.
-  Take mrsf-rounds, or prune any ranking with --max-correlation.
+  Take mrsf, with labels --method mrsf --response lda; or prune any ranking with --max-correlation.
+  (The default, mrsf-rounds, has the strong groups of correlated genes more than once.)
 
+    sfs rank expression.csv --method mrsf --out short
     sfs rank expression.csv --method spec --max-correlation 0.8 --out pruned
 
 You are not sure.

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfs_cli.evaluation.dealing import classes_of, with_every_class
+
 NEIGHBORS = {"1-NN": 1, "5-NN": 5}
 CLASSIFIERS = (*NEIGHBORS, "linear SVM")
 """Nearest neighbors by Euclidean distance (the k-NN of fewer than k training samples asks all of
@@ -39,7 +41,9 @@ def folds_of(
     """Yield stratified folds, those of scikit-learn's `RepeatedStratifiedKFold`.
 
     The samples of one donor are all in one fold: of the donors with the same classes, the largest
-    first, so many at a time as there are folds are dealt out at random.
+    first, so many at a time as there are folds are dealt out at random. Where a fold lacks a class
+    after that, because donors have several, donors are exchanged until every fold has every class,
+    or no way to do that is found.
 
     Parameters
     ----------
@@ -70,8 +74,8 @@ def _dealt(
     codes: np.ndarray, donors: np.ndarray, splits: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Return the fold of each donor, shape (d,)."""
-    size, has = np.bincount(donors), np.zeros((donors.max() + 1, codes.max() + 1), np.int64)
-    has[donors, codes] = 1
+    size, has = np.bincount(donors), classes_of(codes, donors)
+    has = has[:, has.any(axis=0)]
     kinds, kind = np.unique(has, axis=0, return_inverse=True)
     place, held = np.empty(len(size), np.int64), np.zeros((splits, has.shape[1]), np.int64)
     for number, classes in enumerate(kinds):
@@ -84,7 +88,7 @@ def _dealt(
             lacking = np.argsort(held[folds] @ classes, kind="stable")
             place[few] = folds[lacking[: len(few)]]
             held[place[few]] += classes
-    return place
+    return with_every_class(place, has, splits, rng)
 
 
 def standardized(values: np.ndarray, train: np.ndarray) -> np.ndarray:

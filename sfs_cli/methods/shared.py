@@ -191,7 +191,7 @@ def warn_of_fewer(wanted: int, able: int) -> list[str]:
     """Return the warning, if any, that fewer features vary than are to be selected."""
     if wanted <= able:
         return []
-    return [f"only {able:,} features vary, and --select asks for {wanted:,}: all are selected"]
+    return [f"only {able:,} features vary, fewer than the {wanted:,} of --select: all are selected"]
 
 
 def unit_range(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:

@@ -154,13 +154,15 @@ class GraphFields(Config):
         "Search neighbors in the first K principal components, or in all features (none).",
         metavar="K or none",
         words=("none", "COUNT"),
-        default_text=f"none; {DEFAULT_COMPONENTS} above 50,000 samples, and in the default graph",
+        default_text=f"none; {DEFAULT_COMPONENTS} above 50,000 samples, and in the default graph "
+        f"above {MOST_PROFILES}",
     )
     variable_genes: str | int | None = _graph(
         "Number of highly variable genes used for the PCA, or all.",
         metavar="G or all",
         words=("all", "COUNT"),
-        default_text=str(DEFAULT_VARIABLE_GENES),
+        default_text=f"{DEFAULT_VARIABLE_GENES}; all in the default graph up to 50,000 samples, if "
+        "--components is not given",
     )
 
     def graph_rules(self, graph: str | None) -> Iterator[Refusal]:

@@ -56,8 +56,8 @@ def stratified_folds(
 ) -> list[Fold]:
     """Return the folds of some splits of the samples, of whole donors (n,) where these are known.
 
-    Raises InputError when there is one class, or one has fewer samples, or donors, than there are
-    folds; `where` names the labels.
+    Raises InputError when there is one class, one has fewer samples, or donors, than there are
+    folds, or donors cannot be dealt so that every fold has every class; `where` names the labels.
     """
     counts = {name: count for name, count in labels.counts().items() if count}
     units = "samples"
@@ -86,7 +86,20 @@ def stratified_folds(
             "(--samples intersect)",
             option=("splits", "labels") if donors is None else ("splits", "donors", "labels"),
         )
-    return list(folds_of(labels.codes, splits, repeats, seed, donors))
+    folds = list(folds_of(labels.codes, splits, repeats, seed, donors))
+    for fold in folds:
+        there = set(labels.codes[fold.test].tolist())
+        if lacking := [k for i, k in enumerate(labels.classes) if k in counts and i not in there]:
+            raise InputError(
+                f"no way was found to deal whole donors so that each of the {splits} folds of "
+                f"--splits has every class: {place(fold)} lacks {listed(lacking)}",
+                where=where,
+                hint=("give fewer --splits, " if splits > 2 else "")
+                + "merge small classes, or leave their samples out of the labels "
+                "(--samples intersect)",
+                option=("splits", "donors", "labels"),
+            )
+    return folds
 
 
 class FoldRankings:

@@ -7,7 +7,7 @@ what the list is cut from: it says the order, and no rule changes it.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -220,18 +220,17 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
     changes: dict[str, Any] = resources | {"accept": tuple(GUARDS)}
     if config.matrix is not None:
         changes["matrix"] = config.matrix
-    if config.labels is not None:
-        changes["labels"] = config.labels
-    made = RankConfig(**asked | changes)
-    made = to_rank_again(config, made, int(record["input"]["n_samples_in_file"]), where)
+    made = to_rank_again(config, RankConfig(**asked | changes), record, where)
     check_unchanged(made, result, config.given("matrix", "labels"))
     if config.ranks:
         check_ranking(result.path, record, "rank again, or choose by --top, --fdr or --stable")
     return made
 
 
-def to_rank_again(config: SelectConfig, made: RankConfig, n: int, where: str) -> RankConfig:
-    """Return how features are ranked again that were ranked so, from n samples in the file.
+def to_rank_again(
+    config: SelectConfig, made: RankConfig, record: Mapping[str, Any], where: str
+) -> RankConfig:
+    """Return how features are ranked again that were ranked so; `record` is what was found then.
 
     Raises UsageError when the rule has no meaning for this ranking.
     """
@@ -243,9 +242,12 @@ def to_rank_again(config: SelectConfig, made: RankConfig, n: int, where: str) ->
             hint="choose by the q-values, with --fdr Q",
             option=by,
         )
-    # the default method depends on options that are left out below
+    # the default method depends on options that are left out below, and on the labels
+    made = made.for_samples(int(record["input"]["n_samples_in_file"]))
+    if config.labels is not None:
+        made = _judged_by(config.labels, made, record.get("graph", {}))
     donors = None if made.labels is None else made.donors  # folds take whole ones
-    made = replace(made.for_samples(n), **_WITHOUT | {"donors": donors})
+    made = replace(made, **_WITHOUT | {"donors": donors})
     if config.artificial:
         check_artificial(made, where)
         made = replace(made, max_correlation=None, keep=None)
@@ -260,6 +262,19 @@ def to_rank_again(config: SelectConfig, made: RankConfig, n: int, where: str) ->
             option="min_redundancy",
         )
     return made
+
+
+def _judged_by(labels: str, made: RankConfig, graph: Mapping[str, Any]) -> RankConfig:
+    """Return a configuration with other labels and the sample graph of the ranking, by its facts.
+
+    Methods whose default graph is that of the labels (hsic) would make another one.
+    """
+    judged = replace(made, labels=labels)
+    if judged.graph == made.graph or "similarity" not in graph:
+        return judged
+    components = {name: graph[name] for name in ("components", "variable_genes") if name in graph}
+    similarity = graph.get("coordinates", graph["similarity"])
+    return replace(judged, similarity=similarity, **components)
 
 
 def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:

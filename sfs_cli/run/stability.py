@@ -166,7 +166,9 @@ def _located(run: Run, number: int, subsets: list[np.ndarray]) -> Iterator[None]
         place = f"--stability, subset {number:,} of {len(subsets):,} ({counted(size, 'sample')})"
         error.where = place + (f"; {error.where}" if error.where else "")
         error.options = ("stability", *error.options)
-        if isinstance(error, InputError) and run.config.subset_kind == "half":
+        # a file that does not fit has its own remedy, and fits no larger subset either
+        of_file = "similarity_file" in error.options
+        if isinstance(error, InputError) and run.config.subset_kind == "half" and not of_file:
             error.hint = (
                 "a half of so few samples may lack what the method needs: give --stability-how "
                 "bootstrap, whose subsets are larger, or leave out --stability"

@@ -9,6 +9,7 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.evaluation.dealing import classes_of, with_every_class
 from sfs_cli.logs import Messages
 from sfs_cli.run.batches import Batch, Batches, compressed, design_batches
 from sfs_cli.run.covariates import check_labels, design_of
@@ -73,35 +74,43 @@ def draw_subsets(run: Run) -> Subsets:
         )
     halves = config.subset_kind == "half"
     by_class = run.context.labels is not None and not config.numeric
+    has = None
     if column is not None and codes is not None and halves and by_class:
-        _check_classes(run, units, codes)
+        has = classes_of(codes, units)
+        _check_classes(run, has.sum(axis=0) == 1, "with a single donor")
     groups, size = _groups(units, count, kinds), np.bincount(units)
     drawn = (
-        _halves(groups, size, config.subset_count, config.seed)
+        _halves(groups, size, config.subset_count, config.seed, has)
         if halves
         else _bootstrap(groups, config.subset_count, config.seed)
     )
-    samples = [np.flatnonzero(np.isin(units, chosen)) for chosen in drawn]
+    samples = []
+    for chosen in drawn:
+        if has is not None:
+            _check_classes(run, _lacking(has, chosen), "of donors that have other classes, too,")
+        samples.append(np.flatnonzero(np.isin(units, chosen)))
     return Subsets(samples, strata, None if column is None else count)
 
 
-def _check_classes(run: Run, donors: np.ndarray, codes: np.ndarray) -> None:
-    """Refuse classes with a single donor, which only one of two halves can have."""
+def _check_classes(run: Run, refused: np.ndarray, why: str) -> None:
+    """Refuse some of the classes, a mask (c), of which only one of two halves may have donors."""
     assert run.labels is not None
-    known = codes >= 0
-    pairs = np.unique([codes[known], donors[known]], axis=1)[0]
-    of_class = np.bincount(pairs, minlength=len(run.labels.classes)).tolist()
-    alone = [name for name, of in zip(run.labels.classes, of_class) if of == 1]
-    if alone:
+    names = [name for name, no in zip(run.labels.classes, refused.tolist()) if no]
+    if names:
         assert run.columns.donors is not None
         raise InputError(
-            f"{counted(len(alone), 'class')} with a single donor cannot be in both "
-            f"halves of --stability: {listed(alone)}",
+            f"{counted(len(names), 'class')} {why} cannot be in both "
+            f"halves of --stability: {listed(names)}",
             where=f"{run.config.labels}, {run.columns.donors.where}",
-            hint="each class needs 2 donors or more: merge small classes, leave their samples out "
-            "of the labels (--samples intersect), or give --stability-how bootstrap",
+            hint="each half needs a donor of each class: merge small classes, leave their samples "
+            "out of the labels (--samples intersect), or give --stability-how bootstrap",
             option=("donors", "stability", "labels"),
         )
+
+
+def _lacking(has: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """Return which classes some units have, and none of those in a half, (c,)."""
+    return has.any(axis=0) & ~has[half].any(axis=0)
 
 
 def _class_codes(run: Run) -> np.ndarray | None:
@@ -124,42 +133,49 @@ def _groups(units: np.ndarray, count: int, kinds: np.ndarray) -> list[np.ndarray
 
 
 def _halves(
-    groups: Sequence[np.ndarray], size: np.ndarray, count: int, seed: int
+    groups: Sequence[np.ndarray],
+    size: np.ndarray,
+    count: int,
+    seed: int,
+    has: np.ndarray | None = None,
 ) -> Iterator[np.ndarray]:
     """Yield pairs of halves without a common unit, each of half of the units (rounded down).
 
     Of every stratum each half has half of the units; of odd strata one is left, and these go to
     the two halves in turn. So no more than one unit is in neither. `size` is that of each unit, in
-    samples.
+    samples, and `has` which classes it has, (u, c), where both halves are to have all of them.
     """
     tries = 1 if (size == size[0]).all() else TRIES
     for pair in range(count // 2):
         rng = np.random.default_rng([seed, pair])
-        most, best = -1, []
+        most, best = (False, -1), []
         for _ in range(tries):
-            halves = _divided(groups, rng)
-            smaller = min(int(size[half].sum()) for half in halves)
-            if smaller > most:
-                most, best = smaller, halves
-            if most >= EVEN * size.sum():
+            halves = _divided(groups, rng, has)
+            whole = has is None or not any(_lacking(has, half).any() for half in halves)
+            found = (whole, min(int(size[half].sum()) for half in halves))
+            if found > most:
+                most, best = found, halves
+            if most >= (True, EVEN * size.sum()):
                 break
         yield from best
 
 
-def _divided(groups: Sequence[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
+def _divided(
+    groups: Sequence[np.ndarray], rng: np.random.Generator, has: np.ndarray | None
+) -> list[np.ndarray]:
     """Return two halves of the units of all strata, drawn at random."""
-    halves: tuple[list[int], list[int]] = ([], [])
+    place = np.full(sum(map(len, groups)), -1)
     left: list[int] = []
     for group in groups:
-        mixed, size = rng.permutation(group).tolist(), len(group) // 2
-        halves[0].extend(mixed[:size])
-        halves[1].extend(mixed[size : 2 * size])
-        left.extend(mixed[2 * size :])
-    left = rng.permutation(left).astype(int).tolist()
-    for i in range(len(left) // 2):
-        halves[0].append(left[2 * i])
-        halves[1].append(left[2 * i + 1])
-    return [np.array(half) for half in halves]
+        mixed, size = rng.permutation(group), len(group) // 2
+        place[mixed[:size]], place[mixed[size : 2 * size]] = 0, 1
+        left.extend(mixed[2 * size :].tolist())
+    mixed = rng.permutation(left).astype(int)
+    even = mixed[: len(mixed) // 2 * 2]
+    place[even[::2]], place[even[1::2]] = 0, 1
+    if has is not None:  # strata of two units or more are in both halves, and stay there
+        place = with_every_class(place, has, 2, rng, mixed)
+    return [np.flatnonzero(place == half) for half in range(2)]
 
 
 def _bootstrap(groups: Sequence[np.ndarray], count: int, seed: int) -> Iterator[np.ndarray]:

@@ -239,6 +239,10 @@ def test_what_is_judged_and_chosen(tmp_path: Path) -> None:
     assert sfs.select(tmp_path / "ranking.tsv", top=2) == ranked.top(2)
     unlabeled = sfs.rank(NAMED, method="variance")
     assert sfs.select(unlabeled, cv=True, labels=CLASSES, repeats=1, lengths=[1, 2])
+    judged = {"cv": True, "repeats": 1, "lengths": [1, 2, 4]}
+    own = sfs.rank(NAMED, method="hsic", similarity="knn-correlation", labels=CLASSES)
+    unlabeled = sfs.rank(NAMED, method="hsic")  # on the same graph
+    assert sfs.select(unlabeled, labels=CLASSES, **judged) == sfs.select(own, **judged)
     given = {"labels": CLASSES, "splits": 3, "repeats": 1}
     sets = {"one": GENES[:2], "other": GENES[3:7]}
     found = sfs.evaluate(NAMED, list=ranked, lengths=range(2, 4), sets=sets, **given)

@@ -96,6 +96,20 @@ def test_every_sample_is_tested_once_in_each_repeat():
     assert all(not set(f.train.tolist()) & set(f.test.tolist()) for f in folds)
 
 
+def test_donors_of_several_classes_are_exchanged_until_folds_have_every_class():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        has = np.zeros((20, 12), int)  # a class has six donors or more, for five folds
+        for column in has.T:
+            column[rng.choice(20, rng.integers(6, 20), replace=False)] = 1
+        donors, y = np.nonzero(has)
+        folds = list(folds_of(y, 5, 1, seed, donors))
+        assert sum(len(f.test) for f in folds) == len(y)
+        for fold in folds:
+            assert not set(donors[fold.train]) & set(donors[fold.test])
+            assert set(y[fold.test]) == set(y[fold.train]) == set(range(12))
+
+
 def test_standard_error_of_one_value_is_not_known():
     assert np.isnan(standard_error(np.array([0.5])))
     assert standard_error(np.array([0.0, 1.0])) == pytest.approx(0.5)

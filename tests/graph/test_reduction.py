@@ -15,7 +15,9 @@ from sfs_cli.graph.build import sample_graph
 from sfs_cli.graph.distances import Samples
 from sfs_cli.graph.neighbors import find_neighbors
 from sfs_cli.graph.pca import reduced, reduction_of
+from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import GraphOptions
+from sfs_cli.run.passes import graph_asked
 from tests.making import make_run
 from tests.oracles import components as oracle
 from tests.oracles import similarities
@@ -253,6 +255,25 @@ def test_defaults():
     asked = GraphOptions("knn", components="20", variable_genes="all")
     found = reduction_of(asked, 500, 30_000)
     assert (found.components, found.genes, found.by_default) == (20, None, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "samples", "components"),
+    [
+        ({}, 300, None),  # of profiles
+        ({}, 301, (50, None)),
+        ({}, 50_000, (50, None)),
+        ({}, 50_001, (50, 2_000)),
+        ({"components": 30}, 301, (30, 2_000)),
+        ({"components": 30, "variable_genes": "all"}, 301, (30, None)),
+        ({"similarity": "knn"}, 50_000, None),
+        ({"similarity": "knn"}, 50_001, (50, 2_000)),
+    ],
+)
+def test_components_of_the_default_graph(options, samples, components):
+    asked = graph_asked(RankConfig("x.csv", **options), samples)
+    found = reduction_of(asked, samples, 5_000)
+    assert (None if found is None else (found.components, found.genes)) == components
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,19 @@ def test_sif(write_text, ending):
     assert scored(blanks) == dict.fromkeys([("A", "B"), ("A", "C"), ("B", "C"), ("D", "x y")])
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("n.sif", '"A"\tpp\t"B"\nC 5"\tpp\t"D, d"\n'),
+        ("n.csv", '"A","pp","B"\n"C 5""","pp","D, d"\n'),
+    ],
+)
+def test_names_in_quotes_in_sif_are_without_them(write_text, name, text):
+    found = read_edges(write_text(text, name))
+    pairs = {frozenset((found.ids[a], found.ids[b])) for a, b in zip(found.a, found.b)}
+    assert pairs == {frozenset("AB"), frozenset(('C 5"', "D, d"))}
+
+
 def test_sif_without_its_suffix_is_known_by_usual_types(write_text):
     found = read_edges(write_text("1001\tpp\t1002\n1003\tpd\t1004\n", "n.txt"))
     assert scored(found) == dict.fromkeys([("1001", "1002"), ("1003", "1004")])

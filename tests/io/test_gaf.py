@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from sfs_cli.errors import UsageError
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.knowledge.gene_sets import CODES, kept_codes, read_annotations, read_gaf
 
 
@@ -126,6 +126,19 @@ def test_genes_without_biological_data_are_left_out_unless_asked_for(write_text)
     assert "E" not in read_gaf(path, "!IEA").genes["GO:1"]
     assert read_gaf(path, "ND").genes == {"GO:1": ["E"]}
     assert read_gaf(path, "ND").facts["without_data"] == 0
+
+
+def test_a_term_without_kept_annotations_is_not_called_absent(write_text, check_refused):
+    more = [line("D", "GO:4", "ND"), line("E", "GO:5", "IEA"), line("F", "GO:6", "EXP", "NOT|x")]
+    path = write_text(TEXT + "\n".join(more) + "\n", "a.gaf")
+    refused = [(None, "GO:4", "1 without data (ND)"), (None, "GO:6", "qualifier NOT")]
+    for evidence, term, what in [*refused, ("!IEA", "GO:5", "other evidence")]:
+        check_refused(lambda: read_annotations(path, term, evidence), what, "a.gaf")  # noqa: B023
+    with pytest.raises(InputError) as error:
+        read_annotations(path, "GO:1,GO:4")
+    assert "evidence=ND" in error.value.hint
+    assert read_annotations(path, "GO:4", "ND").genes == {"GO:4": ["D"]}
+    check_refused(lambda: read_annotations(path, "GO:7"), "no set 'GO:7'", "a.gaf")
 
 
 def test_facts_of_some_terms_are_theirs(write_text):

@@ -134,6 +134,15 @@ def test_with_many_permutations_small_p_values_are_those_of_a_tail() -> None:
     assert (columns_of(X, "permutation:999", codes=CODES)[1]["p_value"] >= 1 / 1000).all()
 
 
+def test_no_p_value_is_below_the_part_of_one_order_of_the_labels() -> None:
+    codes = np.repeat([0, 1], [3, 9])  # of 220 orders
+    X = np.random.default_rng(0).normal(size=(12, 200)) + 5 * codes[:, None]
+    for count in (300, 1_000):
+        _, columns = columns_of(X, f"permutation:{count}", codes=codes)
+        assert columns["p_value"].min() >= 1 / 220 * (1 - 1e-12)
+    assert columns["p_value"].min() == pytest.approx(1 / 220, rel=1e-12)
+
+
 def test_features_that_do_not_vary_or_have_missing_values() -> None:
     wide = X.copy()
     wide[:, 3], wide[5, 4] = 7.0, np.nan

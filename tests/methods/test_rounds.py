@@ -111,9 +111,14 @@ def test_noise_alone_is_told() -> None:
     S = similarities.knn_correlation(np.random.default_rng(6).normal(size=(30, 300)), 5)
     found = solved(X, S)
     assert found.facts["selected"] < 40
-    assert any("shuffled" in warning for warning in found.warnings)
     assert found.order is not None
     assert sorted(found.order.tolist()) == list(range(300))
+    for select, chance in ((None, 10), (200, 10), (None, 4)):
+        found = solved(X, S, select, chance=chance)
+        (told,) = [warning for warning in found.warnings if "shuffled" in warning]
+        assert told.startswith(f"{found.facts['selected']} features")
+        assert f"about {chance} would" in told
+        assert ("--select asks for 200" in told) == (select is not None)
 
 
 def test_copies_come_in_a_later_round() -> None:

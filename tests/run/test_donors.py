@@ -76,6 +76,35 @@ def test_fewer_donors_than_folds_are_refused_by_class(tmp_path):
     assert e.value.hint.startswith("give --splits 6")
 
 
+def test_donors_of_several_classes_are_dealt_to_folds_with_every_class(tmp_path):
+    donor = ["d0"] * 4 + ["d1"] * 4 + ["d2"] * 4
+    write_table(tmp_path / "x.csv", np.random.default_rng(0).normal(size=(20, 12)))
+    options = {
+        "matrix": str(tmp_path / "x.csv"),
+        "method": "f-test",
+        "labels": write_labels(tmp_path / "y.tsv", list("aaaabbbbaabb")),
+        "donors": write_labels(tmp_path / "d.tsv", donor),
+        "lengths": "5",
+        "splits": 2,
+        "repeats": 10,
+    }
+    config = EvaluateConfig(**options, out=str(tmp_path / "out"))
+    evaluate.run(config, Messages(-1))  # the method would refuse to rank one class
+    with (tmp_path / "out" / "folds.tsv").open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert {row["test_samples"] for row in rows} == {"4", "8"}  # d2 alone, and both others
+    # the donors of two of a, b and c would have to be in different folds, and all three cannot
+    options |= {
+        "labels": write_labels(tmp_path / "y3.tsv", list("aabbaaccbbcc")),
+        "repeats": 1,
+    }
+    with pytest.raises(InputError) as e:
+        evaluate.run(EvaluateConfig(**options), Messages(-1))
+    assert set(e.value.options) == {"splits", "donors", "labels"}
+    assert e.value.what[-1] in "abc"
+    assert "--splits" not in e.value.hint  # there are no fewer than two
+
+
 def test_p_values_of_samples_that_depend_on_each_other_are_warned_of(tmp_path):
     log = Messages(-1)
     result = ranked(tmp_path, log)

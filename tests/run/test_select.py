@@ -339,6 +339,25 @@ def test_cv_of_a_ranking_without_labels_takes_those_that_are_given(tmp_path):
     assert names_by(result, cv=True, labels=str(tmp_path / "y.tsv"), repeats=1)
 
 
+@pytest.mark.parametrize("method", [None, "hsic"])
+def test_labels_of_cv_judge_the_method_and_the_graph_that_made_the_list(tmp_path, method):
+    own = {"similarity": "knn-correlation"}
+    own |= {"method": "hsic"} if method else {"method": "mrsf-rounds", "response": "similarity"}
+    results = {
+        "given": ranked(tmp_path, "a", labels=None, method=method),
+        "named": ranked(tmp_path, "b", **own),
+        "default": ranked(tmp_path, "c", method=method),
+    }
+    curves = {}
+    for name, result in results.items():
+        given = {"labels": str(tmp_path / "y.tsv")} if name == "given" else {}
+        out = str(tmp_path / f"{name}-cv")
+        names_by(result, cv=True, repeats=1, lengths="2,5,10", out=out, **given)
+        curves[name] = (tmp_path / f"{name}-cv" / "curve.tsv").read_text()
+    assert curves["given"] == curves["named"]
+    assert curves["given"] != curves["default"]  # of labels, where these are known from the start
+
+
 def test_cv_tells_what_may_have_seen_the_test_samples(tmp_path, capfd):
     X, _ = planted()
     S = np.corrcoef(X.T) + 1

@@ -365,6 +365,37 @@ def test_a_class_with_a_single_donor_is_refused_by_name(tmp_path):
     rank(replace(config, label_type="ordered", label_order="a,b,c"), quiet())
 
 
+def mixed_donors(folder: Path, of_donors: list[str]) -> RankConfig:
+    """Write noise of donors with two samples of each of their classes; return how it is ranked."""
+    samples = [(d, c) for d, classes in enumerate(of_donors) for c in classes for _ in range(2)]
+    write_table(folder / "x.csv", np.random.default_rng(0).normal(size=(30, len(samples))))
+    labels = write_labels(folder / "y.tsv", [c for _, c in samples])
+    column(folder / "d.tsv", [f"d{d}" for d, _ in samples])
+    given = {"donors": str(folder / "d.tsv"), "stability": 40, "stability_top": 5}
+    return RankConfig(str(folder / "x.csv"), "f-test", labels=labels, **given)
+
+
+def test_halves_of_donors_of_several_classes_have_every_class(tmp_path):
+    of_donors = ["ac", "a", "b", "bc", "ab"]
+    config = mixed_donors(tmp_path, of_donors)
+    donors = np.repeat(np.arange(5), [2 * len(classes) for classes in of_donors])
+    halves = [np.unique(donors[own]).tolist() for own in subsets_of(config)]
+    assert len(halves) == 40
+    for own, other in zip(halves[::2], halves[1::2]):
+        assert len(own) == len(other) == 2
+        assert not set(own) & set(other)
+        assert all(set("".join(of_donors[d] for d in half)) == set("abc") for half in (own, other))
+    assert set(map(tuple, halves)) == {(0, 2), (0, 4), (1, 3), (3, 4)}  # all there are
+
+
+def test_classes_that_no_two_halves_share_are_refused_by_name(tmp_path):
+    # the donors of two of a, b and c would have to be apart from each other, and all three cannot
+    error = refused(mixed_donors(tmp_path, ["abd", "acd", "bcd", "d"]))
+    assert error.what[-1] in "abc"
+    assert set(error.options) == {"donors", "stability", "labels"}
+    assert "--stability-how bootstrap" in error.hint
+
+
 def test_subsets_follow_from_the_seed_alone(folder):
     def drawn(**given: Any) -> list[list[int]]:
         return [own.tolist() for own in subsets_of(config_of(folder, **given))]
@@ -531,6 +562,18 @@ def test_halves_that_a_method_cannot_rank_have_a_remedy(tmp_path):
     config = RankConfig(str(tmp_path / "x.csv"), "t-test", labels=labels, stability=8)
     assert "--stability-how bootstrap" in str(refused(config).hint)
     rank(replace(config, stability_how="bootstrap"), quiet())
+
+
+def test_a_similarity_without_ids_has_its_own_remedy(folder, tmp_path):
+    S = np.corrcoef(np.random.default_rng(0).normal(size=(N, 50))) + 1
+    np.save(tmp_path / "s.npy", S)
+    for how in ("half", "bootstrap"):
+        given = {"similarity_file": str(tmp_path / "s.npy"), "stability_how": how}
+        error = refused(config_of(folder, method="spec", **given))
+        assert "subset" in str(error.where)
+        assert "ids" in str(error.hint)
+        assert "bootstrap" not in str(error.hint)
+        assert {"stability", "similarity_file"} <= set(error.options)
 
 
 @pytest.mark.parametrize("of", ["samples", "donors"])

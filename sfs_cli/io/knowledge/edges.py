@@ -403,7 +403,10 @@ def _sif_pairs(chunk: Chunk, layout: EdgeLayout) -> bytes:
     for line, text in chunk_lines(chunk, layout.path):
         if text.startswith("#"):
             continue
-        divided = text.split("\t" if "\t" in text else layout.delimiter)
+        delimiter = "\t" if "\t" in text else layout.delimiter
+        divided = text.split(delimiter)
+        if '"' in text and any(part.strip(BLANKS).startswith('"') for part in divided):
+            divided = _split_line(text, delimiter, f"{layout.path}, line {line}")
         fields = [field for part in divided if (field := part.strip(BLANKS))]
         if len(fields) == 2:
             raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -260,7 +260,7 @@ def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[s
     return {name: genes for name, genes in sets.items() if name in chosen}
 
 
-def _split_names(text: str, known: Mapping[str, list[str]]) -> Iterator[str]:
+def _split_names(text: str, known: Collection[str]) -> Iterator[str]:
     """Split at commas, but not in the names of sets; of several names the longest counts."""
     parts = text.split(",")
     longest = 1 + max(name.count(",") for name in known)
@@ -352,10 +352,35 @@ class GeneAnnotations:
         return {kind: total[kind] for kind in _COUNTS}
 
     def some(self, names: str, path: Path) -> GeneAnnotations:
-        """Return the sets or terms of some names; see `choose_sets`."""
+        """Return the sets or terms of some names; see `choose_sets`.
+
+        A term of the file whose annotations were all left out is an `InputError` that says why.
+        """
+        if self.counts is not None:
+            for term in _split_names(names, self.counts):
+                if term in self.counts and term not in self.genes:
+                    raise _left_out(term, self.counts[term], path)
         genes = choose_sets(self.genes, names, path)
         counts = None if self.counts is None else {term: self.counts[term] for term in genes}
         return GeneAnnotations(genes, counts)
+
+
+def _left_out(term: str, counts: Counter[str], path: Path) -> InputError:
+    """Return what says why no annotation of a term is kept."""
+    reasons = {
+        "without_data": f"without data ({NO_DATA})",
+        "other_evidence": "with other evidence than is asked for",
+        "negated_annotations": "with the qualifier NOT",
+    }
+    found = [f"{counts[kind]:,} {why}" for kind, why in reasons.items() if counts[kind]]
+    hint = "choose other terms"
+    if counts["other_evidence"]:
+        hint = "ask for other evidence, or choose other terms"
+    elif counts["without_data"]:
+        hint = f"evidence={NO_DATA} of a source keeps such annotations; or choose other terms"
+    return InputError(
+        f"all annotations of {term!r} are left out: {', '.join(found)}", where=str(path), hint=hint
+    )
 
 
 def read_gaf(

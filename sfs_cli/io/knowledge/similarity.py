@@ -171,6 +171,9 @@ def _positions(ids: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
     return np.fromiter((position[name] for name in wanted), np.intp, len(wanted))
 
 
+_GIVEN_BY = ("similarity_file", "source")
+
+
 @dataclass(frozen=True)
 class SimilarityFile:
     """A similarity between samples as a file has it."""
@@ -202,6 +205,7 @@ class SimilarityFile:
                     f"the similarity has shape {self.matrix.shape}, but there are {n:,} samples",
                     where=str(self.path),
                     hint="give a table with ids, of which those needed are taken",
+                    option=_GIVEN_BY,
                 )
             return self.matrix
         if self.matrix.shape != (len(self.rows), len(self.columns)):
@@ -209,6 +213,7 @@ class SimilarityFile:
                 f"the similarity has shape {self.matrix.shape}, but {len(self.rows):,} ids",
                 where=str(self.path),
                 hint="give one row and one column for each sample",
+                option=_GIVEN_BY,
             )
         _check_samples(self.rows, sample_ids, f"{self.path}, rows")
         _check_samples(self.columns, sample_ids, f"{self.path}, columns")
@@ -225,12 +230,14 @@ def _check_samples(ids: Sequence[str], wanted: Sequence[str], where: str) -> Non
             f"{listed(missing)}",
             where=f"{where}, such as {listed(list(ids), 3)}",
             hint="ids must be spelled as in the expression matrix",
+            option=_GIVEN_BY,
         )
     if found := repeated(ids):
         raise InputError(
             f"samples are repeated: {listed(sorted(found))}",
             where=where,
             hint="give one row and one column for each sample",
+            option=_GIVEN_BY,
         )
 
 

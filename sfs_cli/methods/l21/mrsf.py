@@ -359,7 +359,7 @@ def _solution(regression: Regression, path: Path, select: int, last: Optimality)
     warnings = []
     stop = f"{len(entries)} features have entered"
     if len(entries) < select:
-        stop = f"only {len(entries)} features can enter, and --select asks for {select}"
+        stop = f"only {len(entries)} features can enter, fewer than the {select} of --select"
         if path.lost:
             stop += ": rounding hides which feature enters next"
         warnings.append(stop)

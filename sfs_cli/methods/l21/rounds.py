@@ -67,7 +67,10 @@ def solve(problem: Problem) -> Solution:
     found = Rounds(regression, level, wanted)
     while found.go_on(problem.tell):
         pass
-    return _solution(found, np.where(usable, first / level, np.nan))
+    warnings, stop = _end(
+        found.selected, wanted, min(options["chance"], LARGEST_SHARE * count), options["select"]
+    )
+    return _solution(found, np.where(usable, first / level, np.nan), warnings, stop)
 
 
 class Rounds:
@@ -163,7 +166,7 @@ def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int, seed: int
     return float(np.partition(reached, place)[place])
 
 
-def _solution(found: Rounds, score: np.ndarray) -> Solution:
+def _solution(found: Rounds, score: np.ndarray, warnings: list[str], stop: str) -> Solution:
     features, facts = found.regression.features, found.regression.facts
     entry, number = np.full(features.m, np.nan), np.full(features.m, np.nan)
     for at, entries in enumerate(found.entries, 1):
@@ -173,7 +176,6 @@ def _solution(found: Rounds, score: np.ndarray) -> Solution:
     key[order] = -np.inf
     rest = np.argsort(key, kind="stable")[len(order) :]
     above = int((score > 1).sum())
-    warnings, stop = _end(len(order), found.wanted, above)
     if found.largest_gap > GAP:
         gap = f"{found.largest_gap:.1e}"
         warnings.append(f"the relative duality gap is {gap} at one of the breakpoints")
@@ -200,17 +202,27 @@ def _solution(found: Rounds, score: np.ndarray) -> Solution:
     )
 
 
-def _end(selected: int, wanted: int, above: int) -> tuple[list[str], str]:
-    """Return warnings, and why the rounds ended."""
+def _end(selected: int, wanted: int, shuffled: float, asked: int | None) -> tuple[list[str], str]:
+    """Return warnings, and why the rounds ended.
+
+    Of features with shuffled samples `shuffled` would be above the level; `asked` is ``--select``.
+    """
     if selected == wanted:
         return [], f"{selected} features have entered"
+    most = max(1, round(shuffled))
     stop = (
-        f"only {counted(selected, 'feature')} follow{'s' * (selected == 1)} the response more than "
-        f"shuffled ones, and {wanted} were looked for"
+        f"{counted(selected, 'feature') if selected else 'no feature'} "
+        f"{'is' if selected < 2 else 'are'} above the chance level, which about {most:,} would "
+        "reach if their samples were shuffled"
     )
-    if not above:
-        stop = "no feature follows the response more than shuffled ones do"
-    return [f"{stop}: the order of the others is mostly chance"], stop
+    if asked is not None:
+        stop += f" (--select asks for {asked:,})"
+    if not selected:
+        return [f"{stop}: the order is mostly chance"], stop
+    advice = "the order after it is mostly chance; take no more than that"
+    if selected > 1:
+        advice = "the order after them is mostly chance; take no more than these"
+    return [f"{stop}: {advice}"], stop
 
 
 def _joined(

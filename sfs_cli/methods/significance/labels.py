@@ -27,8 +27,8 @@ class LabelPermutations(Scorer):
 
     The p-value is (1 + number of permutations of the labels that are as good) / (B + 1). Where none
     of `TAILED` or more is, it is that of the tail of their scores, if that is less
-    (`sfs_cli.methods.significance.permutation.tail`) and not below 1 over the number of different
-    orders of the labels. It is that of the estimate before it is cut
+    (`sfs_cli.methods.significance.permutation.tail`). No p-value is below 1 over the number of
+    different orders of the labels. It is that of the estimate before it is cut
     at 0: half of the features that have nothing to do with the labels would have p-values of 1. The
     q-value is that of Benjamini and Hochberg over the features that have a score. The effect says
     by how many standard deviations of the permuted estimates the own one is above their mean. All
@@ -94,8 +94,8 @@ class LabelPermutations(Scorer):
         p = (1 + better) / (self.count + 1)
         few = np.flatnonzero(better == 0)
         if self.count >= TAILED and len(few):
-            beyond = np.maximum(self.least, tail(-permuted[few], -observed[few], TAIL))
-            p[few] = np.minimum(p[few], beyond)
+            p[few] = np.minimum(p[few], tail(-permuted[few], -observed[few], TAIL))
+        p = np.maximum(p, self.least)
         with np.errstate(all="ignore"):  # labels of four samples may have one estimate alone
             effect = (observed - permuted.mean(axis=1)) / permuted.std(axis=1)
         return np.column_stack([p, effect])
