@@ -25,7 +25,7 @@ from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.provenance import StabilityFacts
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.run import outputs
+from sfs_cli.run.identity import identity_of, matrix_identity, same_matrix
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.ties import ties
@@ -182,24 +182,35 @@ def own_graph(name: str, coordinates: str | None) -> str | None:
 
 def own_file(config: RankConfig, name: str) -> str | None:
     """Tell whether `sfs fuse` has made the graph of a file from the matrix, by its record."""
-    if name != "file" or not Path(config.matrix).exists():
+    if name != "file":
         return None
     record = _of_fuse(config)
-    kinds = {source.get("kind") for source in record.get("sources", ())}
-    if not kinds.intersection(OF_THE_MATRIX):
-        return None
-    own = outputs.describe_files([("matrix", Path(config.matrix))])[0]["sha256"]
-    ranked = [each for each in record.get("inputs", ()) if each.get("role") == "matrix"]
-    if own not in [each.get("sha256") for each in ranked]:
+    sources = _sources_of(record)
+    profiles = {
+        f"source.{each.get('name')}.path" for each in sources if each.get("kind") == "profile"
+    }
+    # the matrix of that run, if its values are in the graph
+    of_matrix = any(
+        each.get("kind") in OF_THE_MATRIX or re.fullmatch(_OF_FEATURES, str(each.get("path")))
+        for each in sources
+    )
+    roles = profiles | ({"matrix"} if of_matrix else set())
+    made_of = identity_of(record.get("inputs"), roles.__contains__)
+    if not made_of.digests or not same_matrix(matrix_identity(config.matrix), made_of):
         return None
     return f"the sample graph ({config.similarity_file}) was made of the tested features"
 
 
 def unknown_graph(config: RankConfig, name: str) -> str | None:
-    """Return a graph, or its coordinates, of which no record says what it was made of."""
+    """Return a graph that may be made of the features, or its coordinates, for all that is known.
+
+    Of a file of `sfs fuse`, that is any but one of what holds no values. That it was made of
+    another file says little: one file may hold the values of another, or a part of them.
+    """
     if name == "file":
-        known = _of_fuse(config)
-        return None if known else f"the sample graph of {config.similarity_file}"
+        kinds = {source.get("kind") for source in _sources_of(_of_fuse(config))}
+        without = bool(kinds) and kinds.issubset(WITHOUT_VALUES)
+        return None if without else f"the sample graph of {config.similarity_file}"
     of = config.coordinates_from
     if of is None or of.startswith("obsm:") or name in LABELS_ALONE:
         return None
@@ -217,8 +228,16 @@ def _of_fuse(config: RankConfig) -> dict[str, Any]:
         return {}
 
 
+def _sources_of(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what the record of `sfs fuse` says of its sources."""
+    sources = record.get("sources")
+    return [s for s in sources if isinstance(s, dict)] if isinstance(sources, list) else []
+
+
 OF_THE_MATRIX = ("target", "genes", "interactions", "feature-similarity", "terms")
 """Kinds of sources whose sample graph is made of values of the matrix."""
+WITHOUT_VALUES = ("labels", "hierarchy")
+"""Kinds of sources whose sample graph is made of no values."""
 
 
 def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:
