@@ -131,7 +131,7 @@ def warn_of_edge(run: Run) -> None:
         made = own_graph(name, config.coordinates_from) or own_file(config, name)
         if made is not None:
             run.log.warn(
-                f"{made}, {OWN_EDGE}: real features are ahead of their artificial copies, and "
+                f"{made}: {OWN_EDGE}, so real features are ahead of their artificial copies, and "
                 f"--max-false promises nothing; {OTHER_GRAPH}"
             )
     elif not needs:

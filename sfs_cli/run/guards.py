@@ -145,15 +145,16 @@ def guard_pvalues(run: Run, name: str) -> bool:
     `name` is that of the sample graph: one of `sfs_cli.options.graph.SIMILARITIES`, ``obsp:KEY`` or
     ``file``.
     """
-    made = own_graph(name, run.config.coordinates_from) or own_file(run.config, name)
-    what = optimistic(of_file=name == "file")
-    _tell(run, "tested-graph", None if made is None else f"{made}, {OWN_EDGE}: {what}")
-    if made is None and (unknown := unknown_graph(run.config, name)):
+    config = run.config
+    made = own_graph(name, config.coordinates_from) or own_file(config, name)
+    what = optimistic(config.similarity, config.coordinates, of_file=name == "file")
+    _tell(run, "tested-graph", None if made is None else f"{made}: {OWN_EDGE}, {what}")
+    if made is None and (unknown := unknown_graph(config, name)):
         run.log.note(f"if {unknown} was made of the tested features, the p-values are too small")
     return made is not None
 
 
-OWN_EDGE = "which follow it for that reason alone"
+OWN_EDGE = "they follow it for that reason alone"
 """What is wrong with a graph of the tested features."""
 OTHER_GRAPH = (
     "test on a graph of something else: --similarity label, --coordinates, or a --similarity-file "
@@ -161,10 +162,19 @@ OTHER_GRAPH = (
 )
 
 
-def optimistic(*, of_file: bool) -> str:
-    """Return what that does to p-values, and what to do; --split makes no graph of a file anew."""
-    split = "" if of_file else "give --split features or --split counts, or "
-    return f"the p-values are too small, and q-values promise nothing; {split}{OTHER_GRAPH}"
+def optimistic(similarity: str | None, coordinates: str | None, *, of_file: bool) -> str:
+    """Return what that does to p-values, and what to do; --split takes no graph that is given.
+
+    `similarity` and `coordinates` are the options of these names.
+    """
+    without = ""
+    if coordinates is not None:
+        without = " without --coordinates"
+    elif ":" in (similarity or ""):
+        without = " without --similarity"
+    split = f"give --split features (of raw counts also --split counts){without}, or "
+    ways = OTHER_GRAPH if of_file else split + OTHER_GRAPH
+    return f"so the p-values are too small, and q-values promise nothing; {ways}"
 
 
 def own_graph(name: str, coordinates: str | None) -> str | None:
@@ -175,8 +185,9 @@ def own_graph(name: str, coordinates: str | None) -> str | None:
         held = name if name.startswith("obsp:") else str(coordinates)
         if not re.fullmatch(_OF_FEATURES, held):
             return None
-        made = f"({held}) is made of the tested features, if they are as scanpy makes them"
-        return f"the sample graph {made}"
+        return (
+            f"the sample graph ({held}) is probably made of the tested features, as scanpy makes it"
+        )
     return "the sample graph was made of the tested features"
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.run import guards
 from tests.cli.running import run_here
-from tests.making import names, table_text, write_labels, write_table
+from tests.making import annotated, names, table_text, write_labels, write_table
 
 RNG = np.random.default_rng(11)
 IDS = [f"s{i}" for i in range(40)]
@@ -328,3 +329,37 @@ def test_labels_of_a_source(
 def test_classes_of_the_labels_that_are_spelled_in_two_ways() -> None:
     assert guards.spelled_twice(["LUAD", "Luad", "LUSC"]) is not None
     assert guards.spelled_twice(["LUAD", "LUSC", "LUAD 2"]) is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--similarity", "obsm:X_pca"),
+        ("--similarity", "obsp:connectivities"),
+        ("--similarity", "knn", "--coordinates", "obsm:X_pca"),
+        (),
+    ],
+)
+def test_the_advice_on_a_graph_of_scanpy_can_be_followed(
+    given: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without the option that gave the graph, --split makes one anew."""
+    rng = np.random.default_rng(0)
+    data = annotated(rng.normal(size=(40, 30)))
+    data.obsm["X_pca"] = data.X[:, :5]
+    distances = ((data.X[:, None] - data.X[None]) ** 2).sum(-1)
+    data.obsp["connectivities"] = csr_matrix(np.exp(-distances / 60))
+    data.write_h5ad(tmp_path / "x.h5ad")
+    words = ["rank", str(tmp_path / "x.h5ad"), "--method", "spec", "--pvalues", "moments"]
+    out = ["--out", str(tmp_path / "out"), "--force"]
+    done = run_here([*words, *given, *out], capfd)
+    assert done.code == 0
+    warning = next(line for line in done.err.splitlines() if "--accept tested-graph" in line)
+    assert "--split features" in warning
+    select = run_here(["select", str(tmp_path / "out"), "--fdr", "0.5"], capfd)
+    if given:
+        assert f"without {given[-2]}" in warning
+        assert f"without {given[-2]}" in select.err
+    split = run_here([*words, "--split", "features", *out], capfd)
+    assert split.code == 0
+    assert "tested-graph" not in split.err
