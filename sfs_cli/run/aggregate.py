@@ -29,7 +29,7 @@ from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.run import outputs
 from sfs_cli.run.guards import dependent
-from sfs_cli.run.identity import same_matrix
+from sfs_cli.run.identity import any_same, same_matrix
 from sfs_cli.run.lists import (
     RankedList,
     list_names,
@@ -155,10 +155,7 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
 def _of_one_matrix(lists: Sequence[RankedList]) -> bool | None:
     """Tell whether two lists rank the features of one matrix; None where that is not known."""
     known = [matrix_of(each.path) for each in lists]
-    found = {same_matrix(one, other) for one, other in combinations(known, 2)}
-    if True in found:
-        return True
-    return None if None in found else False
+    return any_same(same_matrix(one, other) for one, other in combinations(known, 2))
 
 
 def alone(lists: list[RankedList]) -> str | None:

@@ -25,7 +25,7 @@ from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.provenance import StabilityFacts
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.run.identity import identity_of, matrix_identity, same_matrix
+from sfs_cli.run.identity import Identity, any_same, identity_of, matrix_identity, same_matrix
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.ties import ties
@@ -146,10 +146,11 @@ def guard_pvalues(run: Run, name: str) -> bool:
     ``file``.
     """
     config = run.config
-    made = own_graph(name, config.coordinates_from) or own_file(config, name)
+    fused = fused_from_matrix(config, name)
+    made = own_graph(name, config.coordinates_from) or own_file(config, fused)
     what = optimistic(config.similarity, config.coordinates, of_file=name == "file")
     _tell(run, "tested-graph", None if made is None else f"{made}: {OWN_EDGE}, {what}")
-    if made is None and (unknown := unknown_graph(config, name)):
+    if made is None and (unknown := unknown_graph(config, name, fused)):
         run.log.note(f"if {unknown} was made of the tested features, the p-values are too small")
     return made is not None
 
@@ -191,41 +192,47 @@ def own_graph(name: str, coordinates: str | None) -> str | None:
     return "the sample graph was made of the tested features"
 
 
-def own_file(config: RankConfig, name: str) -> str | None:
-    """Tell whether `sfs fuse` has made the graph of a file from the matrix, by its record."""
-    if name != "file":
-        return None
-    record = _of_fuse(config)
-    sources = _sources_of(record)
-    profiles = {
-        f"source.{each.get('name')}.path" for each in sources if each.get("kind") == "profile"
-    }
-    # the matrix of that run, if its values are in the graph
-    of_matrix = any(
-        each.get("kind") in OF_THE_MATRIX or re.fullmatch(_OF_FEATURES, str(each.get("path")))
-        for each in sources
-    )
-    roles = profiles | ({"matrix"} if of_matrix else set())
-    made_of = identity_of(record.get("inputs"), roles.__contains__)
-    if not made_of.digests or not same_matrix(matrix_identity(config.matrix), made_of):
+def own_file(config: RankConfig, fused: bool | None) -> str | None:
+    """Tell of a graph of a file that was made of the matrix, as `fused_from_matrix` has found."""
+    if not fused:
         return None
     return f"the sample graph ({config.similarity_file}) was made of the tested features"
 
 
-def unknown_graph(config: RankConfig, name: str) -> str | None:
-    """Return a graph that may be made of the features, or its coordinates, for all that is known.
-
-    Of a file of `sfs fuse`, that is any but one of what holds no values. That it was made of
-    another file says little: one file may hold the values of another, or a part of them.
-    """
+def unknown_graph(config: RankConfig, name: str, fused: bool | None) -> str | None:
+    """Return a graph, or its coordinates, of which no record says what it was made of."""
     if name == "file":
-        kinds = {source.get("kind") for source in _sources_of(_of_fuse(config))}
-        without = bool(kinds) and kinds.issubset(WITHOUT_VALUES)
-        return None if without else f"the sample graph of {config.similarity_file}"
+        return f"the sample graph of {config.similarity_file}" if fused is None else None
     of = config.coordinates_from
     if of is None or of.startswith("obsm:") or name in LABELS_ALONE:
         return None
     return f"the sample graph on {of}"
+
+
+def fused_from_matrix(config: RankConfig, name: str) -> bool | None:
+    """Tell whether `sfs fuse` has made a graph of a file of values of the matrix; None: not known.
+
+    The record beside the file says of what it was made. `name` is that of the graph.
+    """
+    if name != "file":
+        return False
+    record = _of_fuse(config)
+    sources = record.get("sources")
+    if not isinstance(sources, list) or not sources:
+        return None
+    roles, unknown = set(), False
+    for source in sources:
+        kind, path = source.get("kind"), str(source.get("path"))
+        inside = path.startswith(("obsm:", "obsp:"))
+        if kind in OF_THE_MATRIX or re.fullmatch(_OF_FEATURES, path):
+            roles.add("matrix")  # of that run
+        elif kind == "profile" and not inside:
+            roles.add(f"source.{source.get('name')}.path")
+        elif kind == "similarity" and not inside:
+            unknown = True
+    own = matrix_identity(config.matrix) if roles else Identity()
+    found = [same_matrix(own, identity_of(record.get("inputs"), [role])) for role in roles]
+    return any_same([*found, None] if unknown else found)
 
 
 def _of_fuse(config: RankConfig) -> dict[str, Any]:
@@ -239,16 +246,8 @@ def _of_fuse(config: RankConfig) -> dict[str, Any]:
         return {}
 
 
-def _sources_of(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what the record of `sfs fuse` says of its sources."""
-    sources = record.get("sources")
-    return [s for s in sources if isinstance(s, dict)] if isinstance(sources, list) else []
-
-
 OF_THE_MATRIX = ("target", "genes", "interactions", "feature-similarity", "terms")
 """Kinds of sources whose sample graph is made of values of the matrix."""
-WITHOUT_VALUES = ("labels", "hierarchy")
-"""Kinds of sources whose sample graph is made of no values."""
 
 
 def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:

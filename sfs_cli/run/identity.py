@@ -5,7 +5,7 @@ A matrix has more than one digest, because a store is made of a file, and either
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,20 +30,18 @@ def matrix_identity(matrix: str) -> Identity:
     return identity_of(outputs.describe_files([("matrix", Path(matrix))]))
 
 
-def identity_of(
-    inputs: Any, counts: Callable[[str], bool] = lambda role: role == "matrix"
-) -> Identity:
+def identity_of(inputs: Any, roles: Collection[str] = ("matrix",)) -> Identity:
     """Return what the inputs of a record say of the matrices among them.
 
     Parameters
     ----------
-    inputs : sequence of InputFile
+    inputs : list of InputFile
         As a record has them; one that is damaged says nothing.
-    counts : callable
-        Whether an input of this role is one of the matrices.
+    roles : collection of str
+        The roles of the matrices.
     """
     found = inputs if isinstance(inputs, list) else []
-    matrices = [e for e in found if isinstance(e, dict) and counts(str(e.get("role")))]
+    matrices = [e for e in found if isinstance(e, dict) and e.get("role") in roles]
     sources = [e["source"] if isinstance(e.get("source"), dict) else e for e in matrices]
     digests = {str(each["sha256"]) for each in [*matrices, *sources] if each.get("sha256")}
     # a store has the format of what it was made of
@@ -69,3 +67,11 @@ def same_matrix(one: Identity, other: Identity) -> bool | None:
         return True
     alike = one.formats & other.formats
     return False if one.digests and other.digests and alike else None
+
+
+def any_same(found: Iterable[bool | None]) -> bool | None:
+    """Tell whether an answer of `same_matrix` is yes; None where that is not known."""
+    answers = set(found)
+    if True in answers:
+        return True
+    return None if None in answers else False

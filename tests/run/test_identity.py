@@ -48,9 +48,11 @@ def did(words: str, capfd: pytest.CaptureFixture[str]) -> str:
         (["e=target:", "m=profile:x.csv"], "z.csv", "x.store", "warned"),
         (["e=target:"], "x.h5mu:rna", "x.h5mu:rna", "warned"),
         (["e=target:"], "x.csv", "x.parquet", "if"),
-        (["m=profile:x.csv"], "x.csv", "z.csv", "if"),
+        (["m=profile:x.parquet"], "x.csv", "x.csv", "if"),
+        (["m=profile:x.csv"], "x.csv", "z.csv", "silent"),
         (["l=labels:y.tsv"], "x.csv", "x.csv", "silent"),
-        (["l=labels:y.tsv", "m=profile:z.csv"], "x.csv", "x.csv", "if"),
+        (["l=labels:y.tsv", "m=profile:z.csv"], "x.csv", "x.csv", "silent"),
+        (["m=profile:z.csv", "g=similarity:T.npz"], "x.csv", "x.csv", "if"),
     ],
 )
 def test_graphs_of_the_tested_matrix_are_known_as_such(
@@ -64,6 +66,7 @@ def test_graphs_of_the_tested_matrix_are_known_as_such(
 ) -> None:
     monkeypatch.chdir(study)
     did("convert x.csv x.store", capfd)
+    did("fuse x.csv --source e=target: --out T.npz", capfd)
     words = " ".join(f"--source {source}" for source in sources)
     did(f"fuse {fused} {words} --out S.npz", capfd)
     method = "--method spec --ranking phi1 --similarity-file S.npz --pvalues moments"
