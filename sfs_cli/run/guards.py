@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sfs_cli import provenance
+from sfs_cli.catalog import ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import counted
-from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
+from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
 from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
@@ -28,10 +29,12 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.identity import Identity, any_same, identity_of, matrix_identity, same_matrix
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
+from sfs_cli.run.passes import needed
 from sfs_cli.run.ties import ties
 from sfs_cli.run.top import LOOKING, TOP, TopFeatures, values_of
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import Matrix
+from sfs_cli.store.transforms import parse
 
 if TYPE_CHECKING:
     from sfs_cli.methods.significance.ratios import Ratio
@@ -70,6 +73,9 @@ SMALL_CLASS = 6
 CONSTANT = 0.1
 """A class is constant in many features if it is in this part of them."""
 LARGEST_EXACT = 2**53
+LOGARITHMS = ("log1p", "log2", "clr")
+TAMING = (*LOGARITHMS, "rank", "pearson-residuals", "deviance")
+"""Steps after which large values of counts or intensities do not decide."""
 DECIDE = "features with large values, and single samples, decide"
 LOOKED_AT_TOGETHER = 65_536
 """Names that one thread looks at, at a time."""
@@ -95,14 +101,28 @@ class Raw(NamedTuple):
 
 def guard_values(run: Run) -> Raw | None:
     """Warn of values that were not transformed, which are returned, and of labels that are ids."""
-    raw = None
-    if run.config.transform is None and _wanted(run, "raw-values"):
-        values = look(run.opened.matrix)
-        run.passes.look(len(values))
-        raw = raw_kind(values)
-        _tell(run, "raw-values", raw_values(values))
+    raw = guard_raw(run)
     guard_labels(run)
     return raw
+
+
+def guard_raw(run: Run, of: str = "the ranking") -> Raw | None:
+    """Warn of values that were not transformed, which are returned; they decide what `of` says."""
+    if not _wanted(run, "raw-values"):
+        return None
+    raw, text = raw_of(run, of)
+    _tell(run, "raw-values", text)
+    return raw
+
+
+def raw_of(run: Run, of: str = "the ranking") -> tuple[Raw | None, str | None]:
+    """Look at the values of a run; return what they are if they are raw, and what to tell."""
+    asked = run.config.transform
+    if any(step in TAMING for step in parse(asked)):
+        return None, swapped(asked)
+    values = look(run.opened.matrix)
+    run.passes.look(len(values))
+    return raw_kind(values), raw_values(values, asked, of)
 
 
 def guard_labels(run: Run) -> None:
@@ -123,18 +143,23 @@ def guard_sources(run: Run) -> None:
             _tell(run, "labels", id_labels(labels, spec.name))
             _tell(run, "labels", single_class(labels, spec.name))
             _tell(run, "labels", spelled_twice(labels.classes))
-        if not isinstance(source, Profile) or spec.transform is not None or spec.has_coordinates:
+        tame = any(step in TAMING for step in parse(spec.transform))
+        if not isinstance(source, Profile) or tame or spec.has_coordinates:
             continue
         raw = raw_kind(look(source.matrix))
         if raw is not None:
             where = f"the values of source {spec.name} look like {raw.what}: {DECIDE} its graph"
-            _tell(run, "raw-values", f"{where}; add ,transform={raw.transform} to it{raw.hint}")
+            transform = with_logarithms(raw, spec.transform)
+            _tell(run, "raw-values", f"{where}; add ,transform={transform} to it{raw.hint}")
 
 
 def guard_graph(run: Run, similarity: Similarity) -> None:
     """Warn of a graph that has no structure, and of samples that it hardly has."""
-    _tell(run, "graph", structureless(similarity))
-    _tell(run, "outliers", outliers(similarity.degrees, run.matrix.ids.samples))
+    given = run.config.graph in ("file", "obsp")
+    _tell(run, "graph", structureless(similarity, given=given))
+    far = outliers(similarity.degrees, run.matrix.ids.samples)
+    if far is not None and not has_zero_degrees(similarity):  # `linear` has no others
+        _tell(run, "outliers", far)
 
 
 def guard_pvalues(run: Run, name: str) -> bool:
@@ -332,8 +357,8 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float 
     if top is None or few or not any(_wanted(run, name) for name in LOOKING):
         return None
     text = spikes(top.values, run.matrix.ids.samples)
-    _tell(run, "spikes", None if text is None else text + _against_spikes(run.config))
-    _tell(run, "repeats", repeats(top.values))
+    _tell(run, "spikes", None if text is None else text + _against_spikes(run))
+    _tell(run, "repeats", repeats(top.values, _without_repeats(run.config)))
     return mean_correlation(top.values)
 
 
@@ -372,13 +397,38 @@ def look(matrix: Matrix) -> np.ndarray:
     return np.concatenate(blocks)
 
 
-def raw_values(values: np.ndarray) -> str | None:
-    """Warn of values (b, n) that look like raw counts, or like intensities without logarithms."""
+def raw_values(values: np.ndarray, asked: str | None = None, of: str = "the ranking") -> str | None:
+    """Warn of values (b, n) that look like raw counts, or like intensities without logarithms.
+
+    `asked` is the transformation that was asked for, without logarithms, and `of` what they decide.
+    """
     raw = raw_kind(values)
     if raw is None:
         return None
-    ranking = f"{DECIDE} the ranking"
-    return f"the values look like {raw.what}: {ranking}; give --transform {raw.transform}{raw.hint}"
+    transform = with_logarithms(raw, asked)
+    return f"the values look like {raw.what}: {DECIDE} {of}; give --transform {transform}{raw.hint}"
+
+
+def with_logarithms(raw: Raw, asked: str | None) -> str:
+    """Return the transformation that raw values need, with the other steps that were asked for."""
+    steps = parse(asked)
+    floors = [step for step in steps if step.startswith("floor:")]
+    needs = [s for s in raw.transform.split(",") if not (floors and s.startswith("floor:"))]
+    others = [step for step in steps if step not in (*floors, *needs)]
+    return ",".join([*floors, *needs, *others])
+
+
+def swapped(asked: str | None) -> str | None:
+    """Tell whether a transformation takes counts per million of logarithms."""
+    steps = parse(asked)
+    first = next((i for i, step in enumerate(steps) if step in LOGARITHMS), len(steps))
+    if "cpm" not in steps[first:]:
+        return None
+    others = [step for step in steps if step != "cpm"]
+    return (
+        f"--transform {asked} takes counts per million of logarithms, which are no counts; "
+        f"give --transform {','.join(['cpm', *others])}"
+    )
 
 
 def raw_kind(values: np.ndarray) -> Raw | None:
@@ -491,8 +541,11 @@ def spelled_twice(classes: Sequence[str]) -> str | None:
     )
 
 
-def structureless(similarity: Similarity) -> str | None:
-    """Tell whether a dense graph has no structure to rank by; sparse graphs always have some."""
+def structureless(similarity: Similarity, *, given: bool = False) -> str | None:
+    """Tell whether a dense graph has no structure to rank by; sparse graphs always have some.
+
+    `given` says that it was not made by this run.
+    """
     if not isinstance(similarity, DenseSimilarity) or similarity.n < 4:
         return None
     S = similarity.matrix
@@ -505,16 +558,20 @@ def structureless(similarity: Similarity) -> str | None:
     if not size:
         return None
     if float(np.abs(pairs).mean()) < IDENTITY_MEAN * own:
+        instead = "give a larger --bandwidth, or --similarity knn"
         return (
             "in the sample graph hardly any two samples are similar (the mean is "
             f"{float(pairs.mean()):.2g}, and {own:.2g} of a sample with itself): features that "
-            "differ in one sample win; give a larger --bandwidth, or --similarity knn"
+            f"differ in one sample win; {'make it with a wider kernel' if given else instead}"
         )
     if low > 0 and high - low < UNIFORM_SPAN * size and high < 2 * low:
+        instead = (
+            "keep the nearest neighbors of each sample in it, or make it with a steeper kernel"
+        )
         return (
             "in the sample graph nearly all pairs are equally similar "
             f"(9 of 10 lie from {low:.2f} to {high:.2f}): it says little about the features; "
-            "give --similarity knn"
+            f"{instead if given else 'give --similarity knn'}"
         )
     return None
 
@@ -546,11 +603,15 @@ def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
     )
 
 
-def _against_spikes(config: RankConfig) -> str:
+def _against_spikes(run: Run) -> str:
     """Return what may be done besides looking, as far as it was not: ", or so", or nothing."""
-    logarithms = ", or take logarithms if they are none (--transform log1p)"
-    ways = [logarithms] if config.transform is None else []
-    if config.similarity in ("rbf", "linear", "correlation"):
+    ways = []
+    if run.config.transform is None:
+        values = look(run.opened.matrix)
+        run.passes.look(len(values))
+        if not (values < 0).any():  # log1p refuses some of those
+            ways.append(", or take logarithms if they are none (--transform log1p)")
+    if run.config.similarity in ("rbf", "linear", "correlation"):
         ways.append(", or give --similarity knn")
     return "".join(ways)
 
@@ -576,16 +637,33 @@ def mean_correlation(values: np.ndarray) -> float:
     return float(correlation[np.triu_indices(len(unit), 1)].mean())
 
 
-def repeats(values: np.ndarray) -> str | None:
-    """Tell whether top features, centered values (b, n), are much the same."""
+def repeats(values: np.ndarray, instead: str = "--method mrsf") -> str | None:
+    """Tell whether top features, centered values (b, n), are much the same.
+
+    `instead` are the options of a ranking that leaves repetition out.
+    """
     mean = mean_correlation(values)
     if not mean > REPEATS:
         return None
     return (
         f"the first {len(values)} features repeat each other (their mean absolute correlation is "
         f"{mean:.2f}): the list says one thing many times; --max-correlation 0.7 moves repetition "
-        "behind, --method mrsf leaves it out"
+        f"behind, {instead} leaves it out"
     )
+
+
+def _without_repeats(config: RankConfig) -> str:
+    """Return the options of a ranking that is made of the same and leaves repetition out."""
+    if config.ranker in ON_SOURCES:
+        return "--then mrsf"
+    if {"labels", "some-labels"} & needed(config):
+        return f"--method mrsf --response {response_of(config)}"
+    return "--method mrsf"
+
+
+def response_of(config: RankConfig) -> str:
+    """Return the response by which MRSF uses the labels of a ranking."""
+    return "outcome" if config.numeric else "lda"
 
 
 def unstable(found: StabilityFacts, enough: float) -> str | None:
