@@ -243,7 +243,7 @@ def fused_from_matrix(config: RankConfig, name: str) -> bool | None:
         return False
     record = _of_fuse(config)
     sources = record.get("sources")
-    if not isinstance(sources, list) or not sources:
+    if not isinstance(sources, list) or not sources or not all(map(_is_record, sources)):
         return None
     roles, unknown = set(), False
     for source in sources:
@@ -258,6 +258,10 @@ def fused_from_matrix(config: RankConfig, name: str) -> bool | None:
     own = matrix_identity(config.matrix) if roles else Identity()
     found = [same_matrix(own, identity_of(record.get("inputs"), [role])) for role in roles]
     return any_same([*found, None] if unknown else found)
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 def _of_fuse(config: RankConfig) -> dict[str, Any]:
