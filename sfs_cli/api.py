@@ -469,7 +469,8 @@ class Inputs:
             masked, value = np.ma.getmaskarray(value), value.data.astype(object)
             value[masked] = None
         if not isinstance(value, pd.Series | pd.DataFrame):
-            value = np.asarray(value)
+            if not isinstance(value, pd.Categorical | pd.CategoricalIndex):  # which have a type
+                value = np.asarray(value)
             if value.ndim == 2 and value.shape[1] == 1:
                 value = value[:, 0]
             if value.ndim != 1:

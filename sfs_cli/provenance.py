@@ -32,12 +32,16 @@ def record_beside(table: Path) -> Path:
 
 
 class InputFile(TypedDict):
-    """A file that was read; `role` is the option that names it."""
+    """A file that was read; `role` is the option that names it.
+
+    `source` is what a store was made of: its path and sha256.
+    """
 
     role: str
     path: str
     bytes: int
     sha256: str
+    source: NotRequired[dict[str, Any]]
     column: NotRequired[str | None]
     part: NotRequired[str]
 
@@ -453,7 +457,8 @@ def _installed() -> dict[str, str]:
 def describe_input(path: Path) -> dict[str, Any]:
     """Return path, size in bytes and sha256 of an input.
 
-    A store is known by its manifest, which holds the digests of its files.
+    A store is known by its manifest, which holds the digests of its files; what it was made of is
+    its ``source``.
     """
     from sfs_cli.io.files.atomic import describe
     from sfs_cli.store.disk import NAME as MANIFEST
@@ -462,7 +467,11 @@ def describe_input(path: Path) -> dict[str, Any]:
     if not is_store(path):
         return describe(path)
     size = sum(p.stat().st_size for p in path.iterdir() if p.is_file())
-    return describe(path / MANIFEST) | {"path": str(path), "bytes": size}
+    found = describe(path / MANIFEST) | {"path": str(path), "bytes": size}
+    source = (read_record(path / MANIFEST) or {}).get("source")
+    if isinstance(source, dict) and isinstance(source.get("sha256"), str):
+        found["source"] = {k: source[k] for k in ("path", "sha256") if k in source}
+    return found
 
 
 def fingerprint(options: dict[str, Any], inputs: Sequence[Mapping[str, Any]]) -> str:

@@ -337,8 +337,7 @@ def check_degrees(similarity: Similarity, sample_ids: Sequence[str] | None, name
     The InputError counts and names the samples whose degree is at most n eps sum_j |s_ij|; without
     ids they are numbered from 1. `name` is that of the similarity, or of its file.
     """
-    # a degree is a sum of n terms, which may be of both signs: no more digits are known of it
-    noise = similarity.n * np.finfo(np.float64).eps * similarity.magnitudes
+    noise = _noise_of_degrees(similarity)
     # `not greater` finds NaN too
     bad = np.flatnonzero(~(similarity.degrees > noise))
     if bad.size == 0:
@@ -350,6 +349,17 @@ def check_degrees(similarity: Similarity, sample_ids: Sequence[str] | None, name
         where=f"{name}: {name_samples(bad, sample_ids)}",
         hint=_HINTS.get(name, _ISOLATED_HINT),
     )
+
+
+def has_zero_degrees(similarity: Similarity) -> bool:
+    """Tell whether the degrees of most samples are zero to rounding."""
+    return bool(np.median(np.abs(similarity.degrees) - _noise_of_degrees(similarity)) <= 0)
+
+
+def _noise_of_degrees(similarity: Similarity) -> np.ndarray:
+    """Return the rounding of degrees, shape (n,): n eps sum_j |s_ij|."""
+    # a degree is a sum of n terms, which may be of both signs: no more digits are known of it
+    return np.asarray(similarity.n * np.finfo(np.float64).eps * similarity.magnitudes)
 
 
 def _largest_asymmetry(S: np.ndarray | csr_array) -> tuple[float, int, int]:

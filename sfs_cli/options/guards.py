@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 GUARDS = {
-    "raw-values": "values look like counts or intensities, and no transformation was asked for",
+    "raw-values": "values look like counts or intensities, and --transform has no step that takes "
+    "logarithms, ranks or residuals of them",
     "names": "names of features that a spreadsheet has turned into dates, or ids into decimals",
     "labels": "labels that look like ids of patients, pairs or batches, a class with two "
     "spellings, or labels of a source with a single class",

@@ -29,10 +29,11 @@ from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.run import outputs
 from sfs_cli.run.guards import dependent
+from sfs_cli.run.identity import any_same, same_matrix
 from sfs_cli.run.lists import (
     RankedList,
     list_names,
-    matrices_of,
+    matrix_of,
     order_without_effect,
     read_list,
 )
@@ -152,11 +153,9 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
 
 
 def _of_one_matrix(lists: Sequence[RankedList]) -> bool | None:
-    """Tell whether two lists rank the features of one matrix; None where some list does not say."""
-    known = [matrices_of(each.path) for each in lists]
-    if any(one & other for one, other in combinations(known, 2)):
-        return True
-    return False if all(known) else None
+    """Tell whether two lists rank the features of one matrix; None where that is not known."""
+    known = [matrix_of(each.path) for each in lists]
+    return any_same(same_matrix(one, other) for one, other in combinations(known, 2))
 
 
 def alone(lists: list[RankedList]) -> str | None:

@@ -14,7 +14,7 @@ from sfs_cli.options.fields import flag
 from sfs_cli.provenance import ArtificialFacts
 from sfs_cli.ranking.competition import Competition, compete
 from sfs_cli.ranking.table import Picked, rank_features, tie_blocks
-from sfs_cli.run.guards import OTHER_GRAPH, OWN_EDGE, own_file, own_graph
+from sfs_cli.run.guards import OTHER_GRAPH, OWN_EDGE, fused_from_matrix, own_file, own_graph
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
 from sfs_cli.run.passes import graph_asked, needed
@@ -128,10 +128,12 @@ def warn_of_edge(run: Run) -> None:
     config, needs = run.config, needed(run.config)
     if "graph" in needs:
         name = graph_asked(config, run.matrix.n_samples).name
-        made = own_graph(name, config.coordinates_from) or own_file(config, name)
+        made = own_graph(name, config.coordinates_from) or own_file(
+            config, fused_from_matrix(config, name)
+        )
         if made is not None:
             run.log.warn(
-                f"{made}, {OWN_EDGE}: real features are ahead of their artificial copies, and "
+                f"{made}: {OWN_EDGE}, so real features are ahead of their artificial copies, and "
                 f"--max-false promises nothing; {OTHER_GRAPH}"
             )
     elif not needs:

@@ -191,7 +191,7 @@ def design_of(
             "the features",
             where=f"{widest.where}, which makes {counted(max(widths), 'column')} of it",
             hint="name fewer covariates, join rare levels, or take a column of numbers as such: "
-            f"{widest.name}=numeric",
+            + (".astype(float)" if widest.held else f"{widest.name}=numeric"),
             option="adjust",
         )
     columns, at = [], 0
@@ -207,9 +207,12 @@ def design_of(
                 "sample, of which nothing is left: it lies at the mean of every feature"
             )
         if each.codes and used:
+            ways = f"write {each.name}=categorical if they are codes, {each.name}=numeric if they "
+            ways += "are not"
+            if each.held:
+                ways = 'give it as categories, .astype("category"), if they are codes'
             log.warn(
-                f"{each.name} is taken as numeric, but has only {each.codes} whole numbers: write "
-                f"{each.name}=categorical if they are codes, {each.name}=numeric if they are not"
+                f"{each.name} is taken as numeric, but has only {each.codes} whole numbers: {ways}"
             )
         columns.append(
             {

@@ -51,10 +51,12 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
+from sfs_cli.run.guards import raw_of
+from sfs_cli.run.identity import Identity, matrix_identity, same_matrix
 from sfs_cli.run.lists import (
     RankedList,
     list_names,
-    matrices_of,
+    matrix_of,
     order_without_effect,
     read_list,
 )
@@ -311,6 +313,9 @@ class Evaluation(FoldRankings):
     def evaluate(self) -> Evaluated:
         """Judge every list on all samples, and in every fold."""
         run, everyone = self.run, np.arange(self.run.matrix.n_samples)
+        _, warning = raw_of(run, "what is ranked and judged")
+        if warning is not None:
+            run.log.warn(warning)
         with run.log.progress("evaluating", run.passes.total) as advance:
             run.passes.watch(run.log.phase, advance)
             values = self.values(everyone)
@@ -602,7 +607,9 @@ class Evaluation(FoldRankings):
 
     def _tell_of_leaks(self) -> None:
         """Say where a measure has seen the samples that it is taken on."""
-        self.same_matrix = {each.name: made_from(each.path, self.config) for each in self.given}
+        known = {each.name: matrix_of(each.path) for each in self.given}
+        own = matrix_identity(self.config.matrix) if known else Identity()
+        self.same_matrix = {name: same_matrix(own, other) for name, other in known.items()}
         for each in self.given if self.labels is not None else ():
             name, instead = str(each.path), "--method in place of --list ranks inside folds"
             if self.same_matrix[each.name]:
@@ -673,15 +680,6 @@ class Evaluation(FoldRankings):
         if self.sets is not None:
             facts["sets"] = {"listed": len(self.sets), "tested": self.known_sets}
         self.found.facts = facts
-
-
-def made_from(path: Path, config: JudgeConfig) -> bool | None:
-    """Tell whether a ranking was made from the matrix, by the record beside it; None: not known."""
-    digests = matrices_of(path)
-    if not digests:
-        return None
-    own = outputs.describe_files([("matrix", Path(config.matrix))])[0]["sha256"]
-    return own in digests
 
 
 def _scored(ranking: Ranking) -> np.ndarray:

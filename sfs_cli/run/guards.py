@@ -14,24 +14,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sfs_cli import provenance
+from sfs_cli.catalog import ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import counted
-from sfs_cli.graph.similarity import DenseSimilarity, Similarity, name_samples
+from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
 from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.provenance import StabilityFacts
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.run import outputs
+from sfs_cli.run.identity import Identity, any_same, identity_of, matrix_identity, same_matrix
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
+from sfs_cli.run.passes import needed
 from sfs_cli.run.ties import ties
 from sfs_cli.run.top import LOOKING, TOP, TopFeatures, values_of
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import Matrix
+from sfs_cli.store.transforms import parse
 
 if TYPE_CHECKING:
     from sfs_cli.methods.significance.ratios import Ratio
@@ -70,6 +73,9 @@ SMALL_CLASS = 6
 CONSTANT = 0.1
 """A class is constant in many features if it is in this part of them."""
 LARGEST_EXACT = 2**53
+LOGARITHMS = ("log1p", "log2", "clr")
+TAMING = (*LOGARITHMS, "rank", "pearson-residuals", "deviance")
+"""Steps after which large values of counts or intensities do not decide."""
 DECIDE = "features with large values, and single samples, decide"
 LOOKED_AT_TOGETHER = 65_536
 """Names that one thread looks at, at a time."""
@@ -95,14 +101,28 @@ class Raw(NamedTuple):
 
 def guard_values(run: Run) -> Raw | None:
     """Warn of values that were not transformed, which are returned, and of labels that are ids."""
-    raw = None
-    if run.config.transform is None and _wanted(run, "raw-values"):
-        values = look(run.opened.matrix)
-        run.passes.look(len(values))
-        raw = raw_kind(values)
-        _tell(run, "raw-values", raw_values(values))
+    raw = guard_raw(run)
     guard_labels(run)
     return raw
+
+
+def guard_raw(run: Run, of: str = "the ranking") -> Raw | None:
+    """Warn of values that were not transformed, which are returned; they decide what `of` says."""
+    if not _wanted(run, "raw-values"):
+        return None
+    raw, text = raw_of(run, of)
+    _tell(run, "raw-values", text)
+    return raw
+
+
+def raw_of(run: Run, of: str = "the ranking") -> tuple[Raw | None, str | None]:
+    """Look at the values of a run; return what they are if they are raw, and what to tell."""
+    asked = run.config.transform
+    if any(step in TAMING for step in parse(asked)):
+        return None, swapped(asked)
+    values = look(run.opened.matrix)
+    run.passes.look(len(values))
+    return raw_kind(values), raw_values(values, asked, of)
 
 
 def guard_labels(run: Run) -> None:
@@ -123,18 +143,23 @@ def guard_sources(run: Run) -> None:
             _tell(run, "labels", id_labels(labels, spec.name))
             _tell(run, "labels", single_class(labels, spec.name))
             _tell(run, "labels", spelled_twice(labels.classes))
-        if not isinstance(source, Profile) or spec.transform is not None or spec.has_coordinates:
+        tame = any(step in TAMING for step in parse(spec.transform))
+        if not isinstance(source, Profile) or tame or spec.has_coordinates:
             continue
         raw = raw_kind(look(source.matrix))
         if raw is not None:
             where = f"the values of source {spec.name} look like {raw.what}: {DECIDE} its graph"
-            _tell(run, "raw-values", f"{where}; add ,transform={raw.transform} to it{raw.hint}")
+            transform = with_logarithms(raw, spec.transform)
+            _tell(run, "raw-values", f"{where}; add ,transform={transform} to it{raw.hint}")
 
 
 def guard_graph(run: Run, similarity: Similarity) -> None:
     """Warn of a graph that has no structure, and of samples that it hardly has."""
-    _tell(run, "graph", structureless(similarity))
-    _tell(run, "outliers", outliers(similarity.degrees, run.matrix.ids.samples))
+    given = run.config.graph in ("file", "obsp")
+    _tell(run, "graph", structureless(similarity, given=given))
+    far = outliers(similarity.degrees, run.matrix.ids.samples)
+    if far is not None and not has_zero_degrees(similarity):  # `linear` has no others
+        _tell(run, "outliers", far)
 
 
 def guard_pvalues(run: Run, name: str) -> bool:
@@ -145,15 +170,17 @@ def guard_pvalues(run: Run, name: str) -> bool:
     `name` is that of the sample graph: one of `sfs_cli.options.graph.SIMILARITIES`, ``obsp:KEY`` or
     ``file``.
     """
-    made = own_graph(name, run.config.coordinates_from) or own_file(run.config, name)
-    what = optimistic(of_file=name == "file")
-    _tell(run, "tested-graph", None if made is None else f"{made}, {OWN_EDGE}: {what}")
-    if made is None and (unknown := unknown_graph(run.config, name)):
+    config = run.config
+    fused = fused_from_matrix(config, name)
+    made = own_graph(name, config.coordinates_from) or own_file(config, fused)
+    what = optimistic(config.similarity, config.coordinates, of_file=name == "file")
+    _tell(run, "tested-graph", None if made is None else f"{made}: {OWN_EDGE}, {what}")
+    if made is None and (unknown := unknown_graph(config, name, fused)):
         run.log.note(f"if {unknown} was made of the tested features, the p-values are too small")
     return made is not None
 
 
-OWN_EDGE = "which follow it for that reason alone"
+OWN_EDGE = "they follow it for that reason alone"
 """What is wrong with a graph of the tested features."""
 OTHER_GRAPH = (
     "test on a graph of something else: --similarity label, --coordinates, or a --similarity-file "
@@ -161,10 +188,19 @@ OTHER_GRAPH = (
 )
 
 
-def optimistic(*, of_file: bool) -> str:
-    """Return what that does to p-values, and what to do; --split makes no graph of a file anew."""
-    split = "" if of_file else "give --split features or --split counts, or "
-    return f"the p-values are too small, and q-values promise nothing; {split}{OTHER_GRAPH}"
+def optimistic(similarity: str | None, coordinates: str | None, *, of_file: bool) -> str:
+    """Return what that does to p-values, and what to do; --split takes no graph that is given.
+
+    `similarity` and `coordinates` are the options of these names.
+    """
+    without = ""
+    if coordinates is not None:
+        without = " without --coordinates"
+    elif ":" in (similarity or ""):
+        without = " without --similarity"
+    split = f"give --split features (of raw counts also --split counts){without}, or "
+    ways = OTHER_GRAPH if of_file else split + OTHER_GRAPH
+    return f"so the p-values are too small, and q-values promise nothing; {ways}"
 
 
 def own_graph(name: str, coordinates: str | None) -> str | None:
@@ -175,35 +211,57 @@ def own_graph(name: str, coordinates: str | None) -> str | None:
         held = name if name.startswith("obsp:") else str(coordinates)
         if not re.fullmatch(_OF_FEATURES, held):
             return None
-        made = f"({held}) is made of the tested features, if they are as scanpy makes them"
-        return f"the sample graph {made}"
+        return (
+            f"the sample graph ({held}) is probably made of the tested features, as scanpy makes it"
+        )
     return "the sample graph was made of the tested features"
 
 
-def own_file(config: RankConfig, name: str) -> str | None:
-    """Tell whether `sfs fuse` has made the graph of a file from the matrix, by its record."""
-    if name != "file" or not Path(config.matrix).exists():
-        return None
-    record = _of_fuse(config)
-    kinds = {source.get("kind") for source in record.get("sources", ())}
-    if not kinds.intersection(OF_THE_MATRIX):
-        return None
-    own = outputs.describe_files([("matrix", Path(config.matrix))])[0]["sha256"]
-    ranked = [each for each in record.get("inputs", ()) if each.get("role") == "matrix"]
-    if own not in [each.get("sha256") for each in ranked]:
+def own_file(config: RankConfig, fused: bool | None) -> str | None:
+    """Tell of a graph of a file that was made of the matrix, as `fused_from_matrix` has found."""
+    if not fused:
         return None
     return f"the sample graph ({config.similarity_file}) was made of the tested features"
 
 
-def unknown_graph(config: RankConfig, name: str) -> str | None:
+def unknown_graph(config: RankConfig, name: str, fused: bool | None) -> str | None:
     """Return a graph, or its coordinates, of which no record says what it was made of."""
     if name == "file":
-        known = _of_fuse(config)
-        return None if known else f"the sample graph of {config.similarity_file}"
+        return f"the sample graph of {config.similarity_file}" if fused is None else None
     of = config.coordinates_from
     if of is None or of.startswith("obsm:") or name in LABELS_ALONE:
         return None
     return f"the sample graph on {of}"
+
+
+def fused_from_matrix(config: RankConfig, name: str) -> bool | None:
+    """Tell whether `sfs fuse` has made a graph of a file of values of the matrix; None: not known.
+
+    The record beside the file says of what it was made. `name` is that of the graph.
+    """
+    if name != "file":
+        return False
+    record = _of_fuse(config)
+    sources = record.get("sources")
+    if not isinstance(sources, list) or not sources or not all(map(_is_record, sources)):
+        return None
+    roles, unknown = set(), False
+    for source in sources:
+        kind, path = source.get("kind"), str(source.get("path"))
+        inside = path.startswith(("obsm:", "obsp:"))
+        if kind in OF_THE_MATRIX or re.fullmatch(_OF_FEATURES, path):
+            roles.add("matrix")  # of that run
+        elif kind == "profile" and not inside:
+            roles.add(f"source.{source.get('name')}.path")
+        elif kind == "similarity" and not inside:
+            unknown = True
+    own = matrix_identity(config.matrix) if roles else Identity()
+    found = [same_matrix(own, identity_of(record.get("inputs"), [role])) for role in roles]
+    return any_same([*found, None] if unknown else found)
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 def _of_fuse(config: RankConfig) -> dict[str, Any]:
@@ -303,8 +361,8 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float 
     if top is None or few or not any(_wanted(run, name) for name in LOOKING):
         return None
     text = spikes(top.values, run.matrix.ids.samples)
-    _tell(run, "spikes", None if text is None else text + _against_spikes(run.config))
-    _tell(run, "repeats", repeats(top.values))
+    _tell(run, "spikes", None if text is None else text + _against_spikes(run))
+    _tell(run, "repeats", repeats(top.values, _without_repeats(run.config)))
     return mean_correlation(top.values)
 
 
@@ -343,13 +401,38 @@ def look(matrix: Matrix) -> np.ndarray:
     return np.concatenate(blocks)
 
 
-def raw_values(values: np.ndarray) -> str | None:
-    """Warn of values (b, n) that look like raw counts, or like intensities without logarithms."""
+def raw_values(values: np.ndarray, asked: str | None = None, of: str = "the ranking") -> str | None:
+    """Warn of values (b, n) that look like raw counts, or like intensities without logarithms.
+
+    `asked` is the transformation that was asked for, without logarithms, and `of` what they decide.
+    """
     raw = raw_kind(values)
     if raw is None:
         return None
-    ranking = f"{DECIDE} the ranking"
-    return f"the values look like {raw.what}: {ranking}; give --transform {raw.transform}{raw.hint}"
+    transform = with_logarithms(raw, asked)
+    return f"the values look like {raw.what}: {DECIDE} {of}; give --transform {transform}{raw.hint}"
+
+
+def with_logarithms(raw: Raw, asked: str | None) -> str:
+    """Return the transformation that raw values need, with the other steps that were asked for."""
+    steps = parse(asked)
+    floors = [step for step in steps if step.startswith("floor:")]
+    needs = [s for s in raw.transform.split(",") if not (floors and s.startswith("floor:"))]
+    others = [step for step in steps if step not in (*floors, *needs)]
+    return ",".join([*floors, *needs, *others])
+
+
+def swapped(asked: str | None) -> str | None:
+    """Tell whether a transformation takes counts per million of logarithms."""
+    steps = parse(asked)
+    first = next((i for i, step in enumerate(steps) if step in LOGARITHMS), len(steps))
+    if "cpm" not in steps[first:]:
+        return None
+    others = [step for step in steps if step != "cpm"]
+    return (
+        f"--transform {asked} takes counts per million of logarithms, which are no counts; "
+        f"give --transform {','.join(['cpm', *others])}"
+    )
 
 
 def raw_kind(values: np.ndarray) -> Raw | None:
@@ -462,8 +545,11 @@ def spelled_twice(classes: Sequence[str]) -> str | None:
     )
 
 
-def structureless(similarity: Similarity) -> str | None:
-    """Tell whether a dense graph has no structure to rank by; sparse graphs always have some."""
+def structureless(similarity: Similarity, *, given: bool = False) -> str | None:
+    """Tell whether a dense graph has no structure to rank by; sparse graphs always have some.
+
+    `given` says that it was not made by this run.
+    """
     if not isinstance(similarity, DenseSimilarity) or similarity.n < 4:
         return None
     S = similarity.matrix
@@ -476,16 +562,20 @@ def structureless(similarity: Similarity) -> str | None:
     if not size:
         return None
     if float(np.abs(pairs).mean()) < IDENTITY_MEAN * own:
+        instead = "give a larger --bandwidth, or --similarity knn"
         return (
             "in the sample graph hardly any two samples are similar (the mean is "
             f"{float(pairs.mean()):.2g}, and {own:.2g} of a sample with itself): features that "
-            "differ in one sample win; give a larger --bandwidth, or --similarity knn"
+            f"differ in one sample win; {'make it with a wider kernel' if given else instead}"
         )
     if low > 0 and high - low < UNIFORM_SPAN * size and high < 2 * low:
+        instead = (
+            "keep the nearest neighbors of each sample in it, or make it with a steeper kernel"
+        )
         return (
             "in the sample graph nearly all pairs are equally similar "
             f"(9 of 10 lie from {low:.2f} to {high:.2f}): it says little about the features; "
-            "give --similarity knn"
+            f"{instead if given else 'give --similarity knn'}"
         )
     return None
 
@@ -517,11 +607,15 @@ def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
     )
 
 
-def _against_spikes(config: RankConfig) -> str:
+def _against_spikes(run: Run) -> str:
     """Return what may be done besides looking, as far as it was not: ", or so", or nothing."""
-    logarithms = ", or take logarithms if they are none (--transform log1p)"
-    ways = [logarithms] if config.transform is None else []
-    if config.similarity in ("rbf", "linear", "correlation"):
+    ways = []
+    if run.config.transform is None:
+        values = look(run.opened.matrix)
+        run.passes.look(len(values))
+        if not (values < 0).any():  # log1p refuses some of those
+            ways.append(", or take logarithms if they are none (--transform log1p)")
+    if run.config.similarity in ("rbf", "linear", "correlation"):
         ways.append(", or give --similarity knn")
     return "".join(ways)
 
@@ -547,16 +641,33 @@ def mean_correlation(values: np.ndarray) -> float:
     return float(correlation[np.triu_indices(len(unit), 1)].mean())
 
 
-def repeats(values: np.ndarray) -> str | None:
-    """Tell whether top features, centered values (b, n), are much the same."""
+def repeats(values: np.ndarray, instead: str = "--method mrsf") -> str | None:
+    """Tell whether top features, centered values (b, n), are much the same.
+
+    `instead` are the options of a ranking that leaves repetition out.
+    """
     mean = mean_correlation(values)
     if not mean > REPEATS:
         return None
     return (
         f"the first {len(values)} features repeat each other (their mean absolute correlation is "
         f"{mean:.2f}): the list says one thing many times; --max-correlation 0.7 moves repetition "
-        "behind, --method mrsf leaves it out"
+        f"behind, {instead} leaves it out"
     )
+
+
+def _without_repeats(config: RankConfig) -> str:
+    """Return the options of a ranking that is made of the same and leaves repetition out."""
+    if config.ranker in ON_SOURCES:
+        return "--then mrsf"
+    if {"labels", "some-labels"} & needed(config):
+        return f"--method mrsf --response {response_of(config)}"
+    return "--method mrsf"
+
+
+def response_of(config: RankConfig) -> str:
+    """Return the response by which MRSF uses the labels of a ranking."""
+    return "outcome" if config.numeric else "lda"
 
 
 def unstable(found: StabilityFacts, enough: float) -> str | None:

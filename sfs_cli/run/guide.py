@@ -18,19 +18,30 @@ import numpy as np
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels
+from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import SfsError, counted
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.io.files.table import NULL_TOKENS
+from sfs_cli.io.knowledge.covariates import covariates_of_obs, is_inside, read_covariates
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import GRAPH_FIELDS
 from sfs_cli.provenance import NextRun
 from sfs_cli.run import inputs
 from sfs_cli.run.artificial import check_artificial
-from sfs_cli.run.guards import REPEATS, Raw, id_labels, look, raw_kind
+from sfs_cli.run.guards import (
+    REPEATS,
+    Raw,
+    fused_from_matrix,
+    id_labels,
+    look,
+    own_graph,
+    raw_kind,
+    response_of,
+)
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.run.passes import needed
+from sfs_cli.run.passes import graph_asked, needed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,25 +113,47 @@ def guide(config: RankConfig, messages: Messages) -> str:
         labels = inputs.align_labels(config, opened.matrix, table, messages)
         raw = None if config.transform is not None else raw_kind(look(opened.matrix))
         facts = seen(opened, labels, raw)
+        repeated = _donors_repeat(config, opened.matrix.ids)
     found = next_runs(config, facts, ranked=False)
     runs = [(each["reason"], each["command"]) for each in found]
     result = shlex.split(runs[0][1])[-1] if runs else "results"
     reason = "How many features to take is a question of its own: this cuts the list by a rule."
-    runs.append(
-        (reason, shlex.join(["sfs", "select", result, *_rule(config.for_samples(facts.n))]))
-    )
+    rule = _rule(config.for_samples(facts.n), facts.n, repeated=repeated)
+    runs.append((reason, shlex.join(["sfs", "select", result, *rule])))
     return "\n".join(f"# {why}\n{command}\n" for why, command in runs)
 
 
-def _rule(config: RankConfig) -> list[str]:
-    """Return the rule of `sfs select` that goes with a ranking."""
+def _donors_repeat(config: RankConfig, ids: Ids) -> bool:
+    """Tell whether donors have several samples, which are no independent ones."""
+    spec, samples = config.donors, list(ids.samples)
+    if spec is None:
+        return False
+    if is_inside(spec):
+        found = covariates_of_obs(spec, samples, ids.obs, config.matrix, "donors")
+    else:
+        found = read_covariates(spec, "donors")
+    known = [found[0].values[sample] for sample in samples if sample in found[0].values]
+    return len(set(known)) < len(known)
+
+
+def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
+    """Return the rule of `sfs select` that goes with a ranking of n samples.
+
+    A rule that promises something is proposed where the promise holds: where samples are
+    independent (`repeated` says that donors have several), and the graph is of other features.
+    """
+    needs, own = needed(config), False
+    if "graph" in needs:
+        name = graph_asked(config, n).name
+        of = own_graph(name, config.coordinates_from)
+        own = of is not None or bool(fused_from_matrix(config, name))
     if config.pvalues is not None or (config.ranker in catalog.SIGNED and not config.adjust):
-        return ["--fdr", "0.05"]
+        tested = not repeated and not (own and config.split is None)
+        return ["--fdr", "0.05"] if tested else ["--top", "50"]
     if config.stability is not None:
         return ["--stable", "0.75"]
-    # a graph of the tested features themselves is ahead of the copies for that reason alone
-    of_others = config.similarity_file or config.coordinates or ":" in (config.similarity or "")
-    if "labels" not in needed(config) and not of_others:
+    # features of the graph itself, and those of any two donors, are ahead of the copies anyway
+    if own or repeated or not needs:
         return ["--top", "50"]
     try:
         check_artificial(config, "")
@@ -231,7 +264,7 @@ def next_runs(config: RankConfig, seen: Seen, *, ranked: bool) -> list[NextRun]:
         for name, levels in list(seen.batches.items())[:1]:
             reason = f"{name} ({levels} values) looks like batches, whose differences may be larger"
             reason += " than those of interest: this takes their means out of every feature."
-            propose(base, "adjusted", reason, adjust=(f"obs:{name}",))
+            propose(base, "adjusted", reason, adjust=(f"obs:{name}=categorical",))
     if seen.repeats is not None and seen.repeats > REPEATS and base.max_correlation is None:
         reason = "The first features repeat each other (their mean absolute correlation is "
         reason += f"{seen.repeats:.2f}): this moves those that repeat a better one behind."
@@ -309,8 +342,12 @@ def _propose_graph(base: RankConfig, made: RankConfig, seen: Seen, propose: Any)
     if not of_matrix or "graph" not in needed(made) or base.uses_classes:
         return
     if made.ranker not in (*catalog.GOING_ON, *ON_SOURCES) and seen.n <= FEW_SAMPLES:
-        cleared = dict.fromkeys(catalog.OPTIONS)
-        kept = {k: getattr(base, k) for k in GRAPH_FIELDS}
+        changes: dict[str, Any] = dict.fromkeys(catalog.OPTIONS)
+        changes |= {"method": "mrsf", "members": ()}
+        if {"labels", "some-labels"} & needed(made):  # else MRSF follows the graph and not them
+            changes |= dict.fromkeys(GRAPH_FIELDS) | {"response": response_of(made)}
+        elif seen.labeled:
+            return  # the run on the labels is proposed already
         reason = f"{METHODS[made.ranker].title} scores each feature by itself: this selects "
         reason += "features together, so that none repeats another."
-        propose(base, "mrsf", reason, **cleared | kept | {"method": "mrsf", "members": ()})
+        propose(base, "mrsf", reason, **changes)

@@ -27,6 +27,7 @@ from sfs_cli.io.results.rankings import (
 from sfs_cli.logs import Messages
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.ranking.aggregate import midranks
+from sfs_cli.run.identity import Identity, identity_of
 
 
 @dataclass(frozen=True)
@@ -79,20 +80,16 @@ def list_of(table: TextTable, config: TableFields, messages: Messages, name: str
     return found
 
 
-def matrices_of(path: Path) -> set[str]:
-    """Return the digest of the matrix that a table ranks, by the record beside it.
+def matrix_of(path: Path) -> Identity:
+    """Return what is known of the matrix that a table ranks, by the record beside it.
 
-    There is none where no record says so, or the table is not the one of the record.
+    That is nothing where no record says so, or the table is not the one of the record.
     """
     record = provenance.read_record(provenance.record_beside(path)) or {}
-    written, inputs = record.get("outputs"), record.get("inputs")
-    if not isinstance(written, dict) or path.name not in written or not isinstance(inputs, list):
-        return set()
-    return {
-        str(each["sha256"])
-        for each in inputs
-        if isinstance(each, dict) and each.get("role") == "matrix" and each.get("sha256")
-    }
+    written = record.get("outputs")
+    if not isinstance(written, dict) or path.name not in written:
+        return Identity()
+    return identity_of(record.get("inputs"))
 
 
 def order_without_effect() -> UsageError:

@@ -415,9 +415,10 @@ def _doubts(result: Result) -> Iterator[str]:
         yield str(dependent("rra"))
     graph = record.get("graph", {})
     if graph.get("of_tested_features"):
+        asked, of_file = record.get("config", {}), graph.get("similarity") == "file"
         yield (
-            f"the sample graph of this ranking was made of the tested features, {OWN_EDGE}: "
-            f"{optimistic(of_file=graph.get('similarity') == 'file')}"
+            f"the sample graph of this ranking was made of the tested features: {OWN_EDGE}, "
+            + optimistic(asked.get("similarity"), asked.get("coordinates"), of_file=of_file)
         )
     if warning := _of_donors(result):
         yield warning

@@ -371,3 +371,47 @@ def test_warnings_name_arguments_and_the_line_of_the_user() -> None:
     assert {each.filename for each in caught} == {__file__}
     assert any('(accept="raw-values"' in text for text in found.warnings)
     assert not any("--" in text for text in found.warnings)
+
+
+PLATES = np.arange(N) % 5 + 101  # codes that look like numbers
+
+
+def taken(data: Any, adjust: Any) -> tuple[str, int, pd.Series]:
+    result = sfs.rank(data, labels=CLASSES, method="fisher", adjust=adjust)
+    column = result.facts["covariates"]["columns"][0]
+    return column["taken_as"], column["columns"], result.table["score"].loc[GENES]
+
+
+@pytest.mark.parametrize("kind", ["category", "str", "text categories"])
+def test_codes_of_batches_stay_categories_however_they_are_given(kind: str, tmp_path: Path) -> None:
+    texts = pd.Series(PLATES, NAMED.index, name="plate")
+    plate = {
+        "category": texts.astype("category"),
+        "str": texts.astype(str),
+        "text categories": texts.astype(str).astype("category"),
+    }[kind]
+    *_, expected = taken(NAMED, texts.map("p{}".format))
+    adata = ad.AnnData(NAMED.copy(), obs=plate.to_frame())
+    adata.obs["type"] = CLASSES
+    adata.write_h5ad(tmp_path / "x.h5ad")
+    held: list[Any] = [plate, [plate], plate.to_frame()]
+    held += [plate.array] if kind != "str" else [plate.to_dict()]
+    if kind != "category":  # Parquet keeps the type of categories with names that are text
+        plate.to_frame().to_parquet(tmp_path / "c.parquet")
+        held.append(f"{tmp_path}/c.parquet:plate")
+    for data, adjust in [(adata, "plate"), *((NAMED, each) for each in held)]:
+        how, columns, score = taken(data, adjust)
+        assert (how, columns) == ("categorical", 4)
+        np.testing.assert_allclose(score, expected, rtol=1e-9)
+    stored = sfs.rank(
+        tmp_path / "x.h5ad", labels="obs:type", method="fisher", adjust="obs:plate"
+    ).table["score"]
+    np.testing.assert_allclose(stored.loc[GENES], expected, rtol=1e-9)
+
+
+def test_truth_values_are_categories_and_numbers_are_not() -> None:
+    flags = pd.Series(PLATES > 102, NAMED.index)
+    assert taken(NAMED, flags)[:2] == ("categorical", 1)
+    assert taken(NAMED, pd.Series(X[:, 5], NAMED.index))[:2] == ("numeric", 1)
+    with pytest.warns(sfs.SfsWarning, match="category"):
+        assert taken(NAMED, pd.Series(PLATES, NAMED.index))[:2] == ("numeric", 1)

@@ -279,7 +279,7 @@ def test_missing_text_of_annotations_is_no_class(tmp_path, capfd):
     words = ["rank", path, "--samples", "intersect"]
     said = done([*words, "--method", "fisher", "--labels", "obs:state"], capfd).err
     assert "left out by --samples intersect: 2 samples (s5, s6)" in said
-    said = done([*words, "--method", "variance", "--adjust", "obs:age"], capfd).err
+    said = done([*words, "--method", "variance", "--adjust", "obs:age=numeric"], capfd).err
     assert "1 sample (s2)" in said
     ended = run_here([*words, "--method", "fisher", "--labels", "obs:none"], capfd)
     assert ended.code == 3

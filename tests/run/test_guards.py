@@ -9,16 +9,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.run import guards
 from tests.cli.running import run_here
-from tests.making import names, table_text, write_labels, write_table
+from tests.making import annotated, names, table_text, write_labels, write_table
 
 RNG = np.random.default_rng(11)
 IDS = [f"s{i}" for i in range(40)]
+SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
 
 
 @pytest.mark.parametrize(
@@ -328,3 +330,162 @@ def test_labels_of_a_source(
 def test_classes_of_the_labels_that_are_spelled_in_two_ways() -> None:
     assert guards.spelled_twice(["LUAD", "Luad", "LUSC"]) is not None
     assert guards.spelled_twice(["LUAD", "LUSC", "LUAD 2"]) is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--similarity", "obsm:X_pca"),
+        ("--similarity", "obsp:connectivities"),
+        ("--similarity", "knn", "--coordinates", "obsm:X_pca"),
+        (),
+    ],
+)
+def test_the_advice_on_a_graph_of_scanpy_can_be_followed(
+    given: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without the option that gave the graph, --split makes one anew."""
+    rng = np.random.default_rng(0)
+    data = annotated(rng.normal(size=(40, 30)))
+    data.obsm["X_pca"] = data.X[:, :5]
+    distances = ((data.X[:, None] - data.X[None]) ** 2).sum(-1)
+    data.obsp["connectivities"] = csr_matrix(np.exp(-distances / 60))
+    data.write_h5ad(tmp_path / "x.h5ad")
+    words = ["rank", str(tmp_path / "x.h5ad"), "--method", "spec", "--pvalues", "moments"]
+    out = ["--out", str(tmp_path / "out"), "--force"]
+    done = run_here([*words, *given, *out], capfd)
+    assert done.code == 0
+    warning = next(line for line in done.err.splitlines() if "--accept tested-graph" in line)
+    assert "--split features" in warning
+    select = run_here(["select", str(tmp_path / "out"), "--fdr", "0.5"], capfd)
+    if given:
+        assert f"without {given[-2]}" in warning
+        assert f"without {given[-2]}" in select.err
+    split = run_here([*words, "--split", "features", *out], capfd)
+    assert split.code == 0
+    assert "tested-graph" not in split.err
+
+
+def told_of(name: str, words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
+    """Return the warning of this name; empty where there is none."""
+    done = run_here(words, capfd)
+    assert done.code == 0, done.err
+    lines = [line for line in done.err.splitlines() if f"--accept {name}," in line]
+    return lines[0] if lines else ""
+
+
+def proposed(text: str, option: str) -> list[str]:
+    """Return an option that a warning proposes, as words."""
+    return [option, re.search(rf"{option} ([\w:,.-]+)", text)[1]]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("transform", "instead"),
+    [
+        ("center", "cpm,log1p,center"),
+        ("cpm", "cpm,log1p"),
+        ("log1p,cpm", "cpm,log1p"),
+        ("unit-samples", "cpm,log1p,unit-samples"),
+        ("log1p", None),
+        ("cpm,log1p", None),
+        ("rank", None),
+        ("pearson-residuals", None),
+        ("clr", None),
+    ],
+)
+def test_a_transformation_without_logarithms_leaves_values_raw(
+    transform: str, instead: str | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = write_table(tmp_path / "m.csv", RNG.poisson(300, (60, 12)))
+    words = ["rank", table, "--method", "variance", "--transform"]
+    text = told_of("raw-values", [*words, transform], capfd)
+    assert bool(text) == (instead is not None)
+    if instead is not None:
+        assert proposed(text.rpartition("give")[2], "--transform")[1] == instead
+        assert not told_of("raw-values", [*words, instead], capfd)
+
+
+def test_raw_values_are_told_of_by_every_command_that_uses_them(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = write_table(tmp_path / "m.csv", RNG.poisson(300, (60, 12)))
+    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 6)
+    judged = ["--labels", labels, "--lengths", "5", "--splits", "2", "--repeats", "1"]
+    out = ["--out", str(tmp_path / "S.npz"), "--force"]
+    for words, told in (
+        (["evaluate", table, "--method", "f-test", *judged], True),
+        (["compare", table, "--method", "f-test", "--method", "variance", *judged], True),
+        (["fuse", table, "--source", "e=target:", *out], True),
+        (["fuse", table, "--source", f"l=labels:{labels}", *out], False),
+    ):
+        for more in ((), ("--transform", "cpm,log1p")):
+            done = run_here([*words, *more], capfd)
+            assert done.code == 0, done.err
+            assert done.err.count("look like raw counts") == (told and not more)
+
+
+def test_logarithms_are_not_proposed_where_there_are_none(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    values = RNG.uniform(0, 1, size=(120, 40))
+    values[:70, 3] = 30
+    for name, shift in (("positive.csv", 0.0), ("negative.csv", -5.0)):
+        words = ["rank", write_table(tmp_path / name, values + shift), "--method", "variance"]
+        text = told_of("spikes", words, capfd)
+        assert text
+        assert ("--transform log1p" in text) == (shift == 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        (["--method", "f-test", "--labels", "y.tsv"], ["--method", "mrsf", "--response", "lda"]),
+        (
+            ["--method", "f-test", "--labels", "n.tsv", "--label-type", "continuous"],
+            ["--method", "mrsf", "--response", "outcome"],
+        ),
+        (["--method", "variance"], ["--method", "mrsf"]),
+        (["--method", "msfs", "--source", "t=target:"], ["--then", "mrsf"]),
+    ],
+)
+def test_repetition_is_left_out_by_a_run_on_the_same_knowledge(
+    words: list[str],
+    instead: list[str],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    hidden = RNG.normal(size=24) + np.repeat([0, 3], 12)
+    write_table(tmp_path / "m.csv", hidden + 0.2 * RNG.normal(size=(80, 24)))
+    write_labels(tmp_path / "y.tsv", ["a"] * 12 + ["b"] * 12)
+    rows = "".join(f"s{i}\t{value}\n" for i, value in enumerate(hidden))
+    (tmp_path / "n.tsv").write_text("sample\tdose\n" + rows)
+    text = told_of("repeats", ["rank", "m.csv", *words], capfd)
+    assert f"{' '.join(instead)} leaves" in text
+    kept = words[2:] if instead[0] == "--method" else words
+    assert run_here(["rank", "m.csv", *kept, *instead], capfd).code == 0
+
+
+def test_the_degrees_of_a_centered_kernel_make_no_outliers(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ["rank", str(SAMPLE_DATA / "expression.csv"), "--similarity", "linear", "--method"]
+    for more in (["mrsf", "--select", "5"], ["hsic"]):
+        assert not told_of("outliers", [*words, *more], capfd)
+
+
+def test_a_file_without_structure_is_not_to_be_thrown_away(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    samples = [f"s{i}" for i in range(20)]
+    table = write_table(tmp_path / "m.csv", RNG.normal(size=(60, 20)), None, samples)
+    uniform = np.full((20, 20), 0.9) + np.diag(np.full(20, 0.1))
+    for name, S in (("uniform.csv", uniform), ("identity.csv", np.eye(20) + 1e-4)):
+        file = write_table(tmp_path / name, S, samples, samples)
+        text = told_of(
+            "graph", ["rank", table, "--method", "spec", "--similarity-file", file], capfd
+        )
+        assert text
+        assert "--similarity knn" not in text
+        assert "kernel" in text

@@ -171,7 +171,7 @@ FACTS = Seen(N, M)
     ("base", "facts", "expected"),
     [
         (SPEC_RUN, replace(FACTS, raw=Raw("counts", "cpm,log1p")), {"transform": "cpm,log1p"}),
-        (SPEC_RUN, replace(FACTS, batches={"lab": 3}), {"adjust": ("obs:lab",)}),
+        (SPEC_RUN, replace(FACTS, batches={"lab": 3}), {"adjust": ("obs:lab=categorical",)}),
         (SPEC_RUN, replace(FACTS, repeats=0.8), {"max_correlation": 0.7}),
         (
             SPEC_RUN,
@@ -284,3 +284,66 @@ def test_it_goes_with_no_other_result(other, study, capfd):
     assert done.code == 2
     assert "--guide" in done.err
     assert other in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (["--method", "f-test", "--labels", "labels.tsv:kind"], "--top 50"),
+        (["--method", "hsic", "--labels", "labels.tsv:kind"], "--top 50"),
+        (["--method", "spec", "--similarity-file", "own.npz"], "--top 50"),
+        (["--method", "spec", "--similarity-file", "other.npz"], "--artificial"),
+        (["--method", "spec", "--similarity-file", "own.npz", "--pvalues", "moments"], "--top 50"),
+        (["--method", "spec", "--pvalues", "moments"], "--top 50"),
+        (["--method", "spec", "--pvalues", "moments", "--split", "features"], "--fdr 0.05"),
+        (
+            ["--method", "hsic", "--labels", "labels.tsv:kind", "--donors", "each.tsv"],
+            "--artificial",
+        ),
+    ],
+)
+def test_a_rule_that_promises_nothing_is_not_proposed(words, rule, study, capfd):
+    """Donors of several samples, or a graph of the ranked features, leave no promise."""
+    for name, source in (("own", "e=target:"), ("other", "m=profile:mirna.csv")):
+        made = run_here(["fuse", "x.csv", "--source", source, "--out", f"{name}.npz"], capfd)
+        assert made.code == 0
+    for name, size in (("pairs", 2), ("each", 1)):
+        rows = "".join(f"{s}\td{i // size}\n" for i, s in enumerate(SAMPLES))
+        (study / f"{name}.tsv").write_text("sample\tdonor\n" + rows)
+    if "--labels" in words and "--donors" not in words:
+        words = [*words, "--donors", "pairs.tsv"]
+    done = run_here(["rank", "x.csv", *words, "--guide"], capfd)
+    assert done.code == 0, done.err
+    lines = done.out.strip().split("\n")
+    assert lines[-1].endswith(rule)
+    for command in (lines[1], lines[-1]):
+        made = run_here(shlex.split(command)[1:], capfd)
+        assert made.code == 0, made.err
+    assert "promise" not in made.err
+
+
+def test_batches_that_are_codes_are_taken_out_as_categories(study, capfd):
+    table = pd.read_csv("x.csv", index_col=0)
+    lines = ["#1.3", f"{M}\t{N}\t0\t1", "\t".join(["id", *SAMPLES])]
+    lines.append("\t".join(["plate", *(str(101 + i % 4) for i in range(N))]))
+    lines += ["\t".join([gene, *map(str, row)]) for gene, row in zip(GENES, table.to_numpy())]
+    (study / "x.gct").write_text("\n".join(lines) + "\n")
+    done = run_here(["rank", "x.gct", *SPEC, "--guide"], capfd)
+    command = next(line for line in done.out.split("\n") if "--adjust" in line)
+    assert run_here(shlex.split(command)[1:], capfd).code == 0
+    record = json.loads((study / "results-adjusted" / "run.json").read_text())
+    (column,) = record["covariates"]["columns"]
+    assert (column["taken_as"], column["columns"]) == ("categorical", 3)
+
+
+def test_features_selected_together_are_so_for_the_labels(study, capfd):
+    words = ["--method", "sselect", "--labels", "labels.tsv:kind"]
+    done = run_here(["rank", "x.csv", *words, "--guide"], capfd)
+    command = next(line for line in done.out.split("\n") if "--method mrsf" in line)
+    assert "--response lda" in command
+    assert run_here(shlex.split(command)[1:], capfd).code == 0
+    assert all(
+        "--response lda" in line
+        for line in run_here(["rank", "x.csv", *SPEC, *KINDS, "--guide"], capfd).out.split("\n")
+        if "--method mrsf" in line
+    )

@@ -200,6 +200,7 @@ class TextTable:
     columns: dict[str, list[str]]  # in order, the row ids first (their name may be "")
     rows: Sequence[int]  # the number of each row in the file, for messages
     unit: str  # what `rows` counts: line, row or record
+    categories: frozenset[str] = frozenset()  # columns whose type says so, whatever their texts
 
     def where(self, row: int, column: str) -> str:
         """Name the place of a value."""
@@ -235,12 +236,21 @@ def read_table(path: str | Path) -> TextTable:
 
 def _table_of_frame(path: Path, frame: Any) -> TextTable:
     """Return a data frame as text, with its index as the ids; missing values are ""."""
+    import pandas as pd
+
     names = [str(name) for name in frame.columns]
     _refuse_repeated(names, path)
     ids = frame.index.name
     columns = {"" if ids is None or str(ids) in names else str(ids): _texts(frame.index)}
     columns |= {name: _texts(frame.iloc[:, i]) for i, name in enumerate(names)}
-    return TextTable(path, columns, range(1, len(frame) + 1), "row")
+    series = {name: frame.iloc[:, i] for i, name in enumerate(names)}
+    categories = {
+        name
+        for name, values in series.items()
+        if isinstance(values.dtype, pd.CategoricalDtype)
+        or any(isinstance(value, str) for value in values.tolist())
+    }
+    return TextTable(path, columns, range(1, len(frame) + 1), "row", frozenset(categories))
 
 
 def _texts(values: Any) -> list[str]:
@@ -313,11 +323,13 @@ def _read_parquet(path: Path) -> TextTable:
     named = [name for name in pandas_index(table.schema, path) if name in names]
     kinds = {f.name: f.type for f in table.schema}
     texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
+    coded = [name for name, kind in kinds.items() if pa.types.is_dictionary(kind)]
     ids = (named or texts or names)[0]
     found, columns = dict(zip(names, contents)), {}
     for name in [ids, *(name for name in names if name != ids)]:
         columns[name] = ["" if value is None else str(value) for value in found[name]]
-    return TextTable(path, columns, range(1, table.num_rows + 1), "row")
+    categories = frozenset([*texts, *coded])
+    return TextTable(path, columns, range(1, table.num_rows + 1), "row", categories)
 
 
 def pandas_index(schema: pa.Schema, path: Path) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sfs_cli.errors import InputError, UsageError, listed
 from sfs_cli.io.files.table import is_number, read_table
+from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.labels import (
     choose_column,
     read_annotation,
@@ -46,6 +47,8 @@ class Covariate:
         The value of each sample that has one, by its id: text, or a finite number.
     asked : bool
         Whether the user said how it is taken.
+    held : bool
+        Whether it is an object of Python, whose type says how it is taken.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Covariate:
     kind: Kind
     values: Mapping[str, str | float]
     asked: bool = False
+    held: bool = False
 
     @property
     def codes(self) -> int:
@@ -69,8 +73,9 @@ def read_covariates(spec: str, option: str) -> list[Covariate]:
     """Read ``FILE:COLUMN,COLUMN``; the first column of the file holds the sample ids.
 
     A column of numbers is numeric and any other categorical, unless the name is followed by
-    ``=numeric`` or ``=categorical``. Without columns, the file has to have only one. `option` names
-    the file.
+    ``=numeric`` or ``=categorical``. Where columns have types, as in Parquet and data frames,
+    numbers that are text or categories are categorical. Without columns, the file has to have only
+    one. `option` names the file.
 
     Raises
     ------
@@ -78,19 +83,22 @@ def read_covariates(spec: str, option: str) -> list[Covariate]:
         When the file cannot be read, has no such column, or a value is not what it should be.
     """
     path, columns = split_label_spec(spec)
-    others = list(read_table(path).columns)[1:]
+    table = read_table(path)
+    others = list(table.columns)[1:]
     if columns is None:
         columns = choose_column(others, None, (), path, "covariates")
     found = []
     for name, kind in _split_columns(columns, others, option):
         choose_column(others, name, (), path, "covariates")
         texts = read_column(path, name, (), "value", str)
-        taken = kind or ("numeric" if all(map(is_number, texts.values())) else "categorical")
+        number = name not in table.categories and all(map(is_number, texts.values()))
+        taken = kind or ("numeric" if number else "categorical")
         values: Mapping[str, str | float] = texts
         if taken == "numeric":
             values = read_column(path, name, (), "value", _number)
         where = f"{path}, column {name!r}"
-        found.append(Covariate(name, where, option, taken, values, kind is not None))
+        held = given(path) is not None
+        found.append(Covariate(name, where, option, taken, values, kind is not None, held))
     return found
 
 
@@ -99,7 +107,8 @@ def covariates_of_obs(
 ) -> list[Covariate]:
     """Return the annotations that ``obs:KEY,KEY`` names, as `read_covariates` does.
 
-    Categories stay categories, whatever their names; text is taken as in a table.
+    Categories stay categories, whatever their names, as the text of an AnnData is; that of a GCT,
+    which has no types, is taken as in a table of text.
     """
     import pyarrow as pa
 

@@ -443,7 +443,10 @@ def _text(name: Any) -> str:
 
 
 def arrow_table(obs: pd.DataFrame) -> pa.Table | None:
-    """Return the columns that Arrow has a type for, categories as such; None without any."""
+    """Return the columns that Arrow has a type for, categories as such; None without any.
+
+    Text is categories: AnnData makes them of it when it is written.
+    """
     columns = {str(column): _arrow_column(obs[column]) for column in obs.columns}
     known = {column: values for column, values in columns.items() if values is not None}
     return pa.table(known) if known else None
@@ -458,6 +461,10 @@ def _arrow_column(series: pd.Series) -> pa.Array | None:
             codes = pa.array(series.cat.codes, mask=series.isna().to_numpy())
             names = pa.array([_text(name) for name in series.cat.categories], pa.string())
             return pa.DictionaryArray.from_arrays(codes, names)
-        return pa.Array.from_pandas(series)
+        found = pa.Array.from_pandas(series)
+        kind = found.type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return found.cast(pa.string()).dictionary_encode()
+        return found
     except pa.ArrowException:
         return None

@@ -1,0 +1,77 @@
+"""Whether results were made from one matrix, by the digests that their records keep.
+
+A matrix has more than one digest, because a store is made of a file, and either may be ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.io.given import given
+from sfs_cli.run import outputs
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+
+class Identity(NamedTuple):
+    """What is known of matrices: digests of their files, and in which formats these are."""
+
+    digests: frozenset[str] = frozenset()
+    formats: frozenset[str] = frozenset()
+
+
+def matrix_identity(matrix: str) -> Identity:
+    """Return what is known of the matrix of a run; nothing of an object of Python."""
+    if given(matrix) is not None:
+        return Identity()
+    return identity_of(outputs.describe_files([("matrix", Path(matrix))]))
+
+
+def identity_of(inputs: Any, roles: Collection[str] = ("matrix",)) -> Identity:
+    """Return what the inputs of a record say of the matrices among them.
+
+    Parameters
+    ----------
+    inputs : list of InputFile
+        As a record has them; one that is damaged says nothing.
+    roles : collection of str
+        The roles of the matrices.
+    """
+    found = inputs if isinstance(inputs, list) else []
+    matrices = [e for e in found if isinstance(e, dict) and e.get("role") in roles]
+    sources = [e["source"] if isinstance(e.get("source"), dict) else e for e in matrices]
+    digests = {str(each["sha256"]) for each in [*matrices, *sources] if each.get("sha256")}
+    # a store has the format of what it was made of
+    return Identity(
+        frozenset(digests), frozenset(_format(str(each.get("path", ""))) for each in sources)
+    )
+
+
+def _format(path: str) -> str:
+    name = split_modality(Path(path))[0]
+    if name.suffix.lower() in _COMPRESSED:
+        return Path(name.stem).suffix.lower() + name.suffix.lower()
+    return name.suffix.lower()
+
+
+def same_matrix(one: Identity, other: Identity) -> bool | None:
+    """Tell whether two matrices are one; None where that is not known.
+
+    Those with a digest in common are. Other digests tell of other matrices in files of one format
+    alone: a table may hold the same values as a Parquet file.
+    """
+    if one.digests & other.digests:
+        return True
+    alike = one.formats & other.formats
+    return False if one.digests and other.digests and alike else None
+
+
+def any_same(found: Iterable[bool | None]) -> bool | None:
+    """Tell whether an answer of `same_matrix` is yes; None where that is not known."""
+    answers = set(found)
+    if True in answers:
+        return True
+    return None if None in answers else False
