@@ -194,6 +194,15 @@ GRAPHS = [
         "conn; distances",
     ),
     bad(
+        "distances of obsp as similarities",
+        lambda f: [
+            *("rank", h5ad(f, obsp={"knn_distances": kernel()})),
+            *("--method", "spec", "--similarity", "obsp:knn_distances"),
+        ],
+        "m.h5ad",
+        "distances; obsp:knn_connectivities",
+    ),
+    bad(
         "obsm key that is not there",
         lambda f: ["rank", h5ad(f, obsm={"X_umap": np.eye(N)}), "--similarity", "obsm:X_pca"],
         "m.h5ad",
