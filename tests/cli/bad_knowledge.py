@@ -39,6 +39,18 @@ LABELS = [
     bad(
         "labels: empty file", lambda f: fisher(f, text(f, "", "labels.tsv")), "labels.tsv", "empty"
     ),
+    bad(
+        "labels: one column",
+        lambda f: fisher(f, text(f, "class\na\nb\n", "labels.tsv")),
+        "labels.tsv, line 1",
+        "one column; sample ids",
+    ),
+    bad(
+        "labels: classes of GSEA",
+        lambda f: fisher(f, text(f, "6 2 1\n# a b\na a a b b b\n", "y.cls")),
+        "y.cls",
+        "no sample ids; two columns",
+    ),
     bad("labels: an HDF5 file", lambda f: fisher(f, h5ad(f, "labels.h5ad")), "labels.h5ad", "HDF5"),
     bad(
         "labels: no sample matches",
