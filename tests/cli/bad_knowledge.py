@@ -51,6 +51,12 @@ LABELS = [
         "y.cls",
         "no sample ids; two columns",
     ),
+    bad(
+        "labels: an annotation without obs:",
+        lambda f: ["rank", h5ad(f), "--method", "fisher", "--labels", "tissue"],
+        "tissue",
+        "no such file; obs:tissue",
+    ),
     bad("labels: an HDF5 file", lambda f: fisher(f, h5ad(f, "labels.h5ad")), "labels.h5ad", "HDF5"),
     bad(
         "labels: no sample matches",
