@@ -23,7 +23,7 @@ from sfs_cli.io.files.table import (
     read_table,
     sniff_delimiter,
 )
-from sfs_cli.io.files.text import LineStream, first_lines, read_whole, text_suffix
+from sfs_cli.io.files.text import LineStream, first_lines, old_mac_lines, read_whole, text_suffix
 from sfs_cli.io.given import given
 
 _RNK_COLUMNS = ("feature", "score")
@@ -56,6 +56,8 @@ def read_rank_table(path: Path) -> TextTable:
             return _read_json(path)
         rows = [text for text in first if not text.startswith("#")]
         if rows and sniff_delimiter(rows[0], rows[min(1, len(rows) - 1)], "") is None:
+            if "\r" in rows[0]:
+                raise old_mac_lines(path)
             return _read_ids(path)
     table = read_table(path)
     if not table.rows:
