@@ -16,9 +16,9 @@ from sfs_cli.options.aggregate import AggregateConfig
 def command(config: AggregateConfig, messages: Messages, as_json: bool) -> None:
     """Aggregate several RANKINGs of the same features into one.
 
-    A RANKING is an output of `sfs rank` in any format, or any delimited text, Parquet or rnk file
-    with a column of features and a column of ranks or scores. Lists may be partial. Without --out
-    the result goes to stdout.
+    A RANKING is an output of `sfs rank` in any format or its folder, any delimited text, Parquet or
+    rnk file with a column of features and a column of ranks or scores, or a list of ids, one in
+    each line, the best first. Lists may be partial. Without --out the result goes to stdout.
 
     \b
     sfs aggregate mirna/ranking.tsv mrna/ranking.tsv --out both

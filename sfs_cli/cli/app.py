@@ -242,7 +242,13 @@ def _usage_error(error: click.ClickException) -> UsageError:
 
             close = get_close_matches(error.option_name, sorted(error.possibilities), 3, 0)
             hint = f"did you mean {' or '.join(close)}? {hint}"
-    name = getattr(getattr(error, "param", None), "name", None)
+    parameter = getattr(error, "param", None)
+    choices = getattr(getattr(parameter, "type", None), "choices", ())
+    if isinstance(error, click.MissingParameter) and parameter is not None and choices:
+        # the message of click has each choice on a line of its own
+        what = f"missing {parameter.param_type_name} {parameter.get_error_hint(ctx)}"
+        hint = f"choose from {', '.join(choices)}; {hint}"
+    name = getattr(parameter, "name", None)
     what = what[:1].lower() + what[1:]
     return UsageError(what, where=command, hint=hint, option=name or ())
 

@@ -136,7 +136,7 @@ class Command(click.Command):
         **facts: Any,
     ) -> None:
         self.config = config if made else None
-        self.declared = {o.name: o for o in options_of(config) if verb in o.verbs}
+        self.declared = {o.name: o.of(verb) for o in options_of(config) if verb in o.verbs}
         self.file, self.fixed = file, fixed or {}
         self.verb, self.pipes = verb, pipes
         options = [_click_option(o, required) for o in self.declared.values() if not o.argument]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 ASYMMETRY_LIMIT = 1e-8
 """Largest difference between S and its transpose, relative to the largest entry."""
+NO_DISTANCE = 1e-6
+"""A distance of a sample to itself is at most so much of the mean entry; 0 but for rounding."""
 PANEL_VALUES = 1 << 20
 """Values of a panel of rows, so that no second n x n array is needed."""
 THIN = 64
@@ -325,10 +327,15 @@ def check_similarity(
 
 
 def look_like_distances(S: np.ndarray | csr_array) -> bool:
-    """Tell whether S (n, n) has a diagonal of 0, and all other entries are above 0."""
-    n = S.shape[0]
+    """Tell whether S (n, n) has a diagonal of 0, and all other entries are above 0.
+
+    Up to `NO_DISTANCE` of the mean entry counts as 0, as 1 - r of a sample and itself may be.
+    """
+    n, diagonal = S.shape[0], S.diagonal()
     values = S if isinstance(S, np.ndarray) else S.data
-    return n > 2 and not S.diagonal().any() and np.count_nonzero(values > 0) == n * (n - 1)
+    if n <= 2 or np.abs(diagonal).max() > NO_DISTANCE * (values.sum() / n**2):
+        return False
+    return np.count_nonzero(values > 0) - np.count_nonzero(diagonal > 0) == n * (n - 1)
 
 
 def check_degrees(similarity: Similarity, sample_ids: Sequence[str] | None, name: str) -> None:

@@ -25,6 +25,7 @@ from sfs_cli.graph.similarity import (
     similarity_of,
 )
 from sfs_cli.graph.spectral import MAX_CLUSTERS, clusters_by_eigengap, leading
+from sfs_cli.io.knowledge.gene_sets import split_set_spec
 from sfs_cli.knowledge.base import Source, SourceContext
 from sfs_cli.knowledge.weights import learner
 from sfs_cli.knowledge.weights.base import FusionContext, Weighting
@@ -171,6 +172,9 @@ def describe_source(source: Source, facts: Mapping[str, Any], n: int) -> str:
         words.append(f" on {counted(facts['features'], 'feature')}")
     if "genes" in facts:
         words.append(f", {facts['genes_found']:,} of {facts['genes']:,} genes found")
+    if facts.get("sets", 0) > 1 and not split_set_spec(source.spec.path)[1]:
+        file = split_set_spec(source.spec.path)[0].name
+        words.append(f" of all {facts['sets']:,} sets together (name some with {file}:SET)")
     if "columns" in facts:
         words.append(f", edges by columns {' and '.join(map(repr, facts['columns']))}")
     used = facts["samples"]

@@ -19,6 +19,9 @@ from sfs_cli.logs import Messages
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.store.transforms import parse as parse_transform
 
+_DISTANCES = "distances"
+"""What scanpy names them by, alone or after the key of a graph and ``_``."""
+
 
 class Profile:
     """``profile``: another measurement of the same samples, such as miRNAs or proteins."""
@@ -179,15 +182,8 @@ def open_given(spec: str, matrix: str) -> SimilarityFile:
     """Read a similarity that is given: a file, or ``obsp:KEY`` of the matrix at the path."""
     if not spec.startswith("obsp:"):
         return open_similarity(spec)
-    from sfs_cli.io.matrix.anndata import read_obsp
-
-    path = Path(matrix)
-    if (held := given(path)) is not None:
-        from sfs_cli.io.matrix.memory import graph_of, held_table
-
-        table, key = held_table(held), spec.removeprefix("obsp:")
-        return SimilarityFile(path, graph_of(table, key, matrix), table.row_ids, table.row_ids)
-    if path.suffix not in (".h5ad", ".zarr") and ".h5mu" not in path.name:
+    path, held = Path(matrix), given(Path(matrix))
+    if held is None and path.suffix not in (".h5ad", ".zarr") and ".h5mu" not in path.name:
         raise UsageError(
             f"{spec} needs an h5ad or AnnData zarr input",
             where=matrix,
@@ -195,5 +191,22 @@ def open_given(spec: str, matrix: str) -> SimilarityFile:
             "another --similarity",
             option="similarity",
         )
-    graph, samples = read_obsp(path, spec.removeprefix("obsp:"))
+    key = spec.removeprefix("obsp:")
+    if key == _DISTANCES or key.endswith(f"_{_DISTANCES}"):
+        similarity = spec.removesuffix(_DISTANCES) + "connectivities"
+        raise InputError(
+            f"{spec} holds distances, not similarities: samples that are far from each other would "
+            "count as similar",
+            where=matrix,
+            hint=f"give {similarity}, which scanpy.pp.neighbors writes beside it",
+            option="similarity",
+        )
+    if held is not None:
+        from sfs_cli.io.matrix.memory import graph_of, held_table
+
+        table = held_table(held)
+        return SimilarityFile(path, graph_of(table, key, matrix), table.row_ids, table.row_ids)
+    from sfs_cli.io.matrix.anndata import read_obsp
+
+    graph, samples = read_obsp(path, key)
     return SimilarityFile(path, graph, samples, samples)

@@ -191,8 +191,9 @@ class CompareConfig(JudgeConfig):
         parse=parse_rankings,
     )
     list_: tuple[ListSpec, ...] = _how(
-        "Compare this ranking: a table with a column of features and one of ranks or scores "
-        "(repeatable). Its name is by default that of the file.",
+        "Compare this ranking (repeatable): a table with a column of features and one of ranks or "
+        "scores, a list of ids with the best first, or an output folder of sfs rank. Its name is "
+        "by default that of the file.",
         metavar="[NAME=]FILE",
         path=READS,
         parse=parse_lists,

@@ -129,8 +129,9 @@ class EvaluateConfig(JudgeConfig):
     VERB: ClassVar[str] = "evaluate"
 
     list_: str | None = option(
-        "Evaluate this ranking: a table with a column of features and one of ranks or scores. "
-        "With --method too, both are evaluated.",
+        "Evaluate this ranking: a table with a column of features and one of ranks or scores, a "
+        "list of ids with the best first, or an output folder of sfs rank. With --method too, both "
+        "are evaluated.",
         section="Evaluation",
         verbs=("evaluate",),
         metavar="FILE",

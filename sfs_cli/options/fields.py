@@ -13,7 +13,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
@@ -211,6 +211,8 @@ class Option(NamedTuple):
     patterns: bool = False
     in_result: bool = True  # whether the result depends on it
     lead: bool = False  # whether it is listed before the others of its section
+    # from commands to what help says otherwise there, as facts by their names: `Option.of`
+    by_verb: Mapping[str, Mapping[str, Any]] | None = None
     name: str = ""  # of the field that it is declared for, as the next two
     type: type = str
     default: Any = None
@@ -224,6 +226,10 @@ class Option(NamedTuple):
     def key(self) -> str:
         """The key in configuration files."""
         return self.flag[2:]
+
+    def of(self, verb: str) -> Option:
+        """Return the option as the help of a command describes it."""
+        return self._replace(**(self.by_verb or {}).get(verb, {}))
 
     @property
     def joined(self) -> bool:

@@ -60,6 +60,14 @@ ON_MATRIX = (*ON_SOURCE, "compare", "robustness")
 READING = (*ON_MATRIX, "convert", "inspect")
 WHOLE_ON_SOURCE = (*WHOLE, "fuse")
 _WRITING = ("rank", "shard merge")
+_TABLES = {
+    "evaluate": "evaluation.tsv",
+    "compare": "curves.tsv",
+    "robustness": "robustness.tsv",
+    "select": "selected.tsv",
+}
+"""Those that write other tables than a ranking, and such a table."""
+_BEGIN = "Begin the names of the files in --out with this and a dot: PREFIX.{}."
 _SHARDS = ("shard run", "shard merge")
 
 _input = partial(option, section="Input", verbs=ON_MATRIX)
@@ -96,21 +104,26 @@ class OutputFields(Config):
     """The options of every command that writes a ranking."""
 
     out: str | None = _output(
-        "Write the result, a report of a ranking and the provenance (run.json) to this folder.",
-        verbs=(*_WRITING, "aggregate", "evaluate", "compare", "robustness", "select"),
+        "Write the ranking, its report and the provenance (run.json) to this folder.",
+        verbs=(*_WRITING, "aggregate", *_TABLES),
         metavar="DIR",
         path=FILLS,
+        by_verb={
+            verb: {"help": "Write the result and the provenance (run.json) to this folder."}
+            for verb in _TABLES
+        },
     )
     prefix: str | None = _output(
-        "Begin the names of the files in --out with this and a dot: PREFIX.ranking.tsv.",
-        verbs=(*_WRITING, "aggregate", "evaluate", "compare", "robustness", "select"),
+        _BEGIN.format("ranking.tsv"),
+        verbs=(*_WRITING, "aggregate", *_TABLES),
         metavar="PREFIX",
         words=("PREFIX",),
+        by_verb={verb: {"help": _BEGIN.format(name)} for verb, name in _TABLES.items()},
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
     digits: int = _table(
         "Number of significant digits in text output.",
-        verbs=("rank", "shard init", "aggregate", "evaluate", "compare", "robustness", "select"),
+        verbs=("rank", "shard init", "aggregate", *_TABLES),
         default=10,
         least=1,
         most=MAX_DIGITS,
@@ -134,7 +147,7 @@ class ResourceFields(Config):
     """The options of every command that reads a matrix: what it may use, and the seed."""
 
     threads: int | None = _running(
-        "Number of threads (of processes with --executor dask).",
+        "Number of threads.",
         verbs=(*ON_MATRIX, *_SHARDS, "select", "report"),
         least=1,
         default_text="all that are allowed",
@@ -281,6 +294,15 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
     gamma: str | None = _spec(
         "Function of the eigenvalues of the graph, or weight of the regularization (rfs).",
         metavar="VALUE",
+        by_verb={
+            "robustness": {
+                "help": "Function of the eigenvalues of the graph.",
+                "takers": None,
+                "metavar": "",
+                "words": METHODS["spec"].choices["gamma"],
+                "default_text": METHODS["spec"].options["gamma"],
+            }
+        },
     )
     gamma_power: int | None = _spec(
         "Power of the eigenvalues.", metavar="R", least=1, most=MAX_GAMMA_POWER
@@ -290,6 +312,13 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="K",
         least=1,
         default_text="spec: by the eigengap; qalpha: the number of classes, else 6",
+        by_verb={
+            "robustness": {
+                "help": "Number of clusters of the samples, with --ranking phi3.",
+                "takers": None,
+                "default_text": "by the eigengap",
+            }
+        },
     )
     select: int | None = _own(
         "Number of features to select.",
@@ -519,7 +548,8 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
     )
 
     executor: str = _running(
-        "Where the work runs: threads, Dask processes on this machine, or a running Dask cluster.",
+        "Where the work runs: threads, Dask processes on this machine (as many as --threads says), "
+        "or a running Dask cluster.",
         verbs=("rank",),
         default="local",
         metavar="[local|dask|dask:ADDRESS]",

@@ -35,6 +35,7 @@ from sfs_cli.run.lists import (
     list_names,
     matrix_of,
     order_without_effect,
+    ranking_at,
     read_list,
 )
 from sfs_cli.run.report_data import of_ranking
@@ -65,7 +66,7 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
         result = aggregate_lists(config, messages)
         _log_summary(config, result, messages)
         return ranking_bytes(result.ranking, config.format, config.digits)
-    paths = [Path(path) for path in config.rankings]
+    paths = _paths(config)
     described = outputs.describe_files([("rankings", path) for path in paths])
     options = config.result_options() | {"names": list_names(paths)}
     with outputs.claimed(Path(config.out), messages, prefix=config.prefix):
@@ -177,9 +178,13 @@ def alone(lists: list[RankedList]) -> str | None:
     return None
 
 
+def _paths(config: AggregateConfig) -> list[Path]:
+    return [ranking_at(Path(path)) for path in config.rankings]
+
+
 def _read_lists(config: AggregateConfig, messages: Messages) -> list[RankedList]:
     """Read all tables, and log the columns that are used."""
-    paths = [Path(path) for path in config.rankings]
+    paths = _paths(config)
     lists = [read_list(p, config, messages, name) for name, p in zip(list_names(paths), paths)]
     if config.order is not None and not any(found.order for found in lists):
         raise order_without_effect()

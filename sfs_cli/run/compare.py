@@ -45,7 +45,7 @@ from sfs_cli.run.evaluate import (
     table_names,
     tables_of,
 )
-from sfs_cli.run.lists import list_names
+from sfs_cli.run.lists import list_names, ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
 from sfs_cli.tables import header
@@ -81,8 +81,13 @@ def _describe(config: CompareConfig) -> list[Any]:
     for name, ranking in config.rankings.items():
         own = [each for each in input_files(ranking) if each[0] not in common]
         files += [(f"ranking.{name}.{role}", path, part) for role, path, part in own]
-    lists = [(f"list.{i}", Path(each.path)) for i, each in enumerate(config.list_, 1)]
+    lists = [(f"list.{i}", path) for i, path in enumerate(_paths(config), 1)]
     return describe_judged(config, files, lists)
+
+
+def _paths(config: CompareConfig) -> list[Path]:
+    """Return the files of the given lists."""
+    return [ranking_at(Path(each.path)) for each in config.list_]
 
 
 def compare(config: CompareConfig, messages: Messages) -> Evaluated:
@@ -98,7 +103,7 @@ def compare(config: CompareConfig, messages: Messages) -> Evaluated:
     """
     if config.labels is not None:
         require_sklearn("the accuracy of classifiers")
-    paths = [Path(each.path) for each in config.list_]
+    paths = _paths(config)
     names = [each.name or name for each, name in zip(config.list_, list_names(paths))]
     check_different([*config.rankings, *names])
     given = read_given(config, paths, names, messages)

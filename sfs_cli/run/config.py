@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from sfs_cli.errors import CHECK_PATH, InputError
 from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
 from sfs_cli.io.knowledge.labels import split_label_spec
 from sfs_cli.options.fields import names_file, options_of
 from sfs_cli.options.files import ConfigFile
+from sfs_cli.options.paths import is_there, split_part
 from sfs_cli.options.rank import RankConfig
+from sfs_cli.run.complete import names_inside
 
 NO_MATRIX = "MATRIX"
 """The matrix of a file that names none: the command line has to."""
@@ -66,6 +70,7 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
     """Yield every file that a run reads: its option, its path, and what part of it is read."""
     yield "matrix", Path(config.matrix), {}
     if config.labels is not None and not config.labels.startswith("obs:"):
+        refuse_annotation(config)
         path, column = split_label_spec(config.labels)
         yield "labels", path, {"column": column}
     if config.sample_weights is not None and not config.sample_weights.startswith("obs:"):
@@ -107,6 +112,24 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
             yield f"{role}.seeds", path, {} if part is None else {"part": part}
         if spec.id_map is not None:
             yield f"{role}.id-map", Path(spec.id_map), {}
+
+
+def refuse_annotation(config: RankConfig) -> None:
+    """Refuse labels that are no file, but an annotation of the samples in an AnnData file."""
+    labels, matrix = str(config.labels), config.matrix
+    if given(labels) is not None or given(matrix) is not None or is_there(split_part(labels)[0]):
+        return
+    names: list[str] = []
+    # what is wrong with the matrix is for its reader to say
+    with suppress(InputError, OSError, ValueError, KeyError):
+        names = names_inside(matrix, "obs")
+    if labels in names:
+        raise InputError(
+            "there is no such file, but the samples have an annotation of this name",
+            where=labels,
+            hint=f"did you mean obs:{labels}?",
+            option="labels",
+        )
 
 
 def split_sets(text: str) -> tuple[Path, str | None]:

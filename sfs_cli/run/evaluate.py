@@ -58,6 +58,7 @@ from sfs_cli.run.lists import (
     list_names,
     matrix_of,
     order_without_effect,
+    ranking_at,
     read_list,
 )
 from sfs_cli.run.load import Run, loaded
@@ -166,7 +167,7 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
             partial(log_summary, found, messages),
         )
 
-    lists = [] if config.list_ is None else [("list", Path(config.list_))]
+    lists = [] if config.list_ is None else [("list", ranking_at(Path(config.list_)))]
     return outputs.run_tables(
         config,
         messages,
@@ -216,7 +217,7 @@ def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
     """
     if config.labels is not None:
         require_sklearn("the accuracy of classifiers")
-    paths = [] if config.list_ is None else [Path(config.list_)]
+    paths = [] if config.list_ is None else [ranking_at(Path(config.list_))]
     given = read_given(config, paths, list_names(paths), messages)
     with loaded(config, messages, labeled=config.labels is not None) as run:
         runs = {run.config.ranker: run} if config.ranks else {}

@@ -25,6 +25,7 @@ from sfs_cli.io.matrix.base import BY_CONVENTION, MatrixReader, ReadOptions, dec
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import split_words
+from sfs_cli.run.config import refuse_annotation
 from sfs_cli.run.memory import thread_count
 from sfs_cli.store.build import COARSE, LARGEST_EXACT, BuildOptions, build
 from sfs_cli.store.disk import is_store, open_store, read_manifest
@@ -61,6 +62,7 @@ def read_label_table(config: RankConfig) -> dict[str, Label] | None:
     """Return the labels by sample id, where they come from a file."""
     if config.labels is None or config.labels.startswith("obs:"):
         return None
+    refuse_annotation(config)
     return read_labels_as(config.labels, _label_parser(config))
 
 

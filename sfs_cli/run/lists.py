@@ -52,6 +52,25 @@ class RankedList:
         return f"{self.choice.value!r}" + (f", {self.order}" if self.order else "")
 
 
+def ranking_at(path: Path) -> Path:
+    """Return the file of a ranking: the path itself, or the only ranking in the folder there.
+
+    A folder without one, or with several, is an `InputError`.
+    """
+    if not path.is_dir():
+        return path
+    found = (*path.glob("ranking.*"), *path.glob("*.ranking.*"))
+    there = sorted(each for each in found if each.is_file())
+    if len(there) != 1:
+        what = "holds no ranking" if not there else f"holds {len(there)} rankings"
+        raise InputError(
+            f"{path} {what}",
+            where=", ".join(each.name for each in there) or str(path),
+            hint="give the output folder of sfs rank, or the file of the ranking",
+        )
+    return there[0]
+
+
 def read_list(path: Path, config: TableFields, messages: Messages, name: str) -> RankedList:
     """Read a table by the columns that are asked for, and log those that are used."""
     return list_of(read_rank_table(path), config, messages, name)

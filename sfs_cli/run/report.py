@@ -46,6 +46,7 @@ from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files, split_sets
 from sfs_cli.run.enrichment import FEWEST, tested_length, tested_sets
+from sfs_cli.run.lists import ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.report_data import ON_PAGE, report_data
@@ -55,7 +56,6 @@ from sfs_cli.run.result import (
     check_unchanged,
     is_whole,
     positions,
-    ranking_in,
 )
 from sfs_cli.run.scoring import make_graph, spectrum_again
 from sfs_cli.run.split import part_of_counts
@@ -136,8 +136,7 @@ def _exists(target: Path) -> OutputExistsError:
 
 def read_result(config: ReportConfig) -> Result:
     """Read a ranking that `sfs rank` has written, and its record; refuse any other."""
-    given = Path(config.result)
-    path = ranking_in(given) if given.is_dir() else given
+    path = ranking_at(Path(config.result))
     where = provenance.record_beside(path)
     if not path.exists():
         raise InputError(f"{path} does not exist", hint=f"{CHECK_PATH}; {_FIRST}")

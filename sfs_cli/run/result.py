@@ -29,20 +29,6 @@ class Result:
     record: dict[str, Any] | None  # of the run that wrote it, if that was `sfs rank`
 
 
-def ranking_in(folder: Path) -> Path:
-    """Return the file of the ranking in a folder; InputError where there is none, or several."""
-    found = (*folder.glob("ranking.*"), *folder.glob("*.ranking.*"))
-    there = sorted(path for path in found if path.is_file())
-    if len(there) != 1:
-        what = "holds no ranking" if not there else f"holds {len(there)} rankings"
-        raise InputError(
-            f"{folder} {what}",
-            where=", ".join(path.name for path in there) or str(folder),
-            hint="give the output folder of sfs rank, or the file of the ranking",
-        )
-    return there[0]
-
-
 def is_whole(record: dict[str, Any], name: str) -> bool:
     """Tell whether the parts of a record that are read have the form that `sfs rank` writes."""
     inputs, output, own = record.get("inputs"), record["outputs"][name], record["input"]

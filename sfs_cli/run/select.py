@@ -43,7 +43,7 @@ from sfs_cli.run.folds import (
     stratified_folds,
 )
 from sfs_cli.run.guards import OWN_EDGE, PER_DONOR, dependent, dependent_samples, optimistic
-from sfs_cli.run.lists import RankedList, list_of, order_without_effect
+from sfs_cli.run.lists import RankedList, list_of, order_without_effect, ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.result import (
@@ -52,7 +52,6 @@ from sfs_cli.run.result import (
     check_unchanged,
     is_whole,
     positions,
-    ranking_in,
 )
 from sfs_cli.run.subset import check_target, write_subset
 from sfs_cli.tables import header
@@ -155,8 +154,7 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
 
     Raises InputError when there is none, or it is a GSEA file, whose metric may have signs.
     """
-    given = Path(config.result)
-    path = ranking_in(given) if given.is_dir() else given
+    path = ranking_at(Path(config.result))
     if text_suffix(path) == ".rnk":
         raise InputError(
             "an rnk file ranks by a metric that may have signs, and says nothing of features "

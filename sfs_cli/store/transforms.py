@@ -22,13 +22,21 @@ Step = Callable[[np.ndarray], np.ndarray]
 """From a block (b, n) of float64 values to one of the same shape; may work in place."""
 
 
+_BELOW_ZERO = (
+    "values below zero may be logarithms or standardized already: then leave --transform out; of "
+    "intensities of MAS4 give floor:20,log2"
+)
+
+
 def _log1p(block: np.ndarray) -> np.ndarray:
-    _refuse(block <= -1, block, "log1p", "needs values above -1", "are they logarithms already?")
+    _refuse(block <= -1, block, "log1p", "needs values above -1", _BELOW_ZERO)
     return np.log1p(block, out=block)
 
 
 def _log2(block: np.ndarray) -> np.ndarray:
-    _refuse(block <= 0, block, "log2", "needs positive values", "counts hold zeros: use log1p")
+    bad = block <= 0
+    hint = _BELOW_ZERO if bad.any() and block.min() < 0 else "counts hold zeros: use log1p"
+    _refuse(bad, block, "log2", "needs positive values", hint)
     return np.log2(block, out=block)
 
 

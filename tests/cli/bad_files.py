@@ -140,6 +140,12 @@ FILES = [
         "m.h5ad",
         "delimited text; rename",
     ),
+    bad(
+        "gene sets",
+        lambda f: ["rank", text(f, "SET\tx\tgene1\tgene2\n", "s.gmt")],
+        "s.gmt",
+        "gene sets; genes:s.gmt:SET; --sets",
+    ),
     bad("unknown suffix", lambda f: ["rank", good(f, "m.dat")], "m.dat", "*.csv; rename"),
     bad(
         "binary csv", lambda f: ["rank", raw(f, bytes(range(256)) * 9, "m.csv")], "m.csv", "binary"

@@ -39,6 +39,24 @@ LABELS = [
     bad(
         "labels: empty file", lambda f: fisher(f, text(f, "", "labels.tsv")), "labels.tsv", "empty"
     ),
+    bad(
+        "labels: one column",
+        lambda f: fisher(f, text(f, "class\na\nb\n", "labels.tsv")),
+        "labels.tsv, line 1",
+        "one column; sample ids",
+    ),
+    bad(
+        "labels: classes of GSEA",
+        lambda f: fisher(f, text(f, "6 2 1\n# a b\na a a b b b\n", "y.cls")),
+        "y.cls",
+        "no sample ids; two columns",
+    ),
+    bad(
+        "labels: an annotation without obs:",
+        lambda f: ["rank", h5ad(f), "--method", "fisher", "--labels", "tissue"],
+        "tissue",
+        "no such file; obs:tissue",
+    ),
     bad("labels: an HDF5 file", lambda f: fisher(f, h5ad(f, "labels.h5ad")), "labels.h5ad", "HDF5"),
     bad(
         "labels: no sample matches",
@@ -192,6 +210,15 @@ GRAPHS = [
         lambda f: ["rank", h5ad(f, obsp={"distances": kernel()}), "--similarity", "obsp:conn"],
         "m.h5ad",
         "conn; distances",
+    ),
+    bad(
+        "distances of obsp as similarities",
+        lambda f: [
+            *("rank", h5ad(f, obsp={"knn_distances": kernel()})),
+            *("--method", "spec", "--similarity", "obsp:knn_distances"),
+        ],
+        "m.h5ad",
+        "distances; obsp:knn_connectivities",
     ),
     bad(
         "obsm key that is not there",

@@ -280,3 +280,20 @@ def test_lists_without_a_feature_in_common_are_told(tmp_path, capfd, other, said
     assert done.code == 0
     assert ("has no feature in common with the other" in done.err) == (said is not None)
     assert (said or "") in done.err
+
+
+def test_folders_of_results_and_lists_of_ids_are_rankings(tmp_path, capfd):
+    tables = rankings(tmp_path, capfd)
+    expected = run_here(["aggregate", *tables], capfd)
+    folders = [str(Path(table).parent) for table in tables]
+    assert run_here(["aggregate", *folders], capfd).out == expected.out
+    ranked = ranks_file(tmp_path, 1, "ranked.tsv")
+    ordered = sorted(zip(shuffled(1).tolist(), GENES))
+    ids = "# of a paper\ngene\n" + "".join(f"{gene}\n" for _, gene in ordered)
+    other = ranks_file(tmp_path, 2, "other.tsv")
+    expected = run_here(["aggregate", ranked, other], capfd)
+    (tmp_path / "ids").mkdir()
+    for name, content in (("ranked.txt", ids), ("ranked.csv", ids.split("gene\n")[1])):
+        done = run_here(["aggregate", text(tmp_path / "ids", content, name), other], capfd)
+        assert done.code == 0, done.err
+        assert done.out == expected.out

@@ -177,6 +177,10 @@ def test_scripts_are_printed(shell, capfd):
     assert done.code == 0
     assert f"{COMPLETE}={shell}_complete" in done.out
     assert run_here(["completion", "tcsh"], capfd).code == 2
+    missing = run_here(["completion"], capfd)
+    assert missing.code == 2
+    assert "bash, zsh, fish" in missing.err
+    assert "\\n" not in missing.err
 
 
 # ---- bash itself ---------------------------------------------------------------------------------

@@ -55,6 +55,15 @@ def test_what_became_of_each_source_is_said(tmp_path, capfd):
     assert "warning" not in said
 
 
+def test_sets_that_are_not_chosen_are_taken_together_and_that_is_said(tmp_path, capfd):
+    sets = text(tmp_path, "A\tx\tgene1\tgene2\nB\tx\tgene2\tgene3\n", "s.gmt")
+    matrix = ["rank", good(tmp_path), "--method", "msfs"]
+    for names, together in (("", True), (":A,B", False), (":A", False)):
+        said = done([*matrix, "--source", f"s=genes:{sets}{names}"], capfd).err
+        assert ("all 2 sets together" in said) == together
+        assert ("s.gmt:SET" in said) == together
+
+
 def test_samples_that_a_source_lacks_are_said(tmp_path, capfd):
     some = labels(tmp_path, AB[:4], SAMPLES[:4])
     words = [*msfs(tmp_path), "--source", f"t=labels:{some}"]

@@ -172,3 +172,14 @@ def test_distances_are_told_from_similarities(convert):
     sparse = distances.copy()
     sparse[0, 4] = sparse[4, 0] = 0  # a graph without loops, which is not complete
     assert not look_like_distances(convert(sparse))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+def test_distances_of_correlations_are_0_on_the_diagonal_to_rounding(convert):
+    profiles = RNG.normal(size=(9, 40))
+    distances = 1 - np.corrcoef(profiles)
+    distances[[0, 1], [0, 1]] = 2e-16, -2e-16
+    assert look_like_distances(convert(distances))
+    distances[4, 4] = 1e-3  # a small similarity is one
+    assert not look_like_distances(convert(distances))
+    assert not look_like_distances(convert(np.zeros((9, 9))))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from fnmatch import fnmatchcase
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -20,6 +23,7 @@ from sfs_cli.options.robustness import RobustnessConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, OPTIONS, SOURCE_OPTIONS
 from sfs_cli.options.weightings import WEIGHTINGS, own_name
+from sfs_cli.tables import FILES
 
 with click.Context(app) as _context:
     COMMANDS = dict(commands_of(app, _context))
@@ -61,6 +65,26 @@ def test_commands_have_the_options_that_are_declared_for_them():
             for verb in option.verbs:
                 known = [parameter.name for parameter in COMMANDS[verb].params]
                 assert option.name in known, (verb, option.name)
+
+
+def test_help_of_a_command_names_its_own_files_options_and_methods():
+    """What commands share is described for each: none is sent to what it has not."""
+    for verb, command in COMMANDS.items():
+        texts = {str(p.name): str(getattr(p, "help", None) or "") for p in command.params}
+        flags = {flag for p in command.params for flag in (*p.opts, *p.secondary_opts)}
+        if "prefix" in texts:
+            (name,) = re.findall(r"PREFIX\.(\S+)\.", texts["prefix"])
+            (file,) = [FILES[pattern] for pattern in FILES if fnmatchcase(name, pattern)]
+            assert verb in file.verbs
+        if "report" in texts.get("out", ""):
+            assert verb in FILES["report.html"].verbs
+        if verb in ("select", "report", "evaluate", "compare", "fuse", "plan"):
+            assert "--executor" not in texts["threads"]
+            assert "--executor" not in flags
+    for name in ("gamma", "clusters"):
+        (found,) = [p for p in COMMANDS["robustness"].params if p.name == name]
+        others = set(catalog.METHODS) - {"spec"}
+        assert not others & set(re.findall(r"[\w-]+", found.help))
 
 
 def test_defaults_are_values_that_the_options_take():

@@ -301,6 +301,16 @@ def test_a_list_and_a_method_stand_beside_each_other(tmp_path):
     assert value(rows, list="good", **cells) > value(rows, list="variance", **cells)
 
 
+def test_a_folder_and_a_list_of_ids_are_lists(tmp_path):
+    given = {"matrix": study(tmp_path, *planted())["matrix"], "lengths": "6"}
+    table = Path(ranked_list(tmp_path, given))
+    expected = rows_of(EvaluateConfig(**given, list_=str(table)))
+    assert rows_of(EvaluateConfig(**given, list_=str(table.parent))) == expected
+    ids = [line.split("\t")[1] for line in table.read_text().splitlines()[1:]]
+    (tmp_path / "ranked.txt").write_text("\n".join(ids))
+    assert rows_of(EvaluateConfig(**given, list_=str(tmp_path / "ranked.txt"))) == expected
+
+
 @pytest.mark.slow
 def test_defaults_go_as_far_as_a_list_does(tmp_path):
     given = study(tmp_path, *planted(m=150))

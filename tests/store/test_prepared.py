@@ -162,6 +162,7 @@ def test_a_constant_feature_becomes_exactly_zero(matrix, counts, steps, dtype):
     [
         ("log1p", -1.0, "needs values above -1; found -1", 20, 6),
         ("log2", 0.0, "needs positive values; found 0", 20, 6),
+        ("log2", -1.5, "needs positive values; found -1.5", 20, 6),
         ("cpm", -2.0, "needs counts; found -2", 20, 6),
         ("clr", -0.5, "needs values of 0 or more; found -0.5", 20, 6),
         ("pearson-residuals", 0.5, "pearson-residuals needs whole numbers; found 0.5", 20, 6),
@@ -184,6 +185,16 @@ def test_a_refusal_names_feature_and_sample(matrix, counts, step, bad, said, row
     with pytest.raises(InputError, match=said) as caught:
         prepared(source)
     assert caught.value.where == "x.csv: feature g20, sample s6"
+
+
+@pytest.mark.parametrize(("step", "least"), [("log2", -1.5), ("log1p", -1.5), ("log2", 0.0)])
+def test_logarithms_of_values_below_zero_are_not_advised(matrix, counts, step, least):
+    values = counts + 1
+    values[20, 6:8] = 0.0, least
+    with pytest.raises(InputError) as caught:
+        prepared(PreparedMatrix(matrix(values), steps=(step,)))
+    assert ("log1p" in caught.value.hint) == (least == 0)
+    assert ("--transform" in caught.value.hint and "floor:20" in caught.value.hint) == (least < 0)
 
 
 @pytest.mark.parametrize("step", ["cpm", "unit-samples", "pearson-residuals", "deviance"])

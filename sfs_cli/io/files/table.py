@@ -38,6 +38,9 @@ NULL_TOKENS = (
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _CSV_ORDER, _TSV_ORDER = ",;\t ", "\t,; "
 ONE_COLUMN = "there is only one column: no tab, comma, semicolon or space divides the lines"
+_OF_A_MATRIX = "a matrix has row ids in its first column and values in the others"
+_OF_A_TABLE = "a table has the sample ids in its first column, and classes or values in others"
+"""What to do about it."""
 
 
 def split_fields(line: str, delimiter: str, where: str) -> list[str]:
@@ -110,12 +113,12 @@ class Header:
     line: int
 
 
-def read_header(stream: LineStream) -> Header:
+def read_header(stream: LineStream, hint: str = _OF_A_MATRIX) -> Header:
     """Read up to and including the line of column names: as many as the first row has fields.
 
     Comment lines that begin with ``#`` are skipped, unless the last of them holds the names. A
     header with one name fewer than the rows have fields (R's ``write.table``) has none for the row
-    ids.
+    ids. `hint` says what to do about a file of one column.
     """
     path, comment = stream.path, None
     while (raw := stream.peek_line()) is not None and (raw.startswith(b"#") or not raw.strip()):
@@ -128,7 +131,7 @@ def read_header(stream: LineStream) -> Header:
         raise InputError("the file is empty", where=str(path), hint=COPY_AGAIN)
     where = f"{path}, line {line}"
     if comment is not None and _is_commented_header(comment, first, text_suffix(path), where):
-        return _header(comment, first, path, line - 1)
+        return _header(comment, first, path, line - 1, hint)
     stream.read_line()
     row = _peek_text(stream)
     if not row and "\r" in first:
@@ -137,7 +140,7 @@ def read_header(stream: LineStream) -> Header:
         raise InputError(
             "the file has a line of column names, but no rows", where=str(path), hint=COPY_AGAIN
         )
-    return _header(first, row, path, line)
+    return _header(first, row, path, line, hint)
 
 
 def _peek_text(stream: LineStream) -> str | None:
@@ -152,15 +155,11 @@ def _is_commented_header(comment: str, first: str, suffix: str, where: str) -> b
     return all(is_number(f) or f in NULL_TOKENS for f in split_fields(first, delimiter, where)[1:])
 
 
-def _header(header: str, row: str, path: Path, line: int) -> Header:
+def _header(header: str, row: str, path: Path, line: int, hint: str) -> Header:
     delimiter = sniff_delimiter(header, row, text_suffix(path))
     where = f"{path}, line {line}"
     if delimiter is None:
-        raise InputError(
-            ONE_COLUMN,
-            where=where,
-            hint="a matrix has row ids in its first column and values in the others",
-        )
+        raise InputError(ONE_COLUMN, where=where, hint=hint)
     names = split_fields(header, delimiter, where)
     if count_fields(row, delimiter) == len(names) + 1:
         if row.endswith(delimiter):
@@ -228,8 +227,14 @@ def read_table(path: str | Path) -> TextTable:
             where=str(path),
             hint="write the table as TSV or CSV with a line of column names",
         )
+    if text_suffix(path) == ".cls":
+        raise InputError(
+            "a .cls file of GSEA has classes, but no sample ids",
+            where=str(path),
+            hint="give a table with two columns, sample and class",
+        )
     with LineStream(path) as stream:
-        header = read_header(stream)
+        header = read_header(stream, _OF_A_TABLE)
         _refuse_repeated(header.names, path)
         return read_rows(stream, header.names, header.delimiter)
 

@@ -46,7 +46,8 @@ def read_gene_list(path: Path) -> list[str]:
     fields, divided by tabs or commas, are ignored, but a single line of several fields is an
     `InputError`, and so are gene sets and annotations. Blank lines and those that begin with ``#``
     are skipped, and so is a first line that is a usual name of such a column (gene, symbol,
-    feature_id, hgnc_symbol).
+    feature_id, hgnc_symbol). Of tables that `sfs` has written, which begin with a column ``rank``,
+    the column ``feature`` is read.
     """
     if (held := given(path)) is not None:
         return list(dict.fromkeys(map(str, held)))
@@ -54,16 +55,18 @@ def read_gene_list(path: Path) -> list[str]:
     _refuse_sets(path)
     genes: dict[str, None] = {}
     held = Tally(str(path))
-    fields, n_before = [""], 0
+    fields, n_before, column = [""], 0, 0
     for n_before, (line, text) in enumerate(_records(path, "a list of genes")):
         where = f"{path}, line {line}"
         fields = split_fields(text, "\t" if "\t" in text else ",", where)
-        gene = fields[0]
+        if not n_before and fields[:2] == ["rank", "feature"]:
+            column = 1
+        gene = fields[column] if column < len(fields) else ""
         if not gene:
             raise InputError(
-                "a line has no id in its first field",
+                f"a line has no id in its {'second' if column else 'first'} field",
                 where=where,
-                hint="the first column must hold the ids",
+                hint=f"the {'second' if column else 'first'} column must hold the ids",
             )
         if (n_before or not is_id_name(gene)) and gene not in genes:
             held.add(len(gene) + 2 * FIELD_BYTES)

@@ -20,7 +20,7 @@ from sfs_cli.errors import COPY_AGAIN, InputError, SfsError, UsageError, is_full
 from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.room import FIELD_BYTES, Tally, asks_too_much
 from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
-from sfs_cli.io.files.text import repeated
+from sfs_cli.io.files.text import repeated, text_suffix
 from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
@@ -215,6 +215,13 @@ def format_of(path: Path, content: Content) -> Format:
             where=str(path),
             hint=f"give the matrix file in it{f'; it holds {listed(files)}' if files else ''}",
         )
+    if named is None and text_suffix(path) in _GENE_SETS:
+        raise InputError(
+            f"{path.name} holds gene sets, not a matrix",
+            where=str(path),
+            hint=f"give it as a source (--source NAME=genes:{path.name}:SET), or to --sets of sfs "
+            "evaluate, compare or report",
+        )
     if named is None:
         what = "but its name does not say in which format"
         known = " ".join(f.suffixes[0] for f in FORMATS)
@@ -244,6 +251,7 @@ def _names_format(name: str) -> Format | None:
     return next((f for f in FORMATS if name.lower().endswith(f.suffixes)), None)
 
 
+_GENE_SETS = (".gmt", ".gmx", ".gaf")
 _ADVICE = {
     Kind.EXCEL: "export the sheet as CSV (Excel: File > Save As > CSV UTF-8)",
     Kind.UTF16: "convert it with 'iconv -f UTF-16 -t UTF-8', or save it as CSV UTF-8 in Excel",

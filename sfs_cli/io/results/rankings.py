@@ -12,8 +12,18 @@ from pathlib import Path
 from sfs_cli.errors import COPY_AGAIN, InputError, listed, nearest
 from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.sniff import Kind, examine
-from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_rows, read_table
-from sfs_cli.io.files.text import LineStream, first_lines, read_whole, text_suffix
+from sfs_cli.io.files.table import (
+    NULL_TOKENS,
+    ONE_COLUMN,
+    TextTable,
+    is_decimal,
+    is_id_name,
+    is_number,
+    read_rows,
+    read_table,
+    sniff_delimiter,
+)
+from sfs_cli.io.files.text import LineStream, first_lines, old_mac_lines, read_whole, text_suffix
 from sfs_cli.io.given import given
 
 _RNK_COLUMNS = ("feature", "score")
@@ -21,20 +31,34 @@ _FEATURES = (
     *("feature", "features", "gene", "genes", "gene_name", "gene_symbol", "symbol", "hgnc_symbol"),
     *("gene_id", "ensembl", "entrez", "protein", "probe", "name", "names", "id"),
 )
-_RANKS = ("rank", "ranking")
+_IN_ORDER = "order_of_lines"
+"""The column of ranks that a list of ids without one gets."""
+_RANKS = ("rank", "ranking", _IN_ORDER)
 _SCORES = ("score", "scores")
 _P_VALUES = ("p", "pval", "pvals", "padj", "fdr", "qval", "q", "pvals_adj", "adj_p_val")
 _OURS = ("rank", "feature", "score", "status")
+_LOOK_LINES = 50
+"""Lines in which it is looked for columns; more of comments are rare."""
+_LIST_HINT = (
+    "a ranking needs a column of features and one of ranks or scores; or write the ids alone, one "
+    "in each line, the best first"
+)
 _JSON_HINT = 'write it as [{"feature": "TP53", "rank": 1}, ...], as `sfs rank --format json` does'
 
 
 def read_rank_table(path: Path) -> TextTable:
-    """Read delimited text, Parquet, JSON records or rnk."""
+    """Read delimited text, Parquet, JSON records, rnk, or a list of ids, the best first."""
     if given(path) is None and examine(path).kind is Kind.TEXT:
         if text_suffix(path) == ".rnk":
             return _read_rnk(path)
-        if any(text.lstrip().startswith(("[", "{")) for _, text in first_lines(path, 1)):
+        first = [text for _, text in first_lines(path, _LOOK_LINES)]
+        if any(text.lstrip().startswith(("[", "{")) for text in first[:1]):
             return _read_json(path)
+        rows = [text for text in first if not text.startswith("#")]
+        if rows and sniff_delimiter(rows[0], rows[min(1, len(rows) - 1)], "") is None:
+            if "\r" in rows[0]:
+                raise old_mac_lines(path)
+            return _read_ids(path)
     table = read_table(path)
     if not table.rows:
         raise InputError("the table has no rows", where=str(path), hint=COPY_AGAIN)
@@ -57,6 +81,19 @@ def _read_rnk(path: Path) -> TextTable:
     if not table.rows:
         raise InputError("the rnk file has no rows", where=str(path), hint=COPY_AGAIN)
     return table
+
+
+def _read_ids(path: Path) -> TextTable:
+    """Read an id in each line, the best first; a usual name of such a column may be above them."""
+    with LineStream(path) as stream:
+        table = read_rows(stream, ["feature"], "\t", _LIST_HINT, comments=True)
+    ids, lines = table.columns["feature"], table.rows
+    if ids and is_id_name(ids[0]):
+        ids, lines = ids[1:], lines[1:]
+    if not ids or any(map(is_decimal, ids)):  # whole numbers may be ids
+        raise InputError(ONE_COLUMN, where=str(path), hint=_LIST_HINT)
+    ranks = [str(rank) for rank in range(1, len(ids) + 1)]
+    return TextTable(path, {"feature": ids, _IN_ORDER: ranks}, lines, "line")
 
 
 def _read_json(path: Path) -> TextTable:
