@@ -270,47 +270,11 @@ class Store(Shared, Matrix):
             return self._ids
 
     def _read_ids(self) -> Ids:
-        import pyarrow.parquet as pq
-
-        with (
-            self._ids_of(SAMPLES) as path,
-            # read_table would import pandas first
-            arrow_file(path) as raw,
-            pq.ParquetFile(raw) as table,
-        ):
-            obs = table.read()
-            samples = obs["sample"].to_pylist()
-            check_names(map(str, samples), "a sample", str(path))
-            if len(samples) != self.n_samples:
-                raise ValueError(OTHER_NUMBER)
-        obs = obs.drop_columns(["sample"])
-        features = LaterIds(self.n_features, self._read_features)
-        return Ids(features, samples, obs if obs.num_columns else None)
-
-    def _read_features(self) -> FeatureIds:
-        with self._ids_of(FEATURES) as path:
-            features = read_ids(path, "feature")
-            check_name_array(features.array, "a feature", str(path))
-            if len(features) != self.n_features:
-                raise ValueError(OTHER_NUMBER)
-            return features
-
-    @contextmanager
-    def _ids_of(self, name: str) -> Iterator[Path]:
-        """Compare a file of ids with its checksums, and say what cannot be read of it."""
-        from pyarrow import ArrowException
-
-        file = self._open(name)
-        if bad := file.damaged(0, file.blocks):
-            raise file.error(bad[0])
-        try:
-            yield self.directory / name
-        except (OSError, KeyError, ValueError, ArrowException) as error:
-            raise InputError(
-                "the ids of the store cannot be read",
-                where=f"{self.directory}: {error}",
-                hint=self._hint,
-            ) from None
+        obs = _read_samples(self._open(SAMPLES), self.n_samples)
+        samples, obs = obs["sample"].to_pylist(), obs.drop_columns(["sample"])
+        # nothing of the store itself: in a circle it would stay, and its files open
+        later = partial(_read_features, self._opener(FEATURES), self.n_features)
+        return Ids(LaterIds(self.n_features, later), samples, obs if obs.num_columns else None)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -322,8 +286,13 @@ class Store(Shared, Matrix):
 
     def _open(self, name: str, parts: Callable[[int, int], str] | None = None) -> CheckedFile:
         """Open a file; `parts` names what its bytes ``lo..hi - 1`` hold."""
-        size = self._manifest.files[name]["bytes"]
-        return CheckedFile(self.directory / name, size, self._sums.get(name), self._hint, parts)
+        return self._opener(name, parts)()
+
+    def _opener(
+        self, name: str, parts: Callable[[int, int], str] | None = None
+    ) -> Callable[[], CheckedFile]:
+        size, sums = self._manifest.files[name]["bytes"], self._sums.get(name)
+        return partial(CheckedFile, self.directory / name, size, sums, self._hint, parts)
 
     def _opened(self) -> list[CheckedFile]:
         """Return the files of the values."""
@@ -434,6 +403,46 @@ class SparseStore(SparseReads, Store):
         super()._check_structure()
         for span in cut(self.n_features, block_features(self.n_samples, self.dtype.itemsize)):
             self.read_stored(span)
+
+
+def _read_samples(file: CheckedFile, count: int) -> Any:
+    """Return the table of the samples, which must be so many."""
+    import pyarrow.parquet as pq
+
+    # read_table would import pandas first
+    with _checked(file) as path, arrow_file(path) as raw, pq.ParquetFile(raw) as table:
+        obs = table.read()
+        check_names(map(str, obs["sample"].to_pylist()), "a sample", str(path))
+        if len(obs) != count:
+            raise ValueError(OTHER_NUMBER)
+        return obs
+
+
+def _read_features(opened: Callable[[], CheckedFile], count: int) -> FeatureIds:
+    """Return the ids of the features, which must be so many."""
+    with _checked(opened()) as path:
+        features = read_ids(path, "feature")
+        check_name_array(features.array, "a feature", str(path))
+        if len(features) != count:
+            raise ValueError(OTHER_NUMBER)
+        return features
+
+
+@contextmanager
+def _checked(file: CheckedFile) -> Iterator[Path]:
+    """Compare a file of ids with its checksums, and say what cannot be read of it."""
+    from pyarrow import ArrowException
+
+    if bad := file.damaged(0, file.blocks):
+        raise file.error(bad[0])
+    try:
+        yield file.path
+    except (OSError, KeyError, ValueError, ArrowException) as error:
+        raise InputError(
+            "the ids of the store cannot be read",
+            where=f"{file.path.parent}: {error}",
+            hint=file.hint,
+        ) from None
 
 
 def _rows_between(size: int, lo: int, hi: int) -> str:

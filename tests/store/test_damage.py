@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import weakref
 
 import numpy as np
 import pyarrow as pa
@@ -256,3 +257,11 @@ def test_sums_do_not_depend_on_the_pieces_that_are_written(size):
             checksums.xxh3_64_intdigest(content[lo : lo + BLOCK]) for lo in range(0, size, BLOCK)
         ]
         assert sums.result().tolist() == expected
+
+
+def test_a_store_that_nobody_holds_is_closed(store):
+    matrix = open_store(store, ids_later=True)
+    assert matrix.ids.samples[0]
+    held = weakref.ref(matrix)
+    del matrix
+    assert held() is None  # at once, without a search for reference cycles
