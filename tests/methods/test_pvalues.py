@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -430,45 +431,76 @@ def test_features_of_few_values_have_large_fourth_powers(n: int) -> None:
         assert (fourth >= tested_scores._least_fourth(n)).all()
 
 
-def test_integrals_of_densities_are_interpolated() -> None:
-    rng = np.random.default_rng(7)
-    skewness, excess = rng.uniform(-3, 3, 400), np.exp(rng.uniform(-3.9, 5, 400))
-    found, expected = (f(skewness, excess) for f in (moments._log_whole, moments._log_integrals))
-    np.testing.assert_allclose(found, expected, atol=1e-8)
-    assert (moments._log_whole(skewness[:9], excess[:9]) == found[:9]).all()
+@pytest.mark.parametrize("n", [20, 21])
+@pytest.mark.parametrize("first", [3, 6, 10])
+@pytest.mark.parametrize("kind", ["normal", "skewed"])
+def test_moments_are_near_all_orders_of_the_labels(kind: str, first: int, n: int) -> None:
+    rng = np.random.default_rng([n, first])
+    x = rng.normal(size=(20, n)) if kind == "normal" else rng.gamma(2.0, size=(20, n))
+    x -= x.mean(axis=1, keepdims=True)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x = x[(x**4).sum(axis=1) < 1 / tested_scores.FEW_MATTER]
+    places = np.array(list(combinations(range(n), first)))
+    between = x[:, places].sum(axis=2) ** 2 * n / (first * (n - first))
+    classes = np.repeat([0, 1], [first, n - first])
+    Z = np.eye(2)[classes] / np.sqrt(np.bincount(classes))
+    known = RatioMoments.of(ratio("laplacian", FactoredSimilarity(Z), n))
+    powers = Powers.of(x)
+    for level in (0.05, 0.01, 0.001):
+        if level * len(places) < 5:
+            continue
+        share = np.quantile(between, 1 - level, axis=1, method="higher")
+        exact = (between >= share[:, None] * (1 - 1e-12)).mean(axis=1)
+        p, effect = known.tested(1 - share, powers)
+        near = p / exact
+        assert 0.85 < np.median(near) < 1.15
+        assert near.min() > (0.4 if first > 3 else 0.2)
+        assert near.max() < 2
+        assert (effect > 0).all()
 
 
-def test_pearsons_third_type() -> None:
-    z = np.linspace(-6, 5, 45)
-    unknown, lighter = np.full(len(z), np.nan), np.full(len(z), 2.0)
-    for skewness in (-2.0, -0.5, -1e-3, 0.0):
-        expected = stats.pearson3.cdf(z, skewness) if skewness else stats.norm.cdf(z)
-        for kurtosis in (unknown, lighter):
-            found = moments.below(z, np.full(len(z), skewness), kurtosis)
-            np.testing.assert_allclose(found, expected, rtol=1e-6)
-    short = moments.below(z, np.full(len(z), 1.0), unknown)
-    assert (short > 0).all()  # although it ends at -2
-    assert (np.diff(short) > 0).all()
-    near = z > -1
-    np.testing.assert_allclose(short[near], stats.pearson3.cdf(z[near], 1.0), rtol=1e-9)
+WEIGHTED = np.random.default_rng(1).pareto(1.5, size=60) + 0.1
+STAR = np.zeros((60, 60))
+STAR[0, 1:] = STAR[1:, 0] = 1.0
+HUB = np.maximum(similarities.knn(np.random.default_rng(2).normal(size=(60, 4)), 4), STAR)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("skewness", [-0.8, -0.2, 0.0, 0.1])
-@pytest.mark.parametrize("excess", [0.05, 0.4, 1.5])
-def test_pearsons_types_of_heavier_tails(skewness: float, excess: float) -> None:
-    kurtosis = 3 + 1.5 * skewness**2 + excess
-    z = np.linspace(-7, 4, 23)
-    whole = [np.full(len(z), value) for value in (skewness, kurtosis)]
-    expected = [twin.pearson(point, skewness, kurtosis) for point in z]
-    np.testing.assert_allclose(moments.below(z, *whole), expected, rtol=5e-3, atol=1e-11)
+@pytest.mark.parametrize("S", [STAR, HUB, np.outer(WEIGHTED, WEIGHTED)], ids=["star", "hub", "w"])
+@pytest.mark.parametrize("kind", ["normal", "lognormal"])
+def test_moments_promise_nothing_where_few_samples_have_the_weight(
+    kind: str, S: np.ndarray
+) -> None:
+    values = np.random.default_rng(5).normal(size=(60, 4000))
+    values = np.exp(values) if kind == "lognormal" else values
+    _, columns = scored("spec", values, DenseSimilarity(S - np.diag(np.diag(S))), "moments")
+    p = columns["p_value"]
+    for level in (0.05, 0.01, 0.001):
+        assert (p <= level).mean() <= 1.1 * level + 2 * np.sqrt(level / len(p))
+    assert not (columns["q_value"] <= 0.05).any()
+    assert p[columns["effect"] < 0].min() > 0.01
 
 
-def test_pearsons_seventh_type_is_students() -> None:
-    z, freedom = np.linspace(-8, 8, 33), 20
-    whole = [np.full(len(z), value) for value in (0.0, 3 + 6 / (freedom - 4))]
-    expected = stats.t.cdf(z * np.sqrt(freedom / (freedom - 2)), freedom)
-    np.testing.assert_allclose(moments.below(z, *whole), expected, rtol=1e-4)
+@pytest.mark.parametrize("null", ["moments", "permutation"])
+@pytest.mark.parametrize("value", [1.0, -1.0])
+@pytest.mark.parametrize("graph", ["label", "pairs"])
+def test_what_no_order_changes_is_not_significant(graph: str, value: float, null: str) -> None:
+    one = np.full((24, 40), 3.0)
+    one[np.arange(40) % 24, np.arange(40)] += value * np.arange(1, 41)
+    codes = np.repeat([0, 1], 12)
+    made: Similarity = FactoredSimilarity(np.eye(2)[codes] / np.sqrt(12))
+    if graph == "pairs":
+        made = DenseSimilarity(np.kron(np.eye(12), np.array([[0.0, 1.0], [1.0, 0.0]])))
+    for method in ("hsic", "spec"):
+        _, columns = scored(method, one, made, null)
+        np.testing.assert_array_equal(columns["p_value"], 1.0)
+        np.testing.assert_array_equal(columns["effect"], 0.0)
+
+
+def test_a_graph_that_all_features_follow_alike_says_nothing() -> None:
+    whole = DenseSimilarity(np.ones((15, 15)) - np.eye(15))
+    _, columns = scored("spec", noise(15, 30, 0), whole, "moments")
+    np.testing.assert_array_equal(columns["p_value"], 1.0)
+    np.testing.assert_array_equal(columns["effect"], 0.0)
 
 
 # ---- permutations ------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfs_cli.methods.significance.chebyshev import evaluated, fitted_plane
+from sfs_cli.methods.significance.pearson import below, lower_end
 from sfs_cli.methods.significance.ratios import DENSE_SAMPLES, Form, Ratio
 
 Partition = tuple[tuple[int, ...], ...]
@@ -54,19 +54,11 @@ ROWS = 4096
 """Rows of the square of a sparse matrix that are held together."""
 COLUMNS = 8
 """Up to so many columns beside a sparse core, the sums of order 4 are found without a dense one."""
-NORMAL_BELOW = 1e-4
-"""A distribution with less skewness is the normal one."""
-HEAVIER = 0.02
-"""A distribution whose kurtosis is less than this above that of the third type is of that type."""
-NODES = 16
-"""Of the integrals of a density from a point to the end."""
-POINTS = 512
-"""Densities that are integrated together, so that their nodes stay in a cache."""
-CELL, CELLS = 0.5, 8
-"""Integrals of whole densities are interpolated in cells of this width of the absolute skewness and
-the logarithm of the excess of the kurtosis over that of the third type, up to so many of them."""
-WHOLE_ERROR = 1e-9
-"""Relative error of an interpolated integral at which no further nodes are added."""
+FLAT = 1e-6
+"""A form whose standard deviation over the permutations is this part of its size or less does not
+vary: that is rounding."""
+END = 0.5
+"""Part of the way to its nearer end up to which Pearson's distribution is taken."""
 
 
 class Powers(NamedTuple):
@@ -116,6 +108,8 @@ class RatioMoments:
         The t at which the sums are known; one where they do not depend on t.
     sums : ndarray, shape (k, 22)
         `sums_of` ``A' - tB'``.
+    size : float
+        `Form.size` of A, against which rounding is told from what varies.
     """
 
     n: int
@@ -123,6 +117,7 @@ class RatioMoments:
     b: float
     places: np.ndarray
     sums: np.ndarray
+    size: float
 
     @classmethod
     def of(cls, ratio: Ratio) -> RatioMoments:
@@ -130,13 +125,13 @@ class RatioMoments:
         n = ratio.n
         a, b = ratio.numerator.trace / (n - 1), ratio.denominator.trace / (n - 1)
         middle = a / b
-        first = sums_of(_less(ratio, middle, 0.0))
+        first, size = sums_of(_less(ratio, middle, 0.0)), ratio.numerator.size
         if ratio.even:
-            return cls(n, a, b, np.array([middle]), first[None])
+            return cls(n, a, b, np.array([middle]), first[None], size)
         width = max(np.sqrt(first[1] / n) / b, np.finfo(np.float64).tiny)
         places = middle + width * np.array([0.0, -1.5, 1.5, -3.0, 3.0])
         sums = [first, *(sums_of(_less(ratio, t, a - t * b)) for t in places[1:].tolist())]
-        return cls(n, a, b, places, np.array(sums))
+        return cls(n, a, b, places, np.array(sums), size)
 
     @cached_property
     def width(self) -> float:
@@ -175,22 +170,64 @@ class RatioMoments:
         """Return the variance over the permutations, shape (m,)."""
         return np.maximum(self.moment(2, t, powers), 0.0)
 
+    def standardized(
+        self, t: np.ndarray, powers: Powers
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return where 0 is in the distribution of ``x'(A - tB)x``, skewness and kurtosis; (m,).
+
+        A permuted ratio is at most t exactly where this form is at most 0. All are NaN where no
+        permutation changes the form.
+        """
+        variance = self.variance(t, powers)
+        variance = np.where(variance > (FLAT * self.size) ** 2, variance, np.nan)
+        skewness = self.moment(3, t, powers) / variance**1.5
+        kurtosis = self.moment(4, t, powers) / variance**2
+        return (t * self.b - self.a) / np.sqrt(variance), skewness, kurtosis
+
+    def beyond(self, t: np.ndarray, powers: Powers) -> np.ndarray:
+        """Tell where t is past `END` of the way to the end of the distribution, shape (m,)."""
+        z, skewness, kurtosis = self.standardized(t, powers)
+        with np.errstate(all="ignore"):
+            return z < END * lower_end(skewness, kurtosis)
+
     def tested(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray]:
         """Return the p-values of ratios t, smaller ones being better, and their effects; (m,).
 
-        The p-value is that of ``x'(A - tB)x <= 0``: a permuted ratio is at most t exactly then. The
-        effect is the distance of t from ``a / b``, in standard deviations of the ratio: exact where
-        B is a multiple of the centering matrix, else to the first order in its denominator.
+        The p-value is that of ``x'(A - tB)x <= 0``. The effect is the distance of t from ``a / b``,
+        in standard deviations of the ratio: exact where B is a multiple of the centering matrix,
+        else to the first order in its denominator. Where no permutation changes the ratio the
+        p-value is 1 and the effect 0.
         """
-        variance = self.variance(t, powers)
-        skewness = self.moment(3, t, powers) / variance**1.5
-        kurtosis = self.moment(4, t, powers) / variance**2
-        p = below((t * self.b - self.a) / np.sqrt(variance), skewness, kurtosis)
+        z, skewness, kurtosis = self.standardized(t, powers)
+        skewness, kurtosis = _with_longer_end(z, skewness, kurtosis)
         # no permutation is rarer than one of all
-        p = np.maximum(p, np.exp(-float(np.log(np.arange(1, self.n + 1)).sum())))
+        least = np.exp(-float(np.log(np.arange(1, self.n + 1)).sum()))
+        p = np.maximum(below(z, skewness, kurtosis), least)
         middle = self.a / self.b
-        of_ratio = self.variance(np.full(len(t), middle), powers)
-        return p, (middle - t) * self.b / np.sqrt(of_ratio)
+        deviation = np.sqrt(self.variance(np.full(len(t), middle), powers))
+        flat = np.isnan(z) & ~np.isnan(t)
+        effect = np.where(flat | (deviation == 0), 0.0, (middle - t) * self.b / deviation)
+        return np.where(flat, 1.0, p), effect
+
+
+def _with_longer_end(
+    z: np.ndarray, skewness: np.ndarray, kurtosis: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a skewness and a kurtosis whose distribution is safe at z, all shape (m,).
+
+    Where the scores of the permutations are skewed to the worse ones, as on a graph in which few
+    samples have most of the weight, four moments do not tell where the better ones end: Pearson's
+    distribution falls to an end that is not theirs. So it is taken up to `END` of the way to its
+    end, and up to ``1 / skewness``, which is half of the way of the gamma distribution. Beyond, the
+    skewness is ``-1 / z`` at most: the p-value falls a little faster than that of the normal
+    distribution, and errs on the large side.
+    """
+    with np.errstate(all="ignore"):
+        far = np.minimum(1 / skewness, -END * lower_end(skewness, kurtosis))
+        beyond = (skewness > 0) & (z < -far)
+        capped = np.where(beyond, np.minimum(skewness, -1 / z), skewness)
+    heavier = np.maximum(kurtosis - 1.5 * skewness**2, 3) + 1.5 * capped**2
+    return capped, np.where(beyond, heavier, kurtosis)
 
 
 def _less(ratio: Ratio, t: float, mean: float) -> Form:
@@ -402,151 +439,3 @@ def _graph(edges: Graph) -> Graph:
         for to in permutations(range(count))
     )
     return min(numbered)
-
-
-# ---- the distribution --------------------------------------------------------------------------
-
-
-def below(z: np.ndarray, skewness: np.ndarray, kurtosis: np.ndarray) -> np.ndarray:
-    """Return ``P(Z <= z)`` for Z of mean 0 and variance 1, of Pearson's system; all shape (m,).
-
-    Where the tails are not heavier than those of a gamma distribution of the same skewness, or the
-    kurtosis is NaN, it is that one (type III). Where the skewness is positive Z has a smallest
-    value, which permutations may pass. So the skewness is ``1 / |z|`` at most: half of the way,
-    after which the probability falls a little faster than that of the normal distribution.
-    """
-    excess = kurtosis - 3 - 1.5 * skewness**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = np.where(z < 0, np.minimum(skewness, -1 / z), skewness)
-    heavy, p = excess > HEAVIER, np.empty(len(z))
-    for which, found in ((~heavy, _third_type), (heavy, _heavier_type)):
-        rows = np.flatnonzero(which)
-        for low in range(0, len(rows), ROWS):
-            part = rows[low : low + ROWS]
-            p[part] = found(z[part], skewness[part], excess[part])
-    return p
-
-
-def _third_type(z: np.ndarray, skewness: np.ndarray, _excess: np.ndarray) -> np.ndarray:
-    from scipy.special import gammainc, gammaincc, ndtr
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shape = 4 / skewness**2
-        root = np.sqrt(shape)
-        place = np.maximum(shape + np.where(skewness > 0, z, -z) * root, 0)
-    p = np.full(len(z), np.nan)
-    even = np.abs(skewness) < NORMAL_BELOW
-    p[even] = ndtr(z[even])
-    for side, tail in (
-        (skewness >= NORMAL_BELOW, gammainc),
-        (skewness <= -NORMAL_BELOW, gammaincc),
-    ):
-        p[side] = tail(shape[side], place[side])
-    return p
-
-
-def _heavier_type(z: np.ndarray, skewness: np.ndarray, excess: np.ndarray) -> np.ndarray:
-    """Return the probabilities of the types IV to VI, by quadrature of their density.
-
-    The logarithm of the density has the derivative ``-(z + b) / (a + b z + c z^2)``.
-    """
-    a, b, c = _pearson(skewness, excess)
-    lower = z <= -b
-    tail = _beyond(np.where(lower, z, -z), a, np.where(lower, b, -b), c)
-    tail /= np.exp(_log_whole(skewness, excess))
-    return np.where(lower, tail, 1 - tail)
-
-
-def _pearson(skewness: np.ndarray, excess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a, b and c of a density."""
-    kurtosis = excess + 3 + 1.5 * skewness**2
-    scale = 12 + 3 * skewness**2 + 10 * excess
-    a, b = (4 * kurtosis - 3 * skewness**2) / scale, skewness * (kurtosis + 3) / scale
-    return a, b, 2 * excess / scale
-
-
-def _log_whole(skewness: np.ndarray, excess: np.ndarray) -> np.ndarray:
-    """Return the logarithms of the integrals of densities, shape (m,)."""
-    side, height = np.abs(skewness) / CELL, np.log(excess) / CELL  # the sign mirrors a density
-    column, row = np.floor(side), np.floor(height)
-    place, level = 2 * (side - column) - 1, 2 * (height - row) - 1
-    known = (side < CELLS) & (np.abs(level) <= 1) & (np.abs(row) <= CELLS)
-    cells = np.where(known, (2 * CELLS + 1) * column + row, np.nan)
-    result = np.empty(len(side))
-    for cell in np.unique(cells).tolist():
-        rows = np.flatnonzero(np.isnan(cells) if np.isnan(cell) else cells == cell)
-        piece = None if np.isnan(cell) else _cell(column[rows[0]], row[rows[0]])
-        if piece is None:
-            result[rows] = _log_integrals(skewness[rows], excess[rows])
-        else:
-            result[rows] = evaluated(piece, place[rows], level[rows])
-    return result
-
-
-@cache
-def _cell(column: float, row: float) -> np.ndarray | None:
-    """Return the polynomial of a cell of `_log_whole`, None where it needs too many nodes."""
-
-    def function(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        skewness, height = CELL * (column + 0.5 + 0.5 * x), CELL * (row + 0.5 + 0.5 * y)
-        return _log_integrals(skewness, np.exp(height))
-
-    return fitted_plane(function, WHOLE_ERROR)
-
-
-def _log_integrals(skewness: np.ndarray, excess: np.ndarray) -> np.ndarray:
-    """Return what `_log_whole` does, by quadrature on both sides of the mode."""
-    a, b, c = _pearson(skewness, excess)
-    return np.log(_beyond(-b, a, b, c) + _beyond(b, a, -b, c))
-
-
-def _beyond(z: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Integrate the density, which is 1 at 0, from minus infinity to z, which is below its mode."""
-    fourth, result = 4 * a * c > b * b, np.empty(len(z))
-    for which in (True, False):
-        rows = np.flatnonzero(fourth == which)
-        for low in range(0, len(rows), POINTS):
-            part = rows[low : low + POINTS]
-            given = (each[part] for each in (z, a, b, c))
-            result[part] = _integrals(*given, fourth=which)
-    return result
-
-
-def _integrals(
-    z: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray, *, fourth: bool
-) -> np.ndarray:
-    """Return `_beyond` of densities of the fourth type, or of the others.
-
-    With ``q = a + b z + c z^2``, ``r^2 = |4 a c - b^2|`` and ``w = 2 a + b z`` the logarithm of the
-    density is ``-log(q / a) / 2c + (1 / 2c - 1) 2 b v / r``; v is the angle of (w, r z) in the
-    fourth type, and the inverse hyperbolic tangent of ``r z / w`` in the others.
-    """
-    x, log_weights = _laguerre()
-    slope = -(z + b) / (a + z * (b + c * z))
-    step = 2 / (slope + np.sqrt(slope * slope + 4))
-    r, power = np.sqrt(np.abs(4 * a * c - b * b)), 0.5 / c
-    points = z - x * step
-    square = (points * c + b) * points + a
-    w, y = points * b + 2 * a, points * r
-    with np.errstate(all="ignore"):  # of points beyond the end of the sixth type
-        if fourth:  # half of the angle, by its tangent
-            v = 2 * np.arctan(y / np.maximum(2 * np.sqrt(a * square) + w, 0))
-        else:
-            v = np.arctanh(y / w)
-        exponent = v * ((power - 1) * 2 * b / np.maximum(r, np.finfo(np.float64).tiny))
-        exponent -= power * np.log(square / a)
-        exponent += log_weights
-        density = np.exp(exponent)
-    if not fourth:
-        density[~((square > 0) & (w > 0))] = 0.0
-    total = density[0]
-    for row in density[1:]:  # NumPy would add up one density in another order than many
-        total += row
-    return step * total
-
-
-@cache
-def _laguerre() -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes, and the logarithms of their weights of integrals without a factor."""
-    x, weights = np.polynomial.laguerre.laggauss(NODES)
-    return x[:, None], (x + np.log(weights))[:, None]

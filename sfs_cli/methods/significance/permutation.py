@@ -6,9 +6,10 @@ otherwise all sparse features with as many values err alike, and the rate of sma
 list is that of one feature. The shuffle is drawn by the seed and the feature's values: it does not
 depend on where the feature stands.
 
-A form ``x'Ax`` with ``A 1 = 0`` does not change when the smallest value is taken off all values.
-Where k values are left, and k is small, the permuted form is the sum of ``a_ij x_i x_j`` over the
-pairs of the places that these values are put on.
+A form ``x'Ax`` with ``A 1 = 0`` does not change when a number is taken off all values: the smallest
+or the largest one, whichever more samples have. Where k values are left, and k is small, the
+permuted form is the sum of ``a_ij x_i x_j`` over the pairs of the places that these values are put
+on.
 
 Permutations are made in rounds that grow. A feature stops after a round in which `ENOUGH` permuted
 ratios are as good as its own. That keeps its p-value valid: for a level above that at which it may
@@ -80,6 +81,7 @@ class Permutations:
         self.ratio = replace(ratio, numerator=dense) if full else ratio
         fast = full or n <= DENSE_ENTRIES
         self.paired = max(PAIRED, n // PAIRED_DENSE if fast else 0)
+        self.size = ratio.numerator.size * (n - 1) / ratio.denominator.trace
         self.count, self.seed = count, seed
         self.rounds = [count]
         while self.rounds[0] // GROWTH >= first:
@@ -99,7 +101,7 @@ class Permutations:
             The p-values, and the effects: by how many standard deviations of the permuted ratios
             the ratio is below their mean.
         """
-        observed = self._ratios(x)
+        observed = self.ratios(x)
         return np.array([self._test(f, ratio) for f, ratio in zip(x, observed)]).reshape(-1, 2)
 
     def below(self, x: np.ndarray, t: float) -> np.ndarray:
@@ -111,7 +113,7 @@ class Permutations:
         values = np.empty(0)
         for end in self.rounds:
             values = np.concatenate([values, self._permuted(f, len(values), end)])
-            size = max(np.abs(values).max(), abs(observed))
+            size = max(np.abs(values).max(), abs(observed), self.size)
             better = np.count_nonzero(values <= observed + TIE * size)
             if better >= ENOUGH:
                 break
@@ -125,7 +127,7 @@ class Permutations:
 
     def _permuted(self, f: np.ndarray, start: int, end: int) -> np.ndarray:
         """Return the ratios of a feature (n,) in the orders from `start` to `end`."""
-        n, y = len(f), f - f.min()
+        n, y = len(f), f - _usual(f)
         shuffle = np.random.default_rng((self.seed, int(self.marks[f > 0].sum()))).permutation(n)
         at = np.flatnonzero(y)
         paired = len(at) <= self.paired
@@ -139,7 +141,7 @@ class Permutations:
                 else:
                     permuted = np.empty((len(part), n))
                     np.put_along_axis(permuted, part[:, shuffle], y[None], axis=1)
-                    found = self._ratios(permuted)
+                    found = self.ratios(permuted)
                 values[low - start + top :][: len(found)] = found
         return values
 
@@ -169,13 +171,28 @@ class Permutations:
             low = max(start, number * DRAWN)
             yield orders[low - number * DRAWN : end - number * DRAWN], low
 
-    def _ratios(self, x: np.ndarray) -> np.ndarray:
+    def ratios(self, x: np.ndarray) -> np.ndarray:
+        """Return the ratios of features (b, n), shape (b,)."""
         ratio = self.ratio
         form = ratio.numerator.form(x)
         if ratio.even:
             return form * (ratio.n - 1) / ratio.denominator.trace / _scatter(x, ratio.n)
         degrees = ratio.degrees
         return form / ((x * x) @ degrees - (x @ degrees) ** 2 / degrees.sum())
+
+
+def unusual(x: np.ndarray) -> np.ndarray:
+    """Return how many values of features (b, n) are not the smallest one, or not the largest, (b,).
+
+    It is the smaller of both numbers.
+    """
+    ends = (x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True))
+    return np.minimum(*(np.count_nonzero(x != end, axis=1) for end in ends))
+
+
+def _usual(f: np.ndarray) -> float:
+    """Return the smallest or the largest value of a feature (n,), whichever more samples have."""
+    return min((f.min(), f.max()), key=lambda end: np.count_nonzero(f != end))
 
 
 def _scatter(y: np.ndarray, n: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,6 +121,17 @@ class Form:
     def trace(self) -> float:
         """The trace."""
         return float(self.core.trace() + (self.columns @ self.weights * self.columns).sum())
+
+    @cached_property
+    def size(self) -> float:
+        """The root of the mean square of the eigenvalues, but for cross terms of both parts.
+
+        Rounding of a form of a vector of norm 1 is small against it.
+        """
+        core = self.core if isinstance(self.core, np.ndarray) else self.core.data
+        both = self.columns.T @ self.columns @ self.weights
+        squares = float(np.vdot(core, core)) + float(np.vdot(both.T, both))
+        return float(np.sqrt(squares / self.n))
 
     def __neg__(self) -> Form:
         return Form(-self.core, self.columns, -self.weights)

@@ -15,7 +15,7 @@ from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.shared import TOGETHER, q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
-from sfs_cli.methods.significance.permutation import LEAST_TAIL, Permutations
+from sfs_cli.methods.significance.permutation import LEAST_TAIL, Permutations, unusual
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 
 DEFAULT_PERMUTATIONS = 1000
@@ -24,10 +24,12 @@ FIRST_PERMUTATIONS = 100
 FEW_PERMUTATIONS = 16_000, 250
 """Permutations at most, and at least, of a feature of few values, with ``moments``."""
 FEW_VALUES = 16
-"""Features that so few samples have more than the smallest value of are permuted: no smooth
+"""Features of which so few samples have another value than all others are permuted: no smooth
 distribution is near enough to that of their scores."""
 FEW_MATTER, MOST_VALUES = 6, 32
 """So are those of up to `MOST_VALUES` such samples where so few matter: 1 over sum x^4."""
+FEW_DECIDE = 4
+"""Those of more values that so few samples decide are permuted near the end of the distribution."""
 LEAST_VALUES = 3
 """Features of fewer such samples are warned of."""
 MEASURES = 8
@@ -119,7 +121,7 @@ class TestedScorer(Scorer):
     def _measure(self, values: np.ndarray) -> tuple[np.ndarray, ...]:
         """Measure features (b, n): part of the mean, squares (b,), and powers or p-values (b, 8).
 
-        The last are the five of `Powers`, the number of values above the smallest one, and the
+        The last are the five of `Powers`, the number of values that are not the usual one, and the
         p-value and effect by permutations, which are NaN where the moments are to give them.
         """
         b, n = values.shape
@@ -175,7 +177,11 @@ class TestedScorer(Scorer):
         return sums.T
 
     def _without_formula(self, values: np.ndarray, found: np.ndarray) -> None:
-        """Count the values of features (b, n), and permute those that no formula is for."""
+        """Count the values of features (b, n), and permute those that no formula is for.
+
+        With moments these have few values, or are decided by so few samples that the best orders
+        are beyond what four moments tell.
+        """
         assert self.permutations is not None
         n = values.shape[1]
         found[:, 5] = n
@@ -185,12 +191,18 @@ class TestedScorer(Scorer):
             few = np.flatnonzero(found[:, 1] >= _least_fourth(n))
         for part in pieces(len(few), n) if len(few) else ():
             rows, chosen = few[part], values[few[part]]
-            counts = np.count_nonzero(chosen > chosen.min(axis=1, keepdims=True), axis=1)
-            found[rows, 5] = counts
-            if self.moments is not None:
-                permuted = _few_valued(counts, Powers(*found[rows, :5].T))
-                rows, chosen = rows[permuted], chosen[permuted]
+            found[rows, 5] = counts = unusual(chosen)
             x = _unit(chosen)
+            if self.moments is not None:
+                powers = Powers(*found[rows, :5].T)
+                permuted = _few_valued(counts, powers)
+                decided = np.flatnonzero(~permuted & (powers.fourth > 1 / FEW_DECIDE))
+                if len(decided):
+                    t = self.permutations.ratios(x[decided])
+                    permuted[decided] = self.moments.beyond(
+                        t, Powers(*(power[decided] for power in powers))
+                    )
+                rows, x = rows[permuted], x[permuted]
             varies = np.isfinite(x).all(axis=1)
             if varies.any():
                 found[rows[varies], 6:] = self.permutations.test(x[varies])
@@ -202,8 +214,9 @@ class TestedScorer(Scorer):
         if self.null != "permutation":
             with np.errstate(all="ignore"):  # NaN where there is no score
                 t = self.ratio.statistic(score, share, norm)
+            same = effect == 0  # in all orders, but for rounding
             of_formula, effect = self._tested(t, found)
-            p = np.where(np.isnan(p), of_formula, p)
+            p, effect = np.where(np.isnan(p), of_formula, p), np.where(same, 0.0, effect)
         p = np.maximum(p, self.least)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
         columns, facts = tested_columns(p, effect, self.threads.workers)
@@ -221,7 +234,7 @@ class TestedScorer(Scorer):
         self.facts["features_of_too_few_values"] = none
         if none:
             self.warnings.append(
-                f"{none:,} features differ from their smallest value in fewer than {LEAST_VALUES} "
+                f"{none:,} features have the same value in all but {LEAST_VALUES - 1} or fewer "
                 "samples: their p-values say which samples these are, and hardly anything "
                 "about the feature; leave them out with --min-samples"
             )
@@ -279,7 +292,7 @@ def warn_of_coarse(q: np.ndarray, permutations: int) -> list[str]:
 def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
     """Tell which features are to be permuted where moments are asked for, shape (m,).
 
-    `values` are the numbers of samples above the smallest value.
+    `values` are the numbers of samples that have another value than the usual one.
     """
     return ((values <= FEW_VALUES) | (powers.fourth > 1 / FEW_MATTER)) & (values <= MOST_VALUES)
 
@@ -287,8 +300,8 @@ def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
 def _least_fourth(n: int) -> float:
     """Return what ``sum x^4`` is at least in features that `_few_valued` may hold for.
 
-    Of k values above the smallest one, which is that of n - k samples, it is least where these k
-    are equal: ``((1 - q)^3 + q^3) / (n q (1 - q))`` with q = k / n, which falls up to q = 1/2.
+    Of k values beside the usual one, which is that of n - k samples, it is least where these k are
+    equal: ``((1 - q)^3 + q^3) / (n q (1 - q))`` with q = k / n, which falls up to q = 1/2.
     """
     q = min(FEW_VALUES / n, 0.5)
     least = ((1 - q) ** 3 + q**3) / (n * q * (1 - q))
@@ -342,7 +355,7 @@ def more_often(ratio: Ratio, values: np.ndarray, level: float) -> float:
         near, far = (near, half) if small else (half, far)
     powers = Powers.of(x)
     p = probabilities(far, powers)
-    few = _few_valued(np.count_nonzero(x > x.min(axis=1, keepdims=True), axis=1), powers)
+    few = _few_valued(unusual(x), powers)
     if few.any():
         permutations = Permutations(ratio, OF_ORDERS, OF_ORDERS, 0)
         p[few] = permutations.below(x[few], middle - far * deviation)
