@@ -95,11 +95,26 @@ WeightFacts = TypedDict("WeightFacts", {"from": str, "sum": float, "zero": int})
 """``--sample-weights``: their sum, and the number of samples of weight 0, which take no part."""
 
 
+class DonorFacts(TypedDict):
+    """How the samples are spread over donors and classes.
+
+    `of_several_classes` counts the donors with samples of more than one class (as in pairs),
+    `donors_by_classes` the donors in each class, and `adjusted` says whether ``--adjust`` takes the
+    differences between donors out.
+    """
+
+    donors: int
+    of_several_classes: int
+    donors_by_classes: int
+    adjusted: bool
+
+
 class MatrixFacts(TypedDict):
     """The matrix as it was read and prepared.
 
     `orientation` says why rows are what they are, `left_out` how many features take no part by the
-    reason, `given` how many were chosen before; `donors` counts those of ``--donors``.
+    reason, `given` how many were chosen before; `donors` counts those of ``--donors``, and
+    `donor_design` says how they are spread.
     """
 
     format: str
@@ -117,6 +132,7 @@ class MatrixFacts(TypedDict):
     given: NotRequired[int]
     transform: list[str]
     donors: NotRequired[int]
+    donor_design: NotRequired[DonorFacts]
     sample_weights: NotRequired[WeightFacts]
 
 

@@ -478,8 +478,8 @@ def _facts(
             "sum": float(run.context.sample_weights.sum()),
             "zero": int(np.count_nonzero(run.weights == 0)),
         }
-    if (donors := run.donors) is not None:
-        read["donors"] = int(donors.max()) + 1
+    if (design := guards.donor_design(run)) is not None:
+        read |= {"donors": design["donors"], "donor_design": design}
     if config.given_ is not None:
         read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}

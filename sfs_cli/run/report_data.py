@@ -201,10 +201,16 @@ def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
         ]
     samples = facts["input"]["n_samples"]
     donors = facts["input"].get("donors", samples)
-    if donors < samples:
+    design = facts["input"].get("donor_design")
+    if donors < samples and (design is None or design["donors_by_classes"] < samples):
         return [
             f"{words} or less, but the {samples:,} samples are of {donors:,} donors, and the test "
             "takes them for independent ones, so that even noise would have some."
+        ]
+    if design is not None and donors < samples and not design["adjusted"]:
+        return [
+            f"{words} or less, but the classes vary within the {donors:,} donors, and the test "
+            "takes the differences between donors for noise: compare within donors (--adjust)."
         ]
     if facts["knowledge"].get("aggregation", {}).get("how") == "rra":
         return [

@@ -32,7 +32,7 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.provenance import InputFile
+from sfs_cli.provenance import DonorFacts, InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.artificial import artificial, check_artificial, competition_facts
@@ -42,7 +42,7 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.guards import OWN_EDGE, PER_DONOR, dependent, dependent_samples, optimistic
+from sfs_cli.run.guards import OWN_EDGE, dependent, dependent_samples, of_donors, optimistic
 from sfs_cli.run.lists import RankedList, list_of, order_without_effect, ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.prune import without_repeats
@@ -437,9 +437,21 @@ def _of_aggregate(path: Path) -> dict[str, Any]:
 
 def _of_donors(result: Result) -> str | None:
     """Tell whether a ranking that is known is of several samples of some donors."""
+    known = _donors(result)
+    return None if known is None else dependent_samples(*known)
+
+
+def _donors(result: Result) -> tuple[DonorFacts, int] | None:
+    """Return how the samples of a ranking are spread over donors, and their number."""
     own = (result.record or {}).get("input", {})
     donors, samples = own.get("donors"), own.get("n_samples")
-    return dependent_samples(donors, samples) if type(donors) is type(samples) is int else None
+    if not type(donors) is type(samples) is int:
+        return None
+    design = DonorFacts(
+        donors=donors, of_several_classes=0, donors_by_classes=donors, adjusted=False
+    )
+    design.update(own.get("donor_design", {}))
+    return design, samples
 
 
 def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
@@ -458,11 +470,11 @@ def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray
     order = result.order
     count = None  # that is cut to at the end
     if config.artificial:
-        if _of_donors(result):
+        if (known := _donors(result)) is not None and _of_donors(result):
             run.log.warn(
                 "the samples of one donor are no independent samples, and copies are shuffled as "
                 "if they were: real features are ahead of their copies where donors differ, and "
-                f"--max-false promises nothing; {PER_DONOR}"
+                f"--max-false promises nothing; {of_donors(*known)}"
             )
         found = artificial(run, config.n_copies, config.seed, config.bound)
         chosen = np.zeros(run.matrix.n_features, bool)
