@@ -6,15 +6,17 @@ in ``sfs_cli.options.guards``. A guard looks at few values, or at what the run h
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.catalog import ON_SOURCES
+from sfs_cli.catalog import METHODS, ON_SOURCES, SIGNED
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
@@ -29,7 +31,7 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.identity import Identity, any_same, identity_of, matrix_identity, same_matrix
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import needed
+from sfs_cli.run.passes import graph_asked, needed
 from sfs_cli.run.ties import ties
 from sfs_cli.run.top import LOOKING, TOP, TopFeatures, values_of
 from sfs_cli.store.ids import FeatureIds
@@ -290,10 +292,10 @@ def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:
     _tell(run, "not-normal", not_normal(ratio, values))
 
 
-def guard_tests(run: Run, tested: dict[str, Any]) -> None:
-    """Warn of p-values whose samples depend on each other, or whose variances are hardly known.
+def guard_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
+    """Warn of p-values whose samples depend on each other, or whose test does not suit the values.
 
-    `tested` are the facts of the method.
+    `tested` are the facts of the method, and `scored` the features that have a score, by index.
     """
     design = donor_design(run)
     if design is not None:
@@ -306,9 +308,145 @@ def guard_tests(run: Run, tested: dict[str, Any]) -> None:
             "the test takes them for measured ones, and p-values of features that lack many are "
             "too large"
         )
-    if "constant_in_a_class" in tested and run.context.labels is not None:
-        constant, of = tested["constant_in_a_class"], tested["tested_features"]
-        _tell(run, "small-class", small_class(run.context.labels.counts(), constant, of))
+    guard_class_tests(run, tested, scored)
+
+
+def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
+    """Warn of tests of class means that the values, or the sizes of the classes, do not suit.
+
+    `scored` are the features that have a score, by index.
+    """
+    config, labels = run.config, run.context.labels
+    by_graph = config.pvalues is not None
+    if by_graph:
+        tests = (
+            config.scorer == "fisher" or graph_asked(config, run.matrix.n_samples).name == "label"
+        )
+        tests &= not METHODS[config.scorer].permuted  # which tests dependence of any kind
+    else:
+        tests = config.scorer in SIGNED
+    names = ("class-tests", "small-class")
+    if labels is None or not tests or not any(_wanted(run, name) for name in names):
+        return
+    if run.batches is not None or config.members or not len(scored):
+        return
+    wanted = min(LOOK_NORMAL, max(1, LOOK_VALUES // run.matrix.n_samples))
+    values = values_of(run, np.sort(scored)[:: -(-len(scored) // wanted)])
+    values -= values.mean(axis=1, keepdims=True)
+    held = Held.of(values, labels, run.context.covariates)
+    if config.scorer == "t-test" and not by_graph:
+        counts, constant = labels.counts(), tested["constant_in_a_class"]
+        text = small_class(counts, constant, tested["tested_features"], held)
+        _tell(run, "small-class", text)
+        _tell(run, "class-tests", None if text else ill_suited_t_test(held))
+    else:
+        _tell(run, "class-tests", ill_suited_test(held, len(values), by_graph=by_graph))
+
+
+@dataclass(frozen=True)
+class Held:
+    """How many times as often as they should tests of class means have p-values up to `SMALL_P`.
+
+    Attributes
+    ----------
+    shape : float
+        The F-test, by the shape of the values.
+    variances : float
+        The F-test, and tests by orders of the samples, by variances that differ between classes.
+    welch : float
+        Welch's t-test, by the shape of the values and the number of samples; infinite where there
+        are not two classes.
+    """
+
+    shape: float
+    variances: float
+    welch: float
+
+    @classmethod
+    def of(cls, values: np.ndarray, labels: Labels, covariates: int) -> Held:
+        """Measure them on features (b, n) around their means."""
+        from sfs_cli.methods.classical import ClassScatter
+        from sfs_cli.methods.shared import unit_outcome
+        from sfs_cli.methods.significance import class_tests
+
+        n, variances, welch = values.shape[1], 1.0, math.inf
+        codes = np.unique(labels.codes, return_inverse=True)[1]  # without empty classes
+        classes = int(codes.max()) + 1
+        if labels.values is None:
+            columns, means = ClassScatter(codes).columns, classes
+        else:
+            columns, means = unit_outcome(labels.values, "the F-test")[:, None], 2
+        within = n - means - covariates
+        shape = class_tests.too_often(values, columns, within, SMALL_P)
+        if 1 < classes < n:  # an outcome that is measured has no classes
+            variances = class_tests.too_often_by_variances(values, codes, SMALL_P)
+        if classes == 2 and np.bincount(codes).min() > 1:
+            welch = class_tests.too_often_by_welch(values, codes, SMALL_P)
+        return cls(shape, variances, welch)
+
+    @property
+    def instead_of_t(self) -> str:
+        """What to do where Welch's t-test does not hold."""
+        if max(self.shape, self.variances) < TESTS_TOO_OFTEN:
+            return (
+                "give --method f-test, which has one variance for all classes, as these values have"
+            )
+        return self._by_orders
+
+    @property
+    def instead_of_f(self) -> str:
+        """What to do where the F-test does not hold."""
+        if self.welch < TESTS_TOO_OFTEN:
+            return "give --method t-test, which has a variance for each class"
+        return self._by_orders
+
+    @property
+    def _by_orders(self) -> str:
+        if self.variances < TESTS_TOO_OFTEN:
+            return (
+                "give --method hsic --pvalues moments (or permutation:10000), which compares with "
+                "the same values in other orders of the samples"
+            )
+        return (
+            "no test here does better, because the variances of the classes differ too, and "
+            "f-test, fisher and hsic err more: take the order of the features and not their "
+            "p-values, or add samples to the small class"
+        )
+
+
+TESTS_TOO_OFTEN = 3
+"""Tests of class means do not hold where p-values up to `SMALL_P` come up so many times as often:
+with 6 samples of normal values in a class of 36 Welch's test comes near it."""
+
+
+def ill_suited_test(held: Held, looked: int, *, by_graph: bool) -> str | None:
+    """Tell whether the F-test, or a test on the graph of the labels, finds too much in noise.
+
+    `held` was measured on so many features.
+    """
+    how = f"by the values of {looked:,} features, p-values up to {SMALL_P:g} of features that have"
+    if held.variances >= TESTS_TOO_OFTEN:
+        return (
+            f"the classes differ in size and in variance: {how} the same mean in all classes come "
+            f"up {held.variances:.1f} times as often as they promise; {held.instead_of_f}"
+        )
+    if by_graph or held.shape < TESTS_TOO_OFTEN:
+        return None
+    return (
+        f"the values are too far from normal for classes of these sizes: {how} nothing to do with "
+        f"the labels come up {held.shape:.1f} times as often as they promise; {held.instead_of_f}"
+    )
+
+
+def ill_suited_t_test(held: Held) -> str | None:
+    """Tell whether Welch's t-test finds too much in noise."""
+    if not TESTS_TOO_OFTEN <= held.welch < math.inf:
+        return None
+    return (
+        "the values are too far from normal for classes of these sizes: p-values of the t-test up "
+        f"to {SMALL_P:g} come up {held.welch:.1f} times as often as they promise where there is "
+        f"nothing to find; {held.instead_of_t}"
+    )
 
 
 def donor_design(run: Run) -> DonorFacts | None:
@@ -377,7 +515,7 @@ def of_donors(design: DonorFacts, samples: int) -> str:
     return ", and ".join(ways)
 
 
-def small_class(counts: dict[str, int], constant: int, tested: int) -> str | None:
+def small_class(counts: dict[str, int], constant: int, tested: int, held: Held) -> str | None:
     """Tell whether a t-test knows the variance of each class too badly."""
     name, size = min(counts.items(), key=lambda each: each[1])
     if size < SMALL_CLASS:
@@ -392,10 +530,7 @@ def small_class(counts: dict[str, int], constant: int, tested: int) -> str | Non
         )
     else:
         return None
-    return (
-        f"{what}, so that many p-values are too small; give --method f-test, which has one "
-        "variance for both classes, or --method hsic --pvalues moments"
-    )
+    return f"{what}, so that many p-values are too small; {held.instead_of_t}"
 
 
 def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float | None:

@@ -268,7 +268,7 @@ def rank(
         top = read_top(run, ranking)
         repeated = guards.guard_ranking(run, ranking, top)
         if "p_value" in ranking.extra:
-            guards.guard_tests(run, solution.facts)
+            guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
         untested = None if "p_value" in ranking.extra else _untested(run)
         if untested is not None:
             messages.note(untested)
