@@ -409,7 +409,8 @@ class ArtificialFacts(TypedDict):
     """The competition of `sfs select --artificial`.
 
     Of the features as strong as the last one that is taken, `selected` are ahead of all their
-    copies and `beaten` behind one of them.
+    copies and `beaten` behind one of them. `selected_in_shuffles` are the numbers that are selected
+    where all features are shuffled in the same way, ascending.
     """
 
     kind: str
@@ -418,6 +419,7 @@ class ArtificialFacts(TypedDict):
     selected: int
     beaten: int
     estimated_share: float | None
+    selected_in_shuffles: NotRequired[list[int]]
 
 
 class CurveFacts(TypedDict):

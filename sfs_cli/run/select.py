@@ -35,7 +35,7 @@ from sfs_cli.options.select import SelectConfig
 from sfs_cli.provenance import DonorFacts, InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
-from sfs_cli.run.artificial import artificial, check_artificial, competition_facts
+from sfs_cli.run.artificial import artificial, check_artificial
 from sfs_cli.run.folds import (
     FoldRankings,
     place,
@@ -476,11 +476,11 @@ def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray
                 "if they were: real features are ahead of their copies where donors differ, and "
                 f"--max-false promises nothing; {of_donors(*known)}"
             )
-        found = artificial(run, config.n_copies, config.seed, config.bound)
+        found, facts = artificial(run, config.n_copies, config.seed, config.bound)
         chosen = np.zeros(run.matrix.n_features, bool)
         chosen[found.selected] = True
         made = Selected(order[chosen[index[order]]])
-        made.facts["artificial"] = competition_facts(found, config.n_copies, config.bound)
+        made.facts["artificial"] = facts
         if len(found.selected):
             run.log.note(
                 f"{len(found.selected):,} features are ahead of their artificial copies, and "
