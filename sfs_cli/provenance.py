@@ -423,7 +423,11 @@ class ArtificialFacts(TypedDict):
 
 
 class CurveFacts(TypedDict):
-    """The accuracy in folds of `sfs select --cv`, and the numbers of features that it points to."""
+    """The accuracy in folds of `sfs select --cv`, and the numbers of features that it points to.
+
+    Guesses have the balanced accuracy `by_chance`, and rarely more than `by_chance_up_to`;
+    `above_chance` says whether the best number of features has more.
+    """
 
     lengths: list[int]
     splits: int
@@ -434,6 +438,9 @@ class CurveFacts(TypedDict):
     chosen: int
     balanced_accuracy: float
     standard_error: float
+    by_chance: float
+    by_chance_up_to: float
+    above_chance: bool
 
 
 class SelectRecord(CommonRecord):

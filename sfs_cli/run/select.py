@@ -19,7 +19,7 @@ import numpy as np
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
-from sfs_cli.evaluation.curve import Curve, curve_of
+from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
 from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
@@ -564,6 +564,20 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         f"({curve.mean[curve.best]:.3f} ± {curve.error[curve.best]:.3f}); {chosen:,} are the "
         f"fewest within that error ({curve.mean[curve.chosen]:.3f})"
     )
+    names, sizes = list(labels.counts()), list(labels.counts().values())
+    if donors is not None:  # samples of one donor are no further ones
+        pairs = np.unique(np.column_stack([labels.codes, donors]), axis=0)
+        sizes = np.bincount(pairs[:, 0], minlength=len(names)).tolist()
+    chance, limit = chance_accuracy([size for size in sizes if size])
+    above = bool(curve.mean[curve.best] > limit)
+    if not above:
+        of = "samples" if donors is None else "donors"
+        run.log.warn(
+            f"the accuracy is that of guessing: at best {curve.mean[curve.best]:.3f}; guesses "
+            f"have {chance:.3f}, and up to {limit:.3f} with so few {of}; so the number of features "
+            f"says nothing, and the {counted(chosen, 'feature')} may have nothing to do with the "
+            "labels"
+        )
     facts = {
         "lengths": list(lengths),
         "splits": config.folds,
@@ -574,6 +588,9 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         "chosen": chosen,
         "balanced_accuracy": float(curve.mean[curve.chosen]),
         "standard_error": float(curve.error[curve.best]),
+        "by_chance": chance,
+        "by_chance_up_to": limit,
+        "above_chance": above,
     }
     table = _curve_bytes(lengths, curve, found.mean(axis=0), config.digits)
     return Selected(np.empty(0, np.int64), {"cv": facts}, table), chosen
