@@ -233,13 +233,21 @@ class StableFeatures(TypedDict):
     false_selections: dict[str, float | None]
 
 
+class NoiseFacts(TypedDict):
+    """The stability of lists of shuffled features, on so many subsets, with its 95 % interval."""
+
+    subsets: int
+    stability: float
+    interval: list[float]
+
+
 class StabilityFacts(TypedDict, total=False):
     """What ``--stability`` found; empty without it.
 
     On `subsets` of the samples, of `samples` each (the smallest and the largest), the features were
     ranked again, and the first `top` of each ranking counted; `mean_length` is how many these are,
     `features` how many there could be. `stability` is Nogueira's measure, with its 95 % confidence
-    `interval`.
+    `interval`, and `noise` that of the same ranking where the samples of each feature are shuffled.
     """
 
     subsets: int
@@ -254,6 +262,7 @@ class StabilityFacts(TypedDict, total=False):
     interval: list[float]
     variance: float
     stable: list[StableFeatures]
+    noise: NoiseFacts
     summary: str
 
 

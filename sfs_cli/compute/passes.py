@@ -152,6 +152,10 @@ class PassList:
         if self._begun:
             self._closed = self._at + 1
 
+    def restart_rounds(self) -> None:
+        """Mark that other passes are made on one subset after the other, from the first one."""
+        self._round = 0
+
     def next_round(self) -> None:
         """Mark that the passes on the next subset of the samples begin."""
         self._round, self._begun = self._round + 1, False

@@ -862,6 +862,12 @@ def unstable(found: StabilityFacts, enough: float) -> str | None:
     if not found["stability"] < UNSTABLE:
         return None
     kept = next(each for each in found["stable"] if each["threshold"] == enough)["features"]
+    if "noise" in found and low <= found["noise"]["interval"][1]:
+        return (
+            f"the first {found['top']:,} features are no more stable than noise: their stability "
+            f"is {found['stability']:.2f} ({low:.2f} to {high:.2f}), and that of shuffled features "
+            f"{found['noise']['stability']:.2f}; take nothing from this list without more samples"
+        )
     return (
         f"the first {found['top']:,} features change with the samples: their stability is "
         f"{found['stability']:.2f} ({low:.2f} to {high:.2f}), and below {UNSTABLE} it is poor; "
