@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sfs_cli.catalog import ORDER_BLIND
 from sfs_cli.compute.matrix import Block
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import UsageError
@@ -31,8 +32,6 @@ SHUFFLED = 100_000_000
 MANY, AGAIN = 0.5, 5
 """The competition is not to be trusted where so many of these shuffles, 5 %, select so large a
 part of what was selected."""
-ORDER_BLIND = ("variance", "seper")
-"""Methods that give a shuffled copy the score of its feature."""
 _TAKES_PART = (Status.OK, Status.NOT_SELECTED)
 
 

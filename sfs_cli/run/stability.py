@@ -112,9 +112,11 @@ def stability_of_noise(
     first whatever the samples are, and halves of the same samples have pairs of them in common.
     None where noise cannot be ranked so.
     """
+    whole, config = run.matrix, of_noise(run.config)
+    if config is None:
+        return None
     run.passes.close()
     run.passes.restart_rounds()
-    whole, config = run.matrix, of_noise(run.config)
     matrix = PreparedMatrix(
         ShuffledMatrix(whole.matrix, run.context.seed),
         samples=whole.samples,
