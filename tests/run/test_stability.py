@@ -463,7 +463,7 @@ def test_noise_is_told(tmp_path):
     assert not any("unstable" in text for text in accepted.warnings)
 
 
-@pytest.mark.parametrize("given", [{"method": "spec"}, {"method": "mrsf", "select": 10}])
+@pytest.mark.parametrize("given", [{"method": "spec"}, {"method": "mrsf", "select": 15}])
 def test_the_level_of_noise_is_beside_the_stability(given, tmp_path):
     """Of noise both are the same; of a matrix with structure the other one is larger."""
     rng = np.random.default_rng(1)
