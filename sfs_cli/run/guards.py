@@ -325,7 +325,7 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
         tests &= not METHODS[config.scorer].permuted  # which tests dependence of any kind
     else:
         tests = config.scorer in SIGNED
-    names = ("class-tests", "small-class")
+    names = ("class-tests", "small-class") if config.scorer == "t-test" else ("class-tests",)
     if labels is None or not tests or not any(_wanted(run, name) for name in names):
         return
     if run.batches is not None or config.members or not len(scored):

@@ -41,6 +41,7 @@ from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.run.guards import guard_stability
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import (
+    OF_NOISE,
     graph_asked,
     made_of_distances,
     needed,
@@ -115,8 +116,7 @@ def stability_of_noise(
     whole, config = run.matrix, of_noise(run.config)
     if config is None:
         return None
-    run.passes.close()
-    run.passes.restart_rounds()
+    run.passes.restart_rounds(OF_NOISE)
     matrix = PreparedMatrix(
         ShuffledMatrix(whole.matrix, run.context.seed),
         samples=whole.samples,
