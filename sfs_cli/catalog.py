@@ -511,3 +511,7 @@ OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.o
 def takers(option: str) -> list[str]:
     """Return the names of the methods that take an option."""
     return [name for name, method in METHODS.items() if option in method.options]
+
+
+ORDER_BLIND = ("variance", "seper")
+"""Methods that give a feature whose samples are shuffled the score that it has."""

@@ -95,11 +95,26 @@ WeightFacts = TypedDict("WeightFacts", {"from": str, "sum": float, "zero": int})
 """``--sample-weights``: their sum, and the number of samples of weight 0, which take no part."""
 
 
+class DonorFacts(TypedDict):
+    """How the samples are spread over donors and classes.
+
+    `of_several_classes` counts the donors with samples of more than one class (as in pairs),
+    `donors_by_classes` the donors in each class, and `adjusted` says whether ``--adjust`` takes the
+    differences between donors out.
+    """
+
+    donors: int
+    of_several_classes: int
+    donors_by_classes: int
+    adjusted: bool
+
+
 class MatrixFacts(TypedDict):
     """The matrix as it was read and prepared.
 
     `orientation` says why rows are what they are, `left_out` how many features take no part by the
-    reason, `given` how many were chosen before; `donors` counts those of ``--donors``.
+    reason, `given` how many were chosen before; `donors` counts those of ``--donors``, and
+    `donor_design` says how they are spread.
     """
 
     format: str
@@ -117,6 +132,7 @@ class MatrixFacts(TypedDict):
     given: NotRequired[int]
     transform: list[str]
     donors: NotRequired[int]
+    donor_design: NotRequired[DonorFacts]
     sample_weights: NotRequired[WeightFacts]
 
 
@@ -217,13 +233,21 @@ class StableFeatures(TypedDict):
     false_selections: dict[str, float | None]
 
 
+class NoiseFacts(TypedDict):
+    """The stability of lists of shuffled features, on so many subsets, with its 95 % interval."""
+
+    subsets: int
+    stability: float
+    interval: list[float]
+
+
 class StabilityFacts(TypedDict, total=False):
     """What ``--stability`` found; empty without it.
 
     On `subsets` of the samples, of `samples` each (the smallest and the largest), the features were
     ranked again, and the first `top` of each ranking counted; `mean_length` is how many these are,
     `features` how many there could be. `stability` is Nogueira's measure, with its 95 % confidence
-    `interval`.
+    `interval`, and `noise` that of the same ranking where the samples of each feature are shuffled.
     """
 
     subsets: int
@@ -238,6 +262,7 @@ class StabilityFacts(TypedDict, total=False):
     interval: list[float]
     variance: float
     stable: list[StableFeatures]
+    noise: NoiseFacts
     summary: str
 
 
@@ -393,7 +418,8 @@ class ArtificialFacts(TypedDict):
     """The competition of `sfs select --artificial`.
 
     Of the features as strong as the last one that is taken, `selected` are ahead of all their
-    copies and `beaten` behind one of them.
+    copies and `beaten` behind one of them. `selected_in_shuffles` are the numbers that are selected
+    where all features are shuffled in the same way, ascending.
     """
 
     kind: str
@@ -402,10 +428,15 @@ class ArtificialFacts(TypedDict):
     selected: int
     beaten: int
     estimated_share: float | None
+    selected_in_shuffles: NotRequired[list[int]]
 
 
 class CurveFacts(TypedDict):
-    """The accuracy in folds of `sfs select --cv`, and the numbers of features that it points to."""
+    """The accuracy in folds of `sfs select --cv`, and the numbers of features that it points to.
+
+    Guesses have the balanced accuracy `by_chance`, and rarely more than `by_chance_up_to`;
+    `above_chance` says whether the best number of features has more.
+    """
 
     lengths: list[int]
     splits: int
@@ -416,6 +447,9 @@ class CurveFacts(TypedDict):
     chosen: int
     balanced_accuracy: float
     standard_error: float
+    by_chance: float
+    by_chance_up_to: float
+    above_chance: bool
 
 
 class SelectRecord(CommonRecord):

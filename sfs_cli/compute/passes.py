@@ -97,6 +97,7 @@ class PassList:
         self._closed = 0  # entries before this one take no more passes
         self._begun = False  # whether a pass was made, in this round
         self._round = 0  # of the passes that are made on one subset of the samples after the other
+        self._restarted = 0  # entries before this one are of subsets that are done
         self._show: Callable[[str, int], None] | None = None
         self._advance: Callable[[int], None] | None = None
 
@@ -152,10 +153,17 @@ class PassList:
         if self._begun:
             self._closed = self._at + 1
 
+    def restart_rounds(self, ending: str) -> None:
+        """Mark that passes on the subsets begin again, with those whose purposes end so."""
+        named = (i for i, entry in enumerate(self.entries) if entry.plan.purpose.endswith(ending))
+        self._round, self._begun = 0, False
+        self._at = self._closed = self._restarted = next(named, len(self.entries))
+
     def next_round(self) -> None:
         """Mark that the passes on the next subset of the samples begin."""
         self._round, self._begun = self._round + 1, False
-        rounds = (i for i, entry in enumerate(self.entries) if entry.plan.rounds > 1)
+        later = range(self._restarted, len(self.entries))
+        rounds = (i for i in later if self.entries[i].plan.rounds > 1)
         self._at = self._closed = next(rounds, len(self.entries))
 
     def _features(self, plan: Pass) -> int:

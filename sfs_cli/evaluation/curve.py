@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+DEVIATIONS = 2.5
+"""An accuracy is above chance if it is so many standard deviations above it."""
 
 
 class Curve(NamedTuple):
@@ -35,3 +40,17 @@ def curve_of(found: np.ndarray) -> Curve:
     best = int(mean.argmax())
     chosen = int(np.argmax(mean >= mean[best] - error[best]))
     return Curve(mean, error, best, chosen)
+
+
+def chance_accuracy(counts: Sequence[int]) -> tuple[float, float]:
+    """Return the balanced accuracy by chance, and what it rarely exceeds where nothing is learned.
+
+    Every sample is predicted by others. Of c classes of n_l independent samples a guess is right
+    once in c times, with the variance ``(c - 1) / c^2 / n_l`` of the share of class l, and the
+    balanced accuracy is the mean of these shares. The limit is `DEVIATIONS` above it, one of them
+    for the best of several lengths. Repeats and classifiers of the same samples add next to no
+    information, and are not counted.
+    """
+    c = len(counts)
+    error = math.sqrt(sum((c - 1) / c**2 / n for n in counts)) / c
+    return 1 / c, 1 / c + DEVIATIONS * error

@@ -96,10 +96,10 @@ class FisherScorer(CenteredScorer):
     A feature that is constant within each class but not between them scores infinity. The score is
     ``(c - 1) / (n - c)`` times the F statistic of one-way analysis of variance, so it has the
     p-value of that, or of an infinite score the least one of any order of the labels. There is none
-    where no class has two samples, and none with covariates: they
-    are taken out of the features but not out of the classes, and the ratio follows no F
-    distribution then. Further columns are the p-value and the q-value (Benjamini and Hochberg,
-    over the features that have a score).
+    where no class has two samples, and none with covariates: they are taken out of the features but
+    not out of the classes, and the ratio follows no F distribution then. With weights other than 1
+    it follows none either: a sample of weight 10 is no 10 independent samples. Further columns are
+    the p-value and the q-value (Benjamini and Hochberg, over the features that have a score).
     """
 
     ratio = 1.0  # score of a feature whose scatters are equal
@@ -113,6 +113,7 @@ class FisherScorer(CenteredScorer):
         self.least = least_p_value(problem.codes if outcome is None else outcome)
         self.weights = problem.sample_weights
         self.rooted = self.weights is not None
+        self.alike = self.weights is None or bool((self.weights == 1).all())
         self.scatter = scatter or ClassScatter(problem.codes, self.weights)
         weights = np.ones(problem.n_samples) if self.weights is None else self.weights
         self.low_rank = LowRankScores(weights, self.scatter.columns)
@@ -123,7 +124,7 @@ class FisherScorer(CenteredScorer):
             if self.class_means is not None:
                 self.further = ProjectedMeans(self.class_means, self.scatter.columns, weights)
             c = len(self.scatter.counts)
-            if problem.n_counted > c and not problem.context.covariates:
+            if problem.n_counted > c and self.alike and not problem.context.covariates:
                 self.freedom = c - 1, problem.n_counted - c
                 self._record(*self.freedom)
 
@@ -166,7 +167,7 @@ class FTestScorer(FisherScorer):
     It is the Fisher Score times ``(n - c) / (c - 1)``. Of an outcome it is the F statistic of the
     linear regression, ``(n - 2) r^2 / (1 - r^2)`` with the Pearson correlation r; q covariates that
     are taken out of both make it the partial one, with ``n - 2 - q``. p-values and q-values are
-    those of `FisherScorer`; of an outcome there are always some.
+    those of `FisherScorer`; of an outcome there are some with covariates, too.
 
     Raises
     ------
@@ -186,7 +187,7 @@ class FTestScorer(FisherScorer):
             super().__init__(problem, LineScatter(unit))
             # covariates are taken out of the outcome too
             between, within = 1, count - 2 - problem.context.covariates
-            self.freedom = between, within
+            self.freedom = (between, within) if self.alike else None
         else:
             n, c = len(problem.codes), len(class_counts(problem.codes, "the F-test"))
             if problem.sample_weights is not None:

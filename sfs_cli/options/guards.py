@@ -10,8 +10,10 @@ GUARDS = {
     "spellings, or labels of a source with a single class",
     "graph": "a sample graph without structure: nearly all pairs are equally similar, or none are",
     "tested-graph": "p-values of features that the sample graph was made of",
-    "donors": "p-values that take the samples of one donor for independent ones",
+    "donors": "p-values that take samples of one donor, pairs too, for independent ones",
     "small-class": "p-values of t-test with a class that is small, or constant in many features",
+    "class-tests": "p-values of tests of class means on values that are too skewed for the sizes "
+    "of the classes, or on classes that differ in size and variance",
     "not-normal": "p-values of normal noise for features that are far from it",
     "outliers": "samples that hardly belong to the sample graph",
     "spikes": "top features that differ in one sample only",

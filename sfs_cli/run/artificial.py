@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from sfs_cli.catalog import ORDER_BLIND
+from sfs_cli.compute.matrix import Block
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import UsageError
+from sfs_cli.graph.build import Graph
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
@@ -18,11 +21,17 @@ from sfs_cli.run.guards import OTHER_GRAPH, OWN_EDGE, fused_from_matrix, own_fil
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
 from sfs_cli.run.passes import graph_asked, needed
-from sfs_cli.run.scoring import make_graph, score_on
+from sfs_cli.run.scoring import make_graph, problem_of, score_on, scorer_of
+from sfs_cli.run.top import values_of
 from sfs_cli.store.copies import WithCopies
 
-ORDER_BLIND = ("variance", "seper")
-"""Methods that give a shuffled copy the score of its feature."""
+TOGETHER, LOOKED_AT = 99, 1000
+"""Shuffles that keep features together, and features, at most, that are shuffled so."""
+SHUFFLED = 100_000_000
+"""Values that are shuffled so, at most."""
+MANY, AGAIN = 0.5, 5
+"""The competition is not to be trusted where so many of these shuffles, 5 %, select so large a
+part of what was selected."""
 _TAKES_PART = (Status.OK, Status.NOT_SELECTED)
 
 
@@ -58,8 +67,12 @@ def check_artificial(config: RankConfig, where: str) -> None:
         )
 
 
-def artificial(run: Run, copies: int, seed: int, max_false: float) -> Competition:
+def artificial(
+    run: Run, copies: int, seed: int, max_false: float
+) -> tuple[Competition, ArtificialFacts]:
     """Rank the features of a run among copies of them, and cut where too many are false.
+
+    Returns where the ranking is cut, and what the record says of it.
 
     The sample graph is made of the real features alone, as that of the ranking was: a copy is a
     feature that this graph was not made for. The copies are values as they are scored, in another
@@ -99,7 +112,58 @@ def artificial(run: Run, copies: int, seed: int, max_false: float) -> Competitio
     level = levels(solution).reshape(times, m)
     level[:, ~np.isin(solution.status[:m], _TAKES_PART)] = -np.inf
     level[:, np.array(context.given, np.int64)] = -np.inf
-    return compete(level, max_false)
+    found = compete(level, max_false)
+    facts = competition_facts(found, copies, max_false)
+    if len(found.selected) and run.method.load("solve") is None:
+        facts["selected_in_shuffles"] = selected_together(run, graph, solution, seed, max_false)
+        _tell_of_dependence(run, facts)
+    return found, facts
+
+
+def selected_together(
+    run: Run, graph: Graph | None, solution: Solution, seed: int, max_false: float
+) -> list[int]:
+    """Return how many features are selected where all are shuffled in the same way, ascending.
+
+    Copies are independent of each other. Features are not: what they have in common may agree with
+    the labels by chance, and takes all of them ahead. Shuffles of the samples keep that. Of large
+    matrices features from all over are shuffled, and numbers are those of all.
+    """
+    m, n = run.matrix.n_features, run.matrix.n_samples
+    sign = 1 if solution.larger_is_better else -1
+    taking = np.flatnonzero(np.isin(solution.status[:m], _TAKES_PART))
+    wanted = max(1, min(LOOKED_AT, len(taking), SHUFFLED // (TOGETHER * n)))
+    looked = taking[:: -(-len(taking) // wanted)]
+    scorer = scorer_of(run.config, problem_of(run, graph.similarity if graph else None))
+    values = values_of(run, looked).astype(scorer.dtype)
+    level = sign * solution.score.reshape(-1, m)[:, looked]
+    rng, selected = np.random.default_rng(seed), np.empty(TOGETHER)
+    for draw in range(TOGETHER):
+        block = Block(np.ascontiguousarray(values[:, rng.permutation(n)]))
+        with np.errstate(all="ignore"):
+            level[0] = sign * scorer.score_block(block)[0]
+        found = compete(np.where(np.isnan(level), -np.inf, level), max_false)
+        selected[draw] = len(found.selected) * len(taking) / len(looked)
+    return np.sort(np.rint(selected).astype(int)).tolist()
+
+
+def _tell_of_dependence(run: Run, facts: ArtificialFacts) -> None:
+    """Warn where features that vary together may be selected together by chance."""
+    many = np.array(facts["selected_in_shuffles"]) >= MANY * facts["selected"]
+    times = int(np.count_nonzero(many))
+    what = (
+        f"{times} of {TOGETHER} shuffles of the samples, with features shuffled together and "
+        f"nothing to find, select {MANY:.0%} of that number or more"
+    )
+    if times < AGAIN:
+        run.log.note(what)
+        return
+    run.log.warn(
+        f"features vary together: {what}. --max-false promises a mean share of false ones among "
+        f"features that are independent of each other; here nearly all of the "
+        f"{facts['selected']:,} may be false at once. Take out what features have in common "
+        "(--adjust), or choose by --fdr or --stable"
+    )
 
 
 def levels(solution: Solution) -> np.ndarray:

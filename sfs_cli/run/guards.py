@@ -6,15 +6,17 @@ in ``sfs_cli.options.guards``. A guard looks at few values, or at what the run h
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.catalog import ON_SOURCES
+from sfs_cli.catalog import METHODS, ON_SOURCES, SIGNED
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
@@ -24,12 +26,12 @@ from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.provenance import StabilityFacts
+from sfs_cli.provenance import DonorFacts, StabilityFacts
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.identity import Identity, any_same, identity_of, matrix_identity, same_matrix
 from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import needed
+from sfs_cli.run.passes import graph_asked, needed
 from sfs_cli.run.ties import ties
 from sfs_cli.run.top import LOOKING, TOP, TopFeatures, values_of
 from sfs_cli.store.ids import FeatureIds
@@ -290,14 +292,14 @@ def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:
     _tell(run, "not-normal", not_normal(ratio, values))
 
 
-def guard_tests(run: Run, tested: dict[str, Any]) -> None:
-    """Warn of p-values whose samples depend on each other, or whose variances are hardly known.
+def guard_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
+    """Warn of p-values whose samples depend on each other, or whose test does not suit the values.
 
-    `tested` are the facts of the method.
+    `tested` are the facts of the method, and `scored` the features that have a score, by index.
     """
-    donors = run.donors
-    if donors is not None:
-        _tell(run, "donors", dependent_samples(int(donors.max()) + 1, len(donors)))
+    design = donor_design(run)
+    if design is not None:
+        _tell(run, "donors", dependent_samples(design, run.matrix.n_samples))
     stored = run.matrix.matrix
     if run.config.missing == "mean" and stored.missing.values:
         share = stored.missing.values / (stored.n_samples * stored.n_features)
@@ -306,27 +308,214 @@ def guard_tests(run: Run, tested: dict[str, Any]) -> None:
             "the test takes them for measured ones, and p-values of features that lack many are "
             "too large"
         )
-    if "constant_in_a_class" in tested and run.context.labels is not None:
-        constant, of = tested["constant_in_a_class"], tested["tested_features"]
-        _tell(run, "small-class", small_class(run.context.labels.counts(), constant, of))
+    guard_class_tests(run, tested, scored)
 
 
-def dependent_samples(donors: int, samples: int) -> str | None:
-    """Tell whether a test takes several samples of one donor for independent ones."""
-    if donors == samples:
+def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
+    """Warn of tests of class means that the values, or the sizes of the classes, do not suit.
+
+    `scored` are the features that have a score, by index.
+    """
+    config, labels = run.config, run.context.labels
+    by_graph = config.pvalues is not None
+    if by_graph:
+        tests = (
+            config.scorer == "fisher" or graph_asked(config, run.matrix.n_samples).name == "label"
+        )
+        tests &= not METHODS[config.scorer].permuted  # which tests dependence of any kind
+    else:
+        tests = config.scorer in SIGNED
+    names = ("class-tests", "small-class") if config.scorer == "t-test" else ("class-tests",)
+    if labels is None or not tests or not any(_wanted(run, name) for name in names):
+        return
+    if run.batches is not None or config.members or not len(scored):
+        return
+    wanted = min(LOOK_NORMAL, max(1, LOOK_VALUES // run.matrix.n_samples))
+    values = values_of(run, np.sort(scored)[:: -(-len(scored) // wanted)])
+    values -= values.mean(axis=1, keepdims=True)
+    held = Held.of(values, labels, run.context.covariates)
+    if config.scorer == "t-test" and not by_graph:
+        counts, constant = labels.counts(), tested["constant_in_a_class"]
+        text = small_class(counts, constant, tested["tested_features"], held)
+        _tell(run, "small-class", text)
+        _tell(run, "class-tests", None if text else ill_suited_t_test(held))
+    else:
+        _tell(run, "class-tests", ill_suited_test(held, len(values), by_graph=by_graph))
+
+
+@dataclass(frozen=True)
+class Held:
+    """How many times as often as they should tests of class means have p-values up to `SMALL_P`.
+
+    Attributes
+    ----------
+    shape : float
+        The F-test, by the shape of the values.
+    variances : float
+        The F-test, and tests by orders of the samples, by variances that differ between classes.
+    welch : float
+        Welch's t-test, by the shape of the values and the number of samples; infinite where there
+        are not two classes.
+    """
+
+    shape: float
+    variances: float
+    welch: float
+
+    @classmethod
+    def of(cls, values: np.ndarray, labels: Labels, covariates: int) -> Held:
+        """Measure them on features (b, n) around their means."""
+        from sfs_cli.methods.classical import ClassScatter
+        from sfs_cli.methods.shared import unit_outcome
+        from sfs_cli.methods.significance import class_tests
+
+        n, variances, welch = values.shape[1], 1.0, math.inf
+        codes = np.unique(labels.codes, return_inverse=True)[1]  # without empty classes
+        classes = int(codes.max()) + 1
+        if labels.values is None:
+            columns, means = ClassScatter(codes).columns, classes
+        else:
+            columns, means = unit_outcome(labels.values, "the F-test")[:, None], 2
+        within = n - means - covariates
+        shape = class_tests.too_often(values, columns, within, SMALL_P)
+        if 1 < classes < n:  # an outcome that is measured has no classes
+            variances = class_tests.too_often_by_variances(values, codes, SMALL_P)
+        if classes == 2 and np.bincount(codes).min() > 1:
+            welch = class_tests.too_often_by_welch(values, codes, SMALL_P)
+        return cls(shape, variances, welch)
+
+    @property
+    def instead_of_t(self) -> str:
+        """What to do where Welch's t-test does not hold."""
+        if max(self.shape, self.variances) < TESTS_TOO_OFTEN:
+            return (
+                "give --method f-test, which has one variance for all classes, as these values have"
+            )
+        return self._by_orders
+
+    @property
+    def instead_of_f(self) -> str:
+        """What to do where the F-test does not hold."""
+        if self.welch < TESTS_TOO_OFTEN:
+            return "give --method t-test, which has a variance for each class"
+        return self._by_orders
+
+    @property
+    def _by_orders(self) -> str:
+        if self.variances < TESTS_TOO_OFTEN:
+            return (
+                "give --method hsic --pvalues moments (or permutation:10000), which compares with "
+                "the same values in other orders of the samples"
+            )
+        return (
+            "no test here does better, because the variances of the classes differ too, and "
+            "f-test, fisher and hsic err more: take the order of the features and not their "
+            "p-values, or add samples to the small class"
+        )
+
+
+TESTS_TOO_OFTEN = 3
+"""Tests of class means do not hold where p-values up to `SMALL_P` come up so many times as often:
+with 6 samples of normal values in a class of 36 Welch's test comes near it."""
+
+
+def ill_suited_test(held: Held, looked: int, *, by_graph: bool) -> str | None:
+    """Tell whether the F-test, or a test on the graph of the labels, finds too much in noise.
+
+    `held` was measured on so many features.
+    """
+    how = f"by the values of {looked:,} features, p-values up to {SMALL_P:g} of features that have"
+    if held.variances >= TESTS_TOO_OFTEN:
+        return (
+            f"the classes differ in size and in variance: {how} the same mean in all classes come "
+            f"up {held.variances:.1f} times as often as they promise; {held.instead_of_f}"
+        )
+    if by_graph or held.shape < TESTS_TOO_OFTEN:
         return None
     return (
-        f"the {samples:,} samples are of {donors:,} donors, and those of one donor are no "
-        "independent samples: p_value and q_value, which take them for such, can be far too "
-        f"small; {PER_DONOR}"
+        f"the values are too far from normal for classes of these sizes: {how} nothing to do with "
+        f"the labels come up {held.shape:.1f} times as often as they promise; {held.instead_of_f}"
     )
 
 
-PER_DONOR = "add up or average the samples of each donor (pseudobulk), and rank these"
-"""What to do about it."""
+def ill_suited_t_test(held: Held) -> str | None:
+    """Tell whether Welch's t-test finds too much in noise."""
+    if not TESTS_TOO_OFTEN <= held.welch < math.inf:
+        return None
+    return (
+        "the values are too far from normal for classes of these sizes: p-values of the t-test up "
+        f"to {SMALL_P:g} come up {held.welch:.1f} times as often as they promise where there is "
+        f"nothing to find; {held.instead_of_t}"
+    )
 
 
-def small_class(counts: dict[str, int], constant: int, tested: int) -> str | None:
+def donor_design(run: Run) -> DonorFacts | None:
+    """Return how the samples are spread over donors and classes; None where no donors are named."""
+    donors, labels = run.donors, run.labels
+    if donors is None:
+        return None
+    count, known = int(donors.max()) + 1, np.zeros(len(donors), int)
+    if labels is not None:
+        labels = labels.take(run.matrix.samples)  # an outcome as it was before --adjust
+        values = labels.codes if labels.values is None else np.nan_to_num(labels.values)
+        known = np.unique(values, return_inverse=True)[1]
+    pairs = np.unique(np.column_stack([donors, known]), axis=0)
+    several = int(np.count_nonzero(np.bincount(pairs[:, 0]) > 1))
+    return DonorFacts(
+        donors=count,
+        of_several_classes=several,
+        donors_by_classes=len(pairs),
+        adjusted=run.design is not None and _explains(run.design.basis, donors),
+    )
+
+
+def _explains(basis: np.ndarray, groups: np.ndarray) -> bool:
+    """Tell whether a basis (r, n), beside the mean, explains which group each sample is of (n,)."""
+    if len(basis) < groups.max():
+        return False
+    sizes = np.bincount(groups)
+    # the squares of an indicator around its mean, and those of its projection
+    sums = np.array([np.bincount(groups, row) for row in basis])
+    return bool(np.allclose((sums**2).sum(axis=0), sizes * (1 - sizes / len(groups)), rtol=1e-6))
+
+
+def dependent_samples(design: DonorFacts, samples: int) -> str | None:
+    """Tell whether a test takes several samples of one donor for independent ones."""
+    donors = design["donors"]
+    if donors == samples:
+        return None
+    what = f"the {samples:,} samples are of {donors:,} donors, and "
+    if design["donors_by_classes"] < samples:
+        return (
+            f"{what}those of one donor are no independent samples: p_value and q_value, which take "
+            f"them for such, can be far too small; {of_donors(design, samples)}"
+        )
+    if design["adjusted"]:
+        return None
+    return (
+        f"{what}the classes vary within donors, as in pairs: p_value and q_value take the samples "
+        "for independent ones and the differences between donors for noise, so that they are too "
+        "large where donors have the classes alike, and may be too small elsewhere; "
+        f"{of_donors(design, samples)}"
+    )
+
+
+def of_donors(design: DonorFacts, samples: int) -> str:
+    """Return what to do about several samples of one donor."""
+    if not design["of_several_classes"]:
+        return "add up or average the samples of each donor (pseudobulk), and rank these"
+    ways = []
+    if design["donors_by_classes"] < samples:
+        ways.append("add up or average the samples of each donor and class (not across classes)")
+    if not design["adjusted"]:
+        ways.append(
+            "compare within donors: --adjust with the column of the donors, --method f-test, "
+            "--label-type ordered and --label-order, which of two classes is the paired test"
+        )
+    return ", and ".join(ways)
+
+
+def small_class(counts: dict[str, int], constant: int, tested: int, held: Held) -> str | None:
     """Tell whether a t-test knows the variance of each class too badly."""
     name, size = min(counts.items(), key=lambda each: each[1])
     if size < SMALL_CLASS:
@@ -341,10 +530,7 @@ def small_class(counts: dict[str, int], constant: int, tested: int) -> str | Non
         )
     else:
         return None
-    return (
-        f"{what}, so that many p-values are too small; give --method f-test, which has one "
-        "variance for both classes, or --method hsic --pvalues moments"
-    )
+    return f"{what}, so that many p-values are too small; {held.instead_of_t}"
 
 
 def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float | None:
@@ -676,6 +862,12 @@ def unstable(found: StabilityFacts, enough: float) -> str | None:
     if not found["stability"] < UNSTABLE:
         return None
     kept = next(each for each in found["stable"] if each["threshold"] == enough)["features"]
+    if "noise" in found and low <= found["noise"]["interval"][1]:
+        return (
+            f"the first {found['top']:,} features are no more stable than noise: their stability "
+            f"is {found['stability']:.2f} ({low:.2f} to {high:.2f}), and that of shuffled features "
+            f"{found['noise']['stability']:.2f}; take nothing from this list without more samples"
+        )
     return (
         f"the first {found['top']:,} features change with the samples: their stability is "
         f"{found['stability']:.2f} ({low:.2f} to {high:.2f}), and below {UNSTABLE} it is poor; "

@@ -147,7 +147,8 @@ def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
         name = graph_asked(config, n).name
         of = own_graph(name, config.coordinates_from)
         own = of is not None or bool(fused_from_matrix(config, name))
-    if config.pvalues is not None or (config.ranker in catalog.SIGNED and not config.adjust):
+    untested = config.adjust or config.sample_weights is not None
+    if config.pvalues is not None or (config.ranker in catalog.SIGNED and not untested):
         tested = not repeated and not (own and config.split is None)
         return ["--fdr", "0.05"] if tested else ["--top", "50"]
     if config.stability is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS, ON_SOURCES, SIGNED
+from sfs_cli.catalog import METHODS, ON_SOURCES, ORDER_BLIND, SIGNED
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.graph.build import coordinate_passes, graph_passes
@@ -136,7 +136,47 @@ def _pruning_passes(config: RankConfig, m: int) -> list[Pass]:
     return [Pass(what, "prune", 1, exact=False, sharing="merge", fraction=typical)]
 
 
+NOISE_SUBSETS = 10
+"""At most so many subsets of the samples are ranked again with shuffled features."""
+
+
+def of_noise(config: RankConfig) -> RankConfig | None:
+    """Return how shuffled features are ranked, to compare the stability with.
+
+    None where a method gives them the scores that they have.
+    """
+    if config.scorer in ORDER_BLIND:
+        return None
+    count = min(config.subset_count, NOISE_SUBSETS)
+    return replace(config, stability=count, on_no_convergence="warn")
+
+
 def _subset_passes(
+    config: RankConfig,
+    n: int,
+    m: int,
+    stored: np.dtype[Any],
+    memory: int,
+    batches: Mapping[str, int],
+    coordinates: int | None,
+) -> list[Pass]:
+    """Return the passes of the rankings on subsets, and of those of shuffled features."""
+    noise, given = of_noise(config), (n, m, stored, memory, batches, coordinates)
+    if noise is None:
+        return _passes_on_subsets(config, *given)
+    fitting = _fitting(config.transform, OF_NOISE, n, m, memory)
+    again = [
+        replace(each, purpose=each.purpose + (OF_NOISE if at >= len(fitting) else ""))
+        for at, each in enumerate(fitting + _passes_on_subsets(noise, *given))
+    ]
+    again = [replace(each, sharing="merge") for each in again]
+    return _passes_on_subsets(config, *given) + again
+
+
+OF_NOISE = ", with shuffled features"
+
+
+def _passes_on_subsets(
     config: RankConfig,
     n: int,
     m: int,

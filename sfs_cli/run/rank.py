@@ -268,15 +268,14 @@ def rank(
         top = read_top(run, ranking)
         repeated = guards.guard_ranking(run, ranking, top)
         if "p_value" in ranking.extra:
-            guards.guard_tests(run, solution.facts)
-        elif config.adjust and config.scorer in TESTS and run.batches is None:
-            messages.note(
-                f"--method {config.scorer} has no p-values with --adjust, because covariates are "
-                "taken out of the features and not out of the classes; f-test with --label-type "
-                "ordered takes them out of both, and of two classes is the same test"
-            )
+            guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
+        untested = None if "p_value" in ranking.extra else _untested(run)
+        if untested is not None:
+            messages.note(untested)
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
+        if untested is not None:
+            facts["method"]["no_p_values"] = untested
         facts["modules"], facts["stability"] = of_modules, of_subsets
         if config.out is not None and run.sources:
             from sfs_cli.run.enrichment import enriched_sets  # imports SciPy
@@ -301,6 +300,25 @@ def rank(
     result.seconds = time.perf_counter() - started
     result.peak_memory = memory_of.peak_resident()
     return result
+
+
+def _untested(run: Run) -> str | None:
+    """Return why a method that has p-values of its own has none here."""
+    config = run.config
+    if config.scorer not in TESTS or config.members or run.batches is not None:
+        return None
+    if config.adjust:
+        return (
+            f"--method {config.scorer} has no p-values with --adjust, because covariates are "
+            "taken out of the features and not out of the classes; f-test with --label-type "
+            "ordered takes them out of both, and of two classes is the same test"
+        )
+    if config.sample_weights is not None:
+        return (
+            f"--method {config.scorer} has no p-values with --sample-weights, because a sample of "
+            "weight 10 is not 10 independent samples; for p-values, rank without weights"
+        )
+    return None
 
 
 def score(run: Run) -> Scored:
@@ -460,8 +478,8 @@ def _facts(
             "sum": float(run.context.sample_weights.sum()),
             "zero": int(np.count_nonzero(run.weights == 0)),
         }
-    if (donors := run.donors) is not None:
-        read["donors"] = int(donors.max()) + 1
+    if (design := guards.donor_design(run)) is not None:
+        read |= {"donors": design["donors"], "donor_design": design}
     if config.given_ is not None:
         read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}

@@ -201,10 +201,16 @@ def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
         ]
     samples = facts["input"]["n_samples"]
     donors = facts["input"].get("donors", samples)
-    if donors < samples:
+    design = facts["input"].get("donor_design")
+    if donors < samples and (design is None or design["donors_by_classes"] < samples):
         return [
             f"{words} or less, but the {samples:,} samples are of {donors:,} donors, and the test "
             "takes them for independent ones, so that even noise would have some."
+        ]
+    if design is not None and donors < samples and not design["adjusted"]:
+        return [
+            f"{words} or less, but the classes vary within the {donors:,} donors, and the test "
+            "takes the differences between donors for noise: compare within donors (--adjust)."
         ]
     if facts["knowledge"].get("aggregation", {}).get("how") == "rra":
         return [
@@ -494,11 +500,17 @@ def _stability_pairs(facts: StabilityFacts) -> Pairs:
     if facts["donors"] is not None:
         pairs.append(("Whole donors", f"{facts['donors']:,}"))
     measure = f"{facts['stability']:.3f} (95 % interval {low:.3f} to {high:.3f})"
-    return [
-        *pairs,
+    pairs += [
         ("List", f"the first {facts['top']:,} of {facts['features']:,} features"),
         ("Stability", f"{measure}: 1 for equal lists, 0 for random ones (Nogueira et al. 2018)"),
     ]
+    if "noise" in facts:
+        noise = facts["noise"]
+        low, high = noise["interval"]
+        level = f"{noise['stability']:.3f} (95 % interval {low:.3f} to {high:.3f})"
+        how = f"the samples of each feature shuffled, on {noise['subsets']:,} of the subsets"
+        pairs.append(("Stability of noise", f"{level}: {how}"))
+    return pairs
 
 
 def _stability_tables(facts: StabilityFacts) -> list[Table]:

@@ -19,7 +19,7 @@ import numpy as np
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
-from sfs_cli.evaluation.curve import Curve, curve_of
+from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
 from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
@@ -32,17 +32,17 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.provenance import InputFile
+from sfs_cli.provenance import DonorFacts, InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
-from sfs_cli.run.artificial import artificial, check_artificial, competition_facts
+from sfs_cli.run.artificial import artificial, check_artificial
 from sfs_cli.run.folds import (
     FoldRankings,
     place,
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.guards import OWN_EDGE, PER_DONOR, dependent, dependent_samples, optimistic
+from sfs_cli.run.guards import OWN_EDGE, dependent, dependent_samples, of_donors, optimistic
 from sfs_cli.run.lists import RankedList, list_of, order_without_effect, ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.prune import without_repeats
@@ -390,7 +390,12 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
         return order if config.min_redundancy is not None else order[: config.top]
     if config.fdr is not None:
         tests = "rank with --pvalues, or by a method that tests (f-test, t-test, fisher)"
-        if (result.record or {}).get("covariates"):
+        if (result.record or {}).get("input", {}).get("sample_weights"):
+            tests = (
+                "rankings with --sample-weights have no p-values, because a sample of weight 10 is "
+                "not 10 independent samples: rank without weights, or choose by --top or --stable"
+            )
+        elif (result.record or {}).get("covariates"):
             tests = (
                 "of rankings with --adjust only --method f-test with --label-type ordered or "
                 "continuous has p-values; or choose by --top or --stable"
@@ -432,9 +437,21 @@ def _of_aggregate(path: Path) -> dict[str, Any]:
 
 def _of_donors(result: Result) -> str | None:
     """Tell whether a ranking that is known is of several samples of some donors."""
+    known = _donors(result)
+    return None if known is None else dependent_samples(*known)
+
+
+def _donors(result: Result) -> tuple[DonorFacts, int] | None:
+    """Return how the samples of a ranking are spread over donors, and their number."""
     own = (result.record or {}).get("input", {})
     donors, samples = own.get("donors"), own.get("n_samples")
-    return dependent_samples(donors, samples) if type(donors) is type(samples) is int else None
+    if not type(donors) is type(samples) is int:
+        return None
+    design = DonorFacts(
+        donors=donors, of_several_classes=0, donors_by_classes=donors, adjusted=False
+    )
+    design.update(own.get("donor_design", {}))
+    return design, samples
 
 
 def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
@@ -453,17 +470,17 @@ def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray
     order = result.order
     count = None  # that is cut to at the end
     if config.artificial:
-        if _of_donors(result):
+        if (known := _donors(result)) is not None and _of_donors(result):
             run.log.warn(
                 "the samples of one donor are no independent samples, and copies are shuffled as "
                 "if they were: real features are ahead of their copies where donors differ, and "
-                f"--max-false promises nothing; {PER_DONOR}"
+                f"--max-false promises nothing; {of_donors(*known)}"
             )
-        found = artificial(run, config.n_copies, config.seed, config.bound)
+        found, facts = artificial(run, config.n_copies, config.seed, config.bound)
         chosen = np.zeros(run.matrix.n_features, bool)
         chosen[found.selected] = True
         made = Selected(order[chosen[index[order]]])
-        made.facts["artificial"] = competition_facts(found, config.n_copies, config.bound)
+        made.facts["artificial"] = facts
         if len(found.selected):
             run.log.note(
                 f"{len(found.selected):,} features are ahead of their artificial copies, and "
@@ -547,6 +564,20 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         f"({curve.mean[curve.best]:.3f} ± {curve.error[curve.best]:.3f}); {chosen:,} are the "
         f"fewest within that error ({curve.mean[curve.chosen]:.3f})"
     )
+    names, sizes = list(labels.counts()), list(labels.counts().values())
+    if donors is not None:  # samples of one donor are no further ones
+        pairs = np.unique(np.column_stack([labels.codes, donors]), axis=0)
+        sizes = np.bincount(pairs[:, 0], minlength=len(names)).tolist()
+    chance, limit = chance_accuracy([size for size in sizes if size])
+    above = bool(curve.mean[curve.best] > limit)
+    if not above:
+        of = "samples" if donors is None else "donors"
+        run.log.warn(
+            f"the accuracy is that of guessing: at best {curve.mean[curve.best]:.3f}; guesses "
+            f"have {chance:.3f}, and up to {limit:.3f} with so few {of}; so the number of features "
+            f"says nothing, and the {counted(chosen, 'feature')} may have nothing to do with the "
+            "labels"
+        )
     facts = {
         "lengths": list(lengths),
         "splits": config.folds,
@@ -557,6 +588,9 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         "chosen": chosen,
         "balanced_accuracy": float(curve.mean[curve.chosen]),
         "standard_error": float(curve.error[curve.best]),
+        "by_chance": chance,
+        "by_chance_up_to": limit,
+        "above_chance": above,
     }
     table = _curve_bytes(lengths, curve, found.mean(axis=0), config.digits)
     return Selected(np.empty(0, np.int64), {"cv": facts}, table), chosen

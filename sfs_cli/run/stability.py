@@ -35,21 +35,25 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.blocks import CenteredScorer, pieces, rows_of
 from sfs_cli.options.rank import DEFAULT_STABILITY_TOP
-from sfs_cli.provenance import StabilityFacts, StableFeatures
+from sfs_cli.provenance import NoiseFacts, StabilityFacts, StableFeatures
 from sfs_cli.ranking.stability import false_selections, frequencies, nogueira
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.run.guards import guard_stability
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import (
+    OF_NOISE,
     graph_asked,
     made_of_distances,
     needed,
+    of_noise,
     ranks_together,
     scored_together,
     subset_size,
 )
 from sfs_cli.run.scoring import make_graph, problem_of, scorer_of
 from sfs_cli.run.subsets import Subsets, draw_subsets, run_on_subset
+from sfs_cli.store.copies import ShuffledMatrix
+from sfs_cli.store.prepared import PreparedMatrix
 
 UNEVEN = 0.35
 """A half of whole donors with a smaller part of the samples is warned of."""
@@ -77,23 +81,64 @@ def stability_of(run: Run, ranking: Ranking, ranked: RankedBy) -> tuple[Ranking,
         When the samples cannot be divided, the list is as long as the ranking, or a subset cannot
         be ranked.
     """
-    config, n, m = run.config, run.matrix.n_samples, run.matrix.n_features
-    codes = ranking.status.positions
+    m, codes = run.matrix.n_features, ranking.status.positions
     candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
     top = _length(run, candidates)
     subsets = draw_subsets(run)
     run.passes.close()
     _tell_of_graph(run)
     _tell_of_uneven(run, subsets)
-    if ranks_together(config, n, m):
-        lists = rank_together(run, subsets.samples, top)
-    else:
-        lists = rank_in_turn(run, subsets.samples, top, ranked)
+    lists = _lists(run, subsets.samples, top, ranked)
     frequency = frequencies(lists, m)[ranking.order]
-    found = _facts(run, subsets, lists, top, candidates, frequency)
+    noise = stability_of_noise(run, subsets, top, candidates, ranked)
+    found = _facts(run, subsets, lists, top, candidates, frequency, noise)
     run.log.note(found["summary"])
     guard_stability(run, found, ENOUGH)
     return replace(ranking, extra=ranking.extra | {"frequency": frequency}), found
+
+
+def _lists(run: Run, subsets: list[np.ndarray], top: int, ranked: RankedBy) -> list[np.ndarray]:
+    """Rank on subsets of the samples; return the first features of each, by index."""
+    if ranks_together(run.config, run.matrix.n_samples, run.matrix.n_features):
+        return rank_together(run, subsets, top)
+    return rank_in_turn(run, subsets, top, ranked)
+
+
+def stability_of_noise(
+    run: Run, subsets: Subsets, top: int, candidates: int, ranked: RankedBy
+) -> NoiseFacts | None:
+    """Return the stability of the same ranking where the samples of each feature are shuffled.
+
+    Lists of noise agree, too: a feature with outliers, or of a large variance, may be among the
+    first whatever the samples are, and halves of the same samples have pairs of them in common.
+    None where noise cannot be ranked so.
+    """
+    whole, config = run.matrix, of_noise(run.config)
+    if config is None:
+        return None
+    run.passes.restart_rounds(OF_NOISE)
+    matrix = PreparedMatrix(
+        ShuffledMatrix(whole.matrix, run.context.seed),
+        samples=whole.samples,
+        missing=whole.policy,
+        features=whole.features,
+        steps=whole.steps,
+        adjustment=whole.adjustment,
+        where=whole.where,
+    )
+    engine = replace(run.context.engine, source=matrix, checkpoints=None)
+    context = replace(run.context, engine=engine, log=Messages(verbosity=-1))
+    noise = replace(run, config=config, context=context)
+    chosen = replace(subsets, samples=subsets.samples[: config.subset_count])
+    try:
+        noise.fit_matrix()
+        lists = _lists(noise, chosen.samples, top, ranked)
+    except InputError as error:
+        run.log.detail(f"shuffled features cannot be ranked as the features were: {error.what}")
+        return None
+    measured = nogueira(lists, candidates)
+    low, high = measured.interval
+    return NoiseFacts(subsets=len(lists), stability=measured.value, interval=[low, high])
 
 
 def _length(run: Run, candidates: int) -> int:
@@ -356,6 +401,7 @@ def _facts(
     top: int,
     candidates: int,
     frequency: np.ndarray,
+    noise: NoiseFacts | None,
 ) -> StabilityFacts:
     """Return what the record says; `frequency` is in the order of the ranking."""
     config, count = run.config, len(lists)
@@ -386,7 +432,9 @@ def _facts(
         f"{'is' if told['of_first'] == 1 else 'are'} selected in at least {ENOUGH:.0%} of "
         f"{count:,} {what}{whole}; stability {measured.value:.2f} ({low:.2f} to {high:.2f})"
     )
-    return StabilityFacts(
+    if noise is not None:
+        summary += f", where shuffled features have {noise['stability']:.2f}"
+    found = StabilityFacts(
         subsets=count,
         how=config.subset_kind,
         samples=[min(sizes), max(sizes)],
@@ -401,3 +449,6 @@ def _facts(
         stable=stable,
         summary=summary,
     )
+    if noise is not None:
+        found["noise"] = noise
+    return found

@@ -1,4 +1,4 @@
-"""A prepared matrix with shuffled copies of its features behind it, which are stored nowhere."""
+"""Shuffled features, which are stored nowhere: in place of a matrix, or as copies behind it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Block, Ids, MatrixView, NonZeros, Span
 from sfs_cli.compute.workspace import Workspace
+from sfs_cli.store.matrix import Matrix, Stored
 
 SHUFFLED_AT_ONCE = 1 << 16
 """Values whose order is drawn at a time."""
@@ -30,6 +31,62 @@ def orders(names: Sequence[str], draw: int, seed: int, n: int) -> np.ndarray:
     key = (key ^ (key >> np.uint64(30))) * _FIRST
     key = (key ^ (key >> np.uint64(27))) * _SECOND
     return np.argsort(key ^ (key >> np.uint64(31)), axis=1, kind="stable")
+
+
+class ShuffledMatrix:
+    """A stored matrix in which the samples of each feature are shuffled, independently."""
+
+    def __init__(self, matrix: Matrix, seed: int) -> None:
+        self.matrix, self.seed = matrix, seed
+        self.dtype: np.dtype[Any] = matrix.dtype
+        self.sparse = matrix.sparse
+        self.missing = matrix.missing
+
+    @property
+    def ids(self) -> Ids:
+        """Names of features and samples."""
+        return self.matrix.ids
+
+    @property
+    def n_features(self) -> int:
+        """Number of features m."""
+        return self.matrix.n_features
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples n."""
+        return self.matrix.n_samples
+
+    def prefetch(self, span: Span) -> None:
+        """Announce that a span will be read soon."""
+        self.matrix.prefetch(span)
+
+    def read(self, span: Span, out: np.ndarray) -> None:
+        """Fill `out` with a block of shuffled features, shape (b, n)."""
+        self.matrix.read(span, out)
+        for rows, order in self._orders(span):
+            out[rows] = np.take_along_axis(out[rows], order, axis=1)
+
+    def read_stored(self, span: Span) -> Stored:
+        """Return the stored values of a block of shuffled features."""
+        counts, indices, data = self.matrix.read_stored(span)
+        indices, data, ends = indices.copy(), data.copy(), np.cumsum(counts)
+        for rows, order in self._orders(span):
+            place = np.argsort(order, axis=1)  # where each sample's value goes
+            stored = slice(int(ends[rows.start] - counts[rows.start]), int(ends[rows.stop - 1]))
+            of = np.repeat(np.arange(len(order)), counts[rows])
+            moved = place[of, indices[stored]]
+            ascending = np.lexsort((moved, of))
+            data[stored] = data[stored][ascending]
+            indices[stored] = moved[ascending]
+        return Stored(counts, indices, data)
+
+    def _orders(self, span: Span) -> Iterator[tuple[slice, np.ndarray]]:
+        names, n = self.ids.features[span.lo : span.hi], self.n_samples
+        step = max(1, SHUFFLED_AT_ONCE // n)
+        for lo in range(0, span.size, step):
+            rows = slice(lo, min(lo + step, span.size))
+            yield rows, orders(names[rows], 0, self.seed, n)
 
 
 class WithCopies:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import f_oneway
 
-from tests.cli_numbers.commands import facts, rank_to, ranked, ranking_bytes, sfs
+from tests.cli.running import run_here
+from tests.cli_numbers.commands import code_of, facts, rank_to, ranked, ranking_bytes, sfs
 from tests.making import annotated, names, write_labels, write_table
 
 M, N = 50, 16
@@ -138,3 +141,44 @@ def test_sources_and_members_take_them(study: Path) -> None:
     rank_to(study / "a", *given, "--method", "kogs", "--members", "fisher,variance")
     sources = ("--source", "x=target:", "--source", "y=labels:labels.tsv")
     rank_to(study / "b", *given, "--method", "msfs", *sources)
+
+
+@pytest.mark.parametrize("method", ["fisher", "f-test", "trend"])
+def test_weights_have_no_p_values(
+    method: str, study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Ten times the weight is no ten times the samples; weights of 0 and 1 only leave some out."""
+    given = ["rank", "m.csv", *METHODS[method], *WEIGHTED]
+    done = run_here([*given, "--out", "a"], capfd)
+    assert done.code == 0
+    assert "has no p-values with --sample-weights" in done.err
+    columns = (study / "a" / "ranking.tsv").read_text().splitlines()[0].split("\t")
+    assert not {"p_value", "q_value"} & set(columns)
+    assert "--sample-weights" in facts(study / "a")["method"]["no_p_values"]
+    cut = run_here(["select", "a", "--fdr", "0.05"], capfd)
+    assert cut.code == 3
+    assert "--sample-weights" in cut.err
+    write_weights(study / "weights.tsv", (WEIGHTS > 0).astype(float), names("s", N))
+    done = run_here([*given, "--out", "b"], capfd)
+    assert done.code == 0
+    assert "no p-values" not in done.err
+    table = pd.read_csv(study / "b" / "ranking.tsv", sep="\t")
+    kept = [CLASSES[i] for i in USED]
+    values = pd.read_csv(study / "m.csv", index_col=0).to_numpy()[:, USED]
+    groups = [values[:, [c == name for c in kept]].T for name in ("a", "b")]
+    p = dict(zip(pd.read_csv(study / "m.csv").iloc[:, 0], f_oneway(*groups).pvalue))
+    np.testing.assert_allclose(table.p_value, [p[f] for f in table.feature], rtol=1e-6)
+    assert run_here(["select", "b", "--fdr", "0.05"], capfd).code == 0
+
+
+def test_p_values_of_tests_that_take_no_weights(study: Path) -> None:
+    """No other method gives p-values with weights: they are refused together."""
+    write_labels(study / "labels.tsv", CLASSES)
+    labels = ("--labels", "labels.tsv", *WEIGHTED)
+    assert code_of("rank", "m.csv", "--method", "t-test", *labels) == 2
+    assert code_of("rank", "m.csv", "--method", "relieff", *labels) == 2
+    for method in ("hsic", "fisher", "laplacian", "spec", "gdcov"):
+        given = ("--method", method, "--pvalues", "moments")
+        assert code_of("rank", "m.csv", *given, *labels) == 2
+    given = ("--method", "mutual-info", "--pvalues", "permutation")
+    assert code_of("rank", "m.csv", *given, *labels) == 2

@@ -544,7 +544,7 @@ def test_permutations_one_by_one(
     method, given = TESTED[name]
     S = None if method == "fisher" else GRAPHS["knn"]
     tested = ratio(method, S, **given)
-    monkeypatch.setattr(permutation, "LEAST_TAIL", 10_000)
+    monkeypatch.setattr(permutation, "TAILED", 10_000)
     for count, rounds in ((60, [60]), (900, [112, 900])):
         expected = np.array([one_by_one(f, tested, rounds) for f in values.T]).T
         for patch in ({}, {"PAIRED": 27}, {"PAIRED": 1}, {"HELD": 2000, "KEPT": 9000}, SPARSE):
@@ -554,7 +554,7 @@ def test_permutations_one_by_one(
             np.testing.assert_allclose(columns["p_value"], expected[0], rtol=1e-9)
             np.testing.assert_allclose(columns["effect"], expected[1], rtol=1e-8)
             monkeypatch.undo()
-            monkeypatch.setattr(permutation, "LEAST_TAIL", 10_000)
+            monkeypatch.setattr(permutation, "TAILED", 10_000)
 
 
 def test_entries_of_a_sparse_form() -> None:
@@ -584,17 +584,50 @@ def test_few_values_are_placed_by_permutations() -> None:
 
 
 def test_the_tail_is_near_the_truth() -> None:
-    """Of normal values, where the probability is known, and of a long tail."""
+    """Of normal values, where the probability is known: too large, and in order."""
     values = np.random.default_rng(2).normal(size=(50, 2000))
     for z in (-3.0, -4.0, -4.5):
         found = permutation.tail(values, np.full(50, z), 250)
         error = np.log10(found / stats.norm.cdf(z))
-        assert abs(np.median(error)) < 0.5
-        assert (found > 0).all()
+        assert 0 <= np.median(error) < 2
     y = np.linspace(-20, -2, 60)
     for row in values[:5]:
         p = permutation.tail(np.repeat(row[None], 60, axis=0), y, 250)
         assert (np.diff(p) > 0).all()
+
+
+@pytest.mark.parametrize(
+    "law",
+    [stats.norm(), stats.expon(), stats.chi2(1), stats.chi2(3), stats.beta(0.5, 49)],
+    ids=["normal", "exponential", "chi2 of 1", "chi2 of 3", "beta"],
+)
+@pytest.mark.parametrize("count", [1000, 10_000])
+def test_small_p_values_of_a_tail_are_not_too_frequent(law: Any, count: int) -> None:
+    """The probability of what has a p-value of 1e-3 to 1e-5 by a tail, where that is known."""
+    rng = np.random.default_rng(6)
+    values = -law.rvs(size=(300, count), random_state=rng)
+    best, spread = values.min(axis=1), values.std(axis=1)
+    for level in (5e-4, 1e-4, 1e-5):
+        low, high = best - 100 * spread, best
+        for _ in range(50):
+            middle = (low + high) / 2
+            small = permutation.tail(values, middle, permutation.TAIL) <= level
+            low, high = np.where(small, middle, low), np.where(small, high, middle)
+        rates = law.sf(-low)
+        error = rates.std() / np.sqrt(len(rates))
+        assert rates.mean() <= 1.1 * level + 2 * error
+
+
+@pytest.mark.parametrize("count", [200, 999])
+@pytest.mark.parametrize("name", ["phi2", "hsic", "fisher"])
+def test_there_is_no_tail_of_few_permutations(name: str, count: int) -> None:
+    method, given = TESTED[name]
+    S = None if method == "fisher" else GRAPHS["label"]
+    values = X + 40 * np.repeat([0, 1, 3], [9, 12, 6])[:, None]  # as the labels are
+    _, columns = scored(method, values, S, f"permutation:{count}", **given)
+    assert columns["p_value"].min() == pytest.approx(1 / (count + 1))
+    _, columns = scored(method, values, S, "permutation:1000", **given)
+    assert columns["p_value"].min() < 1e-4
 
 
 def test_tied_values_count_as_equal() -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
 from sfs_cli.errors import InputError
 from sfs_cli.logs import Messages
@@ -17,6 +19,7 @@ from sfs_cli.options.compare import CompareConfig
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.run import compare, evaluate, select
+from sfs_cli.run.rank import RankResult, rank
 from sfs_cli.run.rank import run as run_rank
 from tests.making import write_labels, write_table
 
@@ -129,3 +132,95 @@ def test_one_sample_of_each_donor_is_no_reason_to_warn(tmp_path):
     accepted = RankConfig(**study(tmp_path) | {"accept": ("donors",)})
     run_rank(accepted, log)
     assert not log.warnings
+
+
+PATIENTS, GENES = 12, 400
+WITHIN: dict[str, Any] = {"label_type": "ordered", "label_order": "n,t"}
+
+
+def pairs(folder: Path, each: int = 1, effect: float = 0.0) -> dict[str, Any]:
+    """Write two classes of each patient, each of `each` samples; return the options."""
+    rng = np.random.default_rng(5)
+    patient = np.arange(PATIENTS).repeat(2 * each)
+    kind = np.tile(np.arange(2).repeat(each), PATIENTS)
+    values = 2 * rng.normal(size=(GENES, PATIENTS))[:, patient] + rng.normal(
+        size=(GENES, len(kind))
+    )
+    values[:20] += effect * kind
+    write_table(folder / "x.csv", values)
+    return {
+        "matrix": str(folder / "x.csv"),
+        "method": "f-test",
+        "labels": write_labels(folder / "y.tsv", ["nt"[k] for k in kind]),
+        "donors": write_labels(folder / "d.tsv", [f"p{d}" for d in patient]),
+    }
+
+
+def told(folder: Path, **options: Any) -> tuple[str, RankResult]:
+    log = Messages(-1)
+    result = rank(RankConfig(**options), log)
+    return "".join(text for text in log.warnings if "--accept donors" in text), result
+
+
+def test_pairs_are_compared_within_donors(tmp_path):
+    """What is proposed is the paired test, finds what the other test does not, and is silent."""
+    options = pairs(tmp_path, effect=2.5)
+    text, plain = told(tmp_path, **options)
+    assert "--adjust" in text
+    assert "average" not in text
+    assert plain.facts["input"]["donor_design"]["of_several_classes"] == PATIENTS
+    within = WITHIN | {"adjust": (f"{options['donors']}:tissue",)}
+    text, paired = told(tmp_path, **options | within)
+    assert not text
+    assert paired.facts["input"]["donor_design"]["adjusted"]
+    values = pd.read_csv(tmp_path / "x.csv", index_col=0).to_numpy()
+    expected = stats.ttest_rel(values[:, 1::2], values[:, ::2], axis=1).pvalue
+    found = np.empty(GENES)
+    found[paired.ranking.order] = paired.ranking.extra["p_value"]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert (paired.ranking.extra["q_value"] < 0.05).sum() >= 10
+    assert (plain.ranking.extra["q_value"] < 0.05).sum() < 5
+
+
+def test_replicates_within_pairs_are_averaged_by_class(tmp_path):
+    options = pairs(tmp_path, each=3)
+    text, _ = told(tmp_path, **options)
+    assert "each donor and class" in text
+    assert "--adjust" in text
+    within = WITHIN | {"adjust": (f"{options['donors']}:tissue",)}
+    text, _ = told(tmp_path, **options | within)
+    assert "each donor and class" in text
+    assert "--adjust" not in text
+
+
+def test_pairs_are_told_of_where_a_list_is_cut(tmp_path):
+    out = str(tmp_path / "ranked")
+    run_rank(RankConfig(**pairs(tmp_path, effect=6.0), out=out), Messages(-1))
+    page = (tmp_path / "ranked" / "report.html").read_text()
+    assert "vary within the 12 donors" in page
+    for rule in ({"fdr": 0.05}, {"artificial": True}):
+        log = Messages(-1)
+        select.run(SelectConfig(out, **rule), log)
+        assert "--label-type ordered" in "".join(log.warnings)
+        assert "average" not in "".join(log.warnings)
+
+
+def test_a_real_paired_study(tmp_path, shared_data):
+    folder = shared_data / "thyroid_paired"
+    labels = pd.read_csv(folder / "labels.tsv", sep="\t")
+    patients = labels["sample"].str.extract(r"(\d+)$")[0]
+    table = pd.DataFrame({"sample": labels["sample"], "patient": "p" + patients})
+    table.to_csv(tmp_path / "d.tsv", sep="\t", index=False)
+    options = {
+        "matrix": str(folder / "mirna.parquet"),
+        "transform": "cpm,log1p",
+        "method": "f-test",
+        "labels": str(folder / "labels.tsv"),
+        "donors": f"{tmp_path / 'd.tsv'}:patient",
+    }
+    text, _ = told(tmp_path, **options)
+    assert "--adjust" in text
+    assert "average" not in text
+    within = {"adjust": (options["donors"],), "label_order": "normal,tumour"}
+    within["label_type"] = "ordered"
+    assert not told(tmp_path, **options | within)[0]

@@ -77,9 +77,10 @@ def test_labels_that_are_ids() -> None:
 
 
 def test_classes_that_are_too_small_for_a_t_test() -> None:
-    assert "class b has 5 samples" in str(guards.small_class({"a": 40, "b": 5}, 0, 100))
-    assert guards.small_class({"a": 6, "b": 6}, 10, 100) is None
-    assert "in 11 of 100 features" in str(guards.small_class({"a": 6, "b": 900}, 11, 100))
+    held = guards.Held(1.0, 1.0, 9.0)
+    assert "class b has 5 samples" in str(guards.small_class({"a": 40, "b": 5}, 0, 100, held))
+    assert guards.small_class({"a": 6, "b": 6}, 10, 100, held) is None
+    assert "in 11 of 100 features" in str(guards.small_class({"a": 6, "b": 900}, 11, 100, held))
 
 
 def test_p_values_of_a_t_test_of_few_samples(
@@ -100,6 +101,91 @@ def test_p_values_of_a_t_test_of_few_samples(
     assert told("sparse.csv", 10, "t-test")
     assert not told("x.csv", 3, "f-test")
     assert not told("x.csv", 15, "t-test")
+
+
+def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
+    """Return features with the same mean in both classes, of which one has `first` samples."""
+    rng = np.random.default_rng(8)
+    values = rng.normal(size=(400, n))
+    if kind == "lognormal":
+        return np.exp(values)
+    if kind == "unequal":
+        values[:, :first] *= 3
+    return values + 8
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "n", "method", "proposed"),
+    [
+        ("lognormal", 5, 100, "f-test", "hsic --pvalues moments"),
+        ("lognormal", 5, 100, "fisher", "hsic --pvalues moments"),
+        ("lognormal", 10, 100, "t-test", "hsic --pvalues moments"),
+        ("lognormal", 50, 100, "f-test", None),
+        ("lognormal", 50, 100, "t-test", None),
+        ("normal", 5, 100, "f-test", None),
+        ("normal", 5, 40, "t-test", "--method f-test"),
+        ("unequal", 5, 40, "t-test", "no test here does better"),
+        ("unequal", 5, 40, "f-test", "--method t-test"),
+        ("unequal", 5, 40, "hsic", "--method t-test"),
+        ("unequal", 20, 80, "fisher pvalues", "--method t-test"),
+        ("unequal", 20, 40, "f-test", None),
+        ("unequal", 20, 40, "hsic", None),
+        ("normal", 5, 40, "hsic", None),
+    ],
+)
+def test_tests_of_class_means_are_measured(
+    kind: str,
+    first: int,
+    n: int,
+    method: str,
+    proposed: str | None,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """On features without any difference; the proposed test is one that holds on them."""
+    values = values_of_classes(kind, first, n)
+    write_table(tmp_path / "x.csv", values)
+    labels = write_labels(tmp_path / "y.tsv", ["a"] * first + ["b"] * (n - first))
+
+    def told(method: str, *more: str) -> str:
+        out = ["--out", str(tmp_path / "r"), "--force"]
+        given = ["rank", str(tmp_path / "x.csv"), "--labels", labels, "--method", method]
+        done = run_here([*given, *more, *out], capfd)
+        assert done.code == 0, done.err
+        return done.err
+
+    def rate() -> float:
+        p = pd.read_csv(tmp_path / "r" / "ranking.tsv", sep="\t").p_value
+        return float((p <= 0.01).mean())
+
+    name, pvalues = method.split()[0], ("hsic", "fisher pvalues")
+    text = told(name, *(["--pvalues", "moments"] if method in pvalues else []))
+    warned = "--accept class-tests" in text or "--accept small-class" in text
+    assert warned == (proposed is not None)
+    assert proposed is None or proposed in " ".join(text.split())
+    before = rate()
+    if proposed is not None and proposed.endswith("moments"):
+        told("hsic", "--pvalues", "permutation")
+        assert rate() <= 0.025 < before + 0.02
+    elif proposed == "--method t-test":
+        told("t-test")
+        assert rate() <= 0.035 < before
+    elif proposed == "--method f-test":
+        told("f-test")
+        assert rate() <= 0.025
+
+
+@pytest.mark.parametrize("name", ["colon", "allaml", "prostate_ge"])
+@pytest.mark.parametrize("method", ["f-test", "t-test"])
+def test_tests_of_real_classes_are_quiet(
+    name: str, method: str, shared_data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared_data / name
+    given = ["--method", method, "--labels", str(folder / "labels.tsv")]
+    done = run_here(["rank", str(folder / "expression.parquet"), *given], capfd)
+    assert done.code == 0
+    assert "--accept class-tests" not in done.err
+    assert "--accept small-class" not in done.err
 
 
 def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
@@ -123,7 +209,7 @@ def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
     for method in ("hsic", "mutual-info"):
         text = told("x.csv", "--method", method, "--pvalues", "permutation:100")
         assert "unless 60 of the 300 tested ones" in text
-    assert "tested ones" not in told("x.csv", "--method", "hsic", "--pvalues", "permutation:200")
+        assert "tested ones" not in told("x.csv", "--method", method, "--pvalues", "permutation")
 
 
 def test_graphs_without_structure() -> None:

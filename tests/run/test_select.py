@@ -383,6 +383,32 @@ def test_p_values_that_covariates_take_away_are_told_of(tmp_path, capfd):
     assert "--adjust" in error.value.hint
 
 
+@pytest.mark.parametrize("shift", [0.0, 2.0])
+def test_cv_says_where_the_accuracy_is_that_of_guessing(tmp_path, shift):
+    rng, y = np.random.default_rng(3), np.arange(40) % 2
+    values = rng.normal(size=(60, 40))
+    values[:5] += shift * y
+    matrix = str(write_table(tmp_path / "x.csv", values))
+    labels = write_labels(tmp_path / "y.tsv", ["ab"[k] for k in y])
+    out, log = str(tmp_path / "r"), Messages(-1)
+    run_rank(RankConfig(matrix, "f-test", labels=labels, out=out), Messages(-1))
+    select.run(SelectConfig(out, cv=True, repeats=2, out=str(tmp_path / "s")), log)
+    found = json.loads((tmp_path / "s" / "run.json").read_text())["cv"]
+    assert found["by_chance"] == 0.5
+    assert found["by_chance_up_to"] == pytest.approx(0.5 + 2.5 * 0.5 / np.sqrt(40))
+    assert found["above_chance"] == (shift > 0)
+    assert any("0.500" in text for text in log.warnings) == (shift == 0)
+
+
+def test_cv_of_real_classes_is_above_chance(tmp_path, shared_data):
+    folder, out = shared_data / "allaml", str(tmp_path / "r")
+    matrix, labels = str(folder / "expression.parquet"), str(folder / "labels.tsv")
+    run_rank(RankConfig(matrix, "f-test", labels=labels, out=out), Messages(-1))
+    log = Messages(-1)
+    select.run(SelectConfig(out, cv=True, repeats=1), log)
+    assert not any("guess" in text for text in log.warnings)
+
+
 def test_cv_needs_scikit_learn_by_name(tmp_path, monkeypatch):
     import sys
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,52 @@ def test_artificial_features_keep_the_rate_and_find_most(tmp_path, method):
     error = np.std(shares, ddof=1) / np.sqrt(len(shares))
     assert np.mean(shares) <= BOUND + 2 * error
     assert np.mean(found) > 0.7
+
+
+def with_a_factor(folder: Path, seed: int, by_chance: float) -> dict[str, Any]:
+    """Write genes with one factor behind all of them, correlated so much with the classes."""
+    rng, y = np.random.default_rng(seed), np.tile([-1.0, 1.0], N // 2)
+    factor = rng.normal(size=N)
+    factor -= factor.mean() + factor @ y / N * y
+    factor = np.sqrt(1 - by_chance**2) * factor / factor.std() + by_chance * y
+    X = rng.normal(size=(M, N)) + factor
+    return {
+        "matrix": write_parquet(folder / "x.parquet", X.astype(np.float32)),
+        "labels": write_labels(folder / "y.tsv", y.tolist()),
+        "method": "f-test",
+    }
+
+
+def of_shuffles(folder: Path, given: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    """Return whether features that vary together are warned of, and the facts."""
+    log = Messages(-1)
+    chosen(folder, given, log, artificial=True, out=str(folder / "s"), force=True)
+    facts = json.loads((folder / "s" / "run.json").read_text())["artificial"]
+    return "vary together" in "".join(log.warnings), facts
+
+
+def test_features_that_are_selected_together_by_chance_are_warned_of(tmp_path):
+    """One factor behind all genes, which agrees with the classes by chance (p = 0.02)."""
+    warned, facts = of_shuffles(tmp_path, with_a_factor(tmp_path, 4, 0.3))
+    assert facts["selected"] > 50  # all of them false
+    assert warned
+    together = np.array(facts["selected_in_shuffles"])
+    assert len(together) == 99
+    assert (together >= facts["selected"] / 2).sum() >= 5
+    given = labeled(tmp_path, np.random.default_rng(1), 1.5)
+    warned, facts = of_shuffles(tmp_path, given | {"method": "f-test"})
+    assert facts["selected"] >= 15
+    assert not warned
+    assert max(facts["selected_in_shuffles"]) < 5
+
+
+@pytest.mark.parametrize("name", ["colon", "allaml", "prostate_ge"])
+def test_real_features_are_not_selected_together_by_chance(name, tmp_path, shared_data):
+    folder = shared_data / name
+    given = {"matrix": str(folder / "expression.parquet"), "labels": str(folder / "labels.tsv")}
+    warned, facts = of_shuffles(tmp_path, given | {"method": "f-test"})
+    assert facts["selected"] > 100
+    assert not warned
 
 
 @pytest.mark.slow

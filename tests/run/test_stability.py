@@ -14,6 +14,7 @@ from sfs_cli import RankConfig
 from sfs_cli.errors import InputError
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
+from sfs_cli.provenance import PassFacts, StabilityFacts
 from sfs_cli.run import rank as run_rank
 from sfs_cli.run import stability as stability_of
 from sfs_cli.run.load import Run, loaded
@@ -460,6 +461,34 @@ def test_noise_is_told(tmp_path):
     assert "0.75" in told
     accepted = rank(replace(config, accept=("unstable",)), quiet())
     assert not any("unstable" in text for text in accepted.warnings)
+
+
+@pytest.mark.parametrize("given", [{"method": "spec"}, {"method": "mrsf", "select": 15}])
+def test_the_level_of_noise_is_beside_the_stability(given, tmp_path):
+    """Of noise both are the same; of a matrix with structure the other one is larger."""
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(300, 40))
+    write_table(tmp_path / "noise.csv", values)
+    values[:15] += 2 * (np.arange(40) % 2)
+    write_table(tmp_path / "x.csv", values)
+
+    def found(name: str) -> tuple[StabilityFacts, list[str], list[PassFacts]]:
+        log = Messages(-1)
+        config = RankConfig(str(tmp_path / name), stability=20, stability_top=15, **given)
+        facts = rank(config, log).facts
+        return facts["stability"], log.warnings, facts["passes"]
+
+    of_noise, warnings, passes = found("noise.csv")
+    assert of_noise["noise"]["subsets"] == 10
+    assert abs(of_noise["stability"] - of_noise["noise"]["stability"]) < 0.06
+    assert any("than noise" in text for text in warnings)
+    assert f"{of_noise['noise']['stability']:.2f}" in of_noise["summary"]
+    assert all(p["planned"] == p["executed"] for p in passes if p["exact"])
+    structured, warnings, _ = found("x.csv")
+    assert structured["stability"] > structured["noise"]["stability"] + 0.1
+    assert not any("than noise" in text for text in warnings)
+    config = RankConfig(str(tmp_path / "x.csv"), "variance", stability=20)
+    assert "noise" not in rank(config).facts["stability"]  # shuffled, a feature is the same
 
 
 def test_the_numbers_are_those_of_the_lists(folder):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute.matrix import Span
-from sfs_cli.store.copies import WithCopies, orders
+from sfs_cli.store.copies import ShuffledMatrix, WithCopies, orders
 from sfs_cli.store.prepared import PreparedMatrix
 from tests.making import DOUBLE, fit, make_matrix
 from tests.oracles import select as oracle
@@ -104,3 +104,18 @@ def test_what_takes_no_part_does_not_in_copies_either():
     left_out = WithCopies(source, 1, 0).read(Span(0, 2 * M), DOUBLE).left_out
     assert left_out is not None
     assert np.flatnonzero(left_out).tolist() == [6, M + 6]
+
+
+def test_a_shuffled_matrix_is_its_twin_dense_or_sparse():
+    X = counts()
+    expected = np.array([f[oracle.order(f"g{i}", 0, 7, N)] for i, f in enumerate(X.T)])
+    for sparse in (False, True):
+        matrix = ShuffledMatrix(make_matrix(X, sparse=sparse), 7)
+        prepared = PreparedMatrix(matrix)
+        for span in (Span(0, M), Span(3, 8)):
+            found = prepared.read(span, DOUBLE).values
+            np.testing.assert_array_equal(found, expected[span.lo : span.hi])
+    stored = matrix.read_stored(Span(2, 6))
+    dense = np.zeros((4, N))
+    dense[np.repeat(np.arange(4), stored.counts), stored.indices] = stored.data
+    np.testing.assert_array_equal(dense, expected[2:6])

@@ -11,11 +11,9 @@ from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.mutual_info import MutualInfoScorer
 from sfs_cli.methods.shared import least_p_value
-from sfs_cli.methods.significance.permutation import TAIL, TIE, tail
+from sfs_cli.methods.significance.permutation import TAIL, TAILED, TIE, tail
 from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS, tested_columns, warn_of_coarse
 
-TAILED = 4 * TAIL
-"""With fewer permutations there is no tail: fitted to fewer values its p-values are too small."""
 HELD = 1_000_000
 """Permuted scores that are held together."""
 DRAWN = 32_768

@@ -17,8 +17,11 @@ stop after the first round, the p-value is at most the level only if that of the
 and for a level below it only if that of the other rounds is. J. Besag and P. Clifford, "Sequential
 Monte Carlo p-values", Biometrika 78, 1991, for the idea.
 
-Where no permutation is as good as the feature, the p-value is that of a tail fitted to the best of
-them, if it is smaller: every level that permutations alone can reach is kept exactly.
+Where no permutation of `TAILED` or more is as good as the feature, the p-value is that of a tail
+fitted to the best of them, if it is smaller: every level that permutations alone can reach is kept
+exactly. The tail is taken heavier than it was estimated, by more than its standard error, and never
+lighter than an exponential one: small p-values of unrelated features are no more frequent than they
+say, whatever the graph and the values were that this was tried on.
 T. A. Knijnenburg, L. F. A. Wessels, M. J. T. Reinders and I. Shmulevich, "Fewer permutations, more
 accurate P-values", Bioinformatics 25, 2009, for the tail; J. R. M. Hosking and J. R. Wallis,
 "Parameter and quantile estimation for the generalized Pareto distribution", Technometrics 29, 1987,
@@ -40,9 +43,15 @@ ENOUGH = 20
 GROWTH = 8
 """After each round there are so many times the permutations of the one before."""
 TAIL = 250
-"""Permuted ratios that the tail is fitted to, of a quarter of the permutations at most."""
-LEAST_TAIL = 50
-"""With fewer no tail is fitted."""
+"""Permuted values that the tail is fitted to."""
+TAILED = 4 * TAIL
+"""With fewer permutations there is no tail: fitted to fewer values its p-values are too small."""
+HEAVIER = 1.5
+"""Standard errors of its shape by which the tail is taken heavier than it was estimated."""
+HEAVIEST = 0.5
+"""Shapes of tails of finite variance are below this; the estimate says nothing of others."""
+LIGHTEST = 1e-6
+"""A shape at which a tail is exponential, to all digits that matter."""
 TIE = 1e-9
 """Ratios that differ by this part of the largest one are equal: sums in another order differ."""
 PAIRED, PAIRED_DENSE = 16, 16
@@ -118,9 +127,8 @@ class Permutations:
             if better >= ENOUGH:
                 break
         p = (1 + better) / (len(values) + 1)
-        extreme = min(TAIL, len(values) // 4)
-        if not better and extreme >= LEAST_TAIL:
-            p = min(p, tail(values[None], np.array([observed]), extreme)[0])
+        if not better and len(values) >= TAILED:
+            p = min(p, tail(values[None], np.array([observed]), TAIL)[0])
         deviation = values.std()
         varies = deviation > TIE * size  # else all orders are as good, but for rounding
         return p, (values.mean() - observed) / deviation if varies else 0.0
@@ -204,9 +212,11 @@ def tail(values: np.ndarray, observed: np.ndarray, size: int) -> np.ndarray:
     """Return ``P(value <= observed)`` from the tail of the smallest values of each row.
 
     The smallest `size` of the values (b, count) exceed a threshold, half-way to the next one, by
-    y. They follow a generalized Pareto distribution, ``P(Y > y) = (1 - k y / scale)^(1/k)``.
-    One with k > 0 ends at ``scale / k``, which is no reason to call an observation (b,) beyond it
-    impossible: from half of the way on the tail goes on as an exponential one.
+    y. They follow a generalized Pareto distribution, ``P(Y > y) = (1 + s y / scale)^(-1/s)``. Far
+    out the p-value is a function of the shape s above all, and an s that is too small by chance
+    makes it far too small. So `HEAVIER` standard errors are added to the estimate, which are
+    ``size^(-1/2)`` each where s is 0. An s below 0 is that of a tail that ends, which is no reason
+    to call an observation (b,) beyond its end impossible: it is taken for 0, an exponential tail.
     """
     count = values.shape[1]
     lowest = np.sort(np.partition(values, size, axis=1)[:, : size + 1], axis=1)
@@ -216,12 +226,10 @@ def tail(values: np.ndarray, observed: np.ndarray, size: int) -> np.ndarray:
     # of the ascending y_(i): a_1 = mean of (1 - p_i) y_(i), p_i = (i - 0.35) / size
     rank = np.arange(size, 0, -1)
     first = ((1 - (rank - 0.35) / size) * excess).mean(axis=1)
-    y = threshold - observed
     with np.errstate(all="ignore"):
-        k = mean / (mean - 2 * first) - 2
-        k = np.where(np.isfinite(k), k, 0.0)
-        reached = k * y / ((1 + k) * mean)  # the scale is (1 + k) times the mean
-        far = np.maximum(reached - 0.5, 0) / 0.5  # the slope of the logarithm at half of the way
-        long = np.exp((np.log1p(-np.minimum(reached, 0.5)) - far) / k)
-        beyond = np.where(np.abs(k) < 1e-8, np.exp(-y / mean), long)
+        shape = 2 - mean / (mean - 2 * first)
+        shape = np.minimum(np.where(np.isfinite(shape), shape, 0.0), HEAVIEST)
+        scale = (1 - np.maximum(shape, 0)) * mean
+        shape = np.maximum(shape + HEAVIER / np.sqrt(size), LIGHTEST)
+        beyond = (1 + shape * (threshold - observed) / scale) ** (-1 / shape)
     return np.where(mean > 0, size / count * beyond, np.inf)

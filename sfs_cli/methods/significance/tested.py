@@ -15,7 +15,7 @@ from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.shared import TOGETHER, q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
-from sfs_cli.methods.significance.permutation import LEAST_TAIL, Permutations, unusual
+from sfs_cli.methods.significance.permutation import TAILED, Permutations, unusual
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 
 DEFAULT_PERMUTATIONS = 1000
@@ -222,7 +222,7 @@ class TestedScorer(Scorer):
         columns, facts = tested_columns(p, effect, self.threads.workers)
         self.facts |= facts
         drawn = 0 if self.permutations is None else self.permutations.count
-        if self.null == "permutation" and drawn // 4 < LEAST_TAIL:
+        if self.null == "permutation" and drawn < TAILED:
             self.warnings += warn_of_coarse(columns["q_value"], drawn)
         if self.permutations is not None:
             self._note_values(found[~np.isnan(score), 5])
