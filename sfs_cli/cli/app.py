@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 import time
 import warnings
 from types import FrameType
@@ -140,9 +141,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         warnings.simplefilter("ignore")
     try:
         code = run(arguments)
-        for number in _SIGNALS:  # all is written: what ends the interpreter is not ours
-            if isinstance(signal.getsignal(number), _Interrupter):  # else one has come before
-                signal.signal(number, signal.SIG_DFL)
+        for number in _SIGNALS:  # all is written and said: the exit code stays that of the work
+            signal.signal(number, signal.SIG_IGN)
     except Interrupted as stop:  # between the two
         code = _end_interrupted(stop)
     gc.freeze()  # the process ends: a last search for reference cycles would only cost time
@@ -168,6 +168,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or `&` in a script, asked so
             signal.signal(number, interrupter)
+    sys.unraisablehook = interrupter.ignored
     context: dict[str, Messages] = {}
     try:
         _refuse_empty(sys.argv[1:] if arguments is None else arguments)
@@ -205,6 +206,21 @@ class _Interrupter:
         signal.setitimer(signal.ITIMER_REAL, 0)  # a time limit must not interrupt the cleanup
         self.raised = Interrupted(number)
         raise self.raised
+
+    def ignored(self, what: sys.UnraisableHookArgs) -> None:
+        """Send a signal again whose exception Python ignores: it came during a finalizer.
+
+        Otherwise the command would go on to its end, and replace a result before it says that it
+        was interrupted.
+        """
+        if not isinstance(what.exc_value, Interrupted):
+            sys.__unraisablehook__(what)
+            return
+        self._since = float("-inf")
+        main, number = threading.main_thread().ident, what.exc_value.args[0]
+        again = threading.Timer(0.01, signal.pthread_kill, (main, number))
+        again.daemon = True
+        again.start()
 
 
 def _end_interrupted(stop: Interrupted) -> int:

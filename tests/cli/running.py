@@ -41,9 +41,11 @@ def run_here(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> Finishe
 @contextmanager
 def _handlers_restored() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    hook = sys.unraisablehook
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -143,3 +144,50 @@ def test_a_signal_whose_exception_was_swallowed_is_still_told(monkeypatch, capfd
     done = run_here(["rank", "any.csv"], capfd)
     assert done.code == 143
     assert "interrupted" in done.err
+
+
+class Finalized:
+    """Gets a signal while it is finalized, where Python ignores exceptions."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+
+
+def test_a_signal_in_a_finalizer_stops_the_run_all_the_same(monkeypatch, capfd):
+    from sfs_cli.run import rank
+
+    ended = []
+
+    def finalizing(*_args: object, **_options: object) -> bytes:
+        Finalized()
+        for _ in range(500):
+            time.sleep(0.01)
+        ended.append(True)
+        return b""
+
+    monkeypatch.setattr(rank, "run", finalizing)
+    done = run_here(["rank", "any.csv"], capfd)
+    assert done.code == 143
+    assert not ended, "the run went on to its end"
+    assert "Exception ignored" not in done.err
+    assert "interrupted" in done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_after_the_work_does_not_change_the_exit_code(number):
+    code = (
+        "import atexit, time\n"
+        "from sfs_cli.cli.app import main\n"
+        "atexit.register(time.sleep, 1)\n"
+        "atexit.register(print, 'at the exit', flush=True)\n"
+        "main(['--version'])\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while "at the exit" not in process.stdout.readline():
+            pass
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (0, "")
