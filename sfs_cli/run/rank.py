@@ -31,6 +31,7 @@ from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import resolved
+from sfs_cli.options.paths import check_suffix
 from sfs_cli.provenance import (
     CovariateFacts,
     ExplainedFacts,
@@ -565,10 +566,8 @@ def _check_copy(config: RankConfig, path: Path) -> None:
     elif config.use_raw:
         what = "--write-h5ad has no place for the scores of --use-raw"
         hint = "leave one of them out"
-    elif path.suffix.lower() != source and path.suffix.lower() in _COPIED:
-        what = f"--write-h5ad {path} names another format: the copy of {source[1:]} is {source[1:]}"
-        hint = f"give a name that ends in {source}"
     else:
+        check_suffix("write_h5ad", "--write-h5ad", str(path), f"a copy of the {source[1:]}", source)
         return
     raise UsageError(what, hint=hint, option="write_h5ad")
 
