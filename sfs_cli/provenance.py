@@ -573,6 +573,14 @@ def unchanged_outputs(folder: Path, prefix: str | None = None) -> set[str]:
     return {n for path, n, digest in there if path.is_file() and sha256_file(path) == digest}
 
 
+def is_changed(table: Path) -> bool:
+    """Tell whether a table is not as it was written, by the record beside it, if there is one."""
+    from sfs_cli.io.files.atomic import sha256_file
+
+    digest = _outputs(read_record(record_beside(table)) or {}).get(table.name)
+    return digest is not None and digest != sha256_file(table)
+
+
 def _outputs(run: dict[str, Any]) -> dict[str, str]:
     """Return the digests of the outputs of a run; none of a record that is damaged, or not ours."""
     try:

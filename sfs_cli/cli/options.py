@@ -21,6 +21,7 @@ from sfs_cli.options.paths import (
     NamedPath,
     is_stream,
     paths_of,
+    refuse_suffixes,
 )
 from sfs_cli.options.rank import RankConfig
 
@@ -189,6 +190,7 @@ class Command(click.Command):
         else:
             paths += paths_of(self.declared.values(), values)
         refuse_replaced(paths, force=bool(values.get("force")))
+        refuse_suffixes(paths)
         if log_file:
             filled = [Path(each.path) for each in paths if each.use == FILLS]
             messages.log_to(Path(log_file).absolute(), filled)

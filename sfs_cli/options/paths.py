@@ -7,10 +7,13 @@ line, of a configuration and of its sources are found by that alone.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from sfs_cli.errors import UsageError
 from sfs_cli.options.fields import Option, names_file
 
 READS = "an input"
@@ -26,6 +29,24 @@ DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 INSIDE = ("obs:", "obsp:", "obsm:")
 """What is read from the file of the matrix itself begins with one of these."""
 _MAY_BE_INSIDE = ("labels", "sample_weights", "path", "coordinates", "adjust", "batch", "donors")
+
+_FOLDER = ("a folder",)
+_WRITTEN = {
+    ("out", FILLS): _FOLDER,
+    ("plan", REPLACES): _FOLDER,
+    ("store", REPLACES): ("a store, which is a folder,",),
+    ("out", WRITES): ("an HTML page", ".html", ".htm"),
+    ("weights_out", WRITES): ("Parquet", ".parquet", ".pq"),
+    ("log_file", WRITES): ("text", ".log", ".txt"),
+}
+"""What some options write, and the suffixes that such files have."""
+_FORMATS = re.compile(
+    r"\.(arrow|bed|bz2|cls|csv|db|docx?|eps|feather|gaf|gct|gif|gm[tx]|gz|h5|h5ad|h5mu|hdf5|html?|ipc"
+    r"|ipynb|jpe?g|jsonl?|log|loom|md|mtx|np[yz]|obo|od[ts]|parquet|pdf|pickle|pkl|png|pptx|pq|ps"
+    r"|rda|rdata|rds|rnk|rtf|sif|sqlite|svg|tab|tar|tgz|tiff?|toml|tsv|txt|xlsx?|xml|xz|ya?ml|zarr"
+    r"|zip|zst)"
+)
+"""Suffixes by which programs, and people, take a file for one of a format."""
 
 
 class NamedPath(NamedTuple):
@@ -77,6 +98,35 @@ def paths_of(options: Iterable[Option], values: Mapping[str, Any]) -> list[Named
     for option in options:
         moved(option, values.get(option.name), collect)
     return found
+
+
+def refuse_suffixes(paths: Iterable[NamedPath]) -> None:
+    """Raise a `UsageError` for an output whose name says another format than what is written.
+
+    Those whose format follows from the input are checked where it is known, by `check_suffix`.
+    """
+    for each in paths:
+        if found := _WRITTEN.get((each.option, each.use)):
+            check_suffix(each.option, each.label, each.path, *found)
+
+
+def check_suffix(option: str, label: str, path: str, what: str, *own: str) -> None:
+    """Raise a `UsageError` for a path that ends in the suffix of a format other than `own`.
+
+    `label` names the option in messages, and `what` is what it writes; without `own` that is a
+    folder, which may have any name if it is there.
+    """
+    suffix = Path(path).suffix.lower()
+    if not _FORMATS.fullmatch(suffix) or suffix in own or (not own and os.path.isdir(path)):  # noqa: PTH112
+        return
+    hint = f"give a name that ends in {own[0]}" if own else "give a name without it"
+    if option == "out" and not own:
+        hint += "; a table alone goes to stdout, without --out: sfs ... > table.tsv"
+    raise UsageError(
+        f"{label} {path}: {suffix} is the suffix of another format, and {what} is written",
+        hint=hint,
+        option=option,
+    )
 
 
 def is_there(text: str) -> bool:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli import provenance
-from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, nearest
+from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, located, nearest
 from sfs_cli.graph.similarity import SparseSimilarity
-from sfs_cli.io.files.atomic import replacing, sha256_file
+from sfs_cli.io.files.atomic import OutputFolder, finish, refuse_folders, sha256_file
 from sfs_cli.io.knowledge.similarity import FORMATS, write_obsp, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -46,6 +46,8 @@ def run(
     record = path.with_name(path.name + provenance.BESIDE)
     _check_target(config, path)
     with claimed(path, messages, beside={"--out": record}) as lock:
+        refuse_folders((path, record), "--out")
+        finish(path.parent, record.name, path.name)
         described = describe_inputs(config)
         wanted = provenance.fingerprint(config.result_options() | {"key": key}, described)
         known = _up_to_date(path, record, wanted)
@@ -68,32 +70,35 @@ def run(
         similarity = fused.similarity
         sparse = isinstance(similarity, SparseSimilarity)
         S: Any = similarity.matrix if sparse else similarity.to_dense()  # type: ignore[attr-defined]
-        if path.suffix != ".h5ad":
-            write_similarity(path, S, samples)
-        elif len(samples) == in_file:
-            write_obsp(Path(config.matrix), path, key, S)
-        else:
+        if path.suffix == ".h5ad" and len(samples) != in_file:
             raise InputError(
                 f"the similarity is between {len(samples):,} of the {in_file:,} samples of the "
                 "h5ad",
                 where=str(path),
                 hint="give an output with the suffix .npz, .parquet or .tsv",
             )
-        made = {
-            "command": ["sfs", *sys.argv[1:]],
-            "samples": len(samples),
-            **fused.facts(),
-            "covariates": {}
-            if design is None
-            else {"columns": design.columns, "rank": design.rank},
-            "warnings": list(messages.warnings),
-            "versions": provenance.versions(),
-            "outputs": {path.name: describe_output(path)},
-            "fingerprint": wanted,
-            "inputs": described,
-        }
-        with replacing(record) as partial:
-            partial.write_text(provenance.dumps(made), encoding="utf-8")
+        with OutputFolder(path.parent, path.name) as out:
+            staged = out.file(path.name)
+            with located(str(path)):
+                if path.suffix == ".h5ad":
+                    write_obsp(Path(config.matrix), staged, key, S)
+                else:
+                    write_similarity(staged, S, samples)
+            made = {
+                "command": ["sfs", *sys.argv[1:]],
+                "samples": len(samples),
+                **fused.facts(),
+                "covariates": {}
+                if design is None
+                else {"columns": design.columns, "rank": design.rank},
+                "warnings": list(messages.warnings),
+                "versions": provenance.versions(),
+                "outputs": {path.name: describe_output(staged)},
+                "fingerprint": wanted,
+                "inputs": described,
+            }
+            out.file(record.name).write_text(provenance.dumps(made), encoding="utf-8")
+            out.commit(last=record.name)
     messages.note(f"wrote {path}: {counted(len(samples), 'sample')}")
     return json_bytes(made, as_json)
 

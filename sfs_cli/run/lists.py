@@ -79,6 +79,13 @@ def read_list(path: Path, config: TableFields, messages: Messages, name: str) ->
 def list_of(table: TextTable, config: TableFields, messages: Messages, name: str) -> RankedList:
     """Return the list of a table, as `read_list` does."""
     path, order = table.path, ""
+    if provenance.is_changed(path):
+        messages.warn(
+            f"{path} was changed after sfs wrote it: its sha256 is not the one in "
+            f"{provenance.record_beside(path).name} beside it, so that options, warnings and "
+            "p-values told there may not be about this list; rank again, or take the list out of "
+            "that folder"
+        )
     choice = choose_columns(table, config.feature_column, config.rank_column, config.score_column)
     features = feature_ids(table, choice.feature)
     values = np.array(parse_numbers(table, choice.value))

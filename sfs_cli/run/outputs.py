@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,11 +32,13 @@ from sfs_cli.io.files.atomic import (
     check_writable,
     finish,
     refuse_dangling,
+    refuse_folders,
     remove_partial,
     replacing,
     sha256_file,
 )
 from sfs_cli.io.files.lock import Lock, output_lock
+from sfs_cli.io.files.scratch import SCRATCH, remove_dead
 from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 MULTIQC = "sfs_mqc.json"
-_SCRATCH = re.compile(r"sfs-\d+-[0-9a-f]{12}")
-"""Names of scratch folders; only these are removed with their content."""
 
 
 @contextmanager
@@ -73,9 +71,11 @@ def claimed(
     """Hold an output, a file or folder, for this run alone; clean up after runs that were killed.
 
     Results of one folder with different prefixes do not wait for each other. Files that a killed
-    run had completed are put in their places; the rest is removed. `beside` are other files that
-    the run will write, by their flags, and `option` names the output in messages. Raises
-    OutputBusyError when another run is writing one of them, InputError when one cannot be written.
+    run had completed are put in their places; the rest is removed. What its lock announces is only
+    where to look: a scratch folder goes where it is one of a dead run by itself, and what was begun
+    of another output where that is in the folder of the lock. `beside` are other files that the run
+    will write, by their flags, and `option` names the output in messages. Raises OutputBusyError
+    when another run is writing one of them, InputError when one cannot be written.
     """
     check_writable(output, option)
     place, name = place_of(output, prefix), _name_of(prefix)
@@ -87,11 +87,13 @@ def claimed(
             )
         real = Path(os.path.realpath(place))
         remove_partial(real.parent, real.name)
-        held = [path.absolute() for path in (beside or {}).values()]
-        for left in map(Path, lock.left):
-            if _SCRATCH.fullmatch(left.name):
-                shutil.rmtree(left, ignore_errors=True)
-            elif left not in held:
+        held = [os.path.realpath(path) for path in (beside or {}).values()]
+        here = os.path.realpath(lock.path.parent)
+        for announced in lock.left:
+            left = Path(os.path.realpath(announced))
+            if SCRATCH.fullmatch(Path(announced).name):
+                remove_dead(Path(announced))
+            elif str(left) not in held and str(left.parent) == here:
                 # this run does not write it; another may, and what it has begun stays
                 with suppress(OutputBusyError, InputError), output_lock(left):
                     remove_partial(left.parent, left.name)
@@ -215,13 +217,14 @@ def is_done(
     refuse_dangling(folder, "--out")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file, not a folder", hint="give another --out")
+    names = (*(files or (f"ranking.{config.format}", REPORT, MULTIQC)), provenance.NAME)
+    names = tuple(named(config.prefix, name) for name in names)
+    refuse_folders((folder / name for name in names), "--out")
     if config.force:
         return False
     altered = provenance.altered_outputs(folder, fingerprint, config.prefix)
     if altered == []:
         return True
-    names = (*(files or (f"ranking.{config.format}", REPORT, MULTIQC)), provenance.NAME)
-    names = tuple(named(config.prefix, name) for name in names)
     there = [name for name in names if (folder / name).exists()]
     if there:
         raise OutputExistsError(
@@ -298,6 +301,7 @@ class Beside:
 
     option: str  # that names it, as a field
     path: Path
+    folder: bool = False  # whether it is one
     partial: Path | None = None  # where to write it, while it is being made
 
     @contextmanager
@@ -306,20 +310,38 @@ class Beside:
         with replacing(self.path) as self.partial:
             yield
 
-    def claim(self, force: bool, lock: Lock | None) -> None:
-        """Refuse to write over another file, and tell the lock of this one."""
-        path = self.path.absolute()
-        ours = lock is not None and str(path) in lock.left  # of a run that was killed
-        other = self.path.is_dir() and recognize(self.path).kind not in (Kind.STORE, Kind.ZARR)
-        if self.path.exists() and not ours and (other or not force):
-            raise OutputExistsError(
-                f"{flag(self.option)} {self.path} exists"
-                + (", and is a folder of other things" * other),
-                hint="give another name" + ("" if other else ", or --force"),
-                option=self.option,
-            )
-        if lock is not None:
-            lock.leaves(path)
+    def claim(self, force: bool, lock: Lock | None, record: Mapping[str, Any] | None) -> None:
+        """Do what `claim_copy` does."""
+        option = flag(self.option)
+        claim_copy(option, self.path, lock, record, folder=self.folder, force=force)
+
+
+def claim_copy(
+    option: str,
+    path: Path,
+    lock: Lock | None,
+    record: Mapping[str, Any] | None,
+    *,
+    folder: bool,
+    force: bool,
+) -> None:
+    """Refuse an output beside the result where it would replace other things; tell the lock of it.
+
+    `option` is its flag, and `folder` says whether it is one. What the record of the result tells
+    of is replaced without `force`: it is of a run that was killed.
+    """
+    check_writable(path, option)
+    is_folder = path.is_dir()
+    kept = is_folder and not (folder and recognize(path).kind in (Kind.STORE, Kind.ZARR))
+    if kept or (folder and path.is_file()):
+        what = "a folder of other things" if is_folder else "a file, and this is a folder"
+        hint = "give another name"
+        raise OutputExistsError(f"{option} {path} exists, and is {what}", hint=hint, option=option)
+    if path.exists() and not force and not are_as_written({option: path}, record):
+        hint = "give another name, or --force"
+        raise OutputExistsError(f"{option} {path} exists", hint=hint, option=option)
+    if lock is not None:
+        lock.leaves(path.absolute())
 
 
 def run_tables(
@@ -347,7 +369,7 @@ def run_tables(
     if config.out is None:
         with claimed_beside(others):
             if beside is not None:
-                beside.claim(config.force, None)
+                beside.claim(config.force, None, None)
             with nullcontext() if beside is None else beside.written():
                 made = make()
         made.summarize()
@@ -356,7 +378,7 @@ def run_tables(
     if options is None:
         options = config.result_options()
     with claimed(out, messages, prefix=config.prefix, beside=others) as lock:
-        described = describe()
+        described, record = describe(), None
         if is_done(out, config, provenance.fingerprint(options, described), files):
             record = provenance.read_run(out, config.prefix)
             if are_as_written(others, record):
@@ -365,7 +387,7 @@ def run_tables(
                 tell_up_to_date(out, messages, (*others.values(), *there))
                 return json_bytes(record, as_json)
         if beside is not None:
-            beside.claim(config.force, lock)
+            beside.claim(config.force, lock, record)
         with nullcontext() if beside is None else beside.written():
             made = make()
             seconds, peak = time.perf_counter() - started, peak_resident()

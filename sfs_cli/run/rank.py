@@ -21,16 +21,17 @@ from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import ConflictError, OutputExistsError, UsageError
+from sfs_cli.errors import ConflictError, UsageError
 from sfs_cli.graph.groups import Groups, read_groups
-from sfs_cli.io.files.atomic import check_writable, replacing
+from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.lock import Lock
-from sfs_cli.io.files.sniff import H5MU, Kind, recognize, split_modality
+from sfs_cli.io.files.sniff import H5MU, split_modality
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import resolved
+from sfs_cli.options.paths import check_suffix
 from sfs_cli.provenance import (
     CovariateFacts,
     ExplainedFacts,
@@ -65,6 +66,7 @@ from sfs_cli.run.outputs import (
     are_as_written,
     check_json_option,
     check_stores,
+    claim_copy,
     claimed,
     claimed_beside,
     describe_beside,
@@ -142,15 +144,18 @@ def run(
         with messages.progress("checking inputs", None):
             inputs = describe_inputs(config) if describe is None else describe()
         fingerprint = provenance.fingerprint(config.result_options(), inputs)
+        known = None
         if is_done(out, config, fingerprint):
             known = provenance.read_run(out, config.prefix)
-            if are_as_written(copies, known) and _is_marked(config):
-                check_stores(inputs, config.threads)
-                remove_checkpoints(place)
-                files = (*copies.values(), *result_files(out, config.prefix, known))
-                tell_up_to_date(out, messages, files)
-                return json_bytes(known, as_json)
-        _check_copies(config, lock)
+            if are_as_written(copies, known):
+                if _is_marked(config):
+                    check_stores(inputs, config.threads)
+                    remove_checkpoints(place)
+                    files = (*copies.values(), *result_files(out, config.prefix, known))
+                    tell_up_to_date(out, messages, files)
+                    return json_bytes(known, as_json)
+                known = None  # the copy is whole, and another one is asked for
+        _check_copies(config, lock, known)
         if checkpoints is None:
             keeping = checkpoints_beside(place, fingerprint, lock, messages, resume=config.resume)
         else:
@@ -561,10 +566,8 @@ def _check_copy(config: RankConfig, path: Path) -> None:
     elif config.use_raw:
         what = "--write-h5ad has no place for the scores of --use-raw"
         hint = "leave one of them out"
-    elif path.suffix.lower() != source and path.suffix.lower() in _COPIED:
-        what = f"--write-h5ad {path} names another format: the copy of {source[1:]} is {source[1:]}"
-        hint = f"give a name that ends in {source}"
     else:
+        check_suffix("write_h5ad", "--write-h5ad", str(path), f"a copy of the {source[1:]}", source)
         return
     raise UsageError(what, hint=hint, option="write_h5ad")
 
@@ -584,19 +587,13 @@ def _is_marked(config: RankConfig) -> bool:
     return about_copy(Path(config.matrix), Path(config.write_h5ad)).get("top") == config.top
 
 
-def _check_copies(config: RankConfig, lock: Lock | None = None) -> None:
+def _check_copies(
+    config: RankConfig, lock: Lock | None = None, record: dict[str, Any] | None = None
+) -> None:
     """Refuse to write over other files, or where nothing can be, before anything is computed."""
     for name, path in copies_of(config).items():
-        ours = lock is not None and str(path.absolute()) in lock.left  # of a run that was killed
-        if path.is_dir() and recognize(path).kind is not Kind.ZARR:
-            raise OutputExistsError(
-                f"{name} {path} is a folder of other things", hint="give another name"
-            )
-        if path.exists() and not config.force and not ours:
-            raise OutputExistsError(f"{name} {path} exists", hint="give another name, or --force")
-        check_writable(path, name)
-        if lock is not None:
-            lock.leaves(path.absolute())
+        folder = name == "--write-h5ad" and split_modality(Path(config.matrix))[0].is_dir()
+        claim_copy(name, path, lock, record, folder=folder, force=config.force)
     if config.write_h5ad is not None:
         from sfs_cli.io.matrix.h5ad_copy import look_into
 

@@ -92,7 +92,8 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         ranking = ranking_config(config, result)
         options = ranking.result_options() | options | {"ranking_seed": ranking.seed}
         if config.write_matrix is not None:
-            copy = outputs.Beside("write_matrix", Path(config.write_matrix))
+            whole = Path(ranking.matrix).is_dir()  # it is written in the same format
+            copy = outputs.Beside("write_matrix", Path(config.write_matrix), whole)
             _check_copy(copy.path, ranking, result)
     out = None if config.out is None else Path(config.out)
     record = provenance.record_beside(result.path)

@@ -11,6 +11,7 @@ from sfs_cli.io.files.sniff import recognize
 from sfs_cli.io.matrix.base import FORMATS, format_of
 from sfs_cli.io.matrix.subset import WRITERS
 from sfs_cli.options import RankConfig
+from sfs_cli.options.paths import check_suffix
 from sfs_cli.run.load import Run
 from sfs_cli.store.build import build_subset
 from sfs_cli.store.disk import is_store
@@ -23,6 +24,7 @@ def check_target(config: RankConfig, target: Path) -> None:
     """
     matrix = Path(config.matrix)
     if is_store(matrix):
+        check_suffix("write_matrix", "--write-matrix", str(target), "a store, which is a folder,")
         return
     name = format_of(matrix, recognize(matrix)).name
     if name not in WRITERS or config.use_raw:

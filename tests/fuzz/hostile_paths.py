@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from tests.fuzz.hostile_words import (
     RANK,
     hostile,
 )
-from tests.fuzz.oracle import EXISTS, REFUSED
+from tests.fuzz.oracle import EXISTS, REFUSED, USAGE
 from tests.fuzz.seeds import COMPANIONS
 
 WAITED = frozenset({143})
@@ -330,6 +331,84 @@ def paths() -> Iterator[Case]:
             f"rank './{name}' --method variance --out out",
             partial(write_files, COMPANIONS | {name: matrix}),
         )
+
+
+def outputs() -> Iterator[Case]:
+    """Yield outputs that cannot be replaced, planted locks, and names of other formats."""
+    rank = f"{RANK.format('clean.csv')} --out out --force"
+    for name in ("report.html", "run.json", "sfs_mqc.json", "ranking.tsv"):
+        files = COMPANIONS | {f"out/{each}": b"old" for each in (f"{name}/x", "run.jsonl", "mine")}
+        write = partial(write_files, files)
+        yield Case(f"output: {name} is a folder", "paths", rank, write, codes=MUST_FAIL)
+    for label in ("link", "dangling link", "hard link", "FIFO", "folder"):
+        write = partial(_write_lock, label)
+        yield Case(f"lock: a {label}", "paths", rank, write, codes=MUST_FAIL)
+    for leaves in (
+        *("in/sfs-1-0123456789ab", "out/sfs-1-0123456789ab", "in/../in/sfs-1-0123456789ab"),
+        *(
+            "sfs-1-0123456789ab",
+            "in/mine",
+            "..",
+            "/",
+            "a\0b",
+            "\ud800",
+            "x" * 5000,
+            ["in"],
+            {"in": 1},
+            None,
+            7,
+        ),
+    ):
+        planted = f"lock: it leaves {str(leaves)[:40]!a}"
+        yield Case(
+            planted, "paths", rank, partial(_write_planted, {"leaves": leaves}), codes=REFUSED
+        )
+    weights = "rank clean.csv --method mrsf --select 3 --out out --weights-out in/mine"
+    write = partial(_write_planted, {"leaves": "in/mine"})
+    yield Case("lock: it leaves another output", "paths", weights, write, codes=frozenset({EXISTS}))
+    for holder in (
+        {"pid": "../../../etc/passwd"},
+        {"pid": 10**400, "host": "\x1b[31mred\x1b[0m", "boot": None},
+        {"pid": {}, "started": [], "boot": ["x"] * 99, "since": "x" * 9999},
+    ):
+        write = partial(_write_planted, holder)
+        codes = REFUSED | {EXISTS}
+        yield Case(f"lock: of {str(holder)[:40]!a}", "paths", rank, write, codes=codes)
+    variance, write = RANK.format("clean.csv"), partial(write_files, COMPANIONS)
+    for command in (
+        *(f"{variance} --out {name}" for name in ("o.csv", "o.TSV", "o.html", "o.h5ad", "o.zip")),
+        f"{variance} --out out && report out --out page.pdf",
+        f"{variance} --log-file log.xlsx",
+        "convert clean.csv made.zarr",
+        "shard init plan.json clean.csv --shards 1",
+        "rank clean.csv --method mrsf --select 3 --weights-out w.csv",
+    ):
+        yield Case(f"suffix: {command}", "paths", command, write, codes=frozenset({USAGE}))
+
+
+def _write_lock(kind: str, folder: Path) -> None:
+    """Write files, and plant a thing in the place of the lock of ``out``."""
+    write_files(COMPANIONS, folder)
+    lock, matrix = folder / ".out.sfs-lock", folder / "clean.csv"
+    if kind == "FIFO":
+        os.mkfifo(lock)
+    elif kind == "folder":
+        lock.mkdir()
+    elif kind == "hard link":
+        lock.hardlink_to(matrix)
+    else:
+        lock.symlink_to("clean.csv" if kind == "link" else "nowhere")
+
+
+def _write_planted(line: dict[str, object], folder: Path) -> None:
+    """Write files, and plant a line in the lock of ``out``; relative paths are in the folder."""
+    name = "sfs-1-0123456789ab"
+    mine = {f"{place}/{name}/{file}": b"mine" for place in ("in", "out") for file in ("x", "owner")}
+    write_files(COMPANIONS | mine | {"in/mine": b"mine"}, folder)
+    (folder / name).symlink_to(f"in/{name}")
+    if isinstance(leaves := line.get("leaves"), str):
+        line = {"leaves": os.path.join(folder, leaves)}  # noqa: PTH118
+    (folder / ".out.sfs-lock").write_text(f"{json.dumps(line)}\n")
 
 
 def _write_paths(folder: Path) -> None:

@@ -123,8 +123,9 @@ def _of_the_files(folder: Path, steps: list[list[str]], ended: Ended) -> Iterato
     after = digests(folder / "work")
     words = " ".join(word for step in steps for word in step)
     changed = sorted(name for name, digest in before.items() if after.get(name) != digest)
-    # shards keep their results in the folder of the plan
-    changed = [name for name in changed if not name.startswith("plan/")]
+    # shards keep their results in the folder of the plan, and the lock of a dead run is taken over
+    over = ".sfs-lock" if ended.code in (OK, EXISTS) else "plan/"
+    changed = [name for name in changed if not name.startswith("plan/") and not name.endswith(over)]
     if changed:
         yield Fault("input changed", changed[0].split("/")[0], str(changed))
     new = [name for name in after if name not in before and not name.startswith("plan/")]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sfs_cli.errors import InputError, unwritable
-from sfs_cli.io.files.atomic import OutputFolder, replacing
+from sfs_cli.io.files.atomic import WHOLE, OutputFolder, finish, replacing
 from sfs_cli.io.files.scratch import made, scratch_folder
 
 
@@ -232,3 +232,106 @@ def test_a_full_disk_that_hdf5_tells_of_is_an_error_of_the_output(tmp_path):
     with pytest.raises(RuntimeError, match="no such thing"), replacing(tmp_path / "x.h5ad"):
         raise RuntimeError("no such thing")
     assert everything(tmp_path) == set()
+
+
+def replaced(folder: Path, names: tuple[str, ...] = ("a.html", "run.json", "z.tsv")) -> None:
+    with OutputFolder(folder) as out:
+        for name in names:
+            out.file(name).write_text("new")
+        out.commit(last="run.json")
+
+
+def old_result(folder: Path) -> None:
+    for name in ("run.json", "z.tsv"):
+        (folder / name).write_text("old")
+    (folder / "a.html").symlink_to("z.tsv")  # a link is replaced, and put back
+
+
+@pytest.mark.parametrize("name", ["a.html", "run.json", "z.tsv"])
+def test_a_folder_in_the_place_of_a_file_is_told_before_anything_is_moved(tmp_path, name):
+    old_result(tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    before = everything(tmp_path)
+    with pytest.raises(InputError, match=f"{tmp_path / name} is a folder"):
+        replaced(tmp_path)
+    assert everything(tmp_path) == before
+    assert {p.read_text() for p in tmp_path.iterdir() if p.is_file()} == {"old"}
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["hard links", "no hard links"])
+@pytest.mark.parametrize("fails", ["a.html", "new.txt", "run.json", "z.tsv"])
+def test_a_file_that_cannot_be_replaced_leaves_the_old_result(tmp_path, monkeypatch, fails, links):
+    old_result(tmp_path)
+    before = everything(tmp_path)
+    real = Path.replace
+
+    def replace(one: Path, other: Path) -> Path:
+        if other == tmp_path / fails and WHOLE in one.parent.name:
+            raise OSError(errno.EBUSY, "Device or resource busy", str(one), None, str(other))
+        return real(one, other)
+
+    def link(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "replace", replace)
+    if not links:
+        monkeypatch.setattr(os, "link", link)
+    with pytest.raises(InputError, match="busy") as caught:
+        replaced(tmp_path, ("a.html", "new.txt", "run.json", "z.tsv"))
+    assert str(tmp_path / fails) in caught.value.what
+    assert "sfs-" not in str(caught.value)
+    assert everything(tmp_path) == before
+    assert (tmp_path / "a.html").is_symlink()
+    assert {p.read_text() for p in tmp_path.iterdir()} == {"old"}
+
+
+def test_moves_of_a_killed_run_that_fail_are_finished_later(tmp_path):
+    old_result(tmp_path)
+    whole = tmp_path / "..sfs-whole-0123456789ab"
+    whole.mkdir()
+    for name in ("run.json", "z.tsv"):
+        (whole / name).write_text("new")
+    (tmp_path / "run.json").unlink()
+    (tmp_path / "run.json").mkdir()
+    with pytest.raises(InputError, match=r"run\.json is a folder"):
+        finish(tmp_path, "run.json")
+    assert (tmp_path / "z.tsv").read_text() == "old"
+    (tmp_path / "run.json").rmdir()
+    finish(tmp_path, "run.json")
+    assert {p.read_text() for p in tmp_path.iterdir()} == {"new"}
+
+
+def test_a_link_in_the_place_of_a_staging_folder_moves_nothing(tmp_path):
+    other, out = tmp_path / "other", tmp_path / "out"
+    for folder in (other, out):
+        folder.mkdir()
+    (other / "run.json").write_text("theirs")
+    for name in ("..sfs-whole-0123456789ab", "..sfs-partial-0123456789ab"):
+        (out / name).symlink_to(other)
+    finish(out, "run.json")
+    assert (other / "run.json").read_text() == "theirs"
+    assert everything(out) == {"..sfs-whole-0123456789ab"}
+
+
+def test_a_folder_that_cannot_be_put_in_place_leaves_the_old_one(tmp_path, monkeypatch):
+    target, real = tmp_path / "x.store", Path.rename
+    target.mkdir()
+    (target / "old").write_text("")
+
+    def rename(one: Path, other: Path) -> Path:
+        if other == target and (one / "new").exists():
+            raise OSError(errno.EBUSY, "Device or resource busy", str(one), None, str(other))
+        return real(one, other)
+
+    monkeypatch.setattr(Path, "rename", rename)
+
+    def write() -> None:
+        with replacing(target) as partial:
+            partial.mkdir()
+            (partial / "new").write_text("")
+
+    with pytest.raises(InputError, match="busy") as caught:
+        write()
+    assert "sfs-partial" not in str(caught.value)
+    assert everything(tmp_path) == {"x.store", "x.store/old"}

@@ -147,3 +147,74 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="cannot be written"), output_lock(tmp_path / "file" / "o"):
         pass
+
+
+def linked(path: Path, victim: Path) -> None:
+    path.symlink_to(victim)
+
+
+def dangling(path: Path, _: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+def hard_linked(path: Path, victim: Path) -> None:
+    path.hardlink_to(victim)
+
+
+def folder(path: Path, _: Path) -> None:
+    path.mkdir()
+
+
+def fifo(path: Path, _: Path) -> None:
+    os.mkfifo(path)
+
+
+def bound(path: Path, _: Path) -> None:
+    with lock_of.socket.socket(lock_of.socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+
+
+@pytest.mark.parametrize("plant", [linked, dangling, hard_linked, folder, fifo, bound])
+def test_what_has_the_place_of_a_lock_is_neither_followed_nor_written_to(
+    plant, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)  # the path of a socket has to be short
+    victim = tmp_path / "victim"
+    victim.write_text('{"pid": 1}\n')
+    plant(Path(".out.sfs-lock"), victim)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError, match="cannot be locked") as caught, output_lock(Path("out")):
+        pass
+    assert str(lock_file(tmp_path / "out")) == str(caught.value.where)
+    assert victim.read_text() == '{"pid": 1}\n'
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_the_lock_of_another_user_announces_is_not_believed(tmp_path, monkeypatch):
+    lock_file(tmp_path / "out").write_text('{"leaves": "/x/sfs-1-0123456789ab"}\n')
+    with output_lock(tmp_path / "out") as lock:
+        assert lock.left == ["/x/sfs-1-0123456789ab"]
+    lock_file(tmp_path / "out").write_text('{"leaves": "/x/sfs-1-0123456789ab"}\n')
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    with output_lock(tmp_path / "out") as lock:
+        assert lock.left == []
+
+
+@pytest.mark.parametrize("content", ['"a\\u0000b"', '"\\ud800"', "[1]", "null", "{}"])
+def test_what_is_no_path_is_not_announced(content, tmp_path):
+    lock_file(tmp_path / "out").write_text(f'{{"leaves": {content}}}\n')
+    with output_lock(tmp_path / "out") as lock:
+        assert all(isinstance(os.fsencode(path), bytes) for path in lock.left)
+
+
+@pytest.mark.parametrize("pid", ["../../x", None, [1], 2.5])
+def test_a_process_that_is_no_number_is_not_looked_for(pid, tmp_path, monkeypatch):
+    def refuse(_handle: int, _how: int) -> None:
+        raise OSError(lock_of.errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(lock_of.fcntl, "flock", refuse)
+    monkeypatch.setattr(lock_of, "_started", lambda asked: 1 if asked == pid else 2)
+    foreign(tmp_path / "out", age=1, boot=lock_of.boot_id(), pid=pid)
+    with output_lock(tmp_path / "out"):
+        pass

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -51,10 +51,11 @@ class OutputFolder:
             _move_all(self._staging, self.path, self._last)
         shutil.rmtree(self._staging, ignore_errors=True)
         remove_empty(self._made)
-        if isinstance(error, OSError) and (
-            error.filename is None or _is_about(error, self._staging)
-        ):
-            raise unwritable(self.path, error, "--out") from None
+        named = getattr(error, "filename", None)
+        place = Path(str(named)) if named else self._staging
+        target = self.path / place.name if place.parent == self._staging else self.path
+        if told := _told(error, target, self._staging, "--out"):
+            raise told from None
 
     def file(self, name: str) -> Path:
         """Return where to write the file that will be called `name`."""
@@ -63,12 +64,18 @@ class OutputFolder:
     def commit(self, last: str) -> None:
         """Move every file to its place, and after them all `last`, which vouches for the others.
 
-        If the run is killed meanwhile, `finish` moves the rest.
+        If the run is killed meanwhile, `finish` moves the rest. Where a file cannot be replaced,
+        none is: the old ones are put back, and an `InputError` names it.
         """
+        refuse_folders((self.path / each.name for each in self._staging.iterdir()), "--out")
         whole = self._staging.with_name(self._staging.name.replace(PARTIAL, WHOLE))
-        self._last = last
         self._staging = self._staging.rename(whole)
-        _move_all(self._staging, self.path, last)
+        self._last = last
+        try:
+            _move_all(self._staging, self.path, last)
+        except Exception:
+            self._last = None  # the old ones are back
+            raise
         self._last = None
 
 
@@ -90,13 +97,45 @@ def remove_partial(folder: Path, name: str) -> None:
 
 
 def _move_all(staging: Path, target: Path, last: str) -> None:
-    if not staging.is_dir():
+    """Move the files of a folder to another one, `last` after the others; all of them, or none.
+
+    What they replace is kept until all are moved. Raises InputError for one that cannot be.
+    """
+    if staging.is_symlink() or not staging.is_dir():  # a link is none of ours
         return
     names = sorted(p.name for p in staging.iterdir())
+    refuse_folders((target / name for name in names), "--out")
     vouching = [n for n in names if n == last or n.endswith(f".{last}")]  # one with a prefix too
-    for name in [n for n in names if n not in vouching] + vouching:
-        (staging / name).replace(target / name)
+    kept = staging.with_name(staging.name.replace(WHOLE, PARTIAL))  # which `finish` removes
+    begun: list[str] = []
+    place = target
+    try:
+        kept.mkdir(exist_ok=True)  # it is there if the moves were interrupted
+        for name in [n for n in names if n not in vouching] + vouching:
+            place = target / name
+            _keep(place, kept / name)
+            begun.append(name)
+            (staging / name).replace(place)
+    except OSError as error:
+        for name in begun:
+            if not (staging / name).exists():
+                (target / name).replace(staging / name)
+            if os.path.lexists(kept / name):
+                (kept / name).replace(target / name)
+        shutil.rmtree(kept, ignore_errors=True)
+        reason = OSError(error.errno, error.strerror, str(place))
+        raise unwritable(place, reason, "--out") from None
+    shutil.rmtree(kept, ignore_errors=True)
     staging.rmdir()
+
+
+def _keep(path: Path, kept: Path) -> None:
+    """Give a file, which may not be there, a second name."""
+    if os.path.lexists(path):
+        try:
+            os.link(path, kept, follow_symlinks=False)
+        except OSError:  # without hard links it is away for a moment
+            path.rename(kept)
 
 
 @contextmanager
@@ -119,18 +158,24 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield partial
         _replace(partial, path)
-    except OSError as error:
-        if error.filename is not None and not _is_about(error, partial):
-            raise  # about a file that was read, not about the output
-        raise unwritable(path, error) from None
-    except RuntimeError as error:  # of HDF5, which tells of a full disk so when it closes a file
-        told = re.search(r"errno = (\d+)", str(error))
-        if told is None or int(told[1]) not in _NO_ROOM:
-            raise
-        raise unwritable(path, OSError(int(told[1]), os.strerror(int(told[1])))) from None
+    except (OSError, RuntimeError) as error:
+        if told := _told(error, path, partial):
+            raise told from None
+        raise
     finally:
         _remove(partial)
         remove_empty(made)
+
+
+def refuse_folders(files: Iterable[Path], option: str) -> None:
+    """Raise an `InputError` if a folder has the place of a file that is to be written."""
+    for path in files:
+        if path.is_dir() and not path.is_symlink():
+            raise InputError(
+                f"{path} is a folder, where a file is to be written",
+                where=str(path),
+                hint=f"move or remove that folder, or give another {option}",
+            )
 
 
 def check_writable(path: Path, option: str) -> None:
@@ -167,6 +212,25 @@ def refuse_dangling(path: Path, option: str) -> None:
         )
 
 
+def _told(
+    error: BaseException | None, path: Path, partial: Path, option: str = "path"
+) -> InputError | None:
+    """Return the error for an output that could not be written; None for an error of another kind.
+
+    It names the output, and not where that was staged.
+    """
+    if isinstance(error, OSError):
+        if error.filename is not None and not _is_about(error, partial):
+            return None  # about a file that was read
+        reason = OSError(error.errno, error.strerror or str(error), str(path))
+        return unwritable(path, reason, option)
+    if isinstance(error, RuntimeError):  # of HDF5, which tells of a full disk so when it closes
+        found = re.search(r"errno = (\d+)", str(error))
+        if found is not None and (number := int(found[1])) in _NO_ROOM:
+            return unwritable(path, OSError(number, os.strerror(number), str(path)), option)
+    return None
+
+
 def _is_about(error: OSError, partial: Path) -> bool:
     """Tell whether an error names what is being written, as one of the two files of a copy too."""
     return partial.name in f"{error.filename} {error.filename2}"
@@ -183,12 +247,16 @@ def _replace(partial: Path, path: Path) -> None:
         return
     old = path.with_name(f"{partial.name}-old")  # a folder cannot replace one that is not empty
     path.rename(old)
-    partial.rename(path)
+    try:
+        partial.rename(path)
+    except OSError:
+        old.rename(path)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)

@@ -4,6 +4,9 @@ The lock is a file beside the output, locked by the kernel, which releases it ho
 ends. Its lines tell who holds it and what would be left behind. Where kernel locks do not reach
 other machines (some network file systems), the holder touches the file as a sign of life.
 
+Others may be able to write to that folder. So no link is followed and nothing but a regular file
+with one name is written to; what lines of other users announce is not believed.
+
 The package filelock has none of this but the lock itself: it leaves its file behind, treats a file
 system without locks as an error, and has no place for the lines.
 """
@@ -15,6 +18,7 @@ import fcntl
 import json
 import os
 import socket
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -24,12 +28,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import OutputBusyError, unwritable
+from sfs_cli.errors import InputError, OutputBusyError, unwritable
 from sfs_cli.io.files.atomic import absent, beside, remove_empty
 
 TOUCH_SECONDS = 60.0
 STALE_SECONDS = 300.0
 """A holder on another machine that has not touched the file for so long is taken for dead."""
+_NO_FILE = (errno.ELOOP, errno.EISDIR, errno.ENXIO)  # of a link, a folder, a socket
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -102,14 +107,24 @@ def _acquire(path: Path, output: Path) -> Lock:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+            handle = os.open(path, flags, 0o666)
         except FileNotFoundError:
             if path.parent.is_dir():
                 raise
             continue  # a run that has failed has made the folder, and removed it
+        except OSError as error:
+            if error.errno in _NO_FILE:
+                raise _not_ours(path, output) from None
+            raise
         try:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+                raise _not_ours(path, output)
             free = lock_file(handle) is not False
             holder, left = _read(handle)
+            if found.st_uid != os.geteuid():
+                left = []
             if not free or (holder is not None and _may_live(handle, holder)):
                 known = {"pid": "unknown", "host": "unknown"} | (holder or {})
                 since = f", since {known['since']}" if "since" in known else ""
@@ -120,12 +135,22 @@ def _acquire(path: Path, output: Path) -> Lock:
                     "runs, remove the lock file",
                 )
             with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(handle), path.stat()):
+                if os.path.samestat(os.fstat(handle), path.lstat()):
                     return Lock(path, handle, left, holder)
         except BaseException:
             os.close(handle)
             raise
         os.close(handle)  # its holder has removed the file meanwhile: try again
+
+
+def _not_ours(path: Path, output: Path) -> InputError:
+    """Return the error for what has the place of a lock file."""
+    return InputError(
+        f"{output} cannot be locked: what has the name of its lock file is a link, a folder, or "
+        "something else that sfs does not make",
+        where=str(path),
+        hint="see what it is, and remove it; or write elsewhere",
+    )
 
 
 def lock_file(handle: int) -> bool | None:
@@ -147,10 +172,12 @@ def _read(handle: int) -> tuple[dict[str, Any] | None, list[str]]:
     holder: dict[str, Any] | None = None
     left: list[str] = []
     for line in content.splitlines():
-        with suppress(ValueError, RecursionError):  # an incomplete line
+        with suppress(ValueError, RecursionError):  # an incomplete line, or what is no path
             found = json.loads(line)
             if isinstance(found, dict) and "leaves" in found:
-                left.append(str(found["leaves"]))
+                path = str(found["leaves"])
+                if b"\0" not in os.fsencode(path):
+                    left.append(path)
             elif isinstance(found, dict):
                 holder = found
     return holder, left
@@ -161,8 +188,9 @@ def _may_live(handle: int, holder: dict[str, Any]) -> bool:
     boot = boot_id()
     if boot is not None and holder.get("boot") == boot:
         # the same machine: the kernel's lock tells, and without one the process table
-        other = holder.get("pid") != os.getpid() and holder.get("started") is not None
-        return other and not lock_file(handle) and _started(holder["pid"]) == holder["started"]
+        pid, started = holder.get("pid"), holder.get("started")
+        other = isinstance(pid, int) and pid != os.getpid() and started is not None
+        return other and not lock_file(handle) and _started(pid) == started
     return time.time() - os.fstat(handle).st_mtime < STALE_SECONDS
 
 
@@ -174,7 +202,7 @@ def boot_id() -> str | None:
         return None
 
 
-def _started(pid: Any) -> int | None:
+def _started(pid: int | None) -> int | None:
     """Return when a process of this machine was started, in clock ticks."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])

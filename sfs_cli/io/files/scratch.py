@@ -8,7 +8,9 @@ takes a folder there can tell what is left over.
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import stat
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -19,6 +21,8 @@ from sfs_cli.errors import unwritable
 from sfs_cli.io.files.lock import boot_id, lock_file
 
 _OWNER = "owner"
+SCRATCH = re.compile(r"sfs-\d+-[0-9a-f]{12}")
+"""Names of scratch folders."""
 _mine: dict[Path, int | None] = {}  # folders of this process: the open lock, once it was made
 
 
@@ -91,14 +95,32 @@ def _own(folder: Path) -> int:
 
 def _remove_left(home: Path) -> None:
     """Remove the scratch folders in a folder whose runs were killed on this machine."""
-    here = (boot_id() or "none").encode()
     for owner in home.glob(f"sfs-*-*/{_OWNER}"):
-        with suppress(OSError):
-            handle = os.open(owner, os.O_RDWR | os.O_NOFOLLOW)
-            try:
-                # a lock may not reach other machines, so that only folders of this one are judged
-                ours = os.fstat(handle).st_uid == os.geteuid() and os.read(handle, 64) == here
-                if ours and lock_file(handle):
-                    shutil.rmtree(owner.parent, ignore_errors=True)
-            finally:
-                os.close(handle)
+        remove_dead(owner.parent)
+
+
+def remove_dead(folder: Path) -> None:
+    """Remove a scratch folder whose run was killed on this machine: what is in it must say so.
+
+    It is a folder of this user with a file that no process has locked any more, or one that was
+    killed before it had made that. Anything else stays.
+    """
+    with suppress(OSError):
+        about = folder.lstat()
+        ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid()
+        if not (ours and SCRATCH.fullmatch(folder.name)):
+            return
+        within = {path.name for path in folder.iterdir()}
+        if not within:
+            folder.rmdir()
+            return
+        owner = folder / (_OWNER if _OWNER in within else f".{_OWNER}")
+        handle = os.open(owner, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            # a lock may not reach other machines, so that only folders of this one are judged
+            about, here = os.fstat(handle), (boot_id() or "none").encode()
+            same = stat.S_ISREG(about.st_mode) and os.read(handle, 64) == here
+            if same and about.st_uid == os.geteuid() and lock_file(handle):
+                shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(handle)

@@ -16,7 +16,6 @@ import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.names import check_names
 from sfs_cli.io.files.room import check_room
 from sfs_cli.io.files.sniff import Kind, examine
@@ -352,40 +351,35 @@ def write_similarity(path: Path, similarity: Similarity, samples: Sequence[str])
             # as scipy.sparse.save_npz writes them, which takes no further array
             arrays = {"format": np.array(b"csr"), "shape": np.array(similarity.shape)}
             arrays |= {key: getattr(similarity, key) for key in ("indptr", "indices", "data")}
-        with replacing(path) as partial, partial.open("wb") as file:
+        with path.open("wb") as file:
             np.savez(file, samples=np.array(names), **arrays)
         return
     if not isinstance(similarity, np.ndarray):
         raise InputError(
             f"a sparse similarity of {len(names):,} samples cannot be written as a table",
-            where=str(path),
             hint="give the output the suffix .npz",
         )
     of_ids = "sample"
     while of_ids in names:  # a name for the column of ids that no sample has
         of_ids += "_id"
-    with replacing(path) as partial:
-        if path.suffix == ".parquet":
-            import pyarrow as pa
-            import pyarrow.parquet as pq
+    if path.suffix == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
-            columns = [pa.array(names), *(pa.array(column) for column in similarity.T)]
-            with arrow_file(partial, "wb") as out:
-                pq.write_table(pa.Table.from_arrays(columns, names=[of_ids, *names]), out)
-            return
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            delimiter = "," if path.suffix == ".csv" else "\t"
-            writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-            writer.writerow([of_ids, *names])
-            for sample, row in zip(names, similarity.tolist()):
-                writer.writerow(
-                    [sample, *row]
-                )  # as the shortest text that reads back as the number
+        columns = [pa.array(names), *(pa.array(column) for column in similarity.T)]
+        with arrow_file(path, "wb") as out:
+            pq.write_table(pa.Table.from_arrays(columns, names=[of_ids, *names]), out)
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        delimiter = "," if path.suffix == ".csv" else "\t"
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow([of_ids, *names])
+        for sample, row in zip(names, similarity.tolist()):
+            writer.writerow([sample, *row])  # as the shortest text that reads back as the number
 
 
 def write_obsp(source: Path, target: Path, key: str, similarity: Similarity) -> None:
     """Copy an h5ad with a similarity of all its samples, in their order, as ``obsp[key]``."""
     from sfs_cli.io.matrix.h5ad_copy import change_copy, write_member
 
-    with replacing(target) as partial:
-        change_copy(source, partial, lambda file: write_member(file, "obsp", key, similarity))
+    change_copy(source, target, lambda file: write_member(file, "obsp", key, similarity))

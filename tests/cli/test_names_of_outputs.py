@@ -1,0 +1,97 @@
+"""An output is not written under the name of another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.making import USAGE, good, h5ad
+from tests.cli.running import run_here, snapshot
+
+RANK = "rank x.csv --method variance"
+WRONG = {
+    "report": ("report ranked --out", "--out", "page.pdf page.PNG page.tsv page.html.gz"),
+    "rank": (f"{RANK} --out", "--out", "out.csv out.tsv out.html out.xlsx deep/out.h5ad"),
+    "aggregate": ("aggregate ranked ranked --out", "--out", "out.tsv"),
+    "select": ("select ranked --top 3 --out", "--out", "selected.txt"),
+    "evaluate": (
+        "evaluate x.csv --method variance --lengths 3 --out",
+        "--out",
+        "evaluation.tsv",
+    ),
+    "compare": ("compare x.csv --method variance --method spec --out", "--out", "curves.pdf"),
+    "robustness": ("robustness x.csv --noise 0.1 --out", "--out", "out.csv"),
+    "fuse": ("fuse x.csv --source a=target: --out", "--out", "S.pdf S.xlsx S.npy"),
+    "convert": ("convert x.csv", "STORE", "x.tsv y.parquet x.h5ad x.zarr y.csv.gz"),
+    "shard init": ("shard init", "PLAN", "plan.json plan.yaml"),
+    "weights": (
+        "rank x.csv --method mrsf --select 3 --weights-out",
+        "--weights-out",
+        "w.tsv w.csv w.feather",
+    ),
+    "copy": ("rank x.h5ad --method variance --write-h5ad", "--write-h5ad", "y.csv y.h5mu y.zarr"),
+    "matrix": ("select ranked --top 3 --write-matrix", "--write-matrix", "y.h5ad y.gct"),
+    "store": (
+        "select of_store --top 3 --write-matrix",
+        "--write-matrix",
+        "y.csv y.h5ad",
+    ),
+    "log": (f"{RANK} --log-file", "--log-file", "log.pdf log.html log.json log.gz"),
+}
+RIGHT = {
+    "report": ("report ranked --out", "page.html page.HTM page page.2024 page.v1.2 page.of.gse1"),
+    "rank": (f"{RANK} --out", "out.v2 2024.01.31 GSE1.samples"),
+    "convert": ("convert x.csv", "x.store y z.v1"),
+    "weights": ("rank x.csv --method mrsf --select 3 --weights-out", "w.parquet w.PQ w"),
+    "copy": ("rank x.h5ad --method variance --write-h5ad", "y.h5ad y.H5AD y.scored y"),
+    "log": (f"{RANK} --log-file", "log log.txt run.log run.out run.err"),
+}
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    good(tmp_path, "x.csv")
+    h5ad(tmp_path, "x.h5ad")
+    for words in (f"{RANK} --out ranked", "convert x.csv m.store"):
+        assert run_here(words.split(), capfd).code == 0
+    assert (
+        run_here(["rank", "m.store", "--method", "variance", "--out", "of_store"], capfd).code == 0
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_suffix_of_another_format_is_refused(case, study, capfd):
+    command, label, names = WRONG[case]
+    before = snapshot(study)
+    for name in names.split():
+        after = ["x.csv", "--shards", "1", "--method", "variance"] * (case == "shard init")
+        for more in ([], ["--force"] * (case != "log")):
+            done = run_here([*command.split(), name, *after, *more], capfd)
+            assert done.code == USAGE, f"{name}\n{done.err}"
+            assert f"{label} {name}" in " ".join(done.err.split())
+            assert "to do:" in done.err
+        assert snapshot(study) == before
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_any_other_name_is_taken(case, study, capfd):
+    command, names = RIGHT[case]
+    for name in names.split():
+        done = run_here([*command.split(), name], capfd)
+        assert done.code == 0, f"{name}\n{done.err}"
+        assert Path(name).exists()
+
+
+def test_a_folder_that_has_such_a_name_already_is_written_to(study, capfd):
+    Path("GSE1.csv").mkdir()
+    assert run_here(f"{RANK} --out GSE1.csv".split(), capfd).code == 0
+
+
+def test_a_name_in_a_configuration_is_checked_too(study, capfd):
+    Path("run.yaml").write_text("matrix: x.csv\nmethod: variance\nout: out.tsv\n")
+    done = run_here(["rank", "--config", "run.yaml"], capfd)
+    assert done.code == USAGE, done.err
+    assert "out.tsv" in done.err
