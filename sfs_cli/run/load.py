@@ -29,6 +29,7 @@ from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
 from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
+from sfs_cli.run.columns import check_columns
 from sfs_cli.run.features import feature_filter, given_features
 from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import needed, pass_list, with_defaults
@@ -191,6 +192,7 @@ def loaded(
             batches, kept = choose_batches(config, columns.batch, ids, used, log)
             chosen = kept if chosen is None else chosen[kept]
             used = None if used is None else used.take(kept)
+        looked = check_columns(config, opened.matrix, chosen, log)
         design, batches, adjustment = _designs(
             columns, opened.matrix, chosen, used, batches, memory, log
         )
@@ -225,6 +227,7 @@ def loaded(
             batches=sizes,
             coordinates=width,
         )
+        passes.look(looked)
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
         plan = memory_plan(config, n, m, stored, memory, passes, sizes, held, width)
         engine = Engine(

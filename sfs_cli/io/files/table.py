@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -382,3 +383,51 @@ def is_id_name(text: str) -> bool:
     words = name_words(text)
     usual = [w in _ID_WORDS or _ID_ENDING.sub("", w) in _ID_WORDS for w in words]  # geneid
     return any(usual) and all(u or word in _QUALIFIERS for u, word in zip(usual, words))
+
+
+class Annotation(Enum):
+    """How surely a name is that of an annotation of genes or of a result, and of no sample."""
+
+    SURE = "sure"
+    MAYBE = "maybe"
+
+
+_OF_GENES = (
+    "length genelength transcriptlength exonlength effectivelength efflength lengthbp entrezid "
+    "entrezgene entrezgeneid ncbigeneid geneid hgncid genename genesymbol genetype genebiotype "
+    "biotype description chromosome chromosomename seqname seqnames strand genestart geneend "
+    "startposition endposition gccontent percentagegccontent percentagegenegccontent"
+)
+_OF_TESTS = (
+    "logfc log2fc log2foldchange foldchange avglogfc avglog2fc lfcse basemean aveexpr logcpm "
+    "logconc pvalue pval pvaladj adjpval adjpvalue padj qvalue qval"
+)
+_OF_CELLS = (
+    "ncells ncellsbycounts totalcounts meancounts pctdropoutbycounts log1ptotalcounts "
+    "log1pmeancounts dispersions dispersionsnorm highlyvariable"
+)
+_ANNOTATIONS = frozenset(f"{_OF_GENES} {_OF_TESTS} {_OF_CELLS}".split())
+_MAYBE_SAMPLES = (
+    "t b f p q z lr fc fdr fwer lods chr start end stop begin pos position width size gc score "
+    "rank stat statistic mean means median average sum total sd se var variance cv pct1 pct2 "
+    "entrez ncounts nsamples"
+)
+_LIKE_ANNOTATIONS = frozenset(_MAYBE_SAMPLES.split())
+_NOT_LETTERS = re.compile(r"[^a-z0-9]+")
+
+
+def annotation_of(name: str) -> Annotation | None:
+    """Tell whether a column is named like an annotation of genes, or a result; None: it is not.
+
+    Upper and lower case, points, blanks and the like do not count.
+    """
+    plain = _NOT_LETTERS.sub("", name.lower())
+    if plain in _ANNOTATIONS:
+        return Annotation.SURE
+    return Annotation.MAYBE if plain in _LIKE_ANNOTATIONS else None
+
+
+def other_annotations(names: Iterable[str], known: Collection[str]) -> str:
+    """Return, for a message, which other columns are named like annotations; may be empty."""
+    others = [name for name in names if name not in known and annotation_of(name) is not None]
+    return f", and {listed(others, 8)}, which seem to be no samples either" if others else ""
