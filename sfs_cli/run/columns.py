@@ -55,7 +55,7 @@ def check_columns(
     values, found = _of_matrix(matrix, chosen)
     if found.none:
         left = matrix.n_samples if chosen is None else len(chosen)
-        few = left - len(found.none) < LEAST_SAMPLES
+        few = left - len(found.none) < 2
         of_results = "give the matrix of the samples: a table of results is a list, which sfs "
         of_results += "aggregate, select and evaluate --list read"
         leave = "or leave them out by --labels of the samples and --samples intersect"

@@ -673,6 +673,8 @@ class Evaluation(FoldRankings):
         if self.labels is not None:
             facts |= {"splits": self.config.folds, "repeats": self.config.rounds}
             facts["classes"] = self.labels.counts()
+            if "labels" in self.run.taken:
+                facts["label_column"] = self.run.taken["labels"]
             if (donors := self.run.donors) is not None:
                 facts["donors"] = int(donors.max()) + 1
         if self.drivers is not None:

@@ -22,6 +22,7 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import counted, listed
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
+from sfs_cli.io.files.table import is_number
 from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
@@ -129,10 +130,14 @@ def raw_of(run: Run, of: str = "the ranking") -> tuple[Raw | None, str | None]:
 
 
 def guard_labels(run: Run) -> None:
-    """Warn of labels that are ids, and of classes with two spellings."""
+    """Warn of labels that are ids, and of classes, batches and donors with two spellings."""
     if run.labels is not None and run.labels.values is None:
         _tell(run, "labels", id_labels(run.labels))
         _tell(run, "labels", spelled_twice(run.labels.classes))
+    for what, column in (("batch", run.columns.batch), ("donor", run.columns.donors)):
+        if column is not None:
+            levels = sorted({str(value) for value in column.values.values()})
+            _tell(run, "labels", spelled_twice(levels, what))
 
 
 def guard_sources(run: Run) -> None:
@@ -717,17 +722,24 @@ def single_class(labels: Labels, source: str) -> str | None:
     )
 
 
-def spelled_twice(classes: Sequence[str]) -> str | None:
-    """Tell whether names of classes differ in upper and lower case or in blanks alone."""
-    alike: dict[str, list[str]] = {}
+def spelled_twice(classes: Sequence[str], what: str = "class") -> str | None:
+    """Tell whether two names differ in upper and lower case or in blanks alone, or as numbers.
+
+    `what` one of them is: a class, a batch or a donor.
+    """
+    alike: dict[str | float, list[str]] = {}
     for name in classes:
-        alike.setdefault("".join(name.casefold().split()), []).append(name)
+        plain = "".join(name.casefold().split())
+        alike.setdefault(float(plain) if is_number(plain) else plain, []).append(name)
     twice = next((names for names in alike.values() if len(names) > 1), None)
     if twice is None:
         return None
+    number = "differ" if not is_number(twice[0]) else "are the same number, and differ"
+    how = "in upper and lower case or in blanks alone" if number == "differ" else "as text alone"
+    each = {"class": "classes", "batch": "batches"}.get(what, f"{what}s")
     return (
-        f"the classes {' and '.join(map(repr, twice[:3]))} differ in upper and lower case or in "
-        "blanks alone, and count as different: give them one name if they are one class"
+        f"the {each} {' and '.join(map(repr, twice[:3]))} {number} {how}, and count as different: "
+        f"give them one name if they are one {what}"
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
-from sfs_cli.io.files.names import BLANKS
+from sfs_cli.io.files.names import BLANKS, nfc
 from sfs_cli.io.files.room import FIELD_BYTES, Tally, check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.text import (
@@ -244,7 +244,7 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
     """Return a data frame as text, with its index as the ids; missing values are ""."""
     import pandas as pd
 
-    names = [str(name) for name in frame.columns]
+    names = [nfc(str(name)) for name in frame.columns]
     _refuse_repeated(names, path)
     ids = frame.index.name
     columns = {"" if ids is None or str(ids) in names else str(ids): _texts(frame.index)}
@@ -261,7 +261,7 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
 
 def _texts(values: Any) -> list[str]:
     missing = values.isna()
-    return ["" if gone else str(value) for value, gone in zip(values.tolist(), missing)]
+    return ["" if gone else nfc(str(value)) for value, gone in zip(values.tolist(), missing)]
 
 
 def read_rows(
@@ -317,7 +317,9 @@ def _read_parquet(path: Path) -> TextTable:
             check_room("as a table it takes", FIELD_BYTES * size, str(path))
             table = file.read()
             # names and texts are UTF-8, and dates within those of Python, unless it is damaged
-            names, contents = table.column_names, [column.to_pylist() for column in table.columns]
+            names = [nfc(name) for name in table.column_names]
+            table = table.rename_columns(names)
+            contents = [column.to_pylist() for column in table.columns]
     except (OSError, ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=str(path), hint=COPY_AGAIN
@@ -326,14 +328,14 @@ def _read_parquet(path: Path) -> TextTable:
         raise InputError("the table has no columns", where=str(path), hint=COPY_AGAIN)
     _refuse_repeated(names, path)
     # the ids are the index of pandas, else the first text, else the first column
-    named = [name for name in pandas_index(table.schema, path) if name in names]
+    named = [name for name in map(nfc, pandas_index(table.schema, path)) if name in names]
     kinds = {f.name: f.type for f in table.schema}
     texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
     coded = [name for name, kind in kinds.items() if pa.types.is_dictionary(kind)]
     ids = (named or texts or names)[0]
     found, columns = dict(zip(names, contents)), {}
     for name in [ids, *(name for name in names if name != ids)]:
-        columns[name] = ["" if value is None else str(value) for value in found[name]]
+        columns[name] = ["" if value is None else nfc(str(value)) for value in found[name]]
     categories = frozenset([*texts, *coded])
     return TextTable(path, columns, range(1, table.num_rows + 1), "row", categories)
 
