@@ -6,7 +6,7 @@ GUARDS = {
     "raw-values": "values look like counts or intensities, and --transform has no step that takes "
     "logarithms, ranks or residuals of them",
     "columns": "columns of numbers that are no samples, by name and scale, such as lengths of "
-    "genes and results of tests (refused where that is sure); rows of reads without a gene",
+    "genes and results of tests (refused where that is sure); features that are no genes",
     "names": "names of features that a spreadsheet has turned into dates, or ids into decimals",
     "labels": "labels that look like ids of patients, pairs or batches, a class with two "
     "spellings, or labels of a source with a single class",

@@ -90,9 +90,11 @@ _DATE = (
 """2-Sep, 2-Sep-2026, Sep-02, and 2026-09-02, 9/2/2026 and 02.09.2026 of a file's cell."""
 _NO_GENE = (
     r"^(?:__(?:no_feature|ambiguous|too_low_aqual|not_aligned|alignment_not_unique)"
-    r"|N_(?:unmapped|multimapping|noFeature|ambiguous))$"
+    r"|N_(?:unmapped|multimapping|noFeature|ambiguous)"
+    r"|(?:log1p_)?(?:n_counts|total_counts(?:_\w+)?|n_genes(?:_by_counts)?)|pct_counts_\w+"
+    r"|percent[._]mt|n(?:Count|Feature)_\w+|doublet_scores?)$"
 )
-"""Rows in which HTSeq and STAR count the reads of no gene."""
+"""Reads of no gene, as HTSeq and STAR count them, and measures of cells of scanpy and Seurat."""
 
 
 class Raw(NamedTuple):
@@ -665,13 +667,14 @@ def dates(names: Sequence[str]) -> str | None:
 
 
 def without_gene(names: Sequence[str]) -> str | None:
-    """Tell whether rows count the reads of no gene, as HTSeq and STAR write them."""
+    """Tell whether features are no genes: reads without one, or measures of whole cells."""
     found = [name for name in names if re.match(_NO_GENE, name, re.IGNORECASE)]
     if not found:
         return None
     return (
-        f"{listed(found, 9)}: {counted(len(found), 'feature')} of reads without a gene, which are "
-        "ranked as genes, and count for --transform cpm; remove these rows from the table"
+        f"{counted(len(found), 'feature')} ({listed(found, 9)}) count the reads of no gene, or are "
+        "measures of whole cells: they are ranked as genes, and count for --transform cpm; remove "
+        "them from the table"
     )
 
 

@@ -226,3 +226,12 @@ def test_rows_that_count_reads_without_a_gene(tmp_path: Path, here: Here) -> Non
     assert "__no_feature" in done.err
     assert "--accept columns" in done.err
     assert "__no_feature" not in here("rank", *given, "--accept", "columns", "-q").err
+
+
+def test_measures_of_cells_among_genes(tmp_path: Path, here: Here) -> None:
+    table = counts().T.assign(n_genes_by_counts=range(8), total_counts=range(8), pct_counts_mt=0.1)
+    table.rename_axis("cell").to_csv(tmp_path / "m.csv")
+    done = here("rank", str(tmp_path / "m.csv"), "--rows", "samples", "--method", "variance")
+    assert "3 features (n_genes_by_counts, total_counts, pct_counts_mt)" in done.err.replace(
+        "total_counts, n_genes_by_counts", "n_genes_by_counts, total_counts"
+    )
