@@ -88,8 +88,8 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
         )
     unique, renamed = unique_features(features)
     obs = reader.annotations.obs
-    if obs is not None:
-        obs = obs.rename_columns([nfc(name) for name in obs.column_names])
+    if obs is not None and (keys := list(map(nfc, obs.column_names))) != obs.column_names:
+        obs = obs.rename_columns(keys).replace_schema_metadata(obs.schema.metadata)
     ids = Ids(unique, samples, obs)
     values = sink.finish(options.keep)
     if values is not None:

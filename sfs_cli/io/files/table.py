@@ -318,7 +318,6 @@ def _read_parquet(path: Path) -> TextTable:
             table = file.read()
             # names and texts are UTF-8, and dates within those of Python, unless it is damaged
             names = [nfc(name) for name in table.column_names]
-            table = table.rename_columns(names)
             contents = [column.to_pylist() for column in table.columns]
     except (OSError, ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
         raise InputError(
@@ -329,7 +328,7 @@ def _read_parquet(path: Path) -> TextTable:
     _refuse_repeated(names, path)
     # the ids are the index of pandas, else the first text, else the first column
     named = [name for name in map(nfc, pandas_index(table.schema, path)) if name in names]
-    kinds = {f.name: f.type for f in table.schema}
+    kinds = dict(zip(names, table.schema.types))
     texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
     coded = [name for name, kind in kinds.items() if pa.types.is_dictionary(kind)]
     ids = (named or texts or names)[0]
