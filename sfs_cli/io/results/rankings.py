@@ -90,8 +90,10 @@ def _read_ids(path: Path) -> TextTable:
     ids, lines = table.columns["feature"], table.rows
     if ids and is_id_name(ids[0]):
         ids, lines = ids[1:], lines[1:]
-    # whole numbers may be ids, and nan and inf are numbers to Python
-    if not ids or (any(map(is_decimal, ids)) and all(map(is_number, ids))):
+    # a name may be above scores; whole numbers may be ids, and nan and inf are names of genes
+    numbers = ids[1:] or ids
+    scores = any(is_decimal(text) and not text.strip("+-").isalpha() for text in numbers)
+    if not ids or (scores and all(map(is_number, numbers))):
         raise InputError(ONE_COLUMN, where=str(path), hint=_LIST_HINT)
     ranks = [str(rank) for rank in range(1, len(ids) + 1)]
     return TextTable(path, {"feature": ids, _IN_ORDER: ranks}, lines, "line")
