@@ -129,16 +129,16 @@ def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
 
 
 def _sums(values: np.ndarray, of_samples: np.ndarray) -> dict[int, str]:
-    """Return the columns that are the sum or the mean of all others, with the reason."""
+    """Return a column that is the sum or the mean of all others, with the reason."""
+    values = values / (np.abs(values).max() or 1.0)  # squares of large values would overflow
     total = values[:, of_samples].sum(axis=1)
     near = RELATIVE * np.linalg.norm(total)
     found: dict[int, str] = {}
     for times, what in ((2, "sum"), (int(of_samples.sum()), "mean")):
         off = np.linalg.norm(times * values - total[:, None], axis=0)
-        is_sum = of_samples & (off <= near) & (near > 0)
-        found |= dict.fromkeys(
-            np.flatnonzero(is_sum).tolist(), f"it is the {what} of the other columns"
-        )
+        at = np.flatnonzero(of_samples & (off <= near) & (near > 0))
+        if len(at) == 1:  # of samples that are all the same, each is the mean of the others
+            found[int(at[0])] = f"it is the {what} of the other columns"
     return found
 
 
@@ -148,11 +148,13 @@ def _odd(values: np.ndarray, of_samples: np.ndarray) -> dict[int, str]:
     Constant columns, as of a library that has failed, are not among them.
     """
     varies = values.min(axis=0) < values.max(axis=0)
+    if not (varies & of_samples).any():
+        return {}
     whole = (values == np.rint(values)).all(axis=0)
     negative, zero = (values < 0).mean(axis=0), (values == 0).mean(axis=0)
     size = np.abs(values).mean(axis=0)
     parts = ((values > 0) & (values < 1)).mean(axis=0)
-    large = size > TIMES * np.median(size[of_samples & varies]) if varies.any() else ~varies
+    large = size > TIMES * np.median(size[of_samples & varies])
     kinds = (
         (whole, ~whole, "has whole numbers alone, and the others have not"),
         (~whole, whole, "has numbers that are not whole, and the others have none"),

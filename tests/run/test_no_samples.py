@@ -235,3 +235,14 @@ def test_measures_of_cells_among_genes(tmp_path: Path, here: Here) -> None:
     assert "3 features (n_genes_by_counts, total_counts, pct_counts_mt)" in done.err.replace(
         "total_counts, n_genes_by_counts", "n_genes_by_counts, total_counts"
     )
+
+
+def test_values_of_any_size_are_looked_at_without_a_warning(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    for size in (1e-310, 1e-200, 1e140):
+        assert none_and_doubtful(np.log1p(counts()) * size) == ([], [])
+    same = pd.DataFrame(np.ones((100, 5)), columns=SAMPLES[:5]).assign(Length=range(100))
+    assert none_and_doubtful(same) == (["Length"], [])
+    assert none_and_doubtful(same.drop(columns="Length") * np.nan) == ([], [])
+    assert not recwarn.list
