@@ -646,7 +646,7 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     if not _has_index(value) and hasattr(value, "to_pandas"):  # of polars or Arrow
         value = value.to_pandas()
     if _has_index(value):
-        rows_and_columns = list(map(str, value.index)), list(map(str, value.columns))
+        rows_and_columns = _names_of(value.index, "row"), _names_of(value.columns, "column")
         return Table(_numbers_of(value, what), *rows_and_columns, samples_are_rows)
     if hasattr(value, "tocsr"):
         values = value if value.format in ("csr", "csc") else value.tocsr()
@@ -663,6 +663,19 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     samples, features = values.shape if samples_are_rows else values.shape[::-1]
     ids = [str(i) for i in range(samples)], [f"x{i}" for i in range(features)]
     return Table(values, *(ids if samples_are_rows else ids[::-1]), samples_are_rows)
+
+
+def _names_of(index: pd.Index, what: str) -> list[str]:
+    """Return the names of the rows or columns of a data frame; one that is missing is refused."""
+    if (missing := np.asarray(index.isna())).any():
+        count = int(missing.sum())
+        raise InputError(
+            f"{counted(count, what)} of the data frame {'has' if count == 1 else 'have'} no name "
+            f"(None or NaN), first number {int(missing.argmax()) + 1:,}",
+            hint=f"name every {what}, or drop those without a name",
+            option="matrix",
+        )
+    return list(map(str, index))
 
 
 def _numbers_of(frame: pd.DataFrame, what: str) -> np.ndarray:

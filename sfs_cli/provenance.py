@@ -91,8 +91,12 @@ class Record(CommonRecord):
     result: RankingFacts
 
 
-WeightFacts = TypedDict("WeightFacts", {"from": str, "sum": float, "zero": int})
-"""``--sample-weights``: their sum, and the number of samples of weight 0, which take no part."""
+WeightFacts = TypedDict(
+    "WeightFacts", {"from": str, "sum": float, "zero": int, "column": NotRequired[str]}
+)
+"""``--sample-weights``: their sum, and the number of samples of weight 0, which take no part.
+
+`column` is that of several which was taken by its name."""
 
 
 class DonorFacts(TypedDict):
@@ -297,6 +301,7 @@ LabelFacts = TypedDict(
         "smallest": float,  # of a continuous outcome
         "largest": float,
         "used": bool,
+        "column": str,  # that of several which was taken by its name
     },
     total=False,
 )

@@ -177,6 +177,8 @@ def describe_source(source: Source, facts: Mapping[str, Any], n: int) -> str:
         words.append(f" of all {facts['sets']:,} sets together (name some with {file}:SET)")
     if "columns" in facts:
         words.append(f", edges by columns {' and '.join(map(repr, facts['columns']))}")
+    if "column" in facts:
+        words.append(f", by column {facts['column']!r} (others with FILE:COLUMN)")
     used = facts["samples"]
     if used != n:
         words.append(f", {used:,} of {n:,} samples")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from sfs_cli.graph.build import Graph, given_graph
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, look_like_distances, row_panels
 from sfs_cli.io.given import given
-from sfs_cli.io.knowledge.labels import read_annotation, refuse_headless
+from sfs_cli.io.knowledge.labels import Column, read_annotation, refuse_headless
 from sfs_cli.io.knowledge.similarity import SimilarityFile, open_similarity
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
 from sfs_cli.logs import Messages
@@ -83,7 +83,13 @@ class Classes:
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return 1/n_l within a class of n_l samples, 0 between classes (Eq. 3.13)."""
         names, codes = np.unique([self.labels[s] for s in samples], return_inverse=True)
-        return Graph(label_similarity(codes), {"similarity": "label", "classes": len(names)})
+        facts = {"similarity": "label", "classes": len(names)} | _taken(self.labels)
+        return Graph(label_similarity(codes), facts)
+
+
+def _taken(values: Mapping[str, object]) -> dict[str, str]:
+    """Return the column that was taken by its name, of several, as facts; empty where none was."""
+    return {"column": values.name} if isinstance(values, Column) and values.others else {}
 
 
 class Tree:
@@ -103,7 +109,8 @@ class Tree:
                 f"path is taken as one class; divide its classes by / in place of {mark}"
             )
         S = hierarchy_similarity([self.hierarchy.paths[sample] for sample in samples], depth)
-        return Graph(DenseSimilarity(S), {"similarity": "lowest common ancestor", "depth": depth})
+        facts = {"similarity": "lowest common ancestor", "depth": depth}
+        return Graph(DenseSimilarity(S), facts | _taken(self.hierarchy.paths))
 
 
 def hierarchy_similarity(paths: Sequence[tuple[str, ...]], depth: int) -> np.ndarray:

@@ -1,10 +1,12 @@
-"""The usual accidents that a run warns of, by the names that ``--accept`` takes."""
+"""The usual accidents that a run warns of or refuses, by the names that ``--accept`` takes."""
 
 from __future__ import annotations
 
 GUARDS = {
     "raw-values": "values look like counts or intensities, and --transform has no step that takes "
     "logarithms, ranks or residuals of them",
+    "columns": "columns of numbers that are no samples, by name and scale, such as lengths of "
+    "genes and results of tests (refused where that is sure); features that are no genes",
     "names": "names of features that a spreadsheet has turned into dates, or ids into decimals",
     "labels": "labels that look like ids of patients, pairs or batches, a class with two "
     "spellings, or labels of a source with a single class",

@@ -498,7 +498,7 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
     accept: tuple[str, ...] = option(
         "Warnings that are not to be given, such as raw-values,outliers.",
         section="Running",
-        verbs=("rank", "shard init", "fuse"),
+        verbs=("rank", "shard init", "fuse", "evaluate", "compare", "robustness"),
         in_result=False,
         default=(),
         metavar="NAMES",

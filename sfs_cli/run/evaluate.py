@@ -51,7 +51,7 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.guards import raw_of
+from sfs_cli.run.guards import guard_labels, guard_raw
 from sfs_cli.run.identity import Identity, matrix_identity, same_matrix
 from sfs_cli.run.lists import (
     RankedList,
@@ -314,9 +314,8 @@ class Evaluation(FoldRankings):
     def evaluate(self) -> Evaluated:
         """Judge every list on all samples, and in every fold."""
         run, everyone = self.run, np.arange(self.run.matrix.n_samples)
-        _, warning = raw_of(run, "what is ranked and judged")
-        if warning is not None:
-            run.log.warn(warning)
+        guard_raw(run, "what is ranked and judged")
+        guard_labels(run)
         with run.log.progress("evaluating", run.passes.total) as advance:
             run.passes.watch(run.log.phase, advance)
             values = self.values(everyone)
@@ -674,6 +673,8 @@ class Evaluation(FoldRankings):
         if self.labels is not None:
             facts |= {"splits": self.config.folds, "repeats": self.config.rounds}
             facts["classes"] = self.labels.counts()
+            if "labels" in self.run.taken:
+                facts["label_column"] = self.run.taken["labels"]
             if (donors := self.run.donors) is not None:
                 facts["donors"] = int(donors.max()) + 1
         if self.drivers is not None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.files.names import nfc
 from sfs_cli.io.knowledge.gene_sets import read_gene_list
 from sfs_cli.knowledge.matching import tell_unknown
 from sfs_cli.logs import Messages
@@ -122,5 +123,5 @@ def _in_list(names: Sequence[str], ids: Sequence[str]) -> np.ndarray:
 
 
 def _like(pattern: str, ids: Sequence[str]) -> np.ndarray:
-    search = re.compile(pattern).search
+    search = re.compile(nfc(pattern)).search
     return np.fromiter((search(name) is not None for name in ids), bool, len(ids))

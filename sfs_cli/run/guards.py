@@ -20,8 +20,9 @@ from sfs_cli.catalog import METHODS, ON_SOURCES, SIGNED
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
-from sfs_cli.errors import counted
+from sfs_cli.errors import counted, listed
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
+from sfs_cli.io.files.table import is_number
 from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
@@ -35,16 +36,12 @@ from sfs_cli.run.passes import graph_asked, needed
 from sfs_cli.run.ties import ties
 from sfs_cli.run.top import LOOKING, TOP, TopFeatures, values_of
 from sfs_cli.store.ids import FeatureIds
-from sfs_cli.store.matrix import Matrix
+from sfs_cli.store.matrix import LOOK_VALUES, look
 from sfs_cli.store.transforms import parse
 
 if TYPE_CHECKING:
     from sfs_cli.methods.significance.ratios import Ratio
 
-LOOK_VALUES, LOOK_FEATURES = 4_000_000, 1024
-"""At most so many values, and features, are looked at to tell what a matrix holds."""
-RUN = 16
-"""Features that are read together."""
 COUNTS_ABOVE, SPARSE_COUNTS_ABOVE = 50, 12
 """Whole numbers are counts if they go beyond this, and beyond the second where more than half are
 zero, as in single cells: genotypes and scores do not."""
@@ -91,6 +88,13 @@ _DATE = (
     r"|\d{4}-\d{2}-\d{2}(?:[ T]00:00:00)?|\d{1,2}/\d{1,2}/\d{4}|\d{1,2}\.\d{1,2}\.\d{4})$"
 )
 """2-Sep, 2-Sep-2026, Sep-02, and 2026-09-02, 9/2/2026 and 02.09.2026 of a file's cell."""
+_NO_GENE = (
+    r"^(?:__(?:no_feature|ambiguous|too_low_aqual|not_aligned|alignment_not_unique)"
+    r"|N_(?:unmapped|multimapping|noFeature|ambiguous)"
+    r"|(?:log1p_)?(?:n_counts|total_counts(?:_\w+)?|n_genes(?:_by_counts)?)|pct_counts_\w+"
+    r"|percent[._]mt|n(?:Count|Feature)_\w+|doublet_scores?)$"
+)
+"""Reads of no gene, as HTSeq and STAR count them, and measures of cells of scanpy and Seurat."""
 
 
 class Raw(NamedTuple):
@@ -128,10 +132,14 @@ def raw_of(run: Run, of: str = "the ranking") -> tuple[Raw | None, str | None]:
 
 
 def guard_labels(run: Run) -> None:
-    """Warn of labels that are ids, and of classes with two spellings."""
+    """Warn of labels that are ids, and of classes, batches and donors with two spellings."""
     if run.labels is not None and run.labels.values is None:
         _tell(run, "labels", id_labels(run.labels))
         _tell(run, "labels", spelled_twice(run.labels.classes))
+    for what, column in (("batch", run.columns.batch), ("donor", run.columns.donors)):
+        if column is not None:
+            levels = sorted({str(value) for value in column.values.values()})
+            _tell(run, "labels", spelled_twice(levels, what))
 
 
 def guard_sources(run: Run) -> None:
@@ -539,10 +547,12 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float 
     Returns the mean absolute correlation of the top features, None where it was not looked at.
     """
     _tell(run, "ties", ties(ranking))
-    if _wanted(run, "names"):  # not before: large matrices read the ids during the first pass
+    if _wanted(run, "names") or _wanted(run, "columns"):
+        # not before: large matrices read the ids during the first pass
         suspects = converted(ranking.feature.names, run.plan.workers)
         _tell(run, "names", dates(suspects))
         _tell(run, "names", decimals(suspects))
+        _tell(run, "columns", without_gene(suspects))
     few = ranking.n_scored < TOP  # of which a part says little
     if top is None or few or not any(_wanted(run, name) for name in LOOKING):
         return None
@@ -571,20 +581,6 @@ def _tell(run: Run, name: str, text: str | None) -> None:
     assert name in GUARDS
     if text is not None and _wanted(run, name):
         run.log.warn(f"{text} (--accept {name}, if that is intended)")
-
-
-def look(matrix: Matrix) -> np.ndarray:
-    """Read the stored values of a few features from all over a matrix, shape (b, n)."""
-    n, m = matrix.n_samples, matrix.n_features
-    wanted = min(m, LOOK_FEATURES, max(1, LOOK_VALUES // n))
-    starts = np.linspace(0, m - min(RUN, m), -(-wanted // RUN)).astype(int)
-    blocks = []
-    for lo in dict.fromkeys(starts.tolist()):
-        span = Span(lo, min(lo + RUN, m, lo + wanted))
-        block = np.empty((span.size, n), matrix.dtype)
-        matrix.read(span, block)
-        blocks.append(block)
-    return np.concatenate(blocks)
 
 
 def raw_values(values: np.ndarray, asked: str | None = None, of: str = "the ranking") -> str | None:
@@ -641,11 +637,11 @@ def raw_kind(values: np.ndarray) -> Raw | None:
 
 
 def converted(names: Sequence[str], threads: int = 1) -> list[str]:
-    """Return the names of features that a program has made dates or decimal numbers of."""
+    """Return the names of features that programs have made dates, decimals, or sums of no gene."""
     import pyarrow.compute as pc
 
     ids = FeatureIds.of(names).array
-    either = f"{_DATE}|{_DECIMAL}"
+    either = f"{_DATE}|{_DECIMAL}|{_NO_GENE}"
 
     def found(span: Span) -> list[str]:
         part = ids.slice(span.lo, span.size)
@@ -667,6 +663,18 @@ def dates(names: Sequence[str]) -> str | None:
         f"{_named(found)} by dates ({', '.join(found[:3])}): "
         "a spreadsheet has replaced names of genes such as SEPTIN2 or MARCHF1, which no source "
         "will find; mend them where the table was made (--id-map can name them for sources)"
+    )
+
+
+def without_gene(names: Sequence[str]) -> str | None:
+    """Tell whether features are no genes: reads without one, or measures of whole cells."""
+    found = [name for name in names if re.match(_NO_GENE, name, re.IGNORECASE)]
+    if not found:
+        return None
+    return (
+        f"{counted(len(found), 'feature')} ({listed(found, 9)}) count the reads of no gene, or are "
+        "measures of whole cells: they are ranked as genes, and count for --transform cpm; remove "
+        "them from the table"
     )
 
 
@@ -717,17 +725,24 @@ def single_class(labels: Labels, source: str) -> str | None:
     )
 
 
-def spelled_twice(classes: Sequence[str]) -> str | None:
-    """Tell whether names of classes differ in upper and lower case or in blanks alone."""
-    alike: dict[str, list[str]] = {}
+def spelled_twice(classes: Sequence[str], what: str = "class") -> str | None:
+    """Tell whether two names differ in upper and lower case or in blanks alone, or as numbers.
+
+    `what` one of them is: a class, a batch or a donor.
+    """
+    alike: dict[str | float, list[str]] = {}
     for name in classes:
-        alike.setdefault("".join(name.casefold().split()), []).append(name)
+        plain = "".join(name.casefold().split())
+        alike.setdefault(float(plain) if is_number(plain) else plain, []).append(name)
     twice = next((names for names in alike.values() if len(names) > 1), None)
     if twice is None:
         return None
+    number = "differ" if not is_number(twice[0]) else "are the same number, and differ"
+    how = "in upper and lower case or in blanks alone" if number == "differ" else "as text alone"
+    each = {"class": "classes", "batch": "batches"}.get(what, f"{what}s")
     return (
-        f"the classes {' and '.join(map(repr, twice[:3]))} differ in upper and lower case or in "
-        "blanks alone, and count as different: give them one name if they are one class"
+        f"the {each} {' and '.join(map(repr, twice[:3]))} {number} {how}, and count as different: "
+        f"give them one name if they are one {what}"
     )
 
 

@@ -35,13 +35,13 @@ from sfs_cli.run.guards import (
     Raw,
     fused_from_matrix,
     id_labels,
-    look,
     own_graph,
     raw_kind,
     response_of,
 )
 from sfs_cli.run.memory import memory_budget
 from sfs_cli.run.passes import graph_asked, needed
+from sfs_cli.store.matrix import look
 
 if TYPE_CHECKING:
     import pyarrow as pa

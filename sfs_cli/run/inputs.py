@@ -12,8 +12,10 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.knowledge.labels import (
+    Column,
     parse_number,
     parse_weight,
     read_annotation,
@@ -75,7 +77,7 @@ def _label_parser(config: RankConfig) -> Callable[[str], Label]:
         if config.label_type == "ordered":
             hint = "name the classes from the lowest to the highest, as --label-order low,mid,high"
         return partial(parse_number, hint=hint)
-    order = split_words(config.label_order)
+    order = order_of(config)
 
     def known(text: str) -> str:
         if text not in order:
@@ -87,6 +89,11 @@ def _label_parser(config: RankConfig) -> Callable[[str], Label]:
         return text
 
     return known
+
+
+def order_of(config: RankConfig) -> list[str]:
+    """Return the classes from the lowest to the highest, as ``--label-order`` has them."""
+    return [nfc(name) for name in split_words(config.label_order)]
 
 
 def storage_dtype(config: RankConfig) -> np.dtype[Any]:
@@ -245,9 +252,12 @@ def align_labels(
     if config.labels is None:
         return None
     ids = matrix.ids
-    if table is None:
+    if table is not None:
+        tell_column(table, "labels", messages)
+    else:
         key = config.labels.removeprefix("obs:")
         texts = read_annotation(key, list(ids.samples), ids.obs, config.matrix)
+        tell_column(texts, "labels", messages)
         table = _parsed(texts, _label_parser(config), f"{config.matrix}: {config.labels}")
     known = [table.get(sample) for sample in ids.samples]
     if None in known and not config.labels.startswith("obs:"):
@@ -268,7 +278,7 @@ def align_labels(
         return Labels(np.full(len(known), -1), [], values)
     classes = sorted({label for label in known if label is not None})
     if config.label_order is not None:
-        classes = list(split_words(config.label_order))
+        classes = [*order_of(config)]
         absent = [name for name in classes if name not in set(table.values())]
         if absent:
             raise InputError(
@@ -284,6 +294,26 @@ def align_labels(
     return Labels(codes, named, places)
 
 
+def tell_column(values: Mapping[str, Any], what: str, messages: Messages) -> None:
+    """Say which column of several was taken, and which texts of it stand for missing values.
+
+    `values` are those of a column that was read, and `what` they are.
+    """
+    if not isinstance(values, Column):
+        return
+    if values.others:
+        messages.note(
+            f"{what} are those of {values.where}, by its name; the others are "
+            f"{listed(values.others, 20)}: FILE:COLUMN takes one of those"
+        )
+    if values.missing:
+        texts = ", ".join(f"{text} ({count:,})" for text, count in values.missing.items())
+        messages.note(
+            f"{values.where}: {texts} in place of a value stands for a missing one; a class or "
+            "group that is called so needs another name"
+        )
+
+
 def read_weight_table(config: RankConfig) -> dict[str, float] | None:
     """Return the weights by sample id, where they come from a file."""
     if config.sample_weights is None or config.sample_weights.startswith("obs:"):
@@ -292,7 +322,7 @@ def read_weight_table(config: RankConfig) -> dict[str, float] | None:
 
 
 def align_weights(
-    config: RankConfig, matrix: Matrix, table: Mapping[str, float] | None
+    config: RankConfig, matrix: Matrix, table: Mapping[str, float] | None, messages: Messages
 ) -> np.ndarray | None:
     """Return the weight of each sample, shape (n,), NaN for those without one.
 
@@ -306,6 +336,7 @@ def align_weights(
         key = config.sample_weights.removeprefix("obs:")
         texts = read_annotation(key, list(ids.samples), ids.obs, config.matrix, option)
         table = _parsed(texts, parse_weight, f"{config.matrix}: {config.sample_weights}")
+    tell_column(table, "weights", messages)
     weights = np.array([table.get(sample, np.nan) for sample in ids.samples])
     if not (weights > 0).any():
         raise InputError(

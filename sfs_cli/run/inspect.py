@@ -17,6 +17,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import dumps
 from sfs_cli.run import inputs
+from sfs_cli.run.columns import tell_columns
 from sfs_cli.run.memory import memory_budget, thread_count
 from sfs_cli.store.disk import check_store, is_store, open_store
 from sfs_cli.store.prepared import PreparedMatrix
@@ -30,6 +31,7 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
         table = inputs.read_label_table(config)
         opened = inputs.load(config, list(table or ()), memory, folder, messages)
         matrix = opened.matrix
+        tell_columns(matrix, messages)
         labels = inputs.align_labels(config, matrix, table, messages)
         facts: dict[str, Any] = {
             "path": config.matrix,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +22,8 @@ from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
-from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
+from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
+from sfs_cli.io.knowledge.labels import Column
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -31,6 +32,7 @@ from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
 from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
+from sfs_cli.run.columns import check_columns
 from sfs_cli.run.features import feature_filter, given_features
 from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import needed, pass_list, with_defaults
@@ -72,6 +74,8 @@ class Run:
     batches: Batches | None = None
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
     columns: covariates_of.SampleColumns = NO_COLUMNS  # as they were read
+    # columns that were taken without being named, by the option of their file
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def method(self) -> Method:
@@ -176,7 +180,7 @@ def loaded(
         if of != config.coordinates_from:
             found = open_coordinates(str(config.coordinates_from), config.matrix)
         labels = inputs.align_labels(config, opened.matrix, table, log)
-        weights = inputs.align_weights(config, opened.matrix, weight_table)
+        weights = inputs.align_weights(config, opened.matrix, weight_table, log)
         sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
         renamed = opened.facts.get("renamed")
         if renamed and any(spec.about_genes for spec in config.source):
@@ -187,6 +191,8 @@ def loaded(
         columns = NO_COLUMNS
         if config.adjust or config.batch is not None or config.donors is not None:
             columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
+            for each in columns.all:
+                inputs.tell_column(each.values, each.option, log)
         chosen, used = _choose_samples(
             config, opened.matrix, labels, weights, sources, columns, found, log, labeled
         )
@@ -198,6 +204,7 @@ def loaded(
             batches, kept = choose_batches(config, columns.batch, ids, used, log)
             chosen = kept if chosen is None else chosen[kept]
             used = None if used is None else used.take(kept)
+        looked = check_columns(config, opened.matrix, chosen, log)
         design, batches, adjustment = _designs(
             columns, opened.matrix, chosen, used, batches, memory, log
         )
@@ -220,6 +227,15 @@ def loaded(
         )
         given = given_features(config, opened.matrix, log)
         coordinates = None if found is None else found.aligned(prepared.ids.samples)
+        tables = {"labels": table, "sample_weights": weight_table}
+        taken = {
+            name: each.name
+            for name, each in tables.items()
+            if isinstance(each, Column) and each.others
+        }
+        if found is not None and not str(config.coordinates_from).startswith(INSIDE):
+            log.note(f"coordinates are all columns of {found.where}: {listed([*found.names], 20)}")
+            taken["coordinates"] = ", ".join(found.names)
         n, m, stored = prepared.n_samples, prepared.n_features, prepared.dtype
         sizes = {} if batches is None else batches.sizes
         width = None if found is None else found.width
@@ -232,6 +248,7 @@ def loaded(
             batches=sizes,
             coordinates=width,
         )
+        passes.look(looked)
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
         plan = memory_plan(config, n, m, stored, memory, passes, sizes, held, width)
         engine = Engine(
@@ -263,6 +280,7 @@ def loaded(
             batches,
             coordinates,
             columns,
+            taken,
         )
 
 

@@ -482,7 +482,7 @@ def _facts(
             "from": config.sample_weights,
             "sum": float(run.context.sample_weights.sum()),
             "zero": int(np.count_nonzero(run.weights == 0)),
-        }
+        } | _column(run, "sample_weights")
     if (design := guards.donor_design(run)) is not None:
         read |= {"donors": design["donors"], "donor_design": design}
     if config.given_ is not None:
@@ -532,9 +532,15 @@ def _facts(
             "classes": run.labels.counts(),
             "used": run.labels_used,
         }
+        facts["labels"] |= cast(LabelFacts, _column(run, "labels"))
         if config.label_type == "continuous":
             facts["labels"] |= cast(LabelFacts, run.labels.range())
     return facts
+
+
+def _column(run: Run, option: str) -> dict[str, str]:
+    """Return the column of an option's file that was taken without being named, as facts."""
+    return {"column": run.taken[option]} if option in run.taken else {}
 
 
 def check_outputs(config: RankConfig, as_json: bool) -> None:

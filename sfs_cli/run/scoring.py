@@ -78,6 +78,8 @@ def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
             where = str(config.coordinates_from)
             context = on_coordinates(context, run.coordinates, f"{config.matrix}: {where}")
             facts = {"coordinates": where, "dimensions": run.coordinates.shape[1]}
+            if "coordinates" in run.taken:
+                facts["columns"] = run.taken["coordinates"]
         graph = sample_graph(asked, context, distances=distances)
         graph.facts |= facts
     if not run.method.kernel:  # the degrees of a kernel may be zero or negative

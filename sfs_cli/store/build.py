@@ -12,7 +12,7 @@ import numpy as np
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
-from sfs_cli.io.files.names import check_names
+from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.room import FIELD_BYTES, Tally
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
@@ -72,16 +72,14 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     """
     where, rows_are_features = str(reader.path), options.rows == "features"
     if rows_are_features:  # the ids of columns are known before a value is read: fail early
-        check_samples(reader.column_ids, where, in_rows=False)
+        samples = check_samples(reader.column_ids, where, in_rows=False)
     check_names(reader.column_ids, "a sample" if rows_are_features else "a feature", where)
     sink = _SINKS[options.rows, reader.sparse](options.folder, options.limit)
     drained = _drain(reader, sink, options)
     row_ids, missing, coarse = drained.row_ids, drained.missing, drained.coarse
     if not rows_are_features:
-        check_samples(row_ids, where, in_rows=True)
-    features, samples = (
-        (row_ids, reader.column_ids) if rows_are_features else (reader.column_ids, row_ids)
-    )
+        samples = check_samples(row_ids, where, in_rows=True)
+    features = row_ids if rows_are_features else reader.column_ids
     if len(features) < 2:
         raise InputError(
             f"the matrix has {counted(len(features), 'feature')}; a ranking needs at least 2",
@@ -89,7 +87,10 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
             hint="check the delimiter and --rows: features are the rows of an expression matrix",
         )
     unique, renamed = unique_features(features)
-    ids = Ids(unique, list(samples), reader.annotations.obs)
+    obs = reader.annotations.obs
+    if obs is not None and (keys := list(map(nfc, obs.column_names))) != obs.column_names:
+        obs = obs.rename_columns(keys).replace_schema_metadata(obs.schema.metadata)
+    ids = Ids(unique, samples, obs)
     values = sink.finish(options.keep)
     if values is not None:
         kind = SparseMatrix if reader.sparse else DenseMatrix

@@ -22,7 +22,7 @@ import numpy as np
 from sfs_cli.compute.matrix import Ids, Shared, Span, block_features, cut
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.atomic import sha256_file
-from sfs_cli.io.files.names import check_name_array, check_names
+from sfs_cli.io.files.names import check_name_array, check_names, nfc
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.store.checksums import (
     SUM_TYPE,
@@ -271,7 +271,7 @@ class Store(Shared, Matrix):
 
     def _read_ids(self) -> Ids:
         obs = _read_samples(self._open(SAMPLES), self.n_samples)
-        samples, obs = obs["sample"].to_pylist(), obs.drop_columns(["sample"])
+        samples, obs = list(map(nfc, obs["sample"].to_pylist())), obs.drop_columns(["sample"])
         # nothing of the store itself: in a circle it would stay, and its files open
         later = partial(_read_features, self._opener(FEATURES), self.n_features)
         return Ids(LaterIds(self.n_features, later), samples, obs if obs.num_columns else None)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.files.names import nfc, nfc_array
 from sfs_cli.io.files.text import arrow_file, repeated, string_array
 
 if TYPE_CHECKING:
@@ -122,10 +123,11 @@ class FeatureIdsBuilder:
         return self._count
 
     def extend(self, names: Iterable[str]) -> None:
-        """Append ids; those of an Arrow array are not copied."""
+        """Append ids, in the form of `nfc`; those of an Arrow array are not copied."""
         import pyarrow as pa
 
         piece = names if isinstance(names, pa.Array) else string_array(names)
+        piece = nfc_array(piece)
         self._pieces.append(piece)
         self._count += len(piece)
 
@@ -143,12 +145,18 @@ class FeatureIdsBuilder:
         return FeatureIds(pa.concat_arrays(pieces) if pieces else pa.nulls(0, kind))
 
 
-def check_samples(ids: Sequence[str], where: str, *, in_rows: bool) -> None:
-    """Raise an `InputError` if sample ids are repeated, or there are fewer than two."""
-    if found := repeated(ids):
+def check_samples(ids: Sequence[str], where: str, *, in_rows: bool) -> list[str]:
+    """Return sample ids in the form of `nfc`.
+
+    Raises an `InputError` if they are repeated then, or there are fewer than two.
+    """
+    samples = [nfc(name) for name in ids]
+    if found := repeated(samples):
+        plain = all(name.isascii() for name in found)
+        forms = "" if plain else " (the Unicode forms of an accented letter count as one)"
         raise InputError(
             f"{counted(len(found), 'sample id')} {'occurs' if len(found) == 1 else 'occur'} "
-            f"more than once: {listed(found)}",
+            f"more than once{forms}: {listed(found)}",
             where=where,
             hint="give every sample its own id"
             + (
@@ -157,12 +165,13 @@ def check_samples(ids: Sequence[str], where: str, *, in_rows: bool) -> None:
                 else "; if the samples are in rows and the features in columns, add --rows samples"
             ),
         )
-    if len(ids) < 2:
+    if len(samples) < 2:
         raise InputError(
-            f"the matrix has {counted(len(ids), 'sample')}; a ranking needs at least 2",
+            f"the matrix has {counted(len(samples), 'sample')}; a ranking needs at least 2",
             where=where,
             hint="check the delimiter and --rows: samples are the columns of an expression matrix",
         )
+    return samples
 
 
 def unique_features(ids: Sequence[str]) -> tuple[FeatureIds, int]:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """Missing values whose places are told."""
+LOOK_VALUES, LOOK_FEATURES = 4_000_000, 1024
+"""At most so many values, and features, are looked at to tell what a matrix holds."""
+RUN = 16
+"""Features that are read together."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,20 @@ class Matrix(Protocol):
     def prefetch(self, span: Span) -> None:
         """Announce that a span will be read soon."""
         ...
+
+
+def look(matrix: Matrix, features: int = LOOK_FEATURES) -> np.ndarray:
+    """Read the stored values of a few features from all over a matrix, shape (b, n)."""
+    n, m = matrix.n_samples, matrix.n_features
+    wanted = min(m, features, max(1, LOOK_VALUES // n))
+    starts = np.linspace(0, m - min(RUN, m), -(-wanted // RUN)).astype(int)
+    blocks = []
+    for lo in dict.fromkeys(starts.tolist()):
+        span = Span(lo, min(lo + RUN, m, lo + wanted))
+        block = np.empty((span.size, n), matrix.dtype)
+        matrix.read(span, block)
+        blocks.append(block)
+    return np.concatenate(blocks)
 
 
 class IdShape:

@@ -407,7 +407,7 @@ def test_modules_are_in_the_list(
 def test_the_pictures_of_a_report_look_at_the_best_features(
     options: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = ("raw-values", "class-tests")  # which look at other features
+    others = ("raw-values", "class-tests", "columns")  # which look at other features
     accept = (*others, *options.get("accept", ()))
     config = case(folder, out=str(tmp_path / "out"), **(options | {"accept": accept}))
     result, read, log = ranked(config, monkeypatch)
@@ -418,7 +418,7 @@ def test_the_pictures_of_a_report_look_at_the_best_features(
 
 
 def test_without_a_report_no_picture_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = case(folder, method="variance", accept=("spikes", "repeats", "raw-values"))
+    config = case(folder, method="variance", accept=("spikes", "repeats", "raw-values", "columns"))
     result, read, log = ranked(config, monkeypatch)
     check(result, read, log)
     assert result.pictures is None

@@ -2,11 +2,14 @@
 
 One rule for all formats: a name has a character, no control character (a line end, a tab, NUL or an
 escape would change tables and terminals), and is not longer than a cell of a spreadsheet can be.
+Unicode has two forms of accented letters, one character or a letter and its accent, which look the
+same and are different texts: names are read in the first (NFC), so that they are compared by it.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -26,6 +29,31 @@ _PIECE = 65_536
 # control characters of ASCII and Latin-1, and halves of surrogate pairs, which no file can hold
 _REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _HINT = "rename it: names hold no line ends, tabs, NUL or other control characters"
+
+
+def nfc(name: str) -> str:
+    """Return a name with every accented letter as one character, where there is one."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+def nfc_bytes(raw: bytes) -> bytes:
+    """Do what `nfc` does for UTF-8; other bytes stay as they are."""
+    if raw.isascii():
+        return raw
+    try:
+        return nfc(raw.decode()).encode()
+    except UnicodeError:
+        return raw
+
+
+def nfc_array(names: pa.Array) -> pa.Array:
+    """Do what `nfc` does for an Arrow array of strings, without making each of them."""
+    letters = names.buffers()[2]
+    if letters is None or not (np.frombuffer(letters, np.uint8) & 0x80).any():
+        return names
+    import pyarrow.compute as pc
+
+    return pc.utf8_normalize(names, "NFC")
 
 
 def check_names(names: Iterable[str], what: str, where: str) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
-from sfs_cli.io.files.names import BLANKS
+from sfs_cli.io.files.names import BLANKS, nfc
 from sfs_cli.io.files.room import FIELD_BYTES, Tally, check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.text import (
@@ -243,7 +244,7 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
     """Return a data frame as text, with its index as the ids; missing values are ""."""
     import pandas as pd
 
-    names = [str(name) for name in frame.columns]
+    names = [nfc(str(name)) for name in frame.columns]
     _refuse_repeated(names, path)
     ids = frame.index.name
     columns = {"" if ids is None or str(ids) in names else str(ids): _texts(frame.index)}
@@ -260,7 +261,7 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
 
 def _texts(values: Any) -> list[str]:
     missing = values.isna()
-    return ["" if gone else str(value) for value, gone in zip(values.tolist(), missing)]
+    return ["" if gone else nfc(str(value)) for value, gone in zip(values.tolist(), missing)]
 
 
 def read_rows(
@@ -316,7 +317,8 @@ def _read_parquet(path: Path) -> TextTable:
             check_room("as a table it takes", FIELD_BYTES * size, str(path))
             table = file.read()
             # names and texts are UTF-8, and dates within those of Python, unless it is damaged
-            names, contents = table.column_names, [column.to_pylist() for column in table.columns]
+            names = [nfc(name) for name in table.column_names]
+            contents = [column.to_pylist() for column in table.columns]
     except (OSError, ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
         raise InputError(
             f"the Parquet file cannot be read ({error})", where=str(path), hint=COPY_AGAIN
@@ -325,14 +327,14 @@ def _read_parquet(path: Path) -> TextTable:
         raise InputError("the table has no columns", where=str(path), hint=COPY_AGAIN)
     _refuse_repeated(names, path)
     # the ids are the index of pandas, else the first text, else the first column
-    named = [name for name in pandas_index(table.schema, path) if name in names]
-    kinds = {f.name: f.type for f in table.schema}
+    named = [name for name in map(nfc, pandas_index(table.schema, path)) if name in names]
+    kinds = dict(zip(names, table.schema.types))
     texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
     coded = [name for name, kind in kinds.items() if pa.types.is_dictionary(kind)]
     ids = (named or texts or names)[0]
     found, columns = dict(zip(names, contents)), {}
     for name in [ids, *(name for name in names if name != ids)]:
-        columns[name] = ["" if value is None else str(value) for value in found[name]]
+        columns[name] = ["" if value is None else nfc(str(value)) for value in found[name]]
     categories = frozenset([*texts, *coded])
     return TextTable(path, columns, range(1, table.num_rows + 1), "row", categories)
 
@@ -382,3 +384,51 @@ def is_id_name(text: str) -> bool:
     words = name_words(text)
     usual = [w in _ID_WORDS or _ID_ENDING.sub("", w) in _ID_WORDS for w in words]  # geneid
     return any(usual) and all(u or word in _QUALIFIERS for u, word in zip(usual, words))
+
+
+class Annotation(Enum):
+    """How surely a name is that of an annotation of genes or of a result, and of no sample."""
+
+    SURE = "sure"
+    MAYBE = "maybe"
+
+
+_OF_GENES = (
+    "length genelength transcriptlength exonlength effectivelength efflength lengthbp entrezid "
+    "entrezgene entrezgeneid ncbigeneid geneid hgncid genename genesymbol genetype genebiotype "
+    "biotype description chromosome chromosomename seqname seqnames strand genestart geneend "
+    "startposition endposition gccontent percentagegccontent percentagegenegccontent"
+)
+_OF_TESTS = (
+    "logfc log2fc log2foldchange foldchange avglogfc avglog2fc lfcse basemean aveexpr logcpm "
+    "logconc pvalue pval pvaladj adjpval adjpvalue padj qvalue qval"
+)
+_OF_CELLS = (
+    "ncells ncellsbycounts totalcounts meancounts pctdropoutbycounts log1ptotalcounts "
+    "log1pmeancounts dispersions dispersionsnorm highlyvariable"
+)
+_ANNOTATIONS = frozenset(f"{_OF_GENES} {_OF_TESTS} {_OF_CELLS}".split())
+_MAYBE_SAMPLES = (
+    "t b f p q z lr fc fdr fwer lods chr start end stop begin pos position width size gc score "
+    "rank stat statistic mean means median average sum total sd se var variance cv pct1 pct2 "
+    "entrez ncounts nsamples"
+)
+_LIKE_ANNOTATIONS = frozenset(_MAYBE_SAMPLES.split())
+_NOT_LETTERS = re.compile(r"[^a-z0-9]+")
+
+
+def annotation_of(name: str) -> Annotation | None:
+    """Tell whether a column is named like an annotation of genes, or a result; None: it is not.
+
+    Upper and lower case, points, blanks and the like do not count.
+    """
+    plain = _NOT_LETTERS.sub("", name.lower())
+    if plain in _ANNOTATIONS:
+        return Annotation.SURE
+    return Annotation.MAYBE if plain in _LIKE_ANNOTATIONS else None
+
+
+def other_annotations(names: Iterable[str], known: Collection[str]) -> str:
+    """Return, for a message, which other columns are named like annotations; may be empty."""
+    others = [name for name in names if name not in known and annotation_of(name) is not None]
+    return f", and {listed(others, 8)}, which seem to be no samples either" if others else ""

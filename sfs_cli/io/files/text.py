@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 import numpy as np
 
 from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, InputError
+from sfs_cli.io.files.names import nfc, nfc_bytes
 from sfs_cli.io.files.room import Tally, longest_line
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def decode(raw: bytes, path: Path, line: int) -> str:
             hint="save the table as UTF-8 text",
         )
     try:
-        return raw.decode("utf-8")
+        return nfc(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         near = raw[max(error.start - 20, 0) : error.end + 20].decode("latin-1")
         raise InputError(
@@ -260,13 +261,13 @@ def text_chunks(path: Path, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
                 raise _too_long(path, line, longest)
             if end:
                 text = b"".join(pieces)
-                yield Chunk(text, line)
+                yield Chunk(nfc_bytes(text), line)
                 line += text.count(b"\n")
                 pieces = [data[end:]]
                 waiting = len(pieces[0])
             data = stream.read(size)
         if last := b"".join(pieces):
-            yield Chunk(last + b"\n", line)
+            yield Chunk(nfc_bytes(last) + b"\n", line)
 
 
 def chunk_lines(chunk: Chunk, path: Path) -> Iterator[tuple[int, str]]:

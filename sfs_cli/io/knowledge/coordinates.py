@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.given import given
@@ -27,6 +28,9 @@ class Coordinates:
     samples: Sequence[str]
     names: Sequence[str]  # of the d columns
     values: np.ndarray  # (samples, d), float64; not checked
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "samples", [nfc(name) for name in self.samples])
 
     @property
     def width(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.table import is_number, read_table
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.labels import (
@@ -114,7 +115,7 @@ def covariates_of_obs(
 
     known = [] if obs is None else obs.column_names
     found = []
-    for name, kind in _split_columns(spec.removeprefix(_INSIDE), known, option):
+    for name, kind in _split_columns(nfc(spec.removeprefix(_INSIDE)), known, option):
         texts = read_annotation(name, samples, obs, matrix, f"--{option} ")
         assert obs is not None, "refused above"
         stored = obs.schema.field(name).type

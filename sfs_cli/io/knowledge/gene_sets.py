@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
-from sfs_cli.io.files.names import BLANKS, check_names
+from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.room import FIELD_BYTES, Tally
 from sfs_cli.io.files.sniff import Kind, examine, refuse_other_than_text
 from sfs_cli.io.files.table import (
-    NULL_TOKENS,
     is_id_name,
     is_number,
     sniff_delimiter,
@@ -50,7 +49,7 @@ def read_gene_list(path: Path) -> list[str]:
     the column ``feature`` is read.
     """
     if (held := given(path)) is not None:
-        return list(dict.fromkeys(map(str, held)))
+        return list(dict.fromkeys(nfc(str(name)) for name in held))
     refuse_other_than_text(path, "a list of genes")
     _refuse_sets(path)
     genes: dict[str, None] = {}
@@ -112,7 +111,8 @@ def _refuse_sets(path: Path) -> None:
 
 
 _MAP_HINT = "a map has two columns, divided by tabs, commas or semicolons"
-_NO_ID = frozenset((*NULL_TOKENS, "-", "--", "---"))
+_NO_ID = frozenset(("", "NA", "N/A", "n/a", "#N/A", "-", "--", "---"))
+"""Fields without an id; nan and na are genes of Drosophila, and None or null may be names."""
 _SEVERAL = "///"
 
 
@@ -168,7 +168,7 @@ def split_set_spec(spec: str) -> tuple[Path, str]:
         return Path(spec), ""
     for ending in _SETS_END.finditer(spec):
         if spec[ending.end() :].startswith(":"):
-            return Path(spec[: ending.end()]), spec[ending.end() + 1 :].strip(" ,")
+            return Path(spec[: ending.end()]), nfc(spec[ending.end() + 1 :].strip(" ,"))
     return Path(spec), ""
 
 
@@ -179,7 +179,10 @@ def read_gmt(path: Path) -> dict[str, list[str]]:
     and those that begin with ``#`` are skipped.
     """
     if (held := given(path)) is not None:
-        return {str(name): list(dict.fromkeys(map(str, genes))) for name, genes in held.items()}
+        return {
+            nfc(str(name)): list(dict.fromkeys(nfc(str(gene)) for gene in genes))
+            for name, genes in held.items()
+        }
     sets: dict[str, list[str]] = {}
     lines: dict[str, int] = {}
     held = Tally(str(path))

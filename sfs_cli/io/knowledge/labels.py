@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, listed
-from sfs_cli.io.files.names import BLANKS, check_names
+from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, read_table
 
 if TYPE_CHECKING:
@@ -20,21 +21,41 @@ _WEIGHT_NAMES = ("weight", "weights", "sample_weight")
 _USUAL_NAMES = ("label", "class", "group", "condition", "cell_type")
 
 
+class Column(dict[str, T]):
+    """What a column says of each sample, by its id, and how it was found.
+
+    Attributes
+    ----------
+    name, where : str
+        The column, and the place of it for messages.
+    others : list of str
+        The columns that it was chosen from, by a usual name; empty where the user named it, or
+        there was no choice.
+    missing : Counter
+        The texts that stood for missing values, but for empty ones, and how often.
+    """
+
+    def __init__(self, name: str, where: str, others: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.name, self.where, self.others = name, where, list(others)
+        self.missing: Counter[str] = Counter()
+
+
 def split_label_spec(spec: str) -> tuple[Path, str | None]:
     """Split ``FILE[:COLUMN]``; a path that exists, and a Windows drive, are a file alone."""
     if ":" not in spec or Path(spec).exists():
         return Path(spec), None
     file, column = spec.rsplit(":", 1)
     is_drive = len(file) == 1 and column.startswith(("\\", "/"))
-    return (Path(spec), None) if is_drive else (Path(file), column)
+    return (Path(spec), None) if is_drive else (Path(file), nfc(column))
 
 
-def read_labels(spec: str) -> dict[str, str]:
+def read_labels(spec: str) -> Column[str]:
     """Read the class of each sample, as `read_labels_as` does."""
     return read_labels_as(spec, str)
 
 
-def read_labels_as(spec: str, parse: Callable[[str], T]) -> dict[str, T]:
+def read_labels_as(spec: str, parse: Callable[[str], T]) -> Column[T]:
     """Read the label of each sample, in the order of the file; samples without are left out.
 
     `parse` makes a label of a text, as in `read_column`. `spec` is ``FILE`` or ``FILE:COLUMN``. The
@@ -57,7 +78,7 @@ def refuse_headless(spec: str, samples: Sequence[str]) -> None:
         )
 
 
-def read_weights(spec: str) -> dict[str, float]:
+def read_weights(spec: str) -> Column[float]:
     """Read the weight of each sample, in the order of the file; samples without are left out.
 
     `spec` is as in `read_labels_as`; the usual names of the column are weight, weights and
@@ -87,7 +108,7 @@ def parse_number(text: str, hint: str) -> float:
 
 def read_column(
     path: Path, asked: str | None, usual: Sequence[str], what: str, parse: Callable[[str], T]
-) -> dict[str, T]:
+) -> Column[T]:
     """Read what one column of a table says of each sample; samples without a value are left out.
 
     The column is chosen as in `choose_column`; `what` it holds is for messages. `parse` makes a
@@ -103,9 +124,11 @@ def read_column(
         )
     name = choose_column(others, asked, usual, path, f"{what}s")
     ids, texts = table.columns[ids_name], table.columns[name]
-    values: dict[str, T] = {}
+    chosen_from = [] if asked is not None else [other for other in others if other != name]
+    values = Column[T](name, f"{path}, column {name!r}", chosen_from)
     for row, (sample, text) in enumerate(zip(ids, texts)):
         if text in NULL_TOKENS:
+            values.missing.update([text] if text else ())
             continue
         try:
             check_names((text,), f"a {what}", "")
@@ -159,7 +182,7 @@ def choose_column(
 
 def read_annotation(
     key: str, samples: list[str], obs: pa.Table | None, matrix: str, option: str = "--labels "
-) -> dict[str, str]:
+) -> Column[str]:
     """Return annotation `key` of the samples (`obs` of AnnData or GCT), those without it left out.
 
     Text that stands for a missing value in tables does so here too. `matrix` and `option`, the path
@@ -172,16 +195,21 @@ def read_annotation(
             where=matrix,
             hint=f"give {option}FILE[:COLUMN]; h5ad, zarr and GCT can hold annotations",
         )
-    names = obs.column_names
+    key, names = nfc(key), obs.column_names
     if key not in names:
         raise InputError(
             f"the samples have no annotation {key!r}",
             where=f"{matrix}: obs has {listed(names, 20)}",
             hint=f"choose one of those, or give {option}FILE[:COLUMN]",
         )
-    texts = {s: str(v) for s, v in zip(samples, obs[key].to_pylist()) if v is not None}
-    values = {s: text for s, text in texts.items() if text.strip(BLANKS) not in NULL_TOKENS}
     where = f"{matrix}: obs {key!r}"
+    values = Column[str](key, where)
+    for sample, value in zip(samples, obs[key].to_pylist()):
+        text = "" if value is None else nfc(str(value))
+        if (bare := text.strip(BLANKS)) not in NULL_TOKENS:
+            values[sample] = text
+        elif bare:
+            values.missing[bare] += 1
     if not values:
         raise InputError("no sample has a value", where=where, hint="name another annotation")
     check_names(values.values(), "a class", where)

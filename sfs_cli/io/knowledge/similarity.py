@@ -16,7 +16,7 @@ import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.names import check_names
+from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.room import check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
@@ -181,6 +181,11 @@ class SimilarityFile:
     matrix: Similarity  # float64; symmetry, NaN and degrees are not checked
     rows: Sequence[str] | None = None  # sample ids; None where the file has none
     columns: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "columns"):
+            if (ids := getattr(self, name)) is not None:
+                object.__setattr__(self, name, [nfc(each) for each in ids])
 
     @property
     def samples(self) -> list[str] | None:

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from sfs_cli.errors import InputError, counted, listed, unwritable
 from sfs_cli.io.files.scratch import made
-from sfs_cli.io.files.table import pandas_index
+from sfs_cli.io.files.table import other_annotations, pandas_index
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,
@@ -193,12 +193,14 @@ def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], l
     fields = [schema.field(i) for i in values]
     others = [f for f in fields if not any(test(f.type) for test in numeric)]
     bad = [f"{f.name!r} ({f.type})" for f in others]
+    names_of_values = [f.name for f in fields]
     if bad:
         raise InputError(
             f"{counted(len(bad), 'column')} without numbers besides the names "
             f"({schema.field(ids).name!r})",
-            where=f"{path}: {listed(bad, 3)}",
-            hint="leave out annotation columns and store values as numbers",
+            where=f"{path}: {listed(bad, 8)}",
+            hint="leave out annotation columns"
+            f"{other_annotations(names_of_values, [f.name for f in others])}; values are numbers",
         )
     if not values:
         raise InputError(

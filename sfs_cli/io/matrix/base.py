@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, SfsError, UsageError, is_full, listed
-from sfs_cli.io.files.names import check_names
+from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.room import FIELD_BYTES, Tally, asks_too_much
 from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
 from sfs_cli.io.files.text import repeated, text_suffix
@@ -274,7 +274,7 @@ def read_dense_table(path: Path, wanted: str, hint: str) -> tuple[MatrixReader, 
             # they are joined, and then cast or cut
             held.add(2 * np.asarray(block.values).nbytes + FIELD_BYTES * len(block.ids))
             check_names(block.ids, "a row", str(path))
-            blocks.append(block)
+            blocks.append(RowBlock([nfc(name) for name in block.ids], block.values))
         check_names(reader.column_ids, "a column", str(path))
     finally:
         reader.close()
@@ -339,7 +339,7 @@ def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> 
         return axis, f"rows are {told}, by the format ({reader.format})"
     if rows != "auto":
         return rows, f"rows are {rows}, as --rows says"
-    known = frozenset(known_samples)
+    known = frozenset(map(nfc, known_samples))
     of_columns = _share(reader.column_ids, known)
     of_rows = _share(reader.first_row_ids(), known)
     if of_columns == of_rows == 0.0:
@@ -357,7 +357,7 @@ def decide(reader: MatrixReader, rows: Rows, known_samples: Collection[str]) -> 
 
 def _share(ids: Sequence[str], known: frozenset[str]) -> float:
     # a share, not a count: of the rows only the first ones are looked at
-    return sum(i in known for i in ids) / len(ids) if len(ids) else 0.0
+    return sum(nfc(i) in known for i in ids) / len(ids) if len(ids) else 0.0
 
 
 def cast_values(values: np.ndarray, dtype: str, where: str | Callable[[int], str]) -> np.ndarray:
@@ -403,12 +403,12 @@ def read_sparse_table(
 
     reader = open_matrix(path, ReadOptions(dtype="float64"))
     try:
-        columns = list(reader.column_ids)
+        columns = [nfc(name) for name in reader.column_ids]
         rows: list[str] = []
         blocks = [csr_array((0, len(columns)))]
         held = Tally(str(path))
         for block in reader.blocks():
-            rows.extend(block.ids)
+            rows.extend(map(nfc, block.ids))
             entries = csr_array(block.values)
             held.add(_ENTRY_BYTES * entries.nnz + FIELD_BYTES * len(block.ids))
             wrong = np.flatnonzero(~is_valid(entries.data))

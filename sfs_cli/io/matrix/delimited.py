@@ -21,7 +21,13 @@ import pyarrow.csv as pacsv
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS
-from sfs_cli.io.files.table import NULL_TOKENS, count_fields, is_decimal, read_header
+from sfs_cli.io.files.table import (
+    NULL_TOKENS,
+    count_fields,
+    is_decimal,
+    other_annotations,
+    read_header,
+)
 from sfs_cli.io.files.text import Chunk, LineStream, decode
 from sfs_cli.io.matrix.arrow import column_values
 from sfs_cli.io.matrix.base import (
@@ -327,9 +333,10 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     elif _DECIMAL_COMMA.fullmatch(text):
         hint = "decimal commas are not supported: write the numbers with a point (1.5, not 1,5)"
     elif is_text and len(same_column) > 1:
+        name = layout.column_ids[at]
         hint = (
-            f"column {layout.column_ids[at]!r} holds text: remove it, or write the matrix as GCT, "
-            "which has room for descriptions"
+            f"column {name!r} holds text: remove it{other_annotations(layout.column_ids, [name])}, "
+            "or write the matrix as GCT, which has room for descriptions"
         )
     else:
         hint = "write missing values as NA or leave them empty"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed, nearest
-from sfs_cli.io.files.names import check_names
+from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
@@ -90,7 +90,10 @@ def _read_ids(path: Path) -> TextTable:
     ids, lines = table.columns["feature"], table.rows
     if ids and is_id_name(ids[0]):
         ids, lines = ids[1:], lines[1:]
-    if not ids or any(map(is_decimal, ids)):  # whole numbers may be ids
+    # a name may be above scores; whole numbers may be ids, and nan and inf are names of genes
+    numbers = ids[1:] or ids
+    scores = any(is_decimal(text) and not text.strip("+-").isalpha() for text in numbers)
+    if not ids or (scores and all(map(is_number, numbers))):
         raise InputError(ONE_COLUMN, where=str(path), hint=_LIST_HINT)
     ranks = [str(rank) for rank in range(1, len(ids) + 1)]
     return TextTable(path, {"feature": ids, _IN_ORDER: ranks}, lines, "line")
@@ -116,7 +119,9 @@ def _read_json(path: Path) -> TextTable:
                 where=f"{path}, record {number}",
                 hint=_JSON_HINT,
             )
-    columns = {name: ["" if r[name] is None else str(r[name]) for r in records] for name in names}
+    columns = {
+        nfc(name): ["" if r[name] is None else nfc(str(r[name])) for r in records] for name in names
+    }
     return TextTable(path, columns, list(range(1, len(records) + 1)), "record")
 
 
@@ -174,6 +179,7 @@ def choose_columns(
 
 
 def _asked(table: TextTable, name: str | None, flag: str) -> str | None:
+    name = None if name is None else nfc(name)
     if name is not None and name not in table.columns:
         raise InputError(
             f"there is no column {name!r}, given as {flag}",

@@ -1,0 +1,202 @@
+"""Columns of numbers that are no samples: annotations of genes, and results of tests.
+
+They are suspected by name and by scale. A name that no sample has is refused, one that a sample may
+have only where its values are of another kind than those of the samples. A column of another name
+whose values are of another kind is told. ``--accept columns`` takes all as samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sfs_cli.errors import InputError, listed
+from sfs_cli.io.files.table import Annotation, annotation_of
+from sfs_cli.logs import Messages
+from sfs_cli.options import RankConfig
+from sfs_cli.store.matrix import Matrix, look
+
+FEATURES, LEAST_FEATURES, LEAST_SAMPLES = 512, 30, 4
+"""So many features are looked at; values of fewer features, or of fewer columns, tell nothing."""
+FEW, PART = 5, 4
+"""At most so many columns, and one of so many, are of another kind than the others."""
+SHARE = 0.05
+"""Values are negative, or zero, often if they are so in this part of the features."""
+RELATIVE = 1e-4
+"""Sums and means are told in spite of rounding to so small a part."""
+TIMES = 1000
+"""A column is of another size if it is so many times as large as the others: deep and shallow
+libraries differ less."""
+AGREE, NEAR, FAR = 0.3, 0.8, 0.5
+"""Samples agree if their rank correlation with the others is typically the first; a column is near
+them above the second part of that, and far below the third."""
+HOW = "remove from the table what is no sample (cut -f1,7- keeps ids and counts of featureCounts)"
+
+
+class Suspects(NamedTuple):
+    """Columns that seem to be no samples, each with the reason."""
+
+    none: list[tuple[str, str]]  # that surely are not
+    doubtful: list[tuple[str, str]]
+
+
+def check_columns(
+    config: RankConfig, matrix: Matrix, chosen: np.ndarray | None, log: Messages
+) -> int:
+    """Refuse columns that are surely no samples, and warn of doubtful ones.
+
+    `chosen` are the indices of the samples that are used, None for all. Returned is the number of
+    features that were looked at. Raises InputError, unless ``--accept`` has columns.
+    """
+    if "columns" in config.accept:
+        return 0
+    values, found = _of_matrix(matrix, chosen)
+    if found.none:
+        left = matrix.n_samples if chosen is None else len(chosen)
+        few = left - len(found.none) < 2
+        of_results = "give the matrix of the samples: a table of results is a list, which sfs "
+        of_results += "aggregate, select and evaluate --list read"
+        leave = "or leave them out by --labels of the samples and --samples intersect"
+        raise InputError(
+            _text(found.none),
+            where=config.matrix,
+            hint=f"{of_results if few else f'{HOW}, {leave}'}; --accept columns, if they are "
+            "samples",
+            option="accept",
+        )
+    if found.doubtful:
+        log.warn(f"{_text(found.doubtful)}; {HOW} (--accept columns, if that is intended)")
+    return values
+
+
+def tell_columns(matrix: Matrix, log: Messages) -> None:
+    """Warn of columns that seem to be no samples, where nothing is ranked."""
+    _, found = _of_matrix(matrix, None)
+    if suspects := [*found.none, *found.doubtful]:
+        log.warn(f"{_text(suspects)}; sfs rank refuses what is surely none: {HOW}")
+
+
+def _of_matrix(matrix: Matrix, chosen: np.ndarray | None) -> tuple[int, Suspects]:
+    values = look(matrix, FEATURES)
+    names = matrix.ids.samples
+    if chosen is not None:
+        values, names = values[:, chosen], [names[i] for i in chosen.tolist()]
+    return len(values), look_at(values, names)
+
+
+def _text(found: Sequence[tuple[str, str]]) -> str:
+    """Return what is said of columns, those of one reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in found:
+        by_reason.setdefault(why, []).append(name)
+    names = "; ".join(f"{listed(each, 8)} ({why})" for why, each in by_reason.items())
+    return f"{names} {'seems to be no sample' if len(found) == 1 else 'seem to be no samples'}"
+
+
+def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
+    """Tell which columns are no samples, by values of some features, shape (b, n), and names."""
+    by_name = [annotation_of(name) for name in names]
+    of_samples = np.array([each is not Annotation.SURE for each in by_name])
+    # t and b are statistics, unless samples are called by letters
+    letters = any(len(name) == 1 and not each for name, each in zip(names, by_name))
+    maybe = [
+        i
+        for i, each in enumerate(by_name)
+        if each is Annotation.MAYBE and not (letters and len(names[i]) == 1)
+    ]
+    sums, odd, near = dict[int, str](), dict[int, str](), set[int]()
+    middle = set[int]()
+    values = values[np.isfinite(values).all(axis=1)].astype(np.float64)
+    if len(values) >= LEAST_FEATURES and of_samples.sum() >= LEAST_SAMPLES:
+        sums = _sums(values, of_samples)
+        odd = _odd(values, of_samples)
+        near, middle = _agreeing(values, of_samples, [*odd, *maybe])
+    none = dict.fromkeys(np.flatnonzero(~of_samples).tolist(), "by the name") | sums
+    none |= {i: f"by the name, and it {odd[i]}" for i in maybe if i in odd and i not in near}
+    doubtful = {i: f"it {why}" for i, why in odd.items() if i not in near | middle}
+    unclear = dict.fromkeys((i for i in maybe if i not in near), "by the name")
+    # beside columns that are surely none, a name is enough
+    if none:
+        none = unclear | none
+    else:
+        doubtful |= unclear
+    return Suspects(
+        [(names[i], none[i]) for i in sorted(none)],
+        [(names[i], doubtful[i]) for i in sorted(doubtful) if i not in none],
+    )
+
+
+def _sums(values: np.ndarray, of_samples: np.ndarray) -> dict[int, str]:
+    """Return a column that is the sum or the mean of all others, with the reason."""
+    values = values / (np.abs(values).max() or 1.0)  # squares of large values would overflow
+    total = values[:, of_samples].sum(axis=1)
+    near = RELATIVE * np.linalg.norm(total)
+    found: dict[int, str] = {}
+    for times, what in ((2, "sum"), (int(of_samples.sum()), "mean")):
+        off = np.linalg.norm(times * values - total[:, None], axis=0)
+        at = np.flatnonzero(of_samples & (off <= near) & (near > 0))
+        if len(at) == 1:  # of samples that are all the same, each is the mean of the others
+            found[int(at[0])] = f"it is the {what} of the other columns"
+    return found
+
+
+def _odd(values: np.ndarray, of_samples: np.ndarray) -> dict[int, str]:
+    """Return the columns whose values are of another kind than those of the others, and how.
+
+    Constant columns, as of a library that has failed, are not among them.
+    """
+    varies = values.min(axis=0) < values.max(axis=0)
+    if not (varies & of_samples).any():
+        return {}
+    whole = (values == np.rint(values)).all(axis=0)
+    negative, zero = (values < 0).mean(axis=0), (values == 0).mean(axis=0)
+    size = np.abs(values).mean(axis=0)
+    parts = ((values > 0) & (values < 1)).mean(axis=0)
+    large = size > TIMES * np.median(size[of_samples & varies])
+    kinds = (
+        (whole, ~whole, "has whole numbers alone, and the others have not"),
+        (~whole, whole, "has numbers that are not whole, and the others have none"),
+        (negative > SHARE, negative == 0, "has negative numbers, and the others have none"),
+        (zero == 0, zero > SHARE, "is nowhere zero, and all others are, in many features"),
+        (parts == 1, parts < 0.5, "has numbers between 0 and 1 alone, and the others have not"),
+        (large, ~large, f"has numbers {TIMES:,} times as large as the others"),
+    )
+    found: dict[int, str] = {}
+    count = int((of_samples & varies).sum())
+    for here, others, why in kinds:
+        few = here & varies & of_samples
+        rest = ~few & varies & of_samples
+        if 0 < few.sum() <= min(FEW, max(1, count // PART)) and others[rest].all():
+            found = dict.fromkeys(np.flatnonzero(few).tolist(), why) | found
+    return found
+
+
+def _agreeing(
+    values: np.ndarray, of_samples: np.ndarray, asked: Sequence[int]
+) -> tuple[set[int], set[int]]:
+    """Return which of some columns have ranks like the samples, and which are not far from that.
+
+    Where the samples themselves do not agree nothing is known, and both are empty.
+    """
+    others = np.setdiff1d(np.flatnonzero(of_samples), asked)
+    others = others[np.ptp(values[:, others], axis=0) > 0]
+    if not asked or len(others) < LEAST_SAMPLES - 1:
+        return set(), set()
+    from scipy.stats import rankdata
+
+    ranks = rankdata(values[:, [*others, *asked]], axis=0)
+    ranks -= ranks.mean(axis=0)
+    norms = np.linalg.norm(ranks, axis=0)
+    ranks /= np.where(norms > 0, norms, 1)
+    total = ranks[:, : len(others)].sum(axis=1)
+    without = total[:, None] - ranks[:, : len(others)]
+    typical = np.median(
+        (ranks[:, : len(others)] * without).sum(axis=0) / np.linalg.norm(without, axis=0)
+    )
+    found = ranks[:, len(others) :].T @ total / np.linalg.norm(total)
+    if not typical >= AGREE:
+        return set(), set()
+    near = {i for i, r in zip(asked, found) if r >= NEAR * typical}
+    return near, {i for i, r in zip(asked, found) if r >= FAR * typical} - near

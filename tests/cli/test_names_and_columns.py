@@ -1,0 +1,307 @@
+"""Columns that are taken are named; names stay as they are: NaN, NA, 1.0, accents of two forms."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+
+import sfs_cli as sfs
+from tests.cli.running import Finished, run_here
+
+RNG = np.random.default_rng(3)
+ODD = [
+    "NaN",
+    "nan",
+    "None",
+    "NA",
+    "na",
+    "N/A",
+    "null",
+    "NULL",
+    "inf",
+    "-inf",
+    "True",
+    "1e5",
+]
+GENES = [*ODD, *(f"g{i}" for i in range(20))]
+SAMPLES = ["NA", "NaN", "null", "inf", "None", *(f"s{i}" for i in range(7))]
+VALUES = RNG.normal(size=(len(GENES), len(SAMPLES)))
+
+
+def nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def nfd(text: str) -> str:
+    return unicodedata.normalize("NFD", text)
+
+
+class Here:
+    """Runs the command line in this process."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
+        self._capfd = capfd
+
+    def __call__(self, *arguments: object) -> Finished:
+        """Run it with these arguments."""
+        return run_here([str(each) for each in arguments], self._capfd)
+
+
+@pytest.fixture
+def here(capfd: pytest.CaptureFixture[str]) -> Here:
+    return Here(capfd)
+
+
+def matrix(folder: Path, genes: list[str] = GENES, samples: list[str] = SAMPLES) -> Path:
+    values = VALUES[: len(genes), : len(samples)]
+    path = folder / "m.csv"
+    pd.DataFrame(values, pd.Index(genes, name="gene"), samples).to_csv(path)
+    return path
+
+
+def table(folder: Path, samples: list[str] = SAMPLES, **columns: Any) -> Path:
+    path = folder / "t.tsv"
+    frame = pd.DataFrame({"sample": samples, **columns})
+    frame.to_csv(path, sep="\t", index=False)
+    return path
+
+
+HALVES = ["a"] * 6 + ["b"] * 6
+
+
+# ---- columns that nobody named -------------------------------------------------------------------
+
+
+def test_the_column_of_labels_is_told(tmp_path: Path, here: Here) -> None:
+    labels = table(tmp_path, age=range(12), group=HALVES, site=["x", "y"] * 6)
+    asked = ["rank", matrix(tmp_path), "--method", "f-test", "--out", tmp_path / "o", "--force"]
+    done = here(*asked, "--labels", labels)
+    assert "column 'group'" in done.err
+    assert "age, site" in done.err
+    record = json.loads((tmp_path / "o" / "run.json").read_text())
+    assert record["labels"]["column"] == "group"
+    for named in (f"{labels}:group", table(tmp_path, group=HALVES)):
+        done = here(*asked, "--labels", named)
+        assert done.code == 0
+        assert "are those of" not in done.err
+        record = json.loads((tmp_path / "o" / "run.json").read_text())
+        assert "column" not in record["labels"]
+
+
+def test_the_columns_of_weights_sources_and_coordinates_are_told(
+    tmp_path: Path, here: Here
+) -> None:
+    out = tmp_path / "o"
+    ranked = ["rank", matrix(tmp_path), "--out", out, "--force"]
+    file = table(tmp_path, age=range(1, 13), weight=[1, 2] * 6, path=["a/b", "a/c"] * 6)
+    done = here(*ranked, "--method", "variance", "--sample-weights", file)
+    assert "weights are those of" in done.err
+    assert "'weight'" in done.err
+    record = json.loads((out / "run.json").read_text())
+    assert record["input"]["sample_weights"]["column"] == "weight"
+    done = here(*ranked, "--method", "msfs", "--source", f"h=hierarchy:{file}")
+    assert "by column 'path'" in done.err
+    record = json.loads((out / "run.json").read_text())
+    assert record["knowledge"]["sources"][0]["column"] == "path"
+    places = table(tmp_path, x=RNG.normal(size=12), y=RNG.normal(size=12), age=range(12))
+    done = here(*ranked, "--method", "spec", "--similarity", "rbf", "--coordinates", places)
+    assert "x, y, age" in done.err
+    record = json.loads((out / "run.json").read_text())
+    assert record["graph"]["columns"] == "x, y, age"
+
+
+@pytest.mark.parametrize("option", ["--batch", "--donors", "--adjust"])
+def test_covariates_of_several_columns_are_asked_for(
+    option: str, tmp_path: Path, here: Here
+) -> None:
+    labels = table(tmp_path, group=HALVES).rename(tmp_path / "labels.tsv")
+    file = table(tmp_path, batch=HALVES, donor=HALVES)
+    ranked = ["rank", matrix(tmp_path), "--method", "f-test", "--labels", labels]
+    done = here(*ranked, option, file)
+    assert done.code == 3
+    assert "it is not clear which column" in done.err
+
+
+# ---- classes with two spellings ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", ["1.0", "01", "1e0", "+1"])
+def test_classes_that_are_one_number(other: str, tmp_path: Path, here: Here) -> None:
+    labels = table(tmp_path, group=["1"] * 4 + [other] * 4 + ["2"] * 4)
+    for verb in ("rank", "evaluate"):
+        asked = [matrix(tmp_path), "--method", "f-test", "--labels", labels]
+        done = here(verb, *asked, *(["--splits", "2"] if verb == "evaluate" else []))
+        assert done.code == 0
+        assert f"'1' and '{other}'" in done.err or f"'{other}' and '1'" in done.err
+        assert "the same number" in done.err
+
+
+def test_donors_and_batches_that_are_one_number(tmp_path: Path, here: Here) -> None:
+    file = table(tmp_path, donor=["1", "1.0", *map(str, range(2, 12))], group=HALVES)
+    done = here(
+        *("rank", matrix(tmp_path), "--method", "f-test", "--labels", f"{file}:group"),
+        *("--donors", f"{file}:donor"),
+    )
+    assert "the same number" in done.err
+
+
+def test_accents_of_two_forms_are_one(tmp_path: Path, here: Here) -> None:
+    genes = [nfc(f"gén{i}") for i in range(20)]
+    samples = [nfc(f"é{i}") for i in range(12)]
+    path = matrix(tmp_path, genes, samples)
+    labels = table(
+        tmp_path,
+        [nfd(name) for name in samples],
+        **{nfd("condición"): [nfc("é")] * 3 + [nfd("é")] * 3 + ["b"] * 6, "w": [1, 2] * 6},
+    )
+    asked = f"{labels}:{nfc('condición')}"
+    done = here("rank", path, "--method", "f-test", "--labels", asked, "--format", "json")
+    assert done.code == 0, done.err
+    assert {row["direction"] for row in json.loads(done.out)} == {nfc("é"), "b"}
+    listed = tmp_path / "l.txt"
+    listed.write_text("\n".join(nfd(name) for name in genes[:5]))
+    done = here("rank", path, "--method", "variance", "--include", listed, "--format", "json")
+    assert sum(row["status"] == "ok" for row in json.loads(done.out)) == 5
+    sets = tmp_path / "s.gmt"
+    sets.write_text("\t".join([nfd("é"), "x", *map(nfd, genes[:5])]))
+    done = here("rank", path, "--method", "msfs", "--source", f"s=genes:{sets}:{nfc('é')}")
+    assert "5 of 5 genes found" in done.err
+    edges = tmp_path / "e.tsv"
+    edges.write_text("gene_a\tgene_b\n" + f"{nfd(genes[0])}\t{genes[1]}\n{genes[2]}\t{genes[3]}\n")
+    done = here("rank", path, "--method", "msfs", "--source", f"s=interactions:{edges}")
+    assert "4 of 4 genes found" in done.err
+    places = table(tmp_path, [nfd(name) for name in samples], x=range(12), y=[0, 1] * 6)
+    done = here(*("rank", path, "--method", "spec", "--similarity", "rbf", "--coordinates", places))
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "h5ad"])
+def test_accents_of_two_forms_in_every_format(kind: str, tmp_path: Path, here: Here) -> None:
+    frame = pd.DataFrame(
+        VALUES[:20], [nfd(f"gén{i}") for i in range(20)], [nfd(f"é{i}") for i in range(12)]
+    )
+    path = tmp_path / f"m.{kind}"
+    if kind == "csv":
+        frame.to_csv(path, index_label="gene")
+    elif kind == "parquet":
+        frame.to_parquet(path)
+    else:
+        anndata.AnnData(frame.T).write_h5ad(path)
+    labels = table(tmp_path, [nfc(f"é{i}") for i in range(12)], group=HALVES)
+    done = here("rank", path, "--method", "f-test", "--labels", labels, "--format", "json")
+    assert done.code == 0, done.err
+    assert {row["feature"] for row in json.loads(done.out)} == {f"gén{i}" for i in range(20)}
+    store = tmp_path / "store"
+    assert here("convert", path, store).code == 0
+    stored = here("rank", store, "--method", "f-test", "--labels", labels, "--format", "json")
+    assert stored.out == done.out
+
+
+def test_accents_in_python() -> None:
+    genes, samples = [nfd(f"gén{i}") for i in range(20)], [nfd(f"é{i}") for i in range(12)]
+    frame = pd.DataFrame(VALUES[:20].T, samples, genes)
+    labels = pd.Series(HALVES, [nfc(name) for name in samples])
+    ranked = sfs.rank(frame, method="f-test", labels=labels, rows="samples")
+    assert set(ranked.table.index) == set(map(nfc, genes))
+    adata = anndata.AnnData(frame)
+    sfs.rank(adata, method="variance")
+    assert adata.var["sfs_score"].notna().all()
+
+
+def test_two_ids_that_look_the_same(tmp_path: Path, here: Here) -> None:
+    two = [nfc("é"), nfd("é")]
+    done = here("rank", matrix(tmp_path, [*two, *GENES[2:]]), "--method", "variance")
+    assert "1 feature has the id of an earlier one" in done.err
+    done = here("rank", matrix(tmp_path, GENES, [*two, *SAMPLES[2:]]), "--method", "variance")
+    assert done.code == 3
+    assert "Unicode forms" in done.err
+
+
+# ---- names that look like missing values ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv+", "parquet", "feather", "h5ad"])
+def test_names_that_look_missing_are_kept(kind: str, tmp_path: Path, here: Here) -> None:
+    frame = pd.DataFrame(VALUES, pd.Index(GENES, name="gene"), SAMPLES)
+    path = tmp_path / f"m.{kind.removesuffix('+')}"
+    if kind == "csv":
+        frame.to_csv(path)
+    elif kind == "csv+":
+        frame.T.rename_axis("sample").to_csv(path)
+    elif kind == "parquet":
+        frame.to_parquet(path)
+    elif kind == "feather":
+        frame.reset_index().to_feather(path)
+    else:
+        anndata.AnnData(frame.T).write_h5ad(path)
+    labels = table(tmp_path, group=HALVES)
+    done = here("rank", path, "--method", "f-test", "--labels", labels, "--format", "json")
+    assert done.code == 0, done.err
+    assert [row["feature"] for row in json.loads(done.out) if row["status"] != "ok"] == []
+    assert {row["feature"] for row in json.loads(done.out)} == set(GENES)
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv", "json", "parquet", "rnk"])
+def test_results_with_such_names_are_read_back(format: str, tmp_path: Path, here: Here) -> None:
+    path, out = matrix(tmp_path), tmp_path / "o"
+    here("rank", path, "--method", "variance", "--format", format, "--out", out)
+    ranking = next(out.glob("ranking.*"))
+    if format != "rnk":
+        done = here("select", out, "--top", len(GENES))
+        assert set(done.out.split()) == set(GENES)
+    done = here("aggregate", ranking, ranking, "--format", "json")
+    assert {row["feature"] for row in json.loads(done.out)} == set(GENES)
+    done = here("evaluate", path, "--list", ranking, "--lengths", "5")
+    assert done.code == 0, done.err
+
+
+def test_lists_and_sets_with_such_names(tmp_path: Path, here: Here) -> None:
+    path = matrix(tmp_path)
+    listed = tmp_path / "l.txt"
+    listed.write_text("\n".join([*ODD, "g0"]) + "\n")
+    done = here("rank", path, "--method", "variance", "--include", listed, "--format", "json")
+    assert sum(row["status"] == "ok" for row in json.loads(done.out)) == len(ODD) + 1
+    done = here("aggregate", listed, listed, "--format", "json")
+    assert done.code == 0, done.err
+    assert [row["feature"] for row in json.loads(done.out)] == [*ODD, "g0"]
+    pairs = tmp_path / "map.tsv"
+    pairs.write_text("probe\tsymbol\n" + "".join(f"{name}\tP{i}\n" for i, name in enumerate(ODD)))
+    sets = tmp_path / "s.gmt"
+    sets.write_text("\t".join(["S", "x", *(f"P{i}" for i in range(len(ODD)))]))
+    asked = ["rank", path, "--method", "msfs", "--source", f"s=genes:{sets}:S"]
+    done = here(*asked, "--id-map", pairs)
+    # NA and N/A are how tables of ids write that there is none
+    assert f"{len(ODD) - 2} of {len(ODD)} genes found" in done.err
+
+
+def test_classes_that_stand_for_missing_values_are_told(tmp_path: Path, here: Here) -> None:
+    labels = table(tmp_path, group=["None"] * 4 + ["a"] * 4 + ["b"] * 4)
+    asked = ["rank", matrix(tmp_path), "--method", "f-test", "--labels", labels]
+    done = here(*asked)
+    assert done.code == 3
+    assert "None (4) in place of a value" in done.err
+    done = here(*asked, "--samples", "intersect")
+    assert done.code == 0
+    assert "None (4) in place of a value" in done.err
+    frame = pd.DataFrame(VALUES.T, SAMPLES, GENES)
+    adata = anndata.AnnData(frame, pd.DataFrame({"group": ["NA"] * 4 + HALVES[2:10]}, SAMPLES))
+    adata.write_h5ad(tmp_path / "m.h5ad")
+    done = here("rank", tmp_path / "m.h5ad", "--method", "f-test", "--labels", "obs:group")
+    assert "NA (4) in place of a value" in done.err
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("axis", ["index", "columns"])
+def test_missing_names_of_data_frames_are_refused(missing: Any, axis: str) -> None:
+    frame = pd.DataFrame(VALUES.T, SAMPLES, GENES)
+    names = [missing, *list(getattr(frame, axis))[1:]]
+    frame = frame.set_axis(pd.Index(names, dtype=object), axis=axis)  # type: ignore[call-overload]
+    with pytest.raises(sfs.SfsError, match="no name"):
+        sfs.rank(frame, method="variance", rows="samples")

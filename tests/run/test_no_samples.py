@@ -1,0 +1,248 @@
+"""Columns of numbers that are no samples are refused by name and scale, and told by scale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sfs_cli as sfs
+from sfs_cli.errors import InputError
+from sfs_cli.run.columns import look_at
+from tests.cli.running import Finished
+from tests.cli.running import run_here as run_captured
+
+RNG = np.random.default_rng(7)
+SAMPLES = [f"S{i}.bam" for i in range(1, 9)]
+
+
+class Here:
+    """Runs the command line in this process."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
+        self._capfd = capfd
+
+    def __call__(self, *arguments: str) -> Finished:
+        """Run it with these arguments."""
+        return run_captured([*arguments], self._capfd)
+
+
+@pytest.fixture
+def here(capfd: pytest.CaptureFixture[str]) -> Here:
+    return Here(capfd)
+
+
+def counts(genes: int = 400, silent: int = 60) -> pd.DataFrame:
+    """Counts of genes of very different means; the last ones are zero in all samples."""
+    means = RNG.lognormal(3, 2, genes) * (np.arange(genes) < genes - silent)
+    made = RNG.poisson(means[:, None] * RNG.lognormal(0, 0.4, len(SAMPLES)))
+    index = pd.Index([f"G{i}" for i in range(genes)], name="Geneid")
+    return pd.DataFrame(made, index, SAMPLES)
+
+
+def feature_counts() -> pd.DataFrame:
+    table = counts()
+    length = RNG.integers(200, 12_000, len(table))
+    table.insert(0, "Length", length)
+    return table
+
+
+def results() -> pd.DataFrame:
+    m = 300
+    p = RNG.uniform(size=m)
+    columns = {
+        "logFC": RNG.normal(size=m),
+        "AveExpr": RNG.normal(8, 2, m),
+        "t": RNG.normal(size=m),
+        "P.Value": p,
+        "adj.P.Val": np.sqrt(p),
+        "B": RNG.normal(-4, 1, m),
+    }
+    return pd.DataFrame(columns, pd.Index([f"G{i}" for i in range(m)], name="gene"))
+
+
+def write(table: pd.DataFrame, folder: Path, kind: str) -> list[str]:
+    """Write a table in a format, and return the arguments that read it."""
+    path = folder / f"m.{kind.removesuffix('+')}"
+    if kind == "csv":
+        table.to_csv(path)
+    elif kind == "csv+":  # cells x genes
+        table.T.rename_axis("cell").to_csv(path)
+        return [str(path), "--rows", "samples"]
+    elif kind == "parquet":
+        table.reset_index().to_parquet(path)
+    else:
+        table.reset_index().to_feather(path)
+    return [str(path)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv+", "parquet", "feather"])
+def test_length_among_counts(tmp_path: Path, kind: str, here: Here) -> None:
+    done = here("rank", *write(feature_counts(), tmp_path, kind), "--method", "variance")
+    assert done.code == 3
+    assert not done.out
+    assert "Length" in done.err
+    assert "--accept columns" in done.err
+
+
+def test_length_that_is_accepted_or_left_out(tmp_path: Path, here: Here) -> None:
+    given = write(feature_counts(), tmp_path, "csv")
+    accepted = here("rank", *given, "--method", "variance", "--accept", "columns")
+    assert accepted.code == 0
+    labels = pd.Series(["a", "b"] * 4, pd.Index(SAMPLES, name="sample"), name="class")
+    labels.to_csv(tmp_path / "l.csv")
+    asked = ["--labels", str(tmp_path / "l.csv"), "--samples", "intersect", "--method", "f-test"]
+    done = here("rank", *given, *asked)
+    assert done.code == 0
+    assert "--accept columns" not in done.err
+
+
+def test_results_of_a_test(tmp_path: Path, here: Here) -> None:
+    done = here("rank", *write(results(), tmp_path, "csv"), "--method", "variance")
+    assert done.code == 3
+    for name in results().columns:
+        assert name in done.err
+    assert "sfs aggregate" in done.err
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["baseMean", "log2FoldChange", "padj", "gene_length", "effective_length", "entrez_id"],
+)
+def test_other_columns_of_tables(tmp_path: Path, name: str, here: Here) -> None:
+    table = np.log1p(counts())
+    table[name] = RNG.integers(1, 90_000, len(table)).astype(float)
+    done = here("rank", *write(table, tmp_path, "csv"), "--method", "variance")
+    assert done.code == 3
+    assert name in done.err
+
+
+def test_in_python() -> None:
+    with pytest.raises(InputError, match="Length"):
+        sfs.rank(feature_counts(), rows="features", method="variance")
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "robustness"])
+def test_other_verbs(tmp_path: Path, verb: str, here: Here) -> None:
+    given = write(feature_counts(), tmp_path, "csv")
+    assert here(verb, *given).code == 3
+    assert here(verb, *given, "--accept", "columns").code == 0
+
+
+@pytest.mark.parametrize("verb", [["inspect"], ["convert"]])
+def test_what_only_reads_tells(tmp_path: Path, verb: list[str], here: Here) -> None:
+    given = write(feature_counts(), tmp_path, "csv")
+    to = [str(tmp_path / "store")] if verb == ["convert"] else []
+    done = here(*verb, *given, *to)
+    assert done.code == 0
+    assert "warning: Length (by the name) seems to be no sample" in done.err
+
+
+def test_a_profile_of_a_source(tmp_path: Path, here: Here) -> None:
+    table = counts()
+    given = write(np.log1p(table), tmp_path, "csv")
+    other = feature_counts().rename(columns=dict(zip(SAMPLES, SAMPLES)))
+    other.to_csv(tmp_path / "other.csv")
+    source = ["--source", f"p=profile:{tmp_path / 'other.csv'},transform=log1p"]
+    assert here("rank", *given, *source, "--method", "msfs").code == 0  # it is not a sample
+
+
+def none_and_doubtful(table: pd.DataFrame) -> tuple[list[str], list[str]]:
+    found = look_at(table.to_numpy(np.float64), list(table.columns))
+    return [name for name, _ in found.none], [name for name, _ in found.doubtful]
+
+
+def test_columns_by_scale_alone() -> None:
+    table = counts()
+    table["width_of_it"] = RNG.integers(200, 12_000, len(table))
+    assert none_and_doubtful(table) == ([], ["width_of_it"])
+    table = np.log1p(counts())
+    table["effect"] = RNG.normal(size=len(table))
+    assert none_and_doubtful(table) == ([], ["effect"])
+    table = np.log1p(counts())
+    table["chance"] = RNG.uniform(1e-6, 1, len(table))
+    assert none_and_doubtful(table) == ([], ["chance"])
+    table = np.log1p(counts())
+    table["code"] = RNG.integers(1, 90_000, len(table))
+    assert none_and_doubtful(table) == ([], ["code"])
+
+
+@pytest.mark.parametrize("how", ["sum", "mean"])
+def test_a_column_of_sums(how: str) -> None:
+    table = counts()
+    table["all_of_them"] = getattr(table, how)(axis=1)
+    assert none_and_doubtful(table) == (["all_of_them"], [])
+
+
+def test_names_that_may_be_samples() -> None:
+    table = np.log1p(counts())
+    start = table.rename(columns={SAMPLES[0]: "Start", SAMPLES[1]: "t", SAMPLES[2]: "end"})
+    assert none_and_doubtful(start) == ([], [])  # they are like the others
+    places = table.assign(Start=RNG.integers(1, 1 << 27, len(table)))
+    assert none_and_doubtful(places) == (["Start"], [])
+    noise = pd.DataFrame(RNG.normal(size=(300, 6)), columns=["t", *SAMPLES[:5]])
+    assert none_and_doubtful(noise) == ([], ["t"])  # nothing tells
+    letters = noise.set_axis([*"abfptx"], axis=1)
+    assert none_and_doubtful(letters) == ([], [])
+
+
+def test_odd_samples_are_samples() -> None:
+    table = counts()
+    failed = table.copy()
+    failed["S1.bam"] = RNG.poisson(0.02, len(table))
+    deep = table.copy()
+    deep["S1.bam"] *= 40
+    other = table.copy()
+    other["S1.bam"] = RNG.permutation(table["S1.bam"].to_numpy())
+    empty = table.copy()
+    empty["S1.bam"] = 0
+    for each in (table, failed, deep, other, empty):
+        assert none_and_doubtful(each) == ([], [])
+        assert none_and_doubtful(np.log1p(each)) == ([], [])
+        names = [f"t{i}" for i in range(8)]
+        assert none_and_doubtful(each.set_axis(names, axis=1)) == ([], [])
+
+
+def test_text_columns_are_named_together(tmp_path: Path, here: Here) -> None:
+    table = feature_counts()
+    for at, name in enumerate(["Chr", "Start", "End", "Strand"]):
+        table.insert(at, name, ["1;1"] * len(table))
+    for kind in ("csv", "parquet", "feather"):
+        done = here("rank", *write(table, tmp_path, kind), "--method", "variance")
+        assert done.code == 3
+        for name in ("Chr", "Start", "End", "Strand", "Length"):
+            assert name in done.err
+
+
+def test_rows_that_count_reads_without_a_gene(tmp_path: Path, here: Here) -> None:
+    table = counts()
+    table.loc["__no_feature"] = 90_000 + np.arange(8)
+    table.loc["N_unmapped"] = 80_000 - np.arange(8)
+    given = [*write(table, tmp_path, "csv"), "--method", "variance", "--transform", "cpm,log1p"]
+    done = here("rank", *given)
+    assert done.code == 0
+    assert "__no_feature" in done.err
+    assert "--accept columns" in done.err
+    assert "__no_feature" not in here("rank", *given, "--accept", "columns", "-q").err
+
+
+def test_measures_of_cells_among_genes(tmp_path: Path, here: Here) -> None:
+    table = counts().T.assign(n_genes_by_counts=range(8), total_counts=range(8), pct_counts_mt=0.1)
+    table.rename_axis("cell").to_csv(tmp_path / "m.csv")
+    done = here("rank", str(tmp_path / "m.csv"), "--rows", "samples", "--method", "variance")
+    assert "3 features (n_genes_by_counts, total_counts, pct_counts_mt)" in done.err.replace(
+        "total_counts, n_genes_by_counts", "n_genes_by_counts, total_counts"
+    )
+
+
+def test_values_of_any_size_are_looked_at_without_a_warning(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    for size in (1e-310, 1e-200, 1e140):
+        assert none_and_doubtful(np.log1p(counts()) * size) == ([], [])
+    same = pd.DataFrame(np.ones((100, 5)), columns=SAMPLES[:5]).assign(Length=range(100))
+    assert none_and_doubtful(same) == (["Length"], [])
+    assert none_and_doubtful(same.drop(columns="Length") * np.nan) == ([], [])
+    assert not recwarn.list
