@@ -26,6 +26,10 @@ _BELOW_ZERO = (
     "values below zero may be logarithms or standardized already: then leave --transform out; of "
     "intensities of MAS4 give floor:20,log2"
 )
+_ZEROS = (
+    "zeros have no logarithm: of counts or intensities use log1p; of others, such as ratios, "
+    "floor:V,log2 raises lower values to V first (the smallest above 0, say)"
+)
 
 
 def _log1p(block: np.ndarray) -> np.ndarray:
@@ -35,7 +39,7 @@ def _log1p(block: np.ndarray) -> np.ndarray:
 
 def _log2(block: np.ndarray) -> np.ndarray:
     bad = block <= 0
-    hint = _BELOW_ZERO if bad.any() and block.min() < 0 else "counts hold zeros: use log1p"
+    hint = _BELOW_ZERO if bad.any() and block.min() < 0 else _ZEROS
     _refuse(bad, block, "log2", "needs positive values", hint)
     return np.log2(block, out=block)
 
@@ -236,8 +240,8 @@ SAMPLE_STEPS = {
     "pearson-residuals": _residual_step("pearson-residuals", _pearson),
     "deviance": _residual_step("deviance", _deviance),
 }
-"""Counts per million; centered log-ratio of x + 1 (counts hold zeros); samples of norm 1; Pearson
-residuals of a negative binomial model; deviance residuals of a binomial model."""
+"""Counts per million; centered log-ratio of x + 1, as zeros have no logarithm; samples of norm 1;
+Pearson residuals of a negative binomial model; deviance residuals of a binomial model."""
 
 QUANTILE = "quantile"
 """A step on all values of a sample, which makes the matrix anew (``sfs_cli.store.quantile``)."""

@@ -119,7 +119,9 @@ def test_only_measured_values_count(built: Any, counts: np.ndarray, sparse: bool
         source = PreparedMatrix(matrix, missing="mean", features=which, steps=steps)
         values, why = read(source)
         assert why[2:6].tolist() == left_out
-        np.testing.assert_allclose(values[3, 0], np.log1p(6 / 9), rtol=1e-6)  # those that stay are filled
+        np.testing.assert_allclose(
+            values[3, 0], np.log1p(6 / 9), rtol=1e-6
+        )  # those that stay are filled
         if sparse:
             block = source.read_nonzeros(Span(0, 37), DOUBLE)
             np.testing.assert_array_equal(block.left_out, why)

@@ -35,7 +35,7 @@ NULL_TOKENS = (
 )
 """Fields that stand for a missing value."""
 
-_DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
+DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _CSV_ORDER, _TSV_ORDER = ",;\t ", "\t,; "
 ONE_COLUMN = "there is only one column: no tab, comma, semicolon or space divides the lines"
 _OF_A_MATRIX = "a matrix has row ids in its first column and values in the others"
@@ -64,7 +64,7 @@ def quoted_fields(line: str, delimiter: str, where: str) -> list[str]:
         raise InputError(
             f"a line with quotes cannot be divided into fields: {reason}",
             where=where,
-            hint="write the table again, without quotes and with one line for each row",
+            hint="take carriage returns out of the fields, and close every quote in its line",
         ) from error
 
 
@@ -163,7 +163,7 @@ def _header(header: str, row: str, path: Path, line: int, hint: str) -> Header:
     names = split_fields(header, delimiter, where)
     if count_fields(row, delimiter) == len(names) + 1:
         if row.endswith(delimiter):
-            name = _DELIMITERS[delimiter]
+            name = DELIMITERS[delimiter]
             raise InputError(
                 f"the rows end in a {name}, but the line of column names does not",
                 where=f"{path}, line {line + 1}",
