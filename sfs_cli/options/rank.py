@@ -220,7 +220,9 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
     )
     min_samples: int | None = _input(
         "Leave out features with a value other than zero in fewer samples; missing ones, filled "
-        "or not, are none.", metavar="K", least=1
+        "or not, are none.",
+        metavar="K",
+        least=1,
     )
     min_total: float | None = _input(
         "Leave out features whose values, without missing ones, have a smaller sum.", metavar="T"

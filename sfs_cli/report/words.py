@@ -153,12 +153,13 @@ def p_value_caption(p: np.ndarray) -> str:
     )
 
 
-def volcano_caption(change: str, count: int) -> str:
+def volcano_caption(change: str, count: int, *, log2: bool) -> str:
     """Explain the volcano plot."""
     less = f": the mean of {change.replace(' less ', ' less that of ')}" if change else ""
+    scale = "1 is twice as much, −1 half" if log2 else "the values are as they were scored"
     return (
-        f"Each feature by its change{less}, and by its p-value. The best {count} are marked; the "
-        "values are as they were scored: of logarithms the change is the log fold change."
+        f"Each feature by its change{less}, and by its p-value. The best {count} are marked; "
+        f"{scale}."
     )
 
 

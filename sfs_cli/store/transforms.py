@@ -274,6 +274,28 @@ def before_fitting(steps: tuple[str, ...]) -> tuple[str, ...]:
     return steps[: fitted[0]] if fitted else steps
 
 
+def doublings(steps: tuple[str, ...]) -> float | None:
+    """Return how many doublings a difference of 1 between transformed values is.
+
+    It is known of the last step that takes a logarithm, of values that are proportional to those of
+    the matrix, if what follows keeps differences: 1 after ``log2``, 1 / ln 2 after ``log1p`` and
+    ``clr`` (of x + 1, in a feature or relative to the mean of the sample). None otherwise: without
+    a logarithm among the steps nobody has said what the values are.
+    """
+    found = None
+    for step in steps:
+        if found is None:
+            if step == "log2":
+                found = 1.0
+            elif step in ("log1p", "clr"):
+                found = 1 / math.log(2)
+            elif step not in ("cpm", QUANTILE) and not step.startswith(_FLOOR):
+                return None
+        elif step not in ("center", QUANTILE) and not step.startswith(_FLOOR):
+            return None
+    return found
+
+
 def parse(text: str | None) -> tuple[str, ...]:
     """Split the value of ``--transform`` into its steps.
 
