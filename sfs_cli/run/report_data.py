@@ -335,15 +335,19 @@ def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, 
     if groups.gradual:
         directions = counted(groups.gradual, "direction")
         return (
-            f"No groups are seen: {directions} stand{'s' if groups.gradual == 1 else ''} out, but "
-            f"the samples change gradually along {'it' if groups.gradual == 1 else 'them'}."
+            "The eigenvalues of the sample graph show no number of groups: "
+            f"{directions} stand{'s' if groups.gradual == 1 else ''} out, but the samples change "
+            f"gradually along {'it' if groups.gradual == 1 else 'them'}."
         )
     if groups.structured:
         return (
             "The samples have a structure, but no number of groups stands out: the eigenvalues "
             "rise without a gap."
         )
-    return "No groups are seen: no gap between the eigenvalues stands out."
+    return (
+        "The eigenvalues of the sample graph show no number of groups: no gap between them stands "
+        "out."
+    )
 
 
 def _title(method: Method, facts: dict[str, Any]) -> str:

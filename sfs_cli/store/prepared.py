@@ -320,7 +320,7 @@ class PreparedMatrix:
         self.features.add_reasons(
             why,
             lambda: np.count_nonzero(values, axis=1) - np.count_nonzero(np.isnan(values), axis=1),
-            lambda: np.nansum(values, axis=1, dtype=np.float64),
+            lambda: np.nan_to_num(values).sum(axis=1, dtype=np.float64),
         )
         if self.matrix.missing.values:
             why[self._fill(values) & (by_id == 0)] = LeftOut.MISSING
