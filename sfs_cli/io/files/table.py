@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,6 +38,12 @@ NULL_TOKENS = (
 
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _CSV_ORDER, _TSV_ORDER = ",;\t ", "\t,; "
+_GEO = re.compile(r"!(?:series|sample|platform)_|\^(?:database|series|sample|platform)\b", re.I)
+_TRAITS = (
+    '{split($2,n,/"|: /);$1=NR>1?n[2]:"sample";for(i=1;i<=NF;i++){if(i>1)sub(/"[^"]*: /,"\\"",$i);'
+    't[i]=t[i](NR>1?FS:"")$i}}END{for(i=1;i<=NF;i++)print t[i]}'
+)
+"""A program of awk: of lines, each ``trait: value`` of all samples, it makes a column of each."""
 ONE_COLUMN = "there is only one column: no tab, comma, semicolon or space divides the lines"
 _OF_A_MATRIX = "a matrix has row ids in its first column and values in the others"
 _OF_A_TABLE = "a table has the sample ids in its first column, and classes or values in others"
@@ -130,6 +137,16 @@ def read_header(stream: LineStream, hint: str = _OF_A_MATRIX) -> Header:
     if first is None:
         raise InputError("the file is empty", where=str(path), hint=COPY_AGAIN)
     where = f"{path}, line {line}"
+    if _GEO.match(first):
+        what, hint = "series matrix", series_matrix_hint(path)
+        if first[0] == "^":
+            what, hint = (
+                "SOFT file",
+                "download the series matrix in its place (*_series_matrix.txt.gz)",
+            )
+        raise InputError(
+            f"this is a {what} of GEO, whose table lies between other lines", where=where, hint=hint
+        )
     if comment is not None and _is_commented_header(comment, first, text_suffix(path), where):
         return _header(comment, first, path, line - 1, hint)
     stream.read_line()
@@ -141,6 +158,15 @@ def read_header(stream: LineStream, hint: str = _OF_A_MATRIX) -> Header:
             "the file has a line of column names, but no rows", where=str(path), hint=COPY_AGAIN
         )
     return _header(first, row, path, line, hint)
+
+
+def series_matrix_hint(path: Path) -> str:
+    """Return the shell commands that take the values, and what is said of the samples, out."""
+    name = shlex.quote(str(path))
+    return (
+        f"take out the values: zgrep -v '^!' {name} > matrix.tsv; and the traits of the samples: "
+        f"zgrep -E '^!Sample_(geo|char)' {name} | awk -F'\\t' '{_TRAITS}' > samples.tsv"
+    )
 
 
 def _peek_text(stream: LineStream) -> str | None:

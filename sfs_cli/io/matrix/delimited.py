@@ -27,6 +27,7 @@ from sfs_cli.io.files.table import (
     count_fields,
     is_decimal,
     read_header,
+    series_matrix_hint,
     split_fields,
 )
 from sfs_cli.io.files.text import Chunk, LineStream, decode
@@ -296,6 +297,9 @@ def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
     where = f"{layout.path}, line {line}"
     if not text:
         return InputError("there is a blank line between the rows", where=where, hint="remove it")
+    if text.startswith("!"):
+        what = f"a line between the rows begins with !: {text[:40]!r}"
+        return InputError(what, where=where, hint=series_matrix_hint(layout.path))
     found = count_fields(text, layout.delimiter)
     expected = len(layout.lead) + len(layout.column_ids)
     if comma := _QUOTED_COMMA.search(text):
