@@ -49,10 +49,14 @@ RANKING = {
     ),
     "direction": Column("the class with the higher mean; empty where both are equal", _BY_CLASSES),
     "mean_CLASS": Column("the mean of each of two classes, as scored", _BY_CLASSES),
-    "log_fold_change": Column(
+    "log2_fold_change": Column(
         "the mean of the second of two classes less that of the first, in the order of their "
-        "names; a log fold change where the values are logarithms",
-        _BY_CLASSES,
+        "names, as a logarithm to base 2: 1 is twice as much; of x + 1 after `log1p` and `clr`",
+        f"{_BY_CLASSES}, if `--transform` takes the logarithm",
+    ),
+    "mean_difference": Column(
+        "the mean of the second of two classes less that of the first, of the values as scored",
+        f"{_BY_CLASSES}, without such a step",
     ),
     "highest_class": Column("the class with the highest mean", f"{_BY_CLASSES}, three or more"),
     "representative": Column(
@@ -68,6 +72,9 @@ RANKING = {
     ),
 }
 """The columns of rankings, in the order in which they are explained."""
+
+CHANGES = ("log2_fold_change", "mean_difference", "log_fold_change")
+"""The columns that compare two classes. A ranking has one at most, older ones the last."""
 
 _LIST = {
     "list": "the ranking or control",

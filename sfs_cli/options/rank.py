@@ -219,10 +219,13 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         words=MISSING,
     )
     min_samples: int | None = _input(
-        "Leave out features that are not zero in fewer samples.", metavar="K", least=1
+        "Leave out features with a value other than zero in fewer samples; missing ones, filled "
+        "or not, are none.",
+        metavar="K",
+        least=1,
     )
     min_total: float | None = _input(
-        "Leave out features whose values have a smaller sum.", metavar="T"
+        "Leave out features whose values, without missing ones, have a smaller sum.", metavar="T"
     )
     include: tuple[str, ...] = _named(
         "Use only the features of this list of ids, or those whose id matches this regular "

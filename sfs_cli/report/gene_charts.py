@@ -491,11 +491,13 @@ def p_value_chart(p: np.ndarray) -> str:
     )
 
 
-def volcano_chart(changes: np.ndarray, p: np.ndarray, names: Sequence[str], change: str) -> str:
-    """Draw -log10 of p-values (m,) against changes (m,); `names` are of the first ones."""
+def volcano_chart(changes: np.ndarray, p: np.ndarray, names: Sequence[str], title: str) -> str:
+    """Draw -log10 of p-values (m,) against changes (m,); `names` are of the first ones.
+
+    `title` is that of the axis of the changes.
+    """
     height = -np.log10(np.maximum(p, SMALLEST))
     low, high = _range(changes)
-    title = f"difference of the means ({change})" if change else "difference of the means"
     horizontal = fitted_axis(title, low, high, WIDTH - 100)
     frame = Frame(horizontal, linear_axis("−log10 of the p-value", 0.0, float(height.max())), 360.0)
     x, y = frame.x(changes), frame.y(height)

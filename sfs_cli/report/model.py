@@ -85,8 +85,9 @@ class Evidence:
     """Columns of the features with a score, best first, that have a picture."""
 
     p_values: np.ndarray | None = None  # (m,)
-    changes: np.ndarray | None = None  # (m,): log fold changes
+    changes: np.ndarray | None = None  # (m,): differences between the means of two classes
     change: str = ""  # which class less which
+    log2: bool = False  # whether the changes are logarithms to base 2
     frequency: np.ndarray | None = None  # (b,) of the best features: how often they were selected
 
 

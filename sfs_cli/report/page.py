@@ -131,8 +131,10 @@ def evidence_figures(data: ReportData) -> list[Figure]:
     both = known & (np.abs(evidence.changes) <= charts.LARGEST)
     if both.any():
         first = [name for name, kept in zip(names, both) if kept]
-        points = gene_charts.volcano_chart(evidence.changes[both], p[both], first, evidence.change)
-        caption = words.volcano_caption(evidence.change, len(first))
+        title = "log2 fold change" if evidence.log2 else "difference of the means"
+        title += f" ({evidence.change})" if evidence.change else ""
+        points = gene_charts.volcano_chart(evidence.changes[both], p[both], first, title)
+        caption = words.volcano_caption(evidence.change, len(first), log2=evidence.log2)
         drawn.append(Figure("Change and p-value", [Markup(points)], caption))
     return drawn
 

@@ -22,6 +22,8 @@ COLORS = 10
 """Colors of classes; more classes differ by the shape of their points."""
 MOST_GROUPS = 10
 """Classes in the chart of one feature: of more, those with the highest medians."""
+MANY = 3.0
+"""Standard deviations above the mean from which an order is not one by chance."""
 
 
 def significant(value: object, digits: int = 6) -> str:
@@ -72,7 +74,37 @@ def summary(data: ReportData) -> list[str]:
     sentences += data.sentences
     if data.reading:
         sentences.append(data.reading)
+    if data.pictures is not None:
+        sentences += classes_together(data.pictures.heatmap, data.pictures.notes)
     return sentences
+
+
+def classes_together(found: Heatmap, notes: SampleNotes) -> list[str]:
+    """Say how far classes that took no part lie together in the order of the heatmap, if they do.
+
+    It is told where pairs of neighboring columns of one class are more than `MANY` standard
+    deviations above their mean over all orders: the runs test, with the moments for several classes
+    (D. E. Barton and F. N. David, "Multiple runs", Biometrika 44, 1957).
+    """
+    if notes.used or found.by_class or found.codes is None:
+        return []
+    codes = found.codes[found.codes >= 0]
+    n, sizes = len(codes), np.bincount(codes).astype(float)
+    squares = float((sizes**2).sum())
+    ends = np.append(np.flatnonzero(np.diff(codes)) + 1, n)
+    if len(np.flatnonzero(sizes)) < 2:
+        return []
+    mean = (n * (n + 1) - squares) / n  # of the number of runs
+    spread = squares * (squares + n * (n + 1)) - 2 * n * float((sizes**3).sum()) - n**3
+    if mean - len(ends) <= MANY * math.sqrt(max(spread, 0.0) / (n * n * (n - 1))):
+        return []
+    runs = np.diff(ends, prepend=0)
+    longest = int(np.argmax(runs))
+    name = isolated(notes.classes[int(codes[ends[longest] - 1])])
+    return [
+        f"In the heatmap {(n - len(ends)) / (n - 1):.0%} of neighboring columns are of one class, "
+        f"{(n - mean) / (n - 1):.0%} by chance; the longest block has {runs[longest]:,} of {name}."
+    ]
 
 
 def left_over(data: ReportData) -> list[str]:
@@ -153,12 +185,13 @@ def p_value_caption(p: np.ndarray) -> str:
     )
 
 
-def volcano_caption(change: str, count: int) -> str:
+def volcano_caption(change: str, count: int, *, log2: bool) -> str:
     """Explain the volcano plot."""
     less = f": the mean of {change.replace(' less ', ' less that of ')}" if change else ""
+    scale = "1 is twice as much, −1 half" if log2 else "the values are as they were scored"
     return (
-        f"Each feature by its change{less}, and by its p-value. The best {count} are marked; the "
-        "values are as they were scored: of logarithms the change is the log fold change."
+        f"Each feature by its change{less}, and by its p-value. The best {count} are marked; "
+        f"{scale}."
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sfs_cli.methods.base import Solution
 from sfs_cli.ranking.table import Picked
 from sfs_cli.run.load import Run
+from sfs_cli.store.transforms import doublings
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
 """What other programs stumble over in the name of a column, such as blanks and line breaks."""
@@ -18,9 +19,11 @@ def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked
     """Return columns about the class means that a solution holds, in the order of the input.
 
     Of two classes: ``direction``, the class with the higher mean; the mean of each class,
-    ``mean_NAME``; and ``log_fold_change``, the mean of the second class less that of the first, in
-    the order of their names. Of more classes: ``highest_class``. All are of the values as they were
-    scored; a feature without a score, and one whose highest means do not differ, has no class.
+    ``mean_NAME``; and the mean of the second class less that of the first, in the order of their
+    names: as ``log2_fold_change`` where the steps say of which base the logarithms are
+    (`doublings`), else as ``mean_difference``. Of more classes: ``highest_class``. Means and
+    classes are of the values as they were scored; a feature without a score, and one whose highest
+    means do not differ, has no class.
     """
     found = solution.class_means
     if found is None:
@@ -33,7 +36,9 @@ def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked
     change = columns[2]
     higher = np.select([change > 0, change < 0], [1, 0], none).astype(np.int32)
     means = dict(zip(mean_columns(classes), columns[:2]))
-    return {"direction": Picked(names, higher), **means, "log_fold_change": change}
+    unit = doublings(run.matrix.steps)
+    compared = {"mean_difference": change} if unit is None else {"log2_fold_change": change * unit}
+    return {"direction": Picked(names, higher), **means, **compared}
 
 
 def compared_classes(run: Run) -> list[str]:

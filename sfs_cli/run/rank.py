@@ -90,6 +90,7 @@ from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.run.top import read_top
 from sfs_cli.store.adjust import Adjustment
+from sfs_cli.tables import CHANGES
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -286,9 +287,9 @@ def rank(
             from sfs_cli.run.enrichment import enriched_sets  # imports SciPy
 
             facts["knowledge"] |= enriched_sets(run, ranking)
-        if "log_fold_change" in ranking.extra:
+        for name in set(CHANGES) & set(ranking.extra):  # one at most
             first, second = compared_classes(run)
-            facts["method"]["log_fold_change"] = f"{second} - {first}"
+            facts["method"][name] = f"{second} - {first}"
         if direction is not None:
             facts["method"]["direction"] = direction[1]
         facts["next_runs"] = after_ranking(run, raw, repeated)

@@ -38,6 +38,7 @@ from sfs_cli.ranking.elbow import elbow
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import Evidence, Pictures, ReportData, Table
 from sfs_cli.report.words import isolated
+from sfs_cli.tables import CHANGES
 
 TOP = 50
 """Number of features in the table of the best."""
@@ -93,7 +94,7 @@ def report_data(
         ("Batches", _explained(facts["batches"].get("explained"))),
     ]
     reading = _reading(groups, facts["graph"], knowledge)
-    change = facts["method"].get("log_fold_change", "")
+    change = next((facts["method"][name] for name in CHANGES if name in facts["method"]), "")
     return ReportData(
         **of_ranking(ranking, change.replace(" - ", " less "), facts["versions"]["sfs"]),
         sentences=[
@@ -140,12 +141,13 @@ def report_data(
 def of_ranking(ranking: Ranking, change: str = "", version: str | None = None) -> dict[str, Any]:
     """Return the fields of `ReportData` that follow from a ranking.
 
-    `change` says which class less which log fold changes are of; `version` is the one that ranked,
-    by default this one.
+    `change` says which class less which changes are of; `version` is the one that ranked, by
+    default this one.
     """
     scores = ranking.curve
     count = min(TOP, ranking.n_scored)
     columns = ranking.columns(0, count)
+    compared = next((name for name in CHANGES if name in ranking.extra), "")
     del columns["status"]  # ok in every row: the best features have a score
     for name, column in columns.items():
         if name.startswith("rank_"):  # mean ranks of ties are halves
@@ -160,8 +162,9 @@ def of_ranking(ranking: Ranking, change: str = "", version: str | None = None) -
         "top": [dict(zip(columns, row)) for row in zip(*columns.values())],
         "evidence": Evidence(
             p_values=_column(ranking, "p_value", ranking.n_scored),
-            changes=_column(ranking, "log_fold_change", ranking.n_scored),
+            changes=_column(ranking, compared, ranking.n_scored),
             change=change,
+            log2=compared == "log2_fold_change",
             frequency=_column(ranking, "frequency", count),
         ),
         "version": version or versions()["sfs"],
@@ -332,15 +335,19 @@ def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, 
     if groups.gradual:
         directions = counted(groups.gradual, "direction")
         return (
-            f"No groups are seen: {directions} stand{'s' if groups.gradual == 1 else ''} out, but "
-            f"the samples change gradually along {'it' if groups.gradual == 1 else 'them'}."
+            "The eigenvalues of the sample graph show no number of groups: "
+            f"{directions} stand{'s' if groups.gradual == 1 else ''} out, but the samples change "
+            f"gradually along {'it' if groups.gradual == 1 else 'them'}."
         )
     if groups.structured:
         return (
             "The samples have a structure, but no number of groups stands out: the eigenvalues "
             "rise without a gap."
         )
-    return "No groups are seen: no gap between the eigenvalues stands out."
+    return (
+        "The eigenvalues of the sample graph show no number of groups: no gap between them stands "
+        "out."
+    )
 
 
 def _title(method: Method, facts: dict[str, Any]) -> str:

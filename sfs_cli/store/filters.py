@@ -14,17 +14,18 @@ from sfs_cli.compute.matrix import LeftOut, Span
 class FeatureFilter:
     """What a feature needs to take part.
 
-    Values count as they are before the transformation, in the samples that are used, and with
-    missing ones filled; a block holds whole features, so no pass is needed to know them.
+    Values count as they are before the transformation, in the samples that are used; missing ones
+    do not count, whether they are filled or not. A block holds whole features, so no pass is needed
+    to know them.
 
     Attributes
     ----------
     by_id : ndarray of int8, shape (m,), or None
         The reasons (`LeftOut`) to leave features out whatever their values, 0 for the others.
     min_samples : int or None
-        Samples in which the feature is not zero, at least.
+        Samples in which the feature has a measured value that is not zero, at least.
     min_total : float or None
-        Sum of its values, at least.
+        Sum of its measured values, at least.
     """
 
     by_id: np.ndarray | None = None
@@ -54,7 +55,8 @@ class FeatureFilter:
     ) -> None:
         """Add why features are left out for their values to their `reasons`, shape (b,).
 
-        `nonzeros` and `totals` return how many values of each feature are not zero, and their sum.
+        `nonzeros` and `totals` return how many measured values of each feature are not zero, and
+        the sum of the measured ones.
         """
         if self.min_samples is not None:
             reasons[(reasons == 0) & (nonzeros() < self.min_samples)] = LeftOut.FEW_SAMPLES

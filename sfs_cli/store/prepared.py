@@ -314,14 +314,16 @@ class PreparedMatrix:
 
     def _leave_out(self, values: np.ndarray, span: Span) -> np.ndarray:
         """Deal with NaN in place; make features that take no part zero, and return why."""
-        why = self.features.reasons(span)
-        if self.matrix.missing.values:
-            why[self._fill(values) & (why == 0)] = LeftOut.MISSING
+        by_id = self.features.reasons(span)
+        why = by_id.copy()
+        # before gaps are filled: what was not measured does not count (NaN is not zero for NumPy)
         self.features.add_reasons(
             why,
-            lambda: np.count_nonzero(values, axis=1),
-            lambda: values.sum(axis=1, dtype=np.float64),
+            lambda: np.count_nonzero(values, axis=1) - np.count_nonzero(np.isnan(values), axis=1),
+            lambda: np.nan_to_num(values).sum(axis=1, dtype=np.float64),
         )
+        if self.matrix.missing.values:
+            why[self._fill(values) & (by_id == 0)] = LeftOut.MISSING
         values[why != 0] = 0
         return why
 
@@ -397,14 +399,16 @@ class PreparedMatrix:
 
     def _without_left_out(self, block: NonZeros, span: Span) -> NonZeros:
         """Deal with NaN in place; store nothing of features that take no part."""
-        why = self.features.reasons(span)
-        if self.matrix.missing.values:
-            why[_fill_stored(block, self.policy) & (why == 0)] = LeftOut.MISSING
+        by_id = self.features.reasons(span)
+        why = by_id.copy()
+        known = np.nan_to_num(block.data)  # before gaps are filled, as `_leave_out` does
         self.features.add_reasons(
             why,
-            lambda: np.bincount(block.rows[block.data != 0], minlength=span.size),
-            lambda: np.bincount(block.rows, block.data, minlength=span.size),
+            lambda: np.bincount(block.rows[known != 0], minlength=span.size),
+            lambda: np.bincount(block.rows, known, minlength=span.size),
         )
+        if self.matrix.missing.values:
+            why[_fill_stored(block, self.policy) & (by_id == 0)] = LeftOut.MISSING
         kept = why[block.rows] == 0
         counts = np.bincount(block.rows[kept], minlength=span.size)
         return replace(

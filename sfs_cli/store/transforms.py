@@ -26,6 +26,10 @@ _BELOW_ZERO = (
     "values below zero may be logarithms or standardized already: then leave --transform out; of "
     "intensities of MAS4 give floor:20,log2"
 )
+_ZEROS = (
+    "zeros have no logarithm: of counts or intensities use log1p; of others, such as ratios, "
+    "floor:V,log2 raises lower values to V first (the smallest above 0, say)"
+)
 
 
 def _log1p(block: np.ndarray) -> np.ndarray:
@@ -35,7 +39,7 @@ def _log1p(block: np.ndarray) -> np.ndarray:
 
 def _log2(block: np.ndarray) -> np.ndarray:
     bad = block <= 0
-    hint = _BELOW_ZERO if bad.any() and block.min() < 0 else "counts hold zeros: use log1p"
+    hint = _BELOW_ZERO if bad.any() and block.min() < 0 else _ZEROS
     _refuse(bad, block, "log2", "needs positive values", hint)
     return np.log2(block, out=block)
 
@@ -236,8 +240,8 @@ SAMPLE_STEPS = {
     "pearson-residuals": _residual_step("pearson-residuals", _pearson),
     "deviance": _residual_step("deviance", _deviance),
 }
-"""Counts per million; centered log-ratio of x + 1 (counts hold zeros); samples of norm 1; Pearson
-residuals of a negative binomial model; deviance residuals of a binomial model."""
+"""Counts per million; centered log-ratio of x + 1, as zeros have no logarithm; samples of norm 1;
+Pearson residuals of a negative binomial model; deviance residuals of a binomial model."""
 
 QUANTILE = "quantile"
 """A step on all values of a sample, which makes the matrix anew (``sfs_cli.store.quantile``)."""
@@ -268,6 +272,28 @@ def before_fitting(steps: tuple[str, ...]) -> tuple[str, ...]:
     alone = ("log1p", "log2", "cpm", "clr", "unit-samples")
     fitted = [i for i, s in enumerate(steps) if s not in alone and not s.startswith(_FLOOR)]
     return steps[: fitted[0]] if fitted else steps
+
+
+def doublings(steps: tuple[str, ...]) -> float | None:
+    """Return how many doublings a difference of 1 between transformed values is.
+
+    It is known of the last step that takes a logarithm, of values that are proportional to those of
+    the matrix, if what follows keeps differences: 1 after ``log2``, 1 / ln 2 after ``log1p`` and
+    ``clr`` (of x + 1, in a feature or relative to the mean of the sample). None otherwise: without
+    a logarithm among the steps nobody has said what the values are.
+    """
+    found = None
+    for step in steps:
+        if found is None:
+            if step == "log2":
+                found = 1.0
+            elif step in ("log1p", "clr"):
+                found = 1 / math.log(2)
+            elif step not in ("cpm", QUANTILE) and not step.startswith(_FLOOR):
+                return None
+        elif step not in ("center", QUANTILE) and not step.startswith(_FLOOR):
+            return None
+    return found
 
 
 def parse(text: str | None) -> tuple[str, ...]:

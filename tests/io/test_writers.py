@@ -65,6 +65,14 @@ def test_pandas_reads_the_text_as_it_is(table, form, delimiter):
     np.testing.assert_array_equal(frame["score"], table.score)
 
 
+@pytest.mark.parametrize("form", ["tsv", "csv"])
+def test_ids_that_look_like_formulas_are_kept(form):
+    ids = ["=HYPERLINK(A1)", "+1", "-1-Sep", "@SUM(A1)"]
+    text = ranking_bytes(ranking(ids, np.array([1.0, 2.0, 3.0, 4.0])), form, 10).decode()
+    delimiter = "\t" if form == "tsv" else ","
+    assert [line.split(delimiter)[1] for line in text.splitlines()[1:]] == ids
+
+
 def test_only_ids_that_need_quotes_have_them():
     text = ranking_bytes(ranking(["a b", "c,d", 'e"f'], np.array([1.0, 2.0, 3.0])), "tsv", 10)
     assert text.decode().splitlines()[1:] == ["1\ta b\t1\tok", "2\tc,d\t2\tok", '3\t"e""f"\t3\tok']

@@ -204,6 +204,7 @@ def test_rfs_with_an_outcome_has_the_optimum_of_the_linear_program(m: int, gamma
     found = solved("rfs", wide, Y, gamma=gamma)
     assert found.converged
     assert found.objective[-1] == pytest.approx(twin.rfs(wide, Y, gamma), rel=2e-7)
+    np.testing.assert_allclose(found.extra["pull"], twin.rfs_pull(wide, Y, gamma), atol=1e-6)
 
 
 def test_mutual_information_is_scikit_learns() -> None:

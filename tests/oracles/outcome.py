@@ -65,6 +65,17 @@ def rfs(X: np.ndarray, y: np.ndarray, gamma: float) -> float:
     return float(linprog(cost, A_eq=equations, b_eq=target, method="highs").fun)
 
 
+def rfs_pull(X: np.ndarray, y: np.ndarray, gamma: float) -> np.ndarray:
+    """How near each feature is to having weight in RFS with one column, by the dual program."""
+    from scipy.optimize import linprog
+
+    Z = np.column_stack([(X - X.mean(axis=0)) / X.std(axis=0), np.ones(len(X))])
+    target = (y - y.mean()) / y.std()
+    bounds = np.full(2 * Z.shape[1], gamma)
+    dual = linprog(-target, np.vstack([Z.T, -Z.T]), bounds, bounds=(-1, 1), method="highs").x
+    return np.minimum(1, np.abs(Z[:, :-1].T @ dual) / gamma)
+
+
 def mutual_information(f: np.ndarray, y: np.ndarray, k: int = 3) -> float:
     """Kraskov et al. 2004, Eq. 8, sample by sample; not cut at 0."""
     from scipy.special import digamma

@@ -15,7 +15,8 @@ from sfs_cli.errors import ConflictError
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.ranking.table import rank_features
-from sfs_cli.report.model import Pictures
+from sfs_cli.report.model import Heatmap, Pictures, SampleNotes
+from sfs_cli.report.words import classes_together
 from sfs_cli.run import pictures as of_run
 from sfs_cli.run.rank import RankResult, rank, run
 from sfs_cli.run.report_data import of_ranking
@@ -85,6 +86,55 @@ def test_samples_of_one_group_are_neighbors_and_the_reading_says_so(
     assert result.pictures is not None
     groups = [int(name[1:]) % 3 for name in result.pictures.heatmap.samples or ()]
     assert len([1 for a, b in pairwise(groups) if a != b]) == 2
+
+
+def test_classes_that_lie_together_are_told_of_where_no_number_of_groups_is_seen() -> None:
+    rng = np.random.default_rng(0)
+
+    def told(codes: np.ndarray, *, used: bool = False) -> list[str]:
+        found = Heatmap(
+            features=["a"],
+            ranks=[1],
+            cells=np.zeros((1, len(codes))),
+            sizes=np.ones(len(codes)),
+            codes=codes,
+            outcome=None,
+            samples=None,
+            ordered="",
+            by_class=False,
+        )
+        notes = SampleNotes(n=len(codes), classes=["normal", "tumour", "x"], codes=codes, used=used)
+        return classes_together(found, notes)
+
+    block = np.repeat([0, 1, 0, -1, 1], [5, 61, 20, 3, 2])
+    (sentence,) = told(block)
+    assert "97% of neighboring columns are of one class, 59% by chance" in sentence
+    assert "the longest block has 61 of tumour" in sentence
+    assert told(block, used=True) == []
+    # 0.13 % of orders by chance, with the moments over all orders
+    assert sum(bool(told(rng.permutation(block))) for _ in range(1000)) <= 8
+    three = np.repeat([0, 1, 2], [4, 3, 2])
+    orders = {tuple(rng.permutation(three).tolist()) for _ in range(20000)}
+    assert len(orders) == 1260  # all of them, each once
+    runs = np.array([np.count_nonzero(np.diff(order)) + 1 for order in orders])
+    limit = runs.mean() - 3 * runs.std()
+    for order, count in zip(orders, runs):
+        assert bool(told(np.array(order))) == (count < limit)
+    for few in ([0], [0, 1], [0, 0, 0], [-1, -1], [0, 1, 2]):
+        assert told(np.array(few)) == []
+
+
+@pytest.mark.parametrize("n", [24, 60])
+def test_eigenvalues_without_a_gap_are_all_that_is_told_of(n: int, tmp_path: Path) -> None:
+    X = np.random.default_rng(n).normal(size=(50, n))
+    write_table(tmp_path / "x.csv", X, names("g", 50), names("s", n))
+    config = RankConfig(
+        matrix=str(tmp_path / "x.csv"), method="spec", similarity="rbf", out=str(tmp_path / "out")
+    )
+    run(config, Messages(verbosity=-1))
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "No groups are seen" not in page
+    assert "The eigenvalues of the sample graph show no number of groups" in page
 
 
 def test_labels_that_the_method_needs_come_first_in_the_order(folder: Path, tmp_path: Path) -> None:

@@ -103,11 +103,28 @@ def test_a_view_leaves_out_the_same_features(
     np.testing.assert_array_equal(found, values[chosen])
 
 
-def test_filled_values_count(matrix: Any, counts: np.ndarray) -> None:
-    counts[2] = 0
-    counts[2, :3] = np.nan, np.nan, 4
-    which = FeatureFilter(min_samples=3)
-    assert read(PreparedMatrix(matrix(counts), missing="mean", features=which))[1][2] == 0
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_only_measured_values_count(built: Any, counts: np.ndarray, sparse: bool) -> None:
+    counts[2:6] = 0
+    counts[2, :3] = np.nan, np.nan, 4  # one value and two gaps
+    counts[3, :5] = np.nan, 2, 2, 2, np.nan  # three values, sum 6
+    counts[4] = np.nan  # nothing to fill it by
+    counts[5, :3] = 1, 2, 3
+    matrix = built(counts, sparse=sparse).matrix
+    steps = ("log1p",)  # zeros stay zeros, so that stored values alone can be read
+    for which, left_out in {
+        FeatureFilter(min_samples=3): [LeftOut.FEW_SAMPLES, 0, LeftOut.MISSING, 0],
+        FeatureFilter(min_total=5): [LeftOut.LOW_TOTAL, 0, LeftOut.MISSING, 0],
+    }.items():
+        source = PreparedMatrix(matrix, missing="mean", features=which, steps=steps)
+        values, why = read(source)
+        assert why[2:6].tolist() == left_out
+        np.testing.assert_allclose(
+            values[3, 0], np.log1p(6 / 9), rtol=1e-6
+        )  # those that stay are filled
+        if sparse:
+            block = source.read_nonzeros(Span(0, 37), DOUBLE)
+            np.testing.assert_array_equal(block.left_out, why)
 
 
 def test_zero_is_nothing_but_a_negative_value_counts(matrix: Any, counts: np.ndarray) -> None:

@@ -194,6 +194,7 @@ def test_logarithms_of_values_below_zero_are_not_advised(matrix, counts, step, l
     with pytest.raises(InputError) as caught:
         prepared(PreparedMatrix(matrix(values), steps=(step,)))
     assert ("log1p" in caught.value.hint) == (least == 0)
+    assert ("floor:V" in caught.value.hint) == (least == 0)  # ratios are no counts
     assert ("--transform" in caught.value.hint and "floor:20" in caught.value.hint) == (least < 0)
 
 

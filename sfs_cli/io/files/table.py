@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,8 +37,14 @@ NULL_TOKENS = (
 )
 """Fields that stand for a missing value."""
 
-_DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
+DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _CSV_ORDER, _TSV_ORDER = ",;\t ", "\t,; "
+_GEO = re.compile(r"!(?:series|sample|platform)_|\^(?:database|series|sample|platform)\b", re.I)
+_TRAITS = (
+    '{split($2,n,/"|: /);$1=NR>1?n[2]:"sample";for(i=1;i<=NF;i++){if(i>1)sub(/"[^"]*: /,"\\"",$i);'
+    't[i]=t[i](NR>1?FS:"")$i}}END{for(i=1;i<=NF;i++)print t[i]}'
+)
+"""A program of awk: of lines, each ``trait: value`` of all samples, it makes a column of each."""
 ONE_COLUMN = "there is only one column: no tab, comma, semicolon or space divides the lines"
 _OF_A_MATRIX = "a matrix has row ids in its first column and values in the others"
 _OF_A_TABLE = "a table has the sample ids in its first column, and classes or values in others"
@@ -65,7 +72,7 @@ def quoted_fields(line: str, delimiter: str, where: str) -> list[str]:
         raise InputError(
             f"a line with quotes cannot be divided into fields: {reason}",
             where=where,
-            hint="write the table again, without quotes and with one line for each row",
+            hint="take carriage returns out of the fields, and close every quote in its line",
         ) from error
 
 
@@ -131,6 +138,16 @@ def read_header(stream: LineStream, hint: str = _OF_A_MATRIX) -> Header:
     if first is None:
         raise InputError("the file is empty", where=str(path), hint=COPY_AGAIN)
     where = f"{path}, line {line}"
+    if _GEO.match(first):
+        what, hint = "series matrix", series_matrix_hint(path)
+        if first[0] == "^":
+            what, hint = (
+                "SOFT file",
+                "download the series matrix in its place (*_series_matrix.txt.gz)",
+            )
+        raise InputError(
+            f"this is a {what} of GEO, whose table lies between other lines", where=where, hint=hint
+        )
     if comment is not None and _is_commented_header(comment, first, text_suffix(path), where):
         return _header(comment, first, path, line - 1, hint)
     stream.read_line()
@@ -142,6 +159,15 @@ def read_header(stream: LineStream, hint: str = _OF_A_MATRIX) -> Header:
             "the file has a line of column names, but no rows", where=str(path), hint=COPY_AGAIN
         )
     return _header(first, row, path, line, hint)
+
+
+def series_matrix_hint(path: Path) -> str:
+    """Return the shell commands that take the values, and what is said of the samples, out."""
+    name = shlex.quote(str(path))
+    return (
+        f"take out the values: zgrep -v '^!' {name} > matrix.tsv; and the traits of the samples: "
+        f"zgrep -E '^!Sample_(geo|char)' {name} | awk -F'\\t' '{_TRAITS}' > samples.tsv"
+    )
 
 
 def _peek_text(stream: LineStream) -> str | None:
@@ -164,7 +190,7 @@ def _header(header: str, row: str, path: Path, line: int, hint: str) -> Header:
     names = split_fields(header, delimiter, where)
     if count_fields(row, delimiter) == len(names) + 1:
         if row.endswith(delimiter):
-            name = _DELIMITERS[delimiter]
+            name = DELIMITERS[delimiter]
             raise InputError(
                 f"the rows end in a {name}, but the line of column names does not",
                 where=f"{path}, line {line + 1}",

@@ -549,7 +549,7 @@ def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
     return InputError(
         "the lines cannot be read as edges because of quotes or line ends within them",
         where=f"{layout.path}, lines {chunk.first_line} to {last}",
-        hint="write the edges without quotes, with one edge in each line",
+        hint="take quotes and line ends out of the names, and write one edge in each line",
     )
 
 

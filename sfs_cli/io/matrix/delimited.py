@@ -22,11 +22,14 @@ import pyarrow.csv as pacsv
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.table import (
+    DELIMITERS,
     NULL_TOKENS,
     count_fields,
     is_decimal,
     other_annotations,
     read_header,
+    series_matrix_hint,
+    split_fields,
 )
 from sfs_cli.io.files.text import Chunk, LineStream, decode
 from sfs_cli.io.matrix.arrow import column_values
@@ -43,6 +46,10 @@ _MAX_WORKERS = 4
 _NEWLINE, _QUOTE = ord("\n"), ord('"')
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+\.\d*|[+-]?\d{1,3}(?:,\d{3}){2,}")
+_PLAIN_FIELDS = (
+    "take quotes, line ends and carriage returns out of names and values; quotes may stand around "
+    'a whole field, and one within it is written twice ("5"" end")'
+)
 _QUOTED_COMMA = re.compile(r'"[+-]?\d+(?:,\d+)+(?:\.\d*)?"')
 
 
@@ -254,7 +261,7 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
         raise InputError(
             "there is a carriage return or an unpaired quote within a row",
             where=f"{layout.path}, line {chunk.first_line + next(odd, 0)}",
-            hint="write the table without quotes, with one line per row",
+            hint=_PLAIN_FIELDS,
         )
 
     def where(position: int) -> str:
@@ -291,6 +298,9 @@ def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
     where = f"{layout.path}, line {line}"
     if not text:
         return InputError("there is a blank line between the rows", where=where, hint="remove it")
+    if text.startswith("!"):
+        what = f"a line between the rows begins with !: {text[:40]!r}"
+        return InputError(what, where=where, hint=series_matrix_hint(layout.path))
     found = count_fields(text, layout.delimiter)
     expected = len(layout.lead) + len(layout.column_ids)
     if comma := _QUOTED_COMMA.search(text):
@@ -299,8 +309,15 @@ def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
             where=where,
             hint="write decimals with a point, and no thousands marks (1234.5)",
         )
-    if found == expected:
-        return _bad_quotes(chunk, row, layout.path)
+    if found == expected:  # the quotes fit together, so one field holds what divides the others
+        divides = DELIMITERS[layout.delimiter]
+        field = next(
+            f for f in split_fields(text, layout.delimiter, where) if layout.delimiter in f
+        )
+        hint = f"take the {divides} out"
+        if len(layout.lead) == 1:
+            hint += ", or remove its column if it is text: all but the first are values"
+        return InputError(f"the field {field!r} holds a {divides}", where=where, hint=hint)
     return InputError(
         f"a row has {counted(found, 'field')}, but {expected:,} are expected",
         where=where,
@@ -310,9 +327,9 @@ def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
 
 def _bad_quotes(chunk: Chunk, row: int, path: Path) -> InputError:
     return InputError(
-        "the double quotes of a row do not enclose whole fields, or enclose a delimiter",
+        "a double quote is unpaired in its line, or within a field",
         where=f"{path}, line {chunk.first_line + row}",
-        hint="write the table without quotes",
+        hint=_PLAIN_FIELDS,
     )
 
 
