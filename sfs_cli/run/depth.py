@@ -29,8 +29,9 @@ FOLLOWS, SHIFT = 2.0, 0.25
 """A test is led by depth where the totals of the samples would pass it by so many standard
 deviations, and features by so many for their sake.
 
-`python -m tests.benchmarks.depth` shows what the second means: where it was 0.25, p-values up to
-0.05 came up in 6 to 8 % of null features. NULLS
+Where features were by 0.25 too good, p-values up to 0.05 came up in 6 to 8 % of null ones. In data
+sets of Poisson counts with a deviation of log depth of 0.5 the shift was 0.28 or more, in all of
+100, after ``cpm,log1p`` (``python -m tests.benchmarks.depth``).
 """
 
 
@@ -55,21 +56,24 @@ def depth_facts(run: Run, scorer: Scorer, score: np.ndarray) -> dict[str, Any]:
     wanted = min(LOOK_NORMAL, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
     features = scored[:: -(-len(scored) // wanted)]
     counts, totals = _stored(run, features), run.matrix.totals
+    others: np.ndarray | None = None
     if totals is None:
         if not is_counts(counts):
             return {}
         totals = np.nansum(counts, axis=0, dtype=np.float64)
-    u = _unit(np.log(np.maximum(totals, 1))[None])[0]
-    deviation = float(np.log(np.maximum(totals, 1)).std())
+        # a feature that is not divided by the total is a part of it
+        others = totals - np.nan_to_num(counts)
+    logarithm = np.log(np.maximum(totals, 1))
+    deviation = float(logarithm.std())
     if not deviation > EQUAL:
         return {}
-    # of all others: a feature is a part of the total
-    others = _unit(np.log(np.maximum(totals - np.nan_to_num(counts), 1)))
-    r = np.vecdot(_unit(values_of(run, features)), others)
+    u = _unit(logarithm[None])
+    beside = u if others is None else _unit(np.log(np.maximum(others, 1)))
+    r = np.vecdot(_unit(values_of(run, features)), beside)
     order = np.argsort(np.nanmean(counts, axis=1), kind="stable")
     medians = [float(np.median(r[part])) for part in np.array_split(order, BINS)]
     correlation = max(medians, key=abs)
-    effect, tested = _effect(run, scorer, u)
+    effect, tested = _effect(run, scorer, u[0])
     shift = correlation**2 * effect
     return {
         "depth": {

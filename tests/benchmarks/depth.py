@@ -42,7 +42,7 @@ def ranked(X: np.ndarray, test: str, transform: str, seed: int) -> tuple[np.ndar
         more = more | {"labels": pd.Series(classes_of_depth(X, seed), table.index)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = sfs.rank(table, transform=transform, seed=seed, **more)
+        found = sfs.rank(table, transform=transform, seed=seed, threads=1, **more)
     told = any('accept="depth"' in text for text in found.warnings)
     return found.table.p_value.dropna().to_numpy(), told
 
