@@ -63,9 +63,15 @@ You are not sure.
 Raw counts must be transformed: otherwise the largest genes and the deepest samples decide. sfs
 warns of values that look like raw counts.
 
-Bulk RNA-seq: counts per million, then logarithms.
+Bulk RNA-seq: counts per million, then logarithms, for a ranking without p-values.
 
     sfs rank counts.csv --transform cpm,log1p --out results
+
+For p-values: Pearson residuals. Logarithms of few counts follow the depth of the samples, and where
+classes or the sample graph follow it, too, genes without any difference get small p-values.
+
+    sfs rank counts.csv --transform pearson-residuals --method f-test --labels labels.tsv:tissue \\
+        --out tested
 
 Single cells: leave out genes that hardly any cell has. Pearson residuals keep the size of a cell
 out of the comparison. Your own neighbor graph or embedding can be used in place of a new one.
@@ -150,7 +156,8 @@ own:
     sfs select by-class --fdr 0.05
 
 Scores on a sample graph get p-values with --pvalues. moments compares each gene with its own values
-in all orders of the samples; it holds for skewed genes and counts.
+in all orders of the samples; it holds for skewed genes and counts. Raw counts need --transform
+pearson-residuals for any test (sfs help counts).
 
     sfs rank expression.csv --method spec --pvalues moments --out tested
 

@@ -16,6 +16,8 @@ GUARDS = {
     "small-class": "p-values of t-test with a class that is small, or constant in many features",
     "class-tests": "p-values of tests of class means on values that are too skewed for the sizes "
     "of the classes, or on classes that differ in size and variance",
+    "depth": "p-values of counts that follow the depth of the samples, as the sample graph or the "
+    "labels do",
     "not-normal": "p-values of normal noise for features that are far from it",
     "outliers": "samples that hardly belong to the sample graph",
     "spikes": "top features that differ in one sample only",

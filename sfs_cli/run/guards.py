@@ -75,6 +75,8 @@ LARGEST_EXACT = 2**53
 LOGARITHMS = ("log1p", "log2", "clr")
 TAMING = (*LOGARITHMS, "rank", "pearson-residuals", "deviance")
 """Steps after which large values of counts or intensities do not decide."""
+FOR_COUNTS, FOR_TESTS = "cpm,log1p", "pearson-residuals"
+"""What raw counts need, and where they are tested: logarithms of few counts follow the depth."""
 DECIDE = "features with large values, and single samples, decide"
 LOOKED_AT_TOGETHER = 65_536
 """Names that one thread looks at, at a time."""
@@ -117,7 +119,7 @@ def guard_raw(run: Run, of: str = "the ranking") -> Raw | None:
     if not _wanted(run, "raw-values"):
         return None
     raw, text = raw_of(run, of)
-    _tell(run, "raw-values", text)
+    tell(run, "raw-values", text)
     return raw
 
 
@@ -128,18 +130,26 @@ def raw_of(run: Run, of: str = "the ranking") -> tuple[Raw | None, str | None]:
         return None, swapped(asked)
     values = look(run.opened.matrix)
     run.passes.look(len(values))
-    return raw_kind(values), raw_values(values, asked, of)
+    raw = raw_kind(values)
+    if raw is not None and raw.transform == FOR_COUNTS and _tests(run.config):
+        raw = raw._replace(transform=FOR_TESTS)
+    return raw, raw_values(raw, asked, of)
+
+
+def _tests(config: RankConfig) -> bool:
+    """Tell whether p-values are asked for."""
+    return config.pvalues is not None or config.scorer in SIGNED
 
 
 def guard_labels(run: Run) -> None:
     """Warn of labels that are ids, and of classes, batches and donors with two spellings."""
     if run.labels is not None and run.labels.values is None:
-        _tell(run, "labels", id_labels(run.labels))
-        _tell(run, "labels", spelled_twice(run.labels.classes))
+        tell(run, "labels", id_labels(run.labels))
+        tell(run, "labels", spelled_twice(run.labels.classes))
     for what, column in (("batch", run.columns.batch), ("donor", run.columns.donors)):
         if column is not None:
             levels = sorted({str(value) for value in column.values.values()})
-            _tell(run, "labels", spelled_twice(levels, what))
+            tell(run, "labels", spelled_twice(levels, what))
 
 
 def guard_sources(run: Run) -> None:
@@ -150,9 +160,9 @@ def guard_sources(run: Run) -> None:
             known = [source.labels[s] for s in run.matrix.ids.samples if s in source.labels]
             names, codes = np.unique(known, return_inverse=True)
             labels = Labels(codes, names.tolist())
-            _tell(run, "labels", id_labels(labels, spec.name))
-            _tell(run, "labels", single_class(labels, spec.name))
-            _tell(run, "labels", spelled_twice(labels.classes))
+            tell(run, "labels", id_labels(labels, spec.name))
+            tell(run, "labels", single_class(labels, spec.name))
+            tell(run, "labels", spelled_twice(labels.classes))
         tame = any(step in TAMING for step in parse(spec.transform))
         if not isinstance(source, Profile) or tame or spec.has_coordinates:
             continue
@@ -160,16 +170,16 @@ def guard_sources(run: Run) -> None:
         if raw is not None:
             where = f"the values of source {spec.name} look like {raw.what}: {DECIDE} its graph"
             transform = with_logarithms(raw, spec.transform)
-            _tell(run, "raw-values", f"{where}; add ,transform={transform} to it{raw.hint}")
+            tell(run, "raw-values", f"{where}; add ,transform={transform} to it{raw.hint}")
 
 
 def guard_graph(run: Run, similarity: Similarity) -> None:
     """Warn of a graph that has no structure, and of samples that it hardly has."""
     given = run.config.graph in ("file", "obsp")
-    _tell(run, "graph", structureless(similarity, given=given))
+    tell(run, "graph", structureless(similarity, given=given))
     far = outliers(similarity.degrees, run.matrix.ids.samples)
     if far is not None and not has_zero_degrees(similarity):  # `linear` has no others
-        _tell(run, "outliers", far)
+        tell(run, "outliers", far)
 
 
 def guard_pvalues(run: Run, name: str) -> bool:
@@ -184,7 +194,7 @@ def guard_pvalues(run: Run, name: str) -> bool:
     fused = fused_from_matrix(config, name)
     made = own_graph(name, config.coordinates_from) or own_file(config, fused)
     what = optimistic(config.similarity, config.coordinates, of_file=name == "file")
-    _tell(run, "tested-graph", None if made is None else f"{made}: {OWN_EDGE}, {what}")
+    tell(run, "tested-graph", None if made is None else f"{made}: {OWN_EDGE}, {what}")
     if made is None and (unknown := unknown_graph(config, name, fused)):
         run.log.note(f"if {unknown} was made of the tested features, the p-values are too small")
     return made is not None
@@ -297,7 +307,7 @@ def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:
     step = -(-len(scored) // LOOK_NORMAL)
     values = values_of(run, scored[::step])
     values -= values.mean(axis=1, keepdims=True)
-    _tell(run, "not-normal", not_normal(ratio, values))
+    tell(run, "not-normal", not_normal(ratio, values))
 
 
 def guard_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
@@ -307,7 +317,7 @@ def guard_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
     """
     design = donor_design(run)
     if design is not None:
-        _tell(run, "donors", dependent_samples(design, run.matrix.n_samples))
+        tell(run, "donors", dependent_samples(design, run.matrix.n_samples))
     stored = run.matrix.matrix
     if run.config.missing == "mean" and stored.missing.values:
         share = stored.missing.values / (stored.n_samples * stored.n_features)
@@ -345,10 +355,23 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     if config.scorer == "t-test" and not by_graph:
         counts, constant = labels.counts(), tested["constant_in_a_class"]
         text = small_class(counts, constant, tested["tested_features"], held)
-        _tell(run, "small-class", text)
-        _tell(run, "class-tests", None if text else ill_suited_t_test(held))
+        tell(run, "small-class", text)
+        tell(run, "class-tests", None if text else ill_suited_t_test(held))
     else:
-        _tell(run, "class-tests", ill_suited_test(held, len(values), by_graph=by_graph))
+        tell(run, "class-tests", ill_suited_test(held, len(values), by_graph=by_graph))
+
+
+def label_columns(labels: Labels) -> np.ndarray:
+    """Return orthonormal columns, shape (n, q), each with the sum 0.
+
+    Their span has the class means of centered features, or the line of an outcome.
+    """
+    from sfs_cli.methods.classical import ClassScatter
+    from sfs_cli.methods.shared import unit_outcome
+
+    if labels.values is not None:
+        return unit_outcome(labels.values, "the F-test")[:, None]
+    return ClassScatter(np.unique(labels.codes, return_inverse=True)[1]).columns
 
 
 @dataclass(frozen=True)
@@ -373,18 +396,13 @@ class Held:
     @classmethod
     def of(cls, values: np.ndarray, labels: Labels, covariates: int) -> Held:
         """Measure them on features (b, n) around their means."""
-        from sfs_cli.methods.classical import ClassScatter
-        from sfs_cli.methods.shared import unit_outcome
         from sfs_cli.methods.significance import class_tests
 
         n, variances, welch = values.shape[1], 1.0, math.inf
         codes = np.unique(labels.codes, return_inverse=True)[1]  # without empty classes
         classes = int(codes.max()) + 1
-        if labels.values is None:
-            columns, means = ClassScatter(codes).columns, classes
-        else:
-            columns, means = unit_outcome(labels.values, "the F-test")[:, None], 2
-        within = n - means - covariates
+        columns = label_columns(labels)
+        within = n - (classes if labels.values is None else 2) - covariates
         shape = class_tests.too_often(values, columns, within, SMALL_P)
         if 1 < classes < n:  # an outcome that is measured has no classes
             variances = class_tests.too_often_by_variances(values, codes, SMALL_P)
@@ -546,49 +564,49 @@ def guard_ranking(run: Run, ranking: Ranking, top: TopFeatures | None) -> float 
 
     Returns the mean absolute correlation of the top features, None where it was not looked at.
     """
-    _tell(run, "ties", ties(ranking))
+    tell(run, "ties", ties(ranking))
     if _wanted(run, "names") or _wanted(run, "columns"):
         # not before: large matrices read the ids during the first pass
         suspects = converted(ranking.feature.names, run.plan.workers)
-        _tell(run, "names", dates(suspects))
-        _tell(run, "names", decimals(suspects))
-        _tell(run, "columns", without_gene(suspects))
+        tell(run, "names", dates(suspects))
+        tell(run, "names", decimals(suspects))
+        tell(run, "columns", without_gene(suspects))
     few = ranking.n_scored < TOP  # of which a part says little
     if top is None or few or not any(_wanted(run, name) for name in LOOKING):
         return None
     text = spikes(top.values, run.matrix.ids.samples)
-    _tell(run, "spikes", None if text is None else text + _against_spikes(run))
-    _tell(run, "repeats", repeats(top.values, _without_repeats(run.config)))
+    tell(run, "spikes", None if text is None else text + _against_spikes(run))
+    tell(run, "repeats", repeats(top.values, _without_repeats(run.config)))
     return mean_correlation(top.values)
 
 
 def guard_stability(run: Run, found: StabilityFacts, enough: float) -> None:
     """Warn of a list that changes with the samples; `enough` is the frequency of a good feature."""
     text = unstable(found, enough)
-    _tell(run, "unstable", None if text is None else text + _what_is_known(run.config))
+    tell(run, "unstable", None if text is None else text + _what_is_known(run.config))
 
 
 def guard_lists(run: Run, how: str) -> None:
     """Warn of p-values of an aggregation that assume independent lists, where there are none."""
-    _tell(run, "dependent-lists", dependent(how))
+    tell(run, "dependent-lists", dependent(how))
 
 
 def _wanted(run: Run, name: str) -> bool:
     return name not in run.config.accept
 
 
-def _tell(run: Run, name: str, text: str | None) -> None:
+def tell(run: Run, name: str, text: str | None) -> None:
+    """Warn of what a guard has seen, if anything, unless its name is accepted."""
     assert name in GUARDS
     if text is not None and _wanted(run, name):
         run.log.warn(f"{text} (--accept {name}, if that is intended)")
 
 
-def raw_values(values: np.ndarray, asked: str | None = None, of: str = "the ranking") -> str | None:
-    """Warn of values (b, n) that look like raw counts, or like intensities without logarithms.
+def raw_values(raw: Raw | None, asked: str | None = None, of: str = "the ranking") -> str | None:
+    """Warn of values that look like raw counts, or like intensities without logarithms.
 
     `asked` is the transformation that was asked for, without logarithms, and `of` what they decide.
     """
-    raw = raw_kind(values)
     if raw is None:
         return None
     transform = with_logarithms(raw, asked)
@@ -598,6 +616,8 @@ def raw_values(values: np.ndarray, asked: str | None = None, of: str = "the rank
 def with_logarithms(raw: Raw, asked: str | None) -> str:
     """Return the transformation that raw values need, with the other steps that were asked for."""
     steps = parse(asked)
+    if raw.transform == FOR_TESTS:  # which takes the counts as they are
+        steps = tuple(s for s in steps if s != "cpm" and not s.startswith("floor:"))
     floors = [step for step in steps if step.startswith("floor:")]
     needs = [s for s in raw.transform.split(",") if not (floors and s.startswith("floor:"))]
     others = [step for step in steps if step not in (*floors, *needs)]
@@ -624,16 +644,25 @@ def raw_kind(values: np.ndarray) -> Raw | None:
         return None
     low, high = float(values.min()), float(values.max())
     zeros = np.count_nonzero(values == 0) / values.size
-    whole = high < LARGEST_EXACT and bool((values == np.rint(values)).all())
-    if whole and low >= 0 and high > (SPARSE_COUNTS_ABOVE if zeros > 0.5 else COUNTS_ABOVE):
+    if is_counts(values):
         what = f"raw counts (whole numbers, up to {high:,.0f} where looked at, {zeros:.0%} zero)"
-        return Raw(what, "cpm,log1p")
+        return Raw(what, FOR_COUNTS)
     if high - low > LOG_SPAN:
         what = f"intensities without logarithms (from {low:,.6g} to {high:,.6g})"
         if low >= 0:
             return Raw(what, "log1p")
         return Raw(what, "floor:20,log2", ", with a floor that suits the noise")
     return None
+
+
+def is_counts(values: np.ndarray) -> bool:
+    """Tell whether values, NaN for missing ones, are whole numbers that go as far as counts do."""
+    values = values[np.isfinite(values)]
+    if not values.size or values.min() < 0 or not values.max() < LARGEST_EXACT:
+        return False
+    sparse = 2 * np.count_nonzero(values == 0) > values.size
+    above = SPARSE_COUNTS_ABOVE if sparse else COUNTS_ABOVE
+    return bool(values.max() > above and (values == np.rint(values)).all())
 
 
 def converted(names: Sequence[str], threads: int = 1) -> list[str]:

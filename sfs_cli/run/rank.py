@@ -58,6 +58,7 @@ from sfs_cli.run.checkpoints import (
 )
 from sfs_cli.run.class_columns import class_columns, compared_classes
 from sfs_cli.run.covariates import explained_part
+from sfs_cli.run.depth import guard_depth
 from sfs_cli.run.direction import direction_of
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
@@ -275,6 +276,7 @@ def rank(
         repeated = guards.guard_ranking(run, ranking, top)
         if "p_value" in ranking.extra:
             guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
+            guard_depth(run, solution.facts)
         untested = None if "p_value" in ranking.extra else _untested(run)
         if untested is not None:
             messages.note(untested)

@@ -215,6 +215,11 @@ def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
             f"{words} or less, but the classes vary within the {donors:,} donors, and the test "
             "takes the differences between donors for noise: compare within donors (--adjust)."
         ]
+    if facts["method"].get("depth", {}).get("leads"):
+        return [
+            f"{words} or less, but the test follows the depth of the samples, so that even noise "
+            "would have some."
+        ]
     if facts["knowledge"].get("aggregation", {}).get("how") == "rra":
         return [
             f"{words} or less, but the lists rank the features of one matrix, so that even noise "

@@ -21,6 +21,7 @@ from sfs_cli.methods.sparse import best_read
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.provenance import BatchFacts
+from sfs_cli.run.depth import depth_facts
 from sfs_cli.run.guards import guard_graph, guard_normal, guard_pvalues
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import graph_asked, needed
@@ -136,13 +137,15 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
 
         assert isinstance(scorer, TestedScorer)
         guard_normal(run, scorer.ratio, score)
+    columns = scorer.columns(score, *measured)
+    depth = depth_facts(run, scorer, score) if "p_value" in columns else {}
     return Solution(
         score,
         status.astype(np.int8, copy=False),
         scorer.larger_is_better,
-        extra=scorer.extra | scorer.columns(score, *measured),
+        extra=scorer.extra | columns,
         class_means=class_means,
-        facts=scorer.facts,
+        facts=scorer.facts | depth,
         warnings=scorer.warnings,
     )
 

@@ -36,6 +36,7 @@ from sfs_cli.provenance import DonorFacts, InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.artificial import artificial, check_artificial
+from sfs_cli.run.depth import led_by_depth
 from sfs_cli.run.folds import (
     FoldRankings,
     place,
@@ -425,6 +426,9 @@ def _doubts(result: Result) -> Iterator[str]:
             + optimistic(asked.get("similarity"), asked.get("coordinates"), of_file=of_file)
         )
     if warning := _of_donors(result):
+        yield warning
+    transform = record.get("config", {}).get("transform")
+    if warning := led_by_depth(record.get("method", {}).get("depth"), transform):
         yield warning
 
 

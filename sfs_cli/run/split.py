@@ -94,6 +94,9 @@ def _joined(run: Run, found: list[Scored], first: np.ndarray) -> Scored:
         for inside, scored in ((first, found[0]), (~first, found[1]))
     ]
     facts: dict[str, Any] = one.facts | counted | {"split": {"how": "features", "halves": halves}}
+    depths = [half.facts["depth"] for half in (one, two) if "depth" in half.facts]
+    if depths:
+        facts["depth"] = max(depths, key=lambda found: (found["leads"], found["shift"]))
     score = chosen(one.score, two.score)
     # scores on two graphs do not compare, but what they are worth does
     order = np.lexsort((-effect, np.where(np.isnan(p), np.inf, p)))

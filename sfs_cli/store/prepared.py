@@ -22,6 +22,7 @@ from sfs_cli.store.matrix import FeatureView, Matrix
 from sfs_cli.store.quantile import IN_MEMORY, Room, normalized
 from sfs_cli.store.transforms import (
     QUANTILE,
+    RESIDUALS,
     SAMPLE_STEPS,
     RefusedError,
     Step,
@@ -196,6 +197,17 @@ class PreparedMatrix:
         assert all(at in other._factors for at in other._sample_steps()), "fit comes first"
         self._factors = other._factors
         return self
+
+    @property
+    def totals(self) -> np.ndarray | None:
+        """The totals of the samples (n,) that the first step has found; None where it needs none.
+
+        They are those of the features that take part.
+        """
+        first = self.steps[0] if self.steps else ""
+        if first == "cpm":
+            return 1e6 / self._factors[0]
+        return self._factors[0] if first in RESIDUALS else None
 
     def _sample_steps(self) -> list[int]:
         return [at for at, name in enumerate(self.steps) if name in (*SAMPLE_STEPS, QUANTILE)]

@@ -243,6 +243,8 @@ SAMPLE_STEPS = {
 """Counts per million; centered log-ratio of x + 1, as zeros have no logarithm; samples of norm 1;
 Pearson residuals of a negative binomial model; deviance residuals of a binomial model."""
 
+RESIDUALS = ("pearson-residuals", "deviance")
+"""Steps whose factors are the totals of the samples."""
 QUANTILE = "quantile"
 """A step on all values of a sample, which makes the matrix anew (``sfs_cli.store.quantile``)."""
 _KEEP_ZEROS = ("log1p", "cpm", "unit", "unit-samples")

@@ -76,6 +76,28 @@ def counts(n: int, features: int, seed: int) -> np.ndarray:
     return rng.permuted(values, axis=0)
 
 
+def of_depth(kind: str, n: int, features: int, deviation: float, seed: int) -> np.ndarray:
+    """Counts that depend on the depth of their sample alone; samples x features.
+
+    Poisson ones, or ``negative binomial`` ones with the dispersion 0.3. Features have means from
+    0.1 to 100, and `deviation` is that of the logarithms of the depth.
+    """
+    rng = np.random.default_rng(seed)
+    depth = np.exp(rng.normal(0, deviation, (n, 1)))
+    mean = depth * np.exp(rng.uniform(np.log(0.1), np.log(100), features))
+    if kind == "negative binomial":
+        mean = rng.gamma(1 / 0.3, 0.3 * mean)
+    return rng.poisson(mean).astype(np.float64)
+
+
+def classes_of_depth(X: np.ndarray, seed: int) -> list[str]:
+    """Return a class for each sample of X (n, m): deeper ones are more often of the second."""
+    z = np.log(X.sum(axis=1))
+    z -= z.mean()
+    deep = z / z.std() + np.random.default_rng(seed).normal(size=len(z)) > 0
+    return np.where(deep, "b", "a").tolist()
+
+
 def p_values(X: np.ndarray, S: Similarity, null: str) -> np.ndarray:
     """Return the p-values of the features (n, m) that vary, of SPEC's phi2."""
     p = scored("spec", X, S, null)[1]["p_value"]

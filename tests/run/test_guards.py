@@ -41,7 +41,7 @@ SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
     ],
 )
 def test_values_without_logarithms(values: np.ndarray, word: str | None) -> None:
-    text = guards.raw_values(values.astype(np.float64))
+    text = guards.raw_values(guards.raw_kind(values.astype(np.float64)))
     assert text is None if word is None else word in str(text)
 
 

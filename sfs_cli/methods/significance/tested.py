@@ -228,6 +228,18 @@ class TestedScorer(Scorer):
             self._note_values(found[~np.isnan(score), 5])
         return self.scorer.columns(score) | columns
 
+    def effect_of(self, x: np.ndarray) -> float:
+        """Return the effect of one feature around its mean, of unit norm, shape (n,)."""
+        row = x[None]
+        if self.null == "permutation":
+            assert self.permutations is not None
+            return float(self.permutations.test(row)[0, 1])
+        t = self.ratio.numerator.form(row) / self.ratio.denominator.form(row)
+        if self.moments is not None:
+            return float(self.moments.tested(t, Powers.of(row))[1][0])
+        assert self.distribution is not None
+        return float(self.distribution.effects(t)[0])
+
     def _note_values(self, values: np.ndarray) -> None:
         """Warn of features that have too few values (m,) above the smallest one for a test."""
         none = int(np.count_nonzero(values < LEAST_VALUES))
