@@ -133,7 +133,7 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         from sfs_cli.methods.significance.tested import TestedScorer
 
         assert isinstance(scorer, TestedScorer)
-        guard_normal(run, scorer.ratio, score)
+        guard_normal(run, scorer, score)
     return Solution(
         score,
         status.astype(np.int8, copy=False),
