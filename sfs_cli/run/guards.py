@@ -71,8 +71,7 @@ LOOK_NORMAL, LOOK_TESTED = 1024, 256
 from it, and whether tests of class means suit them."""
 NORMAL_AT, TOO_OFTEN = (0.05, 0.01, 0.001, 1e-4), 1.05
 """They are not if p-values up to one of the first come up so many times as often as they should, by
-more than `SURE` standard errors. Some values, or graphs, change one end of the tail only."""
-SURE = 2.5
+more than chance. Some values, or graphs, change one end of the tail only."""
 SMALL_P = 0.001
 """The p-value at which tests of class means are looked at."""
 SMALL_CLASS = 6
@@ -817,8 +816,8 @@ def not_normal(scorer: TestedScorer, values: np.ndarray) -> str | None:
 
     assert scorer.distribution is not None
     levels = np.array(NORMAL_AT)
-    times, errors = more_often(scorer.distribution, scorer.ratio, values, levels)
-    over = times - SURE * errors
+    times, chance = more_often(scorer.distribution, scorer.ratio, values, levels)
+    over = times - chance
     worst = int(over.argmax())
     if over[worst] < TOO_OFTEN:
         return None

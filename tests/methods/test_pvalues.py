@@ -796,15 +796,15 @@ def test_how_often_features_are_said_to_get_small_p_values_is_how_often_they_do(
     if dense:
         monkeypatch.setattr(tested_scores, "LOOKING", 0)
     levels = np.array([0.05, 0.01, 0.001])
-    for values in (np.exp(noise(100, 100, 2)), counts(27, 200, 1)):
+    for values in (np.exp(noise(100, 100, 2)), counts(100, 300, 1)):
         S = graph_of(len(values), 1)
         scorer, x = tested_on(S, len(values)), centered(values)
-        times, errors = tested_scores.more_often(scorer.distribution, scorer.ratio, x, levels)
+        times, chance = tested_scores.more_often(scorer.distribution, scorer.ratio, x, levels)
         permuted = np.random.default_rng(3).permuted(np.repeat(x, 200, axis=0), axis=1)
         p = p_values(permuted.T, S, "gaussian")
         expected = [(p <= level).mean() / level for level in levels]
-        np.testing.assert_allclose(times, expected, rtol=0.3)
-        assert (errors < 0.5).all()
+        np.testing.assert_allclose(times, expected, rtol=0.25)
+        assert (chance < 1).all()
 
 
 @pytest.mark.parametrize(
@@ -813,8 +813,8 @@ def test_how_often_features_are_said_to_get_small_p_values_is_how_often_they_do(
         ("star", lambda: noise(100, 400, 3), False),
         ("hub", lambda: noise(100, 400, 3), False),
         ("labels-5-95", lambda: noise(100, 400, 3), False),
-        ("hub", lambda: np.random.default_rng(1).poisson(0.05, size=(100, 400)), True),
-        ("star", lambda: np.random.default_rng(1).exponential(size=(100, 400)), True),
+        ("hub", lambda: counts(100, 400, 1), True),
+        ("star", lambda: counts(100, 1000, 1), False),
         ("labels-10-90", lambda: np.random.default_rng(1).exponential(size=(100, 400)), True),
     ],
 )

@@ -38,6 +38,8 @@ ROUNDING = 1e-4
 """Of a sum of powers in float32, with some to spare."""
 STATISTICS, FEWEST = 200_000, 20_000
 """Permuted ratios from which the rates of small p-values of normal noise are taken, and how few."""
+SURE = 2.5
+"""Standard errors of these rates that are taken for chance."""
 LOOKING, SHUFFLED = 4e9, 20
 """Multiplications at most, and how many of them the shuffling of a value is worth."""
 HELD = 1_000_000
@@ -347,8 +349,9 @@ def more_often(
     times : ndarray, shape (k,)
         The mean over the features of the probability, in all orders of their samples, of a ratio
         that normal noise has with the probability of a level; over that.
-    errors : ndarray, shape (k,)
-        Their standard errors, by what differs between features.
+    chance : ndarray, shape (k,)
+        What of this may be chance: `SURE` standard errors for the orders that were drawn, and one
+        for the features. These are most of those that are tested, if not all.
     """
     sizes = np.linalg.norm(values, axis=1)
     x = values[sizes > 0] / sizes[sizes > 0, None]
@@ -360,10 +363,9 @@ def more_often(
         p = _by_permuting(distribution, ratio, x, levels, orders)
     else:
         p = _by_moments(distribution, ratio, x, levels)
-    errors = np.sqrt(levels / (max(orders, OF_ORDERS) * len(x)))
-    if len(x) > 1:
-        errors = np.maximum(errors, p.std(axis=0, ddof=1) / np.sqrt(len(x)))
-    return p.mean(axis=0) / levels, errors / levels
+        orders = OF_ORDERS
+    chance = SURE * np.sqrt(levels / (orders * len(x))) + p.std(axis=0) / np.sqrt(len(x))
+    return p.mean(axis=0) / levels, chance / levels
 
 
 def _by_permuting(
