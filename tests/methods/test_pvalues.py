@@ -777,7 +777,7 @@ def test_a_graph_of_the_tested_features_is_told(
     assert told("--similarity", "rbf", "--ranking", "phi1") == (True, True)
 
 
-def tested_on(S: Similarity, n: int) -> Any:
+def scorer_on(S: Similarity, n: int) -> Any:
     made = problem("spec", np.zeros((n, 2)), S)
     prepare = METHODS["spec"].load("prepare")
     assert prepare is not None
@@ -798,7 +798,7 @@ def test_how_often_features_are_said_to_get_small_p_values_is_how_often_they_do(
     levels = np.array([0.05, 0.01, 0.001])
     for values in (np.exp(noise(100, 100, 2)), counts(100, 300, 1)):
         S = graph_of(len(values), 1)
-        scorer, x = tested_on(S, len(values)), centered(values)
+        scorer, x = scorer_on(S, len(values)), centered(values)
         times, chance = tested_scores.more_often(scorer.distribution, scorer.ratio, x, levels)
         permuted = np.random.default_rng(3).permuted(np.repeat(x, 200, axis=0), axis=1)
         p = p_values(permuted.T, S, "gaussian")
@@ -823,10 +823,10 @@ def test_both_tails_are_looked_at_for_features_that_are_not_normal(
 ) -> None:
     """On graphs on which the distribution is far from that of Pearson's system, too."""
     S = calibration.GRAPHS[graph](np.random.default_rng(1)).similarity
-    text = guards.not_normal(tested_on(S, 100), centered(values()))
+    text = guards.not_normal(scorer_on(S, 100), centered(values()))
     assert (text is not None) == told
     assert text is None or "times as often" in text
-    assert guards.not_normal(tested_on(S, 100), np.zeros((2, 100))) is None
+    assert guards.not_normal(scorer_on(S, 100), np.zeros((2, 100))) is None
 
 
 @pytest.mark.slow
