@@ -415,15 +415,14 @@ def main(words: Sequence[str] | None = None) -> int:
             print(lines[-1], flush=True)
             seconds, wrong = seconds + spent, wrong + (not result.holds)
         kind = "A quick look only, at few features and seeds. " * given.quick
-        lines += [
-            "",
+        said = (
             f"{kind}{given.method}: {len(cells)} of {len(GRAPHS) * len(DATA)} cells, {features:,} "
-            f"features x {seeds} seeds, {seconds / 60:.0f} minutes of a core; {wrong} cells fail.",
-        ]
-        print(*lines[-2:], "", sep="\n", flush=True)
+            f"features x {seeds} seeds, {seconds / 60:.0f} minutes of a core; {wrong} cells fail."
+        )
+        print("", said, "", sep="\n", flush=True)
         failed += wrong
         if given.out is not None:
-            page = with_table(page, null, "\n".join(lines))
+            page = with_table(page, null, "\n".join([said, "", *lines]))
             given.out.write_text(page, encoding="utf-8")
     return int(failed > 0)
 
