@@ -14,7 +14,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Span
 from sfs_cli.methods.base import Scorer
-from sfs_cli.run.guards import LOOK_NORMAL, is_counts, label_columns, tell
+from sfs_cli.run.guards import LOOK_TESTED, is_counts, label_columns, tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.top import values_of
 from sfs_cli.store.matrix import LOOK_VALUES
@@ -55,7 +55,7 @@ def depth_facts(run: Run, scorer: Scorer, score: np.ndarray) -> dict[str, Any]:
     scored = np.flatnonzero(~np.isnan(score))
     if len(scored) < FEWEST or "depth" in run.config.accept:
         return {}
-    wanted = min(LOOK_NORMAL, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
+    wanted = min(LOOK_TESTED, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
     features = scored[:: -(-len(scored) // wanted)]
     counts, totals = _stored(run, features), run.matrix.totals
     others: np.ndarray | None = None

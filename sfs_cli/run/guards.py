@@ -40,7 +40,7 @@ from sfs_cli.store.matrix import LOOK_VALUES, look
 from sfs_cli.store.transforms import parse
 
 if TYPE_CHECKING:
-    from sfs_cli.methods.significance.ratios import Ratio
+    from sfs_cli.methods.significance.tested import TestedScorer
 
 COUNTS_ABOVE, SPARSE_COUNTS_ABOVE = 50, 12
 """Whole numbers are counts if they go beyond this, and beyond the second where more than half are
@@ -63,10 +63,14 @@ REPEATS = 0.7
 UNSTABLE = 0.4
 """Nogueira's measure below this is poor: agreement by chance-corrected measures is poor below 0.4
 (Fleiss), which Nogueira et al. 2018 take over."""
-LOOK_NORMAL = 256
-"""Features that are looked at to tell whether they are like normal noise."""
-SMALL_P, TOO_OFTEN = 0.001, 1.5
-"""They are not if a p-value up to the first comes up so many times as often as it should."""
+LOOK_NORMAL, LOOK_TESTED = 1024, 256
+"""Features that are looked at to tell whether they are like normal noise, of which few may be far
+from it, and whether tests of class means suit them."""
+NORMAL_AT, TOO_OFTEN = (0.05, 0.01, 0.001, 1e-4), 1.05
+"""They are not if p-values up to one of the first come up so many times as often as they should, by
+more than chance. Some values, or graphs, change one end of the tail only."""
+SMALL_P = 0.001
+"""The p-value at which tests of class means are looked at."""
 SMALL_CLASS = 6
 """The t-test needs so many samples of each class: with fewer, variances are too small by chance."""
 CONSTANT = 0.1
@@ -299,7 +303,7 @@ OF_THE_MATRIX = ("target", "genes", "interactions", "feature-similarity", "terms
 """Kinds of sources whose sample graph is made of values of the matrix."""
 
 
-def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:
+def guard_normal(run: Run, scorer: TestedScorer, score: np.ndarray) -> None:
     """Warn of p-values of normal noise where some of the scored features (m,) are far from it."""
     scored = np.flatnonzero(~np.isnan(score))
     if not len(scored) or not _wanted(run, "not-normal"):
@@ -307,7 +311,7 @@ def guard_normal(run: Run, ratio: Ratio, score: np.ndarray) -> None:
     step = -(-len(scored) // LOOK_NORMAL)
     values = values_of(run, scored[::step])
     values -= values.mean(axis=1, keepdims=True)
-    tell(run, "not-normal", not_normal(ratio, values))
+    tell(run, "not-normal", not_normal(scorer, values))
 
 
 def guard_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
@@ -348,7 +352,7 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
         return
     if run.batches is not None or config.members or not len(scored):
         return
-    wanted = min(LOOK_NORMAL, max(1, LOOK_VALUES // run.matrix.n_samples))
+    wanted = min(LOOK_TESTED, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, np.sort(scored)[:: -(-len(scored) // wanted)])
     values -= values.mean(axis=1, keepdims=True)
     held = Held.of(values, labels, run.context.covariates)
@@ -850,17 +854,22 @@ def _against_spikes(run: Run) -> str:
     return "".join(ways)
 
 
-def not_normal(ratio: Ratio, values: np.ndarray) -> str | None:
+def not_normal(scorer: TestedScorer, values: np.ndarray) -> str | None:
     """Tell whether centered features (b, n) get small p-values more often than normal noise."""
     from sfs_cli.methods.significance.tested import more_often
 
-    times = more_often(ratio, values, SMALL_P)
-    if times < TOO_OFTEN:
+    assert scorer.distribution is not None
+    levels = np.array(NORMAL_AT)
+    times, chance = more_often(scorer.distribution, scorer.ratio, values, levels)
+    over = times - chance
+    worst = int(over.argmax())
+    if over[worst] < TOO_OFTEN:
         return None
     return (
         f"--pvalues gaussian compares with normal noise, which the features are not like: by the "
-        f"values of {len(values)} of them, p-values up to {SMALL_P:g} come up {times:.1f} times as "
-        "often as they promise where there is nothing to find; give --pvalues moments"
+        f"values of {len(values)} of them, p-values up to {levels[worst]:g} come up "
+        f"{times[worst]:.1f} times as often as they promise where there is nothing to find; give "
+        "--pvalues moments"
     )
 
 

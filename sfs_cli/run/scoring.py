@@ -136,7 +136,7 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
         from sfs_cli.methods.significance.tested import TestedScorer
 
         assert isinstance(scorer, TestedScorer)
-        guard_normal(run, scorer.ratio, score)
+        guard_normal(run, scorer, score)
     columns = scorer.columns(score, *measured)
     depth = depth_facts(run, scorer, score) if "p_value" in columns else {}
     return Solution(

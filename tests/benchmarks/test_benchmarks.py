@@ -125,10 +125,73 @@ def test_power_of_small_data_is_reported(tmp_path):
     assert "| sfs | " in power.report(power.pd.DataFrame(rows), 0.05)
 
 
-def test_rates_of_small_data_are_reported():
-    cells = calibration.line("counts", "moments", 30, 20, 2).split("|")
-    assert cells[1:4] == [" counts ", " moments ", " 30 "]
-    assert "±" in cells[5]
+def of_matrix(**given):
+    usual = {"small": np.array([5, 1, 0, 0]), "tested": 100, "significant": 0, "warned": False}
+    return calibration.Found(**usual | {"least_of_worse": 0.3, "largest": 1.0} | given)
+
+
+@pytest.mark.parametrize(
+    ("data", "given", "faults"),
+    [
+        ("normal", {}, []),
+        ("normal", {"small": np.array([5, 1, 1, 0])}, ["at 0.001"]),
+        ("normal", {"significant": 1}, ["matrices"]),
+        ("normal", {"least_of_worse": 0.009}, ["effect"]),
+        ("normal", {"largest": 1.1}, ["above 1"]),
+        ("depth", {"significant": 9}, ["matrices"]),
+    ],
+)
+def test_a_cell_of_the_calibration_fails_by_what_is_wrong(data, given, faults):
+    cell = calibration.Cell("gaussian", "knn", data)
+    result = calibration.Result(cell, tuple(of_matrix(**given) for _ in range(20)))
+    assert result.faults == faults
+    assert result.holds == (not faults)
+    line = result.line()
+    assert ("**fails**: " + ", ".join(faults) in line) == bool(faults)
+    warned = calibration.Result(cell, tuple(of_matrix(**given, warned=True) for _ in range(20)))
+    assert warned.holds
+    assert "| warned |" in warned.line()
+
+
+def test_many_significant_features_in_one_matrix_are_no_chance():
+    found = tuple(of_matrix(significant=7 if k == 3 else 0) for k in range(20))
+    assert calibration.Result(calibration.Cell("moments", "knn", "normal"), found).faults == ["q"]
+    assert calibration.Result(calibration.Cell("moments", "knn", "depth"), found).faults == []
+
+
+@pytest.mark.parametrize(("bad", "holds"), [(1, True), (100, False)])
+def test_what_does_not_hold_is_drawn_again(bad, holds, monkeypatch):
+    drawn = []
+
+    def tested(seed, features, *, guarded):
+        drawn.append(seed.number)
+        return of_matrix(least_of_worse=0.001 if seed.number < bad else 0.3, warned=None)
+
+    monkeypatch.setattr(calibration.Seed, "tested", tested)
+    cell = calibration.Cell("moments", "knn", "normal")
+    result = calibration.result_of(cell, 100, 2)
+    assert drawn == [*range(2), *range(2, 8)]
+    assert result.drawn_again
+    assert result.holds == holds
+
+
+def test_a_small_calibration_fills_the_page(tmp_path, capsys):
+    page = tmp_path / "page.md"
+    ends = calibration.BEGIN, calibration.END
+    marks = [end.format(null) for null in calibration.NULLS for end in ends]
+    page.write_text("\nearlier\n".join(marks))
+    some = ["--graphs", "pairs,labels-10-90", "--data", "normal,nb-80", "--features", "40"]
+    rc = calibration.main(["--quick", *some, "--nulls", "moments,gaussian", "--out", str(page)])
+    text = page.read_text()
+    assert [text.index(mark) for mark in marks] == sorted(text.index(mark) for mark in marks)
+    assert text.count("earlier") == 3  # between them, and of what was not asked for
+    assert text.count("A quick look only") == 2
+    assert rc == int("**fails**" in text)
+    rows = [line.split(" | ")[:2] for line in text.splitlines() if line.startswith("| pairs")]
+    assert rows == 2 * [["| pairs", "normal"], ["| pairs", "nb-80"]]
+    assert all(line in text for line in capsys.readouterr().out.splitlines() if "|" in line)
+    documented = (ROOT / "docs/calibration.md").read_text()
+    assert all(documented.count(mark) == 1 for mark in marks)
 
 
 @pytest.mark.slow

@@ -215,6 +215,7 @@ class RatioDistribution:
         around = self.A - self.mean * _within(ratio.denominator.dense(), basis)
         squares = 2 * float(np.vdot(around, around)) / ((n - 1) * (n + 1))
         self.deviation = squares**0.5 * (n - 1) / ratio.denominator.trace
+        self.fit: tuple[tuple[float, float], list[Piece]] | None = None  # made when it is needed
 
     @property
     def slow(self) -> str | None:
@@ -261,7 +262,9 @@ class RatioDistribution:
         inside = np.flatnonzero((t > low) & (t < high))
         if not len(inside):
             return result
-        first, pieces = self._pieces(executor)
+        if self.fit is None:
+            self.fit = self._pieces(executor)
+        first, pieces = self.fit
         starts = np.array([start for start, _ in pieces])
 
         def interpolate(span: Span) -> None:

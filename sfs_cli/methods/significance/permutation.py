@@ -141,15 +141,15 @@ class Permutations:
         paired = len(at) <= self.paired
         one, two = np.triu_indices(len(at)) if paired else (at, at)
         values, rows = np.empty(end - start), max(1, HELD // (len(one) if paired else n))
-        for orders, low in self._orders(start, end):
+        shuffled = np.empty(n)
+        shuffled[shuffle] = y
+        for orders, inverse, low in self._orders(start, end):
             for top in range(0, len(orders), rows):
-                part = orders[top : top + rows]
+                part = slice(top, top + rows)
                 if paired:
-                    found = self._of_pairs(y[at], part[:, shuffle[at]], one, two)
+                    found = self._of_pairs(y[at], orders[part, shuffle[at]], one, two)
                 else:
-                    permuted = np.empty((len(part), n))
-                    np.put_along_axis(permuted, part[:, shuffle], y[None], axis=1)
-                    found = self.ratios(permuted)
+                    found = self.ratios(shuffled[inverse[part]])
                 values[low - start + top :][: len(found)] = found
         return values
 
@@ -165,19 +165,20 @@ class Permutations:
         degrees = ratio.degrees[places]
         return form / (degrees @ (y * y) - (degrees @ y) ** 2 / ratio.degrees.sum())
 
-    def _orders(self, start: int, end: int) -> Iterator[tuple[np.ndarray, int]]:
-        """Yield permutations (r, n) from `start` to `end`, and the number of the first of them."""
+    def _orders(self, start: int, end: int) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
+        """Yield permutations (r, n) from `start` to `end`, their inverses, and the first one."""
         n = self.ratio.n
         for number in range(start // DRAWN, -(-end // DRAWN)):
-            orders = self.kept.get(number)
-            if orders is None:
+            both = self.kept.get(number)
+            if both is None:
                 rng = np.random.default_rng((self.seed, number))
                 orders = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (DRAWN, 1)), axis=1)
-                orders = orders.astype(np.min_scalar_type(n - 1), copy=False)
-                if (len(self.kept) + 1) * orders.nbytes <= KEPT:
-                    self.kept[number] = orders
+                both = np.array([orders, np.argsort(orders, axis=1)], np.min_scalar_type(n - 1))
+                if (len(self.kept) + 1) * both.nbytes <= KEPT:
+                    self.kept[number] = both
             low = max(start, number * DRAWN)
-            yield orders[low - number * DRAWN : end - number * DRAWN], low
+            orders, inverse = both[:, low - number * DRAWN : end - number * DRAWN]
+            yield orders, inverse, low
 
     def ratios(self, x: np.ndarray) -> np.ndarray:
         """Return the ratios of features (b, n), shape (b,)."""
