@@ -21,13 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-from scipy.sparse import issparse
 
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.given import giving, named
 from sfs_cli.io.matrix.base import cast_values
-from sfs_cli.io.matrix.memory import Table, check_held, real, table_of
+from sfs_cli.io.matrix.memory import Table, check_held, is_sparse, real, table_of
 from sfs_cli.io.matrix.stored import check_sparse
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -646,7 +645,7 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     if _has_index(value) and hasattr(value, "columns"):
         rows_and_columns = list(map(str, value.index)), list(map(str, value.columns))
         return Table(_numbers_of(value, what), *rows_and_columns, samples_are_rows)
-    if issparse(value):
+    if is_sparse(value):
         check_sparse(value, named(what))
         values = value if value.format in ("csr", "csc") else value.tocsr()
     elif isinstance(value, np.ma.MaskedArray) and value.ndim == 2:
@@ -677,7 +676,7 @@ def array_of(value: Any, what: str, axes: int, taken: str) -> np.ndarray:
 
     A single column is taken where one axis is asked for.
     """
-    if issparse(value) and axes == 1:
+    if is_sparse(value) and axes == 1:
         check_sparse(value, named(what))
         value = value.toarray()
     try:

@@ -75,6 +75,11 @@ def table_of(adata: Any, options: ReadOptions | None = None) -> Table:
     return Table(values, samples, features, True, adata.obs, adata.obsp, adata.obsm)
 
 
+def is_sparse(value: Any) -> bool:
+    """Tell sparse matrices and arrays of SciPy from everything else."""
+    return bool(issparse(value))
+
+
 def check_held(adata: Any, name: str) -> None:
     """Refuse an AnnData with a sparse matrix whose arrays do not fit each other.
 
@@ -87,7 +92,7 @@ def check_held(adata: Any, name: str) -> None:
         for group in ("layers", "obsm", "varm", "obsp", "varp"):
             parts |= {f"{group}[{key!r}]": each for key, each in getattr(adata, group).items()}
     for place, matrix in parts.items():
-        if issparse(matrix):
+        if is_sparse(matrix):
             check_sparse(matrix, f"{name}, {place}")
 
 
@@ -158,7 +163,7 @@ class _HeldRows(StoredMatrix):
         with read_errors(Path(where), "AnnData"):  # a backed one reads its file here
             first = values[:1]
         kind = type(first)
-        self.sparse = issparse(values) or issparse(first)
+        self.sparse = is_sparse(values) or is_sparse(first)
         if not self.sparse and not hasattr(values, "dtype"):
             raise InputError(
                 f"a matrix of type {kind.__name__} cannot be read",
@@ -203,7 +208,7 @@ def graph_of(table: Table, key: str, where: str) -> np.ndarray | csr_array:
 
 def real(values: Any, where: str) -> np.ndarray | csr_array:
     """Return a dense or sparse matrix of numbers as float64; InputError for other values."""
-    if not issparse(values):
+    if not is_sparse(values):
         return cast_values(values, "float64", where)
     made = csr_array(values, copy=True)
     made.sum_duplicates()
@@ -222,7 +227,7 @@ def coordinates_of(table: Table, key: str, where: str) -> tuple[np.ndarray, list
             hint=f"it has {listed(list(known), 20) or 'none'}",
         )
     found = known[key]
-    values = found.toarray() if issparse(found) else np.asarray(found)
+    values = found.toarray() if is_sparse(found) else np.asarray(found)
     names = [str(name) for name in getattr(found, "columns", ())]
     if values.ndim != 2 or values.dtype.kind not in "fiub":
         raise InputError(

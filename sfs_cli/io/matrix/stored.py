@@ -25,6 +25,8 @@ from sfs_cli.io.matrix.base import (
 )
 
 _POINTER_BYTES = 8
+MOST_GROUPS = 32
+"""Groups within each other that are followed; AnnData and MuData have five."""
 _AGAIN = "copy or write the file again"
 
 
@@ -100,12 +102,39 @@ def check_declared(element: Any, where: str) -> None:
     check_room("what it declares takes", _declared(element, where), where)
 
 
-def _declared(element: Any, where: str) -> int:
+def _declared(element: Any, where: str, depth: int = 0) -> int:
     if not hasattr(element, "shape"):
-        return sum(_declared(element[name], where) for name in element)
+        check_depth(depth, where)
+        return sum(_declared(element[name], where, depth + 1) for name in element)
+    if not _holds_values(element.dtype):
+        raise InputError(
+            "it holds references to other parts of the file, or lists, where texts or numbers "
+            "belong",
+            where=f"{where}, {str(element.name).strip('/')}",
+            hint="write it again with a current anndata",
+        )
     text = FIELD_BYTES if element.dtype.kind in "OT" else 0
     _check_there(element, where)
     return math.prod(element.shape or ()) * (element.dtype.itemsize + text)
+
+
+def check_depth(depth: int, where: str) -> None:
+    """Refuse groups within groups without end: a link may lead to a group that it lies in."""
+    if depth > MOST_GROUPS:
+        raise InputError(
+            f"groups lie within each other more than {MOST_GROUPS} deep: a link may lead in a "
+            "circle",
+            where=where,
+            hint="the file is damaged, or made to do harm: write it again without links",
+        )
+
+
+def _holds_values(dtype: Any) -> bool:
+    """Tell texts and numbers, records of them too, from references and lists in HDF5."""
+    if dtype.names:
+        return all(_holds_values(dtype[name]) for name in dtype.names)
+    told = dtype.metadata or {}
+    return "ref" not in told and told.get("vlen", str) in (str, bytes)
 
 
 def _check_chunks(array: Any, where: str) -> None:
@@ -319,8 +348,8 @@ def check_sparse(matrix: Any, where: str) -> None:
     elif kind == "lil":
         lengths = [[len(row) for row in part] for part in (matrix.rows, matrix.data)]
         fits &= lengths[0] == lengths[1] and len(lengths[0]) == rows
-        indices = [int(i) for row in matrix.rows for i in row]
-        _check_range(np.asarray(indices, np.int64), columns, where)
+        places = [int(i) for row in matrix.rows for i in row]
+        _check_range(np.asarray(places, np.int64), columns, where)
     if not fits:
         raise InputError(
             f"the sparse matrix ({kind}) of {rows:,} x {columns:,} is damaged: values of shape "
@@ -349,11 +378,12 @@ def _check_range(indices: np.ndarray, length: int, where: str) -> None:
         )
 
 
-def check_sparse_groups(group: Any, where: str, options: ReadOptions) -> None:
+def check_sparse_groups(group: Any, where: str, options: ReadOptions, depth: int = 0) -> None:
     """Check all sparse matrices in a file of AnnData; damage is an `InputError`.
 
     Other libraries follow their indices without looking.
     """
+    check_depth(depth, where)
     for name in group:
         part = group[name]
         if not hasattr(part, "keys"):
@@ -362,7 +392,7 @@ def check_sparse_groups(group: Any, where: str, options: ReadOptions) -> None:
         encoding = attribute(part, "encoding-type", "h5sparse_format")
         shape = attribute(part, "shape", "h5sparse_shape")
         if encoding not in BY_FEATURE or shape is None:
-            check_sparse_groups(part, where, options)
+            check_sparse_groups(part, where, options, depth + 1)
             continue
         n, m = (int(size) for size in shape)
         rows = SparseRows(part, (m, n) if BY_FEATURE[encoding] else (n, m), place)
