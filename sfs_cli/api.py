@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.given import giving, named
-from sfs_cli.io.matrix.memory import Table, table_of
+from sfs_cli.io.matrix.base import cast_values
+from sfs_cli.io.matrix.memory import Table, check_held, is_sparse, real, table_of
+from sfs_cli.io.matrix.stored import check_sparse
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of
@@ -366,6 +367,8 @@ class Inputs:
                 "modality is of MuData, and this is none", hint="leave it out", option="modality"
             )
         if _is_anndata(data):
+            for name, each in {"matrix": data, **self.modalities}.items():
+                check_held(each, named(name))
             if self.adata is None:
                 self.adata = data
             self.samples = list(map(str, data.obs_names))
@@ -470,15 +473,7 @@ class Inputs:
             value[masked] = None
         if not isinstance(value, pd.Series | pd.DataFrame):
             if not isinstance(value, pd.Categorical | pd.CategoricalIndex):  # which have a type
-                value = np.asarray(value)
-            if value.ndim == 2 and value.shape[1] == 1:
-                value = value[:, 0]
-            if value.ndim != 1:
-                raise UsageError(
-                    f"{option} has {value.ndim} axes, not 1",
-                    hint="give a list, an array, a Series or a dict, with a value for each sample",
-                    option=option,
-                )
+                value = array_of(value, option, 1, _OF_SAMPLES_TAKEN)
             value = pd.Series(value, index=self._ids(len(value), option))
         elif self._by_place(value.index, option):
             value = value.set_axis(self._ids(len(value), option))
@@ -570,9 +565,8 @@ class Inputs:
         if not _has_index(graph) or self._by_place(graph.index, "similarity"):
             ids = self._ids(table.values.shape[0], "similarity")
             table = replace(table, row_ids=ids, column_ids=ids)
-        values = table.values
-        values = csr_array(values) if hasattr(values, "tocsr") else values
-        table = replace(table, values=values.astype(np.float64), samples_are_rows=None)
+        values = real(table.values, named("similarity"))
+        table = replace(table, values=values, samples_are_rows=None)
         return self.hold("similarity", table)
 
     def _sources(self, given: Any) -> tuple[SourceSpec, ...]:
@@ -585,30 +579,33 @@ class Inputs:
             raise UsageError(what, hint='give a dict, such as {"mirna": matrix}', option="source")
         if not isinstance(given, Mapping):
             texts, made = [], []
-            for each in given:
+            for each in given if isinstance(given, Iterable) else [given]:
                 if isinstance(each, SourceSpec):
                     made.append(each)
+                elif not isinstance(each, str):
+                    raise _refused("a source", each, "a dict of names and sources, or texts")
                 elif each in self.modalities:
                     made.append(self._source(each, self.modalities[each]))
                 else:
                     texts.append(each)
             return (*made, *parse_sources(texts))
-        return tuple(self._source(name, value) for name, value in given.items())
+        return tuple(self._source(str(name), value) for name, value in given.items())
 
     def _source(self, name: str, value: Any) -> SourceSpec:
         if isinstance(value, str):
             return parse_sources((f"{name}={value}",))[0]
         if isinstance(value, Mapping):
-            return SourceSpec(name, "genes", self.hold(name, value, ".gmt"))
+            return SourceSpec(name, "genes", self.hold(name, _sets(value, name), ".gmt"))
         if _is_anndata(value):
+            check_held(value, named(name))
             if not self.have_ids and self._by_place(value.obs_names, name):
                 value = table_of(value)
                 value = replace(value, row_ids=self._ids(len(value.row_ids), name))
             return SourceSpec(name, "profile", self.hold(name, value))
-        if getattr(value, "ndim", 2) != 2:
+        if getattr(value, "ndim", 2) != 2 and _has_index(value):
             what = f"source {name!r} has {value.ndim} axes, not 2"
             hint = f'give a matrix, or for labels a table: {{"{name}": "labels:FILE"}}'
-            raise UsageError(what, hint=hint, option="source")
+            raise InputError(what, hint=hint, option="source")
         held = as_table(value, name, "samples")
         if not _has_index(value) or self._by_place(value.index, name):
             held = replace(held, row_ids=self._ids(len(held.row_ids), name))
@@ -625,7 +622,7 @@ def hold(objects: dict[str, Any], what: str, value: Any, suffix: str = "") -> st
 
 
 def _is_anndata(value: Any) -> bool:
-    return all(hasattr(value, name) for name in ("obs_names", "var_names", "obsp", "uns"))
+    return all(hasattr(value, name) for name in ("obs_names", "var_names", "obs", "uns"))
 
 
 def _is_values(value: Any) -> bool:
@@ -645,21 +642,21 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     samples_are_rows = rows != "features"
     if not _has_index(value) and hasattr(value, "to_pandas"):  # of polars or Arrow
         value = value.to_pandas()
-    if _has_index(value):
+    if _has_index(value) and hasattr(value, "columns"):
         rows_and_columns = _names_of(value.index, "row"), _names_of(value.columns, "column")
         return Table(_numbers_of(value, what), *rows_and_columns, samples_are_rows)
-    if hasattr(value, "tocsr"):
+    if is_sparse(value):
+        check_sparse(value, named(what))
         values = value if value.format in ("csr", "csc") else value.tocsr()
-    elif isinstance(value, np.ma.MaskedArray):
-        values = np.ma.filled(value.astype(np.float64), np.nan)
+    elif isinstance(value, np.ma.MaskedArray) and value.ndim == 2:
+        masked = np.ma.array(cast_values(value.data, "float64", named(what)), mask=value.mask)
+        values = masked.filled(np.nan)
     else:
-        values = np.asarray(value)
-    if values.ndim != 2:
-        raise UsageError(
-            f"{what} has {values.ndim} axes, not 2",
-            hint="give samples in rows and features in columns",
-            option="matrix",
-        )
+        values = array_of(value, what, 2, _MATRIX_TAKEN)
+    if values.dtype.kind == "O":
+        import pandas as pd
+
+        values = _numbers_of(pd.DataFrame(values), what)
     samples, features = values.shape if samples_are_rows else values.shape[::-1]
     ids = [str(i) for i in range(samples)], [f"x{i}" for i in range(features)]
     return Table(values, *(ids if samples_are_rows else ids[::-1]), samples_are_rows)
@@ -676,6 +673,52 @@ def _names_of(index: pd.Index, what: str) -> list[str]:
             option="matrix",
         )
     return list(map(str, index))
+
+
+_MATRIX_TAKEN = (
+    "a data frame, an array or a sparse matrix, with samples in rows and features in columns; the "
+    "matrix itself may be an AnnData, a MuData or a path too"
+)
+_OF_SAMPLES_TAKEN = "a list, an array, a Series or a dict, with a value for each sample"
+
+_RANKING_TAKEN = "a result of rank, a data frame, a path, or the features, best first"
+
+
+def array_of(value: Any, what: str, axes: int, taken: str) -> np.ndarray:
+    """Return what a user gave as an array of one or two axes; InputError that says what is taken.
+
+    A single column is taken where one axis is asked for.
+    """
+    if is_sparse(value) and axes == 1:
+        check_sparse(value, named(what))
+        value = value.toarray()
+    try:
+        found = np.asarray(value)
+    except Exception as error:  # of lists of lists, and of what pretends to be an array
+        reason = str(error).partition(". ")[0]
+        if isinstance(value, list | tuple):
+            reason = "its rows have different lengths, or are no rows"
+        raise _refused(what, value, taken, reason) from error
+    if axes == 1 and found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    if found.ndim != axes:
+        raise _refused(what, value, taken, f"it has {found.ndim} axes, not {axes}")
+    return found
+
+
+def _refused(what: str, value: Any, taken: str, reason: str = "") -> InputError:
+    """Return the error for an object that is not taken, with its type."""
+    kind = type(value).__name__
+    told = f"{what} is of type {kind}, which is not taken"
+    return InputError(f"{told}: {reason}" if reason else told, hint=f"give {taken}")
+
+
+def _sets(given: Mapping[Any, Any], what: str) -> Mapping[Any, Any]:
+    """Return sets of genes; InputError where one is no list of names."""
+    for name, genes in given.items():
+        if isinstance(genes, str | bytes) or not isinstance(genes, Iterable):
+            raise _refused(f"the set {str(name)!r} of {what}", genes, "a list of genes")
+    return given
 
 
 def _numbers_of(frame: pd.DataFrame, what: str) -> np.ndarray:
@@ -857,6 +900,8 @@ def _held_lists(given: Any, objects: dict[str, Any], prefix: str = "") -> list[s
 
     With a `prefix` the names are as of what else there is; without they name the lists.
     """
+    if not isinstance(given, Iterable):
+        raise _refused("rankings", given, "a list, or a dict of names and rankings")
     pairs = given.items() if isinstance(given, Mapping) else enumerate(given, 1)
     texts = ((name if isinstance(name, str) else f"list{name}", each) for name, each in pairs)
     return [
@@ -878,6 +923,8 @@ def _frame_of_list(value: Any) -> pd.DataFrame:
     elif isinstance(value, pd.Series):
         frame = value.to_frame("score")
     else:  # features, best first
+        value = list(value) if isinstance(value, Iterable) else value
+        array_of(value, "a ranking", 1, _RANKING_TAKEN)
         features = [str(each) for each in value]
         frame = pd.DataFrame({"rank": np.arange(1, len(features) + 1)}, index=features)
     texts = any(not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes)
@@ -1031,6 +1078,11 @@ def compare(
     from sfs_cli.options.compare import CompareConfig, ListSpec, RankingSpec, ranking_options
     from sfs_cli.run.compare import compare as run_compare
 
+    if not isinstance(methods, Iterable):
+        raise _refused("methods", methods, 'names of methods, such as ["spec", "f-test"]')
+    for name, given in (("rankings", rankings), ("lists", lists)):
+        if given is not None and not isinstance(given, Mapping):
+            raise _refused(name, given, f"a dict of names and {name}")
     methods = texts_of(methods)  # type: ignore[arg-type]
     if not (methods or rankings or lists):
         hint = 'give methods, such as ["spec", "f-test"], rankings, or lists'
@@ -1041,6 +1093,8 @@ def compare(
     def made(inputs: Inputs) -> dict[str, Any]:
         specs = []
         for name, each in (rankings or {}).items():
+            if not isinstance(each, Mapping):
+                raise _refused(f"the ranking {name!r}", each, "a dict of options of rank")
             own = _options(RankConfig, inputs.options(each))
             own = {option: value for option, value in own.items() if value != ()}
             if others := [option for option in own if option not in taken]:
@@ -1077,9 +1131,11 @@ def _judged(
     own = more(inputs)
     given = inputs.options(options) | own
     if isinstance(given.get("sets"), Mapping):
-        given["sets"] = inputs.hold("sets", given["sets"], ".gmt")
+        given["sets"] = inputs.hold("sets", _sets(given["sets"], "sets"), ".gmt")
     drivers = given.get("drivers")
     if drivers is not None and not isinstance(drivers, str):
+        if not isinstance(drivers, Iterable):
+            raise _refused("drivers", drivers, "a list of genes, or a path")
         given["drivers"] = inputs.hold("drivers", [str(each) for each in drivers])
     config = _config(kind, inputs.matrix, given)
     messages = inputs.messages(verbose)

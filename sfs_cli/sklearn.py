@@ -13,6 +13,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -26,8 +27,9 @@ from sklearn.utils.validation import (
 
 from sfs_cli.api import SfsWarning, rank
 from sfs_cli.catalog import METHODS
-from sfs_cli.errors import UsageError
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.matrix.memory import Table
+from sfs_cli.io.matrix.stored import check_sparse
 from sfs_cli.options import RankConfig
 from sfs_cli.options.source import parse_sources
 
@@ -79,7 +81,7 @@ class _Selector(SelectorMixin, BaseEstimator):
         self, X: Any, y: Any, sources: dict[str, Any], samples: Sequence[str] | None = None
     ) -> Any:
         X = validate_data(
-            self, X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
+            self, _checked(X), accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
         )
         n, m = X.shape
         asked = self._options()
@@ -165,6 +167,14 @@ class _Selector(SelectorMixin, BaseEstimator):
             return "labels" in error.options
         return False
 
+    def transform(self, X: Any) -> Any:
+        """Return X (n, m) with the selected features alone."""
+        return super().transform(_checked(X))
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return X with columns of zeros where features were left out, shape (n, m)."""
+        return super().inverse_transform(_checked(X))
+
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, bool)
@@ -177,6 +187,16 @@ class _Selector(SelectorMixin, BaseEstimator):
         tags.target_tags.required = self.LABELS == "needed"
         tags.input_tags.allow_nan = False
         return tags
+
+
+def _checked(X: Any) -> Any:
+    """Return X; ValueError for a sparse matrix that would lead scikit-learn out of its memory."""
+    if issparse(X):
+        try:
+            check_sparse(X, "X")
+        except InputError as error:
+            raise ValueError(str(error)) from error
+    return X
 
 
 class SpectralSelector(_Selector):
@@ -523,6 +543,7 @@ class MultiSourceSelector(_Selector):
         """Rank the features of X (n, m) on the graph of it and the `sources`."""
         known: dict[str, Any] = {"expression": "target:"}
         for name, source in (sources or {}).items():
+            _checked(source)
             known[name] = _rows_of(source, X, name)
         # what a text names has samples of its own, which the index of X finds
         texts = any(isinstance(source, str) for source in (sources or {}).values())

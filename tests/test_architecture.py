@@ -69,7 +69,7 @@ MAY_IMPORT = {
         "knowledge",
     ),
     "cli": ("errors", "display", "logs", "options", "run"),
-    "sklearn": ("api", "errors", "catalog", "options", "io.matrix.memory"),
+    "sklearn": ("api", "errors", "catalog", "options", "io.matrix.memory", "io.matrix.stored"),
     "api": (
         "errors",
         "logs",

@@ -29,6 +29,7 @@ from sfs_cli.io.matrix.stored import (
     StoredReader,
     attribute,
     check_declared,
+    check_depth,
     check_sparse_groups,
     checked_csr,
     chunks_are_tall,
@@ -89,12 +90,13 @@ def open_zarr_group(path: Path) -> Any:
         return group
 
 
-def _check_codecs(group: Any, path: Path) -> None:
+def _check_codecs(group: Any, path: Path, depth: int = 0) -> None:
     """Refuse a folder with an array that names any codec but those that hold data."""
+    check_depth(depth, str(path))
     for name in group:
         element = group[name]
         if hasattr(element, "keys"):
-            _check_codecs(element, path)
+            _check_codecs(element, path, depth + 1)
         elif unknown := set(_codecs(element)) - _CODECS:
             raise InputError(
                 f"the codec {min(unknown)!r} is not read: a codec may execute what a file says",

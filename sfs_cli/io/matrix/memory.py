@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import csr_array, issparse
 
 from sfs_cli.errors import InputError, UsageError, listed
-from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, cast_values
-from sfs_cli.io.matrix.stored import StoredMatrix, StoredReader, csr_block
+from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, cast_values, read_errors
+from sfs_cli.io.matrix.stored import StoredMatrix, StoredReader, check_sparse, csr_block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +73,27 @@ def table_of(adata: Any, options: ReadOptions | None = None) -> Table:
         raise InputError("the AnnData has no X", hint="name a layer")
     samples, features = (list(map(str, ids)) for ids in (adata.obs_names, names))
     return Table(values, samples, features, True, adata.obs, adata.obsp, adata.obsm)
+
+
+def is_sparse(value: Any) -> bool:
+    """Tell sparse matrices and arrays of SciPy from everything else."""
+    return bool(issparse(value))
+
+
+def check_held(adata: Any, name: str) -> None:
+    """Refuse an AnnData with a sparse matrix whose arrays do not fit each other.
+
+    All are looked at, since anndata cuts or copies all of them when it writes into a view.
+    """
+    with read_errors(Path(name), "AnnData"):  # which looks at shapes
+        while getattr(adata, "is_view", False):  # its matrices are cut out of these
+            adata = adata._adata_ref
+        parts = {"X": adata.X, "raw.X": None if adata.raw is None else adata.raw.X}
+        for group in ("layers", "obsm", "varm", "obsp", "varp"):
+            parts |= {f"{group}[{key!r}]": each for key, each in getattr(adata, group).items()}
+    for place, matrix in parts.items():
+        if is_sparse(matrix):
+            check_sparse(matrix, f"{name}, {place}")
 
 
 def open_held(path: Path, held: Any, options: ReadOptions) -> MatrixReader:
@@ -139,8 +160,10 @@ class _HeldRows(StoredMatrix):
 
     def __init__(self, values: Any, where: str) -> None:
         self.shape = (int(values.shape[0]), int(values.shape[1]))
-        kind = type(values[:1])
-        self.sparse = issparse(values) or issparse(values[:1])
+        with read_errors(Path(where), "AnnData"):  # a backed one reads its file here
+            first = values[:1]
+        kind = type(first)
+        self.sparse = is_sparse(values) or is_sparse(first)
         if not self.sparse and not hasattr(values, "dtype"):
             raise InputError(
                 f"a matrix of type {kind.__name__} cannot be read",
@@ -162,7 +185,8 @@ class _HeldRows(StoredMatrix):
                 values = cast_values(np.asarray(block), options.dtype, self._where)
                 yield start, stop, np.ascontiguousarray(values)
                 continue
-            made = csr_array(block)
+            check_sparse(block, self._where)  # of a backed one
+            made = csr_array(block, copy=True)  # a block may be all of the user's matrix
             made.sum_duplicates()
             data = cast_values(made.data, options.dtype, self._where)
             yield start, stop, csr_block(data, made.indices, made.indptr, m, self._where)
@@ -179,7 +203,18 @@ def graph_of(table: Table, key: str, where: str) -> np.ndarray | csr_array:
             "'connectivities' and 'distances'",
         )
     found: Any = graphs[key]
-    return csr_array(found.tocsr()) if hasattr(found, "tocsr") else np.asarray(found)
+    return real(found.tocsr() if hasattr(found, "tocsr") else np.asarray(found), where)
+
+
+def real(values: Any, where: str) -> np.ndarray | csr_array:
+    """Return a dense or sparse matrix of numbers as float64; InputError for other values."""
+    if not is_sparse(values):
+        return cast_values(values, "float64", where)
+    made = csr_array(values, copy=True)
+    made.sum_duplicates()
+    return csr_array(
+        (cast_values(made.data, "float64", where), made.indices, made.indptr), shape=made.shape
+    )
 
 
 def coordinates_of(table: Table, key: str, where: str) -> tuple[np.ndarray, list[str]]:
@@ -192,7 +227,7 @@ def coordinates_of(table: Table, key: str, where: str) -> tuple[np.ndarray, list
             hint=f"it has {listed(list(known), 20) or 'none'}",
         )
     found = known[key]
-    values = found.toarray() if isinstance(found, csr_array | csc_array) else np.asarray(found)
+    values = found.toarray() if is_sparse(found) else np.asarray(found)
     names = [str(name) for name in getattr(found, "columns", ())]
     if values.ndim != 2 or values.dtype.kind not in "fiub":
         raise InputError(

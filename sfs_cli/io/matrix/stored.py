@@ -25,6 +25,8 @@ from sfs_cli.io.matrix.base import (
 )
 
 _POINTER_BYTES = 8
+MOST_GROUPS = 32
+"""Groups within each other that are followed; AnnData and MuData have five."""
 _AGAIN = "copy or write the file again"
 
 
@@ -100,12 +102,39 @@ def check_declared(element: Any, where: str) -> None:
     check_room("what it declares takes", _declared(element, where), where)
 
 
-def _declared(element: Any, where: str) -> int:
+def _declared(element: Any, where: str, depth: int = 0) -> int:
     if not hasattr(element, "shape"):
-        return sum(_declared(element[name], where) for name in element)
+        check_depth(depth, where)
+        return sum(_declared(element[name], where, depth + 1) for name in element)
+    if not _holds_values(element.dtype):
+        raise InputError(
+            "it holds references to other parts of the file, or lists, where texts or numbers "
+            "belong",
+            where=f"{where}, {str(element.name).strip('/')}",
+            hint="write it again with a current anndata",
+        )
     text = FIELD_BYTES if element.dtype.kind in "OT" else 0
     _check_there(element, where)
     return math.prod(element.shape or ()) * (element.dtype.itemsize + text)
+
+
+def check_depth(depth: int, where: str) -> None:
+    """Refuse groups within groups without end: a link may lead to a group that it lies in."""
+    if depth > MOST_GROUPS:
+        raise InputError(
+            f"groups lie within each other more than {MOST_GROUPS} deep: a link may lead in a "
+            "circle",
+            where=where,
+            hint="the file is damaged, or made to do harm: write it again without links",
+        )
+
+
+def _holds_values(dtype: Any) -> bool:
+    """Tell texts and numbers, records of them too, from references and lists in HDF5."""
+    if dtype.names:
+        return all(_holds_values(dtype[name]) for name in dtype.names)
+    told = dtype.metadata or {}
+    return "ref" not in told and told.get("vlen", str) in (str, bytes)
 
 
 def _check_chunks(array: Any, where: str) -> None:
@@ -196,12 +225,7 @@ def csr_block(
     for array in (indptr, indices):
         whole_numbers(array, where)
     check_pointers(indptr, len(indptr) - 1, len(data), len(indices), where)
-    if indices.size and (indices.min() < 0 or indices.max() >= n_columns):
-        raise InputError(
-            f"the sparse matrix is damaged: a column index is outside 0 to {n_columns - 1:,}",
-            where=where,
-            hint=_AGAIN,
-        )
+    _check_range(indices, n_columns, where)
     kind = np.int32 if max(n_columns, len(data)) < 2**31 else np.int64
     arrays = (data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
     rows = csr_array(arrays, shape=(len(indptr) - 1, n_columns))
@@ -271,11 +295,9 @@ def checked_csr(matrix: Any, where: str) -> csr_array:
         check_pointers(matrix.indptr, rows, data.size, len(matrix.indices), where)
         found = csr_block(data, matrix.indices, matrix.indptr, columns, where)
         return found if by_row else csr_array(found.T.tocsr())
+    check_sparse(matrix, where)
     try:
-        if hasattr(matrix, "check_format"):  # of blocks
-            whole_numbers(matrix.indptr, where), whole_numbers(matrix.indices, where)
-            matrix.check_format(full_check=True)
-        other = matrix.tocoo()  # its constructor checks the indices; diagonals are cut to the shape
+        other = matrix.tocoo()  # diagonals are cut to the shape
     except (ValueError, IndexError) as error:
         raise InputError(
             f"the sparse matrix is damaged: {error}", where=where, hint=_AGAIN
@@ -287,11 +309,81 @@ def checked_csr(matrix: Any, where: str) -> csr_array:
     )
 
 
-def check_sparse_groups(group: Any, where: str, options: ReadOptions) -> None:
+def check_sparse(matrix: Any, where: str) -> None:
+    """Refuse a sparse matrix of SciPy whose arrays do not fit each other, as an `InputError`.
+
+    Compiled loops of SciPy go where pointers and indices say, out of their memory too, and it looks
+    at them when a matrix is made only. Values for one place are added up, in any order, so that
+    these are no fault.
+    """
+    kind, shape = matrix.format, tuple(matrix.shape)
+    if len(shape) != 2:
+        raise InputError(
+            f"the sparse matrix has {len(shape)} axes, not 2",
+            where=where,
+            hint="give rows and columns",
+        )
+    if kind == "dok":  # a dict of Python, whose conversion checks the keys
+        return
+    data = np.concatenate([[], *matrix.data]) if kind == "lil" else np.asarray(matrix.data)
+    if data.dtype.kind not in "biuf":
+        cast_values(data, "float64", where)
+    rows, columns = shape[::-1] if kind == "csc" else shape
+    fits = data.ndim == {"bsr": 3, "dia": 2}.get(kind, 1)
+    if kind in ("csr", "csc", "bsr"):
+        indptr, indices = _signed(matrix.indptr, where), _signed(matrix.indices, where)
+        if kind == "bsr" and fits:
+            high, wide = data.shape[1:]
+            fits = high > 0 and wide > 0 and (rows % high, columns % wide) == (0, 0)
+            rows, columns = (rows // high, columns // wide) if fits else (0, 0)
+        if fits:
+            check_pointers(indptr, rows, len(data), len(indices), where)
+            _check_range(indices, columns, where)
+    elif kind == "coo":
+        for index, length in ((matrix.row, rows), (matrix.col, columns)):
+            fits &= len(np.atleast_1d(index)) == len(data)
+            _check_range(_signed(index, where), length, where)
+    elif kind == "dia":
+        fits &= len(_signed(matrix.offsets, where)) == len(data)
+    elif kind == "lil":
+        lengths = [[len(row) for row in part] for part in (matrix.rows, matrix.data)]
+        fits &= lengths[0] == lengths[1] and len(lengths[0]) == rows
+        places = [int(i) for row in matrix.rows for i in row]
+        _check_range(np.asarray(places, np.int64), columns, where)
+    if not fits:
+        raise InputError(
+            f"the sparse matrix ({kind}) of {rows:,} x {columns:,} is damaged: values of shape "
+            f"{data.shape} do not fit its indices",
+            where=where,
+            hint=_AGAIN,
+        )
+
+
+def _signed(array: Any, where: str) -> np.ndarray:
+    """Return indices or pointers that SciPy can take as int64."""
+    found = whole_numbers(np.asarray(array), where)
+    if not np.can_cast(found.dtype, np.int64):
+        raise InputError(
+            f"the sparse matrix is damaged: indices of type {found.dtype}", where=where, hint=_AGAIN
+        )
+    return found
+
+
+def _check_range(indices: np.ndarray, length: int, where: str) -> None:
+    if indices.size and (indices.min() < 0 or indices.max() >= length):
+        raise InputError(
+            f"the sparse matrix is damaged: an index is outside 0 to {length - 1:,}",
+            where=where,
+            hint=_AGAIN,
+        )
+
+
+def check_sparse_groups(group: Any, where: str, options: ReadOptions, depth: int = 0) -> None:
     """Check all sparse matrices in a file of AnnData; damage is an `InputError`.
 
     Other libraries follow their indices without looking.
     """
+    check_depth(depth, where)
     for name in group:
         part = group[name]
         if not hasattr(part, "keys"):
@@ -300,7 +392,7 @@ def check_sparse_groups(group: Any, where: str, options: ReadOptions) -> None:
         encoding = attribute(part, "encoding-type", "h5sparse_format")
         shape = attribute(part, "shape", "h5sparse_shape")
         if encoding not in BY_FEATURE or shape is None:
-            check_sparse_groups(part, where, options)
+            check_sparse_groups(part, where, options, depth + 1)
             continue
         n, m = (int(size) for size in shape)
         rows = SparseRows(part, (m, n) if BY_FEATURE[encoding] else (n, m), place)
