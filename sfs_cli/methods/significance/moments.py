@@ -206,7 +206,8 @@ class RatioMoments:
         middle = self.a / self.b
         deviation = np.sqrt(self.variance(np.full(len(t), middle), powers))
         flat = np.isnan(z) & ~np.isnan(t)
-        effect = np.where(flat | (deviation == 0), 0.0, (middle - t) * self.b / deviation)
+        with np.errstate(divide="ignore", invalid="ignore"):  # 0 where it does not deviate
+            effect = np.where(flat | (deviation == 0), 0.0, (middle - t) * self.b / deviation)
         return np.where(flat, 1.0, p), effect
 
 
