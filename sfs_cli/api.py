@@ -310,7 +310,7 @@ def _value(value: Any, default: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(default, tuple):
-        return texts_of(value)
+        return tuple(str(v) if isinstance(v, Path) else v for v in texts_of(value))
     if isinstance(value, list | tuple | range) or getattr(value, "ndim", 0) == 1:
         return ",".join(map(str, value))  # as the command line has it
     return value

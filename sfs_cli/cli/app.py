@@ -157,10 +157,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     for name in BLAS_VARIABLES:  # blocks run in parallel, each on one thread
         os.environ[name] = "1"
-    if COMPLETE in os.environ and arguments is None:
-        from sfs_cli.cli.shells import answer
+    # taken out: click looks for it too, and ends in silence where no shell has set it
+    asked = os.environ.pop(COMPLETE, "")
+    if asked and not sys.argv[1:] and arguments is None:
+        from sfs_cli.cli.shells import answer, asks
 
-        return answer(app, COMPLETE)
+        if asks(asked):
+            return answer(app, COMPLETE, asked)
     from sfs_cli.run.caches import compiled_code_kept
 
     reserve_little()

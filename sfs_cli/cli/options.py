@@ -12,7 +12,16 @@ from click.core import ParameterSource
 from sfs_cli.cli.limits import check_address_space
 from sfs_cli.cli.values import Text
 from sfs_cli.errors import InputError, UsageError
-from sfs_cli.options.fields import SECTIONS, Config, Option, flag, full_help, metavar_of, options_of
+from sfs_cli.options.fields import (
+    SECTIONS,
+    Config,
+    Option,
+    flag,
+    full_help,
+    given_twice,
+    metavar_of,
+    options_of,
+)
 from sfs_cli.options.paths import (
     FILLS,
     OPENS,
@@ -43,6 +52,38 @@ class SectionOption(click.Option):
         super().__init__(*arguments, **facts)
         self.section = section
         self.path = path  # what its path is used for, as in declarations
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the parser keep every value that is given, of which click would take the last."""
+        if self.multiple:
+            super().add_to_parser(parser, ctx)
+            return
+        for names, value in ((self.opts, True), (self.secondary_opts, False)):
+            facts = {"action": "append_const", "const": value} if self.is_flag else {}
+            if names:
+                parser.add_option(
+                    obj=self, opts=names, dest=self.name, **({"action": "append"} | facts)
+                )
+
+    def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> Any:
+        """Take the only value that is given; a flag may be repeated, as that has one meaning.
+
+        Raises
+        ------
+        UsageError
+            Where there are several values: it names the option and two of them.
+        """
+        given = opts.get(self.name)
+        if isinstance(given, list) and not self.multiple:
+            texts = given
+            if self.is_flag:  # as they are written, each once: they may contradict each other
+                written = {True: self.opts, False: self.secondary_opts}
+                texts = [written[each][-1] for each in dict.fromkeys(given)]
+            if len(texts) > 1 and not ctx.resilient_parsing:  # so does a shell that completes
+                name, place = max(self.opts, key=len), ctx.command_path
+                raise given_twice(name, texts, where=place, option=str(self.name))
+            opts = {**opts, self.name: given[-1]}
+        return super().handle_parse_result(ctx, opts, args)
 
 
 class PathArgument(click.Argument):
@@ -310,7 +351,7 @@ def _click_option(o: Option, required: tuple[str, ...]) -> SectionOption:
     return SectionOption(
         [o.flag, o.name],
         type=o.type if o.type in (int, float) else Text(o.path, o),
-        multiple=o.joined or (o.parse is not None and not o.words),
+        multiple=o.repeated,
         required=o.name in required,
         **facts,
     )

@@ -29,12 +29,20 @@ _BASH = """\
 
 complete -o nosort -F %(complete_func)s %(prog_name)s
 """
+SHELLS = ("bash", "zsh", "fish")
 _SPECIAL = re.compile(r"([^\w@%+=:,./^~-])")
 
 
-def answer(app: click.Command, variable: str) -> int:
-    """Answer a shell, which asks by a variable; nothing where that fails, and no message."""
-    shell, _, instruction = os.environ[variable].partition("_")
+def asks(asked: str) -> bool:
+    """Tell whether it is a shell that has set the variable, with the line that it completes."""
+    shell, _, instruction = asked.partition("_")
+    asks_so = instruction == "source" or (instruction == "complete" and "COMP_WORDS" in os.environ)
+    return shell in SHELLS and asks_so
+
+
+def answer(app: click.Command, variable: str, asked: str) -> int:
+    """Answer what a shell has asked by a variable; nothing where that fails, and no message."""
+    shell, _, instruction = asked.partition("_")
     with suppress(Exception):
         made = completion_class(shell)(app, {}, "sfs", variable)
         write_stdout(made.source() if instruction == "source" else made.complete() + "\n")

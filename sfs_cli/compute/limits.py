@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 TOO_LARGE = 1e100
 """Numbers from here on measure nothing, and their squares may overflow: inputs are refused."""
+TOO_SMALL = 1e-100
+"""A matrix of which no value is so large has squares that may underflow: it is refused."""
 
 
 @dataclass(frozen=True)

@@ -104,10 +104,14 @@ def clustering(points: np.ndarray, codes: np.ndarray, seed: int) -> tuple[float,
 
 
 def points_of(K: np.ndarray) -> np.ndarray:
-    """Return points (n, r) with the inner products (n, n), positive semidefinite of rank r."""
+    """Return points (n, r) with the inner products (n, n), positive semidefinite of rank r.
+
+    Where all products are 0, as of features that do not vary, r is 1 and all points are one.
+    """
     values, vectors = np.linalg.eigh(K)
     kept = values > len(K) * np.finfo(np.float64).eps * values[-1]
-    return vectors[:, kept] * np.sqrt(values[kept])
+    kept[-1] = True
+    return vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0))
 
 
 class Enrichment(NamedTuple):

@@ -142,10 +142,15 @@ def units(values: np.ndarray, degrees: np.ndarray, function: Function) -> np.nda
     less its D-weighted mean.
     """
     G = values.astype(np.float64, copy=True)
+    size = np.abs(G).max(axis=1, keepdims=True, initial=0)
+    G /= np.where(size > 0, size, 1)  # squares would over- or underflow
     if function.ranking == "phi2":
-        size = np.abs(G).max(axis=1, initial=0)
+        G -= G[:, :1].copy()  # so that rounding is relative to the spread
         G -= (G @ degrees / degrees.sum())[:, None]
-        G[np.abs(G).max(axis=1, initial=0) <= 1e-12 * size] = 0  # constant, but for rounding
+        constant = np.abs(G).max(axis=1, initial=0) <= 8 * np.finfo(np.float64).eps
+        G[constant] = 0  # but for rounding
+        spread = np.abs(G).max(axis=1, keepdims=True, initial=0)
+        G /= np.where(spread > 0, spread, 1)
     G *= np.sqrt(degrees)
     norms = np.sqrt(np.vecdot(G, G))
     return G / np.where(norms > 0, norms, 1)[:, None]

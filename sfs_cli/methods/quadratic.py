@@ -246,4 +246,11 @@ def is_zero(
     """
     rows = center(np.cos(np.outer(np.arange(1, 5), np.arange(n) ** 2 + 1.0)))
     product = apply(rows.copy())
-    return bool(np.linalg.norm(product) <= 1e-11 * scale * np.linalg.norm(rows))
+    return norm(product) <= 1e-11 * scale * norm(rows)
+
+
+def norm(values: np.ndarray) -> float:
+    """Return the root of the sum of squares of an array, whose squares may over- or underflow."""
+    from scipy import linalg
+
+    return float(linalg.norm(values.ravel(), check_finite=False))

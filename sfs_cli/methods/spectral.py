@@ -52,7 +52,7 @@ from sfs_cli.methods.blocks import (
     piecewise,
 )
 from sfs_cli.methods.low_rank import LowRankScores, Sums
-from sfs_cli.methods.quadratic import TriangularForm, is_zero, power_factor, triangular_factor
+from sfs_cli.methods.quadratic import TriangularForm, is_zero, norm, power_factor, triangular_factor
 from sfs_cli.methods.shared import require_weight
 from sfs_cli.methods.sparse import (
     NonZeroLaplacian,
@@ -311,7 +311,7 @@ class HsicScorer(CenteredScorer):
             A -= np.outer(A.sum(axis=1), self.share)
             A -= np.outer(self.share, A.sum(axis=0))
             self.operands[A.dtype] = A
-            self.typical = float(np.linalg.norm(A)) / n**0.5
+            self.typical = norm(A) / n**0.5
             self.dtype = problem.dtype
         if is_zero(self._apply, n, float(similarity.magnitudes.max()), self._center_rows):
             raise InputError(

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from sfs_cli.errors import SfsError, UsageError, nearest
 from sfs_cli.options.evaluate import OF_A_METHOD, JudgeConfig
-from sfs_cli.options.fields import Option, keys_of, option, options_of
+from sfs_cli.options.fields import Option, given_twice, keys_of, option, options_of
 from sfs_cli.options.paths import READS, moved
 from sfs_cli.options.rank import RankConfig, texts_of
 from sfs_cli.options.source import NAME
@@ -124,18 +124,19 @@ def _unknown(word: str, known: dict[str, Option]) -> UsageError:
 
 
 def _value(o: Option, texts: Sequence[str]) -> Any:
-    """Return the value of an option that was given once or more; the last counts for most."""
-    if o.joined:
-        return ",".join(texts)
-    if o.parse is not None:
-        return o.parse(texts[-1] if o.words else texts)
+    """Return the value of an option that was given once, or more often where that means a list."""
+    if not o.repeated and len(texts) > 1:
+        raise given_twice(o.flag, texts, option="ranking_of")
+    given = ",".join(texts) if o.joined else texts
+    if o.repeated:
+        return given if o.parse is None else o.parse(given)
     if o.type not in (int, float):
-        return texts[-1]
+        return texts[0]
     try:
-        return o.type(texts[-1])
+        return o.type(texts[0])
     except ValueError:
         kind = "a whole number" if o.type is int else "a number"
-        what = f"{o.flag} {texts[-1]!r} is not {kind}"
+        what = f"{o.flag} {texts[0]!r} is not {kind}"
         raise UsageError(what, hint=f"give {kind}", option="ranking_of") from None
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from sfs_cli.options.aggregate import TableFields
 from sfs_cli.options.fields import Config, flag, option, options_of, split_words
 from sfs_cli.options.paths import READS
-from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.rank import RankConfig, texts_of
 
 DEFAULT_LENGTHS = (10, 20, 50, 100, 200)
 CURVE_LENGTHS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160, 226)
@@ -72,8 +72,10 @@ class FoldFields(Config):
 class SetFields(Config):
     """The options of every command that tests sets of features."""
 
-    sets: str | None = _how(
-        "Feature sets (GMT, GMX or GAF) whose over-representation is tested.",
+    sets: tuple[str, ...] = _how(
+        "Feature sets (GMT, GMX or GAF) whose over-representation is tested (repeatable: all).",
+        default=(),
+        parse=texts_of,
         verbs=("evaluate", "compare", "report"),
         metavar="FILE[:SET,...]",
         path=READS,
@@ -97,7 +99,7 @@ class JudgeConfig(TableFields, FoldFields, SetFields, RankConfig):
 
     def check_output(self) -> None:
         """Refuse tests of sets where the command has no folder for them; functions need none."""
-        if self.sets is not None and self.out is None:
+        if self.sets and self.out is None:
             what = "--sets needs --out"
             hint = "give --out DIR: the tests are a file of that folder"
             raise self.error(what, hint, "sets", "out")

@@ -234,7 +234,12 @@ class Option(NamedTuple):
     @property
     def joined(self) -> bool:
         """Whether flags may repeat it: the values are joined by commas."""
-        return self.items is str and self.parse is None and not self.words
+        return self.items is str and self.parse in (None, split_words)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether flags may repeat it."""
+        return self.joined or self.parse is not None
 
     @property
     def names(self) -> str:
@@ -295,6 +300,12 @@ class Option(NamedTuple):
 
 def _listed(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
+
+
+def given_twice(name: str, values: Sequence[Any], **facts: Any) -> UsageError:
+    """Return the error of an option that has several values, of which none is better."""
+    what = f"{name} is given twice: {values[0]!r} and {values[1]!r}"
+    return UsageError(what, hint="leave one out", **facts)
 
 
 def option(help: str, *, default: Any = None, **facts: Any) -> Any:

@@ -76,7 +76,8 @@ def compete(level: np.ndarray, max_false: float) -> Competition:
     with np.errstate(divide="ignore"):
         share = (1 + losses) / (len(copies) * wins)
     # features of one strength are on the same side of every cut
-    cuts = np.flatnonzero(np.diff(strength[order], append=-np.inf) != 0)
+    falling = np.append(strength[order], -np.inf)  # which may begin with infinite ones
+    cuts = np.flatnonzero(falling[1:] != falling[:-1])
     cuts = cuts[wins[cuts] > 0]
     passing = cuts[share[cuts] <= max_false]
     if not len(passing):

@@ -59,6 +59,10 @@ class Axis:
         return CHARACTER * max(map(len, self.labels))
 
 
+SMALLEST = 1e-300
+"""A smaller range is none: its steps would have no digits left."""
+
+
 def nice_step(span: float, count: int) -> float:
     """Return the smallest of 1, 2, 5 times a power of ten that divides `span` `count` times."""
     raw = span / count
@@ -68,13 +72,14 @@ def nice_step(span: float, count: int) -> float:
 
 def all_equal(low: float, high: float) -> bool:
     """Tell whether a range is a single value, up to rounding."""
-    return high - low <= 1e-12 * max(abs(low), abs(high))
+    return high - low <= max(1e-12 * max(abs(low), abs(high)), SMALLEST)
 
 
 def linear_axis(title: str, low: float, high: float, *, count: int = 5) -> Axis:
     """Make a linear axis from `low` to `high` that ends on round values."""
     if all_equal(low, high):
-        margin = max(abs(low), abs(high)) / 2 or 1.0
+        size = max(abs(low), abs(high))
+        margin = size / 2 if size > SMALLEST else 1.0
         low, high = low - margin, high + margin
     step = nice_step(high - low, count)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)

@@ -336,7 +336,8 @@ def explained_part(
         double = np.dtype(np.float64)
         rows = [matrix.read(Span(i, i + 1), double).values[0].copy() for i in best.tolist()]
         passes.look(len(rows))
-        return float(np.nanmean(r_squared(np.stack(rows), basis)))
+        parts = r_squared(np.stack(rows), basis)
+        return float(parts[~np.isnan(parts)].mean()) if not np.isnan(parts).all() else 0.0
 
     found = ExplainedFacts(
         features=len(best),

@@ -180,9 +180,7 @@ def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) ->
 
 def table_names(config: JudgeConfig, first: str) -> list[str]:
     """Return the names of the tables that are written, the first of them with the measures."""
-    return (
-        [first] + [FOLDS] * (config.labels is not None) + [ENRICHMENT] * (config.sets is not None)
-    )
+    return [first] + [FOLDS] * (config.labels is not None) + [ENRICHMENT] * bool(config.sets)
 
 
 def tables_of(found: Evaluated, config: JudgeConfig, first: str) -> dict[str, bytes]:
@@ -200,8 +198,8 @@ def describe_judged(
     named = [*files, *((role, path, dict[str, str | None]()) for role, path in lists)]
     if config.drivers is not None:
         named.append(("drivers", Path(config.drivers), {}))
-    if config.sets is not None:
-        path, part = split_sets(config.sets)
+    for text in config.sets:
+        path, part = split_sets(text)
         named.append(("sets", path, {} if part is None else {"part": part}))
     return outputs.describe_parts(named)
 
@@ -262,7 +260,7 @@ class Evaluation(FoldRankings):
     ) -> None:
         self.config, self.given, self.in_folds = config, given, in_folds
         self.drivers = None if config.drivers is None else read_gene_list(Path(config.drivers))
-        self.sets = None if config.sets is None else read_sets(config.sets)
+        self.sets = read_sets(config.sets) if config.sets else None
         self.ids = run.matrix.ids.features
         self.lengths = self._lengths(run.matrix.n_features)
         self.labels = run.context.labels
@@ -597,8 +595,9 @@ class Evaluation(FoldRankings):
         if self.sets is not None:
             self.known_sets = sum(not known.isdisjoint(names) for names in self.sets.values())
             if not self.known_sets:
+                specs = " and ".join(self.config.sets)
                 raise InputError(
-                    f"--sets {self.config.sets}: none of {counted(len(self.sets), 'set')} has a "
+                    f"--sets {specs}: none of {counted(len(self.sets), 'set')} has a "
                     "feature of the matrix",
                     where=where,
                     hint="check that both use the same kind of ids",

@@ -166,7 +166,8 @@ def _own_ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str)
     if not choice.is_rank:
         return ranks
     best_first = np.argsort(ranks, kind="stable")[: np.count_nonzero(~failed)]
-    new_score = np.diff(scores[best_first], prepend=np.nan) != 0
+    in_order = scores[best_first]
+    new_score = np.append(True, in_order[1:] != in_order[:-1])  # scores may be infinite
     group = np.cumsum(new_score) - 1
     mean = np.bincount(group, ranks[best_first]) / np.bincount(group)
     ranks[best_first] = mean[group]

@@ -26,7 +26,9 @@ from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinat
 from sfs_cli.io.knowledge.labels import Column
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
+from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import flag
 from sfs_cli.run import covariates as covariates_of
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
@@ -267,6 +269,7 @@ def loaded(
             context = replace(context, sample_weights=own)
         if design is not None:
             context = replace(context, covariates=len(design.basis))
+        stack.enter_context(_none_left(config, prepared))
         yield Run(
             config,
             context,
@@ -282,6 +285,32 @@ def loaded(
             columns,
             taken,
         )
+
+
+@contextmanager
+def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
+    """Let an error of a matrix whose features are all left out say so, and why.
+
+    Passes leave features out as they meet them. What fails for want of any would blame samples.
+    """
+    try:
+        yield
+    except InputError as error:
+        asked = [flag(name) for name in config.given("min_samples", "min_total")]
+        if not asked and config.missing != "drop":
+            raise
+        reasons = np.bincount(np.concatenate(list(prepared.left_out())))
+        if reasons[0]:
+            raise
+        why = [f"{count:,} {Status(r).text}" for r, count in enumerate(reasons.tolist()) if count]
+        hint = f"give a smaller {' or '.join(asked)}" if asked else "fill them by --missing mean"
+        asked += ["--missing drop"] * (config.missing == "drop")
+        raise InputError(
+            f"no feature is left after {' and '.join(asked)}",
+            where=f"{config.matrix}: {', '.join(why)}",
+            hint=hint,
+            option=error.options,
+        ) from error
 
 
 def _choose_samples(

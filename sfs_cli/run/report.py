@@ -119,7 +119,7 @@ def _check_target(config: ReportConfig, target: Path, result: Result, made: Rank
         return  # perhaps this page: that shows when it is made
     recorded = load(provenance.record_beside(result.path)).options
     changed = any(getattr(made, name) != recorded.get(name) for name in ON_PAGE)
-    if changed or config.sets is not None:
+    if changed or config.sets:
         raise _exists(target)
 
 
@@ -268,12 +268,14 @@ def _recorded(result: Result) -> Iterator[None]:
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def page_of(config: RankConfig, result: Result, messages: Messages, sets: str | None = None) -> str:
+def page_of(
+    config: RankConfig, result: Result, messages: Messages, sets: Sequence[str] = ()
+) -> str:
     """Return the page of a ranking that was made so, with the tests of further `sets`."""
     from sfs_cli.report.page import render
 
     record = cast(RunRecord, result.record)
-    given = None if sets is None else read_sets(sets)
+    given = read_sets(sets) if sets else None
     with loaded(config, messages) as ready:
         index = positions(ready, result)
         with _recorded(result):
@@ -298,7 +300,7 @@ def page_of(config: RankConfig, result: Result, messages: Messages, sets: str | 
         if top is not None:
             pictures = pictures_of(replace(ready, config=drawn), ranking, top, spectrum, groups)
         config = ready.config
-    tested = None if given is None else _tested(ranking, str(sets), given, config.matrix)
+    tested = None if given is None else _tested(ranking, sets, given, config.matrix)
     with _recorded(result):
         if tested is not None:
             known = record["knowledge"]
@@ -307,11 +309,14 @@ def page_of(config: RankConfig, result: Result, messages: Messages, sets: str | 
         return render(report_data(config, ranking, record, groups=groups, pictures=pictures))
 
 
-def _tested(ranking: Ranking, spec: str, sets: dict[str, list[str]], matrix: str) -> dict[str, Any]:
+def _tested(
+    ranking: Ranking, specs: Sequence[str], sets: dict[str, list[str]], matrix: str
+) -> dict[str, Any]:
     """Return the tests of sets that took no part in the ranking.
 
     Raises InputError when none has a feature of the matrix, or hardly any feature is ranked.
     """
+    spec = " and ".join(specs)
     if not {name for names in sets.values() for name in names}.intersection(ranking.feature):
         raise InputError(
             f"--sets {spec}: none of {counted(len(sets), 'set')} has a feature of the matrix",
@@ -327,7 +332,8 @@ def _tested(ranking: Ranking, spec: str, sets: dict[str, list[str]], matrix: str
             hint="leave it out",
             option="sets",
         )
-    return tested_sets(ranking, split_sets(spec)[0].name, sets) | {"given": True}
+    name = " and ".join(split_sets(each)[0].name for each in specs)
+    return tested_sets(ranking, name, sets) | {"given": True}
 
 
 def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:

@@ -173,6 +173,12 @@ def _measure(run: Run, config: RobustnessConfig) -> Found:
     features = Features(engine, degrees, function, config.seed)
     score = features.scores(before)
     run.passes.close()
+    if np.isnan(score).all():
+        raise InputError(
+            "no feature varies between the samples, so none has a score",
+            where=config.matrix,
+            hint="check that values differ between samples (and --rows, --transform, --missing)",
+        )
     changes: list[Change] = []
     for draw in range(config.n_draws):
         difference = complement(normalized(_noise_graph(run, S, draw))[0], trivial) - L

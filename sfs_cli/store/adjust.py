@@ -70,8 +70,9 @@ def r_squared(values: np.ndarray, basis: np.ndarray) -> np.ndarray:
     """
     centered = values - values[:, :1]
     centered -= centered.mean(axis=1, keepdims=True)
-    explained = ((centered @ basis.T) ** 2).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
+        centered /= np.abs(centered).max(axis=1, keepdims=True)  # squares would over- or underflow
+        explained = ((centered @ basis.T) ** 2).sum(axis=1)
         return np.asarray(explained / (centered**2).sum(axis=1))
 
 

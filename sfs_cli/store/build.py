@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sfs_cli.compute.limits import TOO_LARGE
+from sfs_cli.compute.limits import TOO_LARGE, TOO_SMALL
 from sfs_cli.compute.matrix import Ids, block_features, cut
 from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.names import check_names, nfc
@@ -270,7 +270,11 @@ class SpreadCheck:
 
 
 class LargeCheck:
-    """Finds the features with values so large that whole numbers are no longer exact."""
+    """Finds the features with values so large that whole numbers are no longer exact.
+
+    A value of `TOO_LARGE` or more, and a matrix whose largest one is below `TOO_SMALL` or has lost
+    digits because it is below the normal numbers of its type, are an `InputError`.
+    """
 
     def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
         self.where = where
@@ -278,18 +282,18 @@ class LargeCheck:
         self.column_ids = column_ids
         self._rows: list[str] = []
         self._columns = np.zeros(len(column_ids), bool)
+        self._largest, self._least = 0.0, TOO_SMALL
 
     def see(self, ids: Sequence[str], values: np.ndarray | csr_array) -> None:
-        """Look at a block of rows with these ids, shape (rows, columns).
-
-        A value of `TOO_LARGE` or more is an `InputError`.
-        """
+        """Look at a block of rows with these ids, shape (rows, columns)."""
         stored = values if isinstance(values, np.ndarray) else values.data
         if not stored.size:
             return
         # NaN is in neither extreme, and few matrices need a closer look
         largest = max(float(np.fmax.reduce(stored, None)), -float(np.fmin.reduce(stored, None)))
-        if largest < LARGEST_EXACT:
+        self._largest = max(self._largest, largest)
+        self._least = max(self._least, float(np.finfo(stored.dtype).tiny))
+        if not largest >= LARGEST_EXACT:
             return
         limit = TOO_LARGE if largest >= TOO_LARGE else LARGEST_EXACT
         rows, columns = _beyond(values, limit)
@@ -309,6 +313,13 @@ class LargeCheck:
 
     def result(self) -> list[str]:
         """Return the ids of these features, in order."""
+        if 0 < self._largest < self._least:
+            raise InputError(
+                f"the largest value of the matrix is {self._largest:g}: below {self._least:.2g} "
+                "numbers lose digits, or their squares become 0",
+                where=self.where,
+                hint="multiply all values by one number, such as 1e100: change their unit",
+            )
         return self._rows or [self.column_ids[int(i)] for i in np.flatnonzero(self._columns)]
 
 

@@ -6,14 +6,14 @@ choices, so the two are kept side by side here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Block, Ids, LeftOut, NonZeros, Span
+from sfs_cli.compute.matrix import Block, Ids, LeftOut, NonZeros, Span, block_features, cut
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
@@ -155,6 +155,11 @@ class PreparedMatrix:
         """Read and prepare the stored values of a block, where the matrix `keeps_zeros`."""
         block = self._prepare_nonzeros(span, len(self.steps))
         return replace(block, data=block.data.astype(dtype, copy=False))
+
+    def left_out(self) -> Iterator[np.ndarray]:
+        """Yield why features are left out whatever the steps, 0 for the others, block by block."""
+        for span in cut(self.n_features, block_features(self.n_samples, self.dtype.itemsize)):
+            yield self._leave_out(self._chosen(span), span)
 
     def selecting(self, features: np.ndarray) -> PreparedMatrix:
         """Return a view of some features, prepared as they are among all.

@@ -128,7 +128,7 @@ def _cpm_terms(block: np.ndarray) -> np.ndarray:
 
 
 def _cpm_factors(total: np.ndarray, _n_features: int) -> np.ndarray:
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # such samples are refused
         return 1e6 / total
 
 

@@ -18,7 +18,7 @@ from click.shell_completion import ShellComplete
 from sfs_cli.catalog import METHODS
 from sfs_cli.cli.app import COMPLETE, VERBS, app
 from sfs_cli.cli.topics import TOPICS
-from tests.cli.running import MODULE, run_here
+from tests.cli.running import MODULE, run_apart, run_here
 
 
 def completed(*words: str) -> list[str]:
@@ -275,3 +275,28 @@ def test_bash_inserts_a_completion_into_the_line(in_bash, cells, tmp_path):
         shell.kill()
         shell.wait()
         os.close(main)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        *(("", ""), ("1", ""), ("bash", ""), ("bash_nothing", ""), ("tcsh_complete", "sfs ")),
+        *(("_", ""), ("bash_complete", ""), ("bash_complete", "sfs rank "), ("zsh_source", "")),
+    ],
+)
+def test_a_variable_that_no_shell_has_set_is_ignored(asked, words):
+    """A command line with words, or a value that no script of ours gives, is a command to run."""
+    variables = {COMPLETE: asked} | ({"COMP_WORDS": words} if words else {})
+    done = run_apart(["methods", "variance"], **variables)
+    assert done.code == 0
+    assert "variance" in done.out
+    if not asked.startswith(("bash_complete", "zsh_source")):
+        done = run_apart([], **variables)
+        assert done.code == 2
+        assert "Commands:" in done.err
+
+
+def test_commands_in_a_process_ignore_the_variable(monkeypatch, capfd):
+    """Where it would be for click to answer a shell."""
+    monkeypatch.setenv(COMPLETE, "nonsense")
+    assert run_here(["methods", "variance"], capfd).code == 0

@@ -16,7 +16,7 @@ from tests.fuzz.hostile_words import (
     RANK,
     hostile,
 )
-from tests.fuzz.oracle import EXISTS, REFUSED, USAGE
+from tests.fuzz.oracle import EXISTS, OK, REFUSED, USAGE
 from tests.fuzz.seeds import COMPANIONS
 
 WAITED = frozenset({143})
@@ -136,6 +136,27 @@ def options() -> Iterator[Case]:
             {},
             f"robustness clean.csv {words}",
             codes=REFUSED | {137},
+        )
+    for words in (
+        "rank clean.csv --method variance --method fisher",
+        "rank clean.csv --method variance --seed 1 --seed=2",
+        "rank clean.csv --method f-test --labels labels.tsv:tissue --labels labels.tsv:age",
+        "rank clean.csv --method l21 --rank 2 --response-rank 3",
+        "rank clean.csv --method variance --signed --no-signed",
+        "rank clean.csv --method variance --out one --out other",
+        "select ranking.tsv --top 3 --top 5",
+        "evaluate clean.csv --list ranking.tsv --list ranking.tsv",
+        "compare clean.csv --ranking-of 'a=--method variance --method fisher'",
+    ):
+        yield hostile(f"given twice: {words}", "options", {}, words, codes=frozenset({USAGE}))
+    for stray in ("", "1", "bash", "bash_complete", "zsh_source", "\x1b[31m", "x" * 20_000):
+        yield hostile(
+            f"a stray variable of completion, {stray[:20]!r}",
+            "options",
+            {},
+            RANK.format("clean.csv"),
+            codes=frozenset({OK}),
+            variables={"_SFS_COMPLETE": stray},
         )
     for words in (
         "--top 999999999999",

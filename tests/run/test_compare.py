@@ -233,7 +233,8 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     given = study(tmp_path, *planted())
     (tmp_path / "sets.gmt").write_text("planted\t\tg0\tg1\n")
     own = parse_ranking("rbf=--method spec --similarity rbf")
-    asked: dict[str, Any] = {"method_": ("f-test",), "sets": f"{tmp_path}/sets.gmt", "repeats": 1}
+    sets = (f"{tmp_path}/sets.gmt",)
+    asked: dict[str, Any] = {"method_": ("f-test",), "sets": sets, "repeats": 1}
     config = compared(tmp_path, **given, **asked, ranking_of=(own,))
     printed = json.loads(compare.run(config, Messages(-1), as_json=True))
     out = tmp_path / "out"
@@ -306,7 +307,7 @@ def test_errors_inside_of_a_ranking_name_it(text, what):
 
 def test_options_of_a_ranking_are_typed_as_on_the_command_line():
     spec = parse_ranking(
-        "a=--method kogs --members spec,fisher --similarity=knn --neighbors 7 --beta 0.5 "
+        "a=--method kogs --members spec --members fisher --similarity=knn --neighbors 7 --beta 0.5 "
         "--rank 3 --allow-unmatched --source 'm=profile:my file.csv' --source t=target:"
     )
     assert spec.options["members"] == ("spec", "fisher")

@@ -332,7 +332,7 @@ def test_without_labels_it_tells_redundancy_neighbors_hits_and_sets(tmp_path, mo
         list_=str(table),
         lengths="5,10",
         drivers=str(tmp_path / "drivers.txt"),
-        sets=str(tmp_path / "sets.gmt"),
+        sets=(str(tmp_path / "sets.gmt"),),
         out=str(tmp_path / "out"),
     )
     evaluate.run(config, Messages(-1))
@@ -361,7 +361,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
         method="f-test",
         repeats=1,
         drivers=str(tmp_path / "drivers.txt"),
-        sets=f"{tmp_path}/sets.gmt:planted",
+        sets=(f"{tmp_path}/sets.gmt:planted",),
         out=str(out),
     )
     printed = json.loads(evaluate.run(config, Messages(-1), as_json=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -516,9 +516,26 @@ def read_terms(
     return Terms(list(codes), list(sets), matrix, facts | {"terms_without_genes": 0})
 
 
-def read_sets(spec: str) -> dict[str, list[str]]:
-    """Read the sets of ``FILE.gmt``, ``.gmx`` or ``.gaf``, or some: ``FILE.gmt:SET1,SET2``."""
-    return read_annotations(*split_set_spec(spec)).genes
+def read_sets(specs: Iterable[str]) -> dict[str, list[str]]:
+    """Read the sets of ``FILE.gmt``, ``.gmx`` or ``.gaf``, or some: ``FILE.gmt:SET1,SET2``.
+
+    Those of several files are taken together. Raises InputError where two files have different
+    sets of one name.
+    """
+    found: dict[str, list[str]] = {}
+    origin: dict[str, Path] = {}
+    for spec in specs:
+        path, names = split_set_spec(spec)
+        for name, genes in read_annotations(path, names).genes.items():
+            if set(found.setdefault(name, genes)) != set(genes):
+                raise InputError(
+                    f"the set {name!r} has other features than in {origin[name]}",
+                    where=str(path),
+                    hint="give one of the files, or rename the set",
+                    option="sets",
+                )
+            origin.setdefault(name, path)
+    return found
 
 
 def read_annotations(

@@ -364,7 +364,8 @@ def cast_values(values: np.ndarray, dtype: str, where: str | Callable[[int], str
     """Convert booleans, integers or floats of any shape to the type of the blocks.
 
     `where` is the place for messages, or a function from the position of a value to its place.
-    Values that are not numbers, and finite values that become infinite, are an `InputError`.
+    Values that are not numbers, finite values that become infinite, and values of which all of a
+    row (of all, in one axis) are too small to keep their digits, are an `InputError`.
     """
     if values.dtype.kind not in "biuf":
         raise InputError(
@@ -377,7 +378,14 @@ def cast_values(values: np.ndarray, dtype: str, where: str | Callable[[int], str
     if values.dtype.kind != "f" or values.dtype.itemsize <= converted.dtype.itemsize:
         return converted
     infinite = np.isinf(converted)
-    if infinite.any() and (lost := np.flatnonzero(infinite & np.isfinite(values))).size:
+    lost = np.flatnonzero(infinite & np.isfinite(values)) if infinite.any() else np.zeros(0, int)
+    if not lost.size and converted.size:
+        least = np.finfo(converted.dtype).tiny
+        low = np.fmax.reduce(converted, -1, keepdims=True) < least
+        low &= np.fmin.reduce(converted, -1, keepdims=True) > -least
+        if low.any():  # few rows, and those of zeros alone are as they were
+            lost = np.flatnonzero(low & (values != 0) & ~np.isnan(values))
+    if lost.size:
         first = int(lost[0])
         raise InputError(
             f"values are out of the range of {converted.dtype}, such as {values.flat[first]:g}",

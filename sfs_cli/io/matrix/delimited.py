@@ -268,7 +268,7 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
         row, column = divmod(position, n_columns)
         return layout.place(chunk.first_line + row, column)
 
-    return cast_values(parsed, dtype, where).reshape(-1, n_columns)
+    return cast_values(parsed.reshape(-1, n_columns), dtype, where)
 
 
 def _parse_column(column: bytes) -> np.ndarray:

@@ -232,7 +232,15 @@ class RatioDistribution:
 
     def effects(self, t: np.ndarray) -> np.ndarray:
         """Return by how many standard deviations of the ratio each t (m,) is below its mean."""
+        if self._flat:
+            return np.where(np.isnan(t), np.nan, 0.0)
         return (self.mean - t) / self.deviation
+
+    @property
+    def _flat(self) -> bool:
+        """Whether every feature has the same ratio, but for rounding."""
+        low, high = self.ends
+        return high - low <= EIGENVALUE * len(self.A) * max(abs(low), abs(high))
 
     def log_below(self, t: np.ndarray) -> np.ndarray:
         """Return the logarithm of the probability of a ratio of at most t, (r,), shape (r,)."""
@@ -257,8 +265,8 @@ class RatioDistribution:
         low, high = self.ends
         result = np.full(len(t), np.nan)
         result[t <= low], result[t >= high] = 0.0, 1.0
-        if high - low <= EIGENVALUE * len(self.A) * max(abs(low), abs(high)):
-            return np.where(np.isnan(t), np.nan, 1.0)  # every feature has this ratio
+        if self._flat:
+            return np.where(np.isnan(t), np.nan, 1.0)
         inside = np.flatnonzero((t > low) & (t < high))
         if not len(inside):
             return result

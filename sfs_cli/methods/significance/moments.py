@@ -225,7 +225,8 @@ class RatioMoments:
         p = np.maximum(p, least)
         middle = self.a / self.b
         deviation = np.sqrt(self.variance(np.full(len(t), middle), powers))
-        effect = np.where(flat | (deviation == 0), 0.0, (middle - t) * self.b / deviation)
+        with np.errstate(divide="ignore", invalid="ignore"):  # 0 where it does not deviate
+            effect = np.where(flat | (deviation == 0), 0.0, (middle - t) * self.b / deviation)
         return np.where(flat, 1.0, p), effect
 
     def probability(self, t: np.ndarray, powers: Powers) -> np.ndarray:

@@ -1,0 +1,106 @@
+"""Options that are given twice: refused, unless all of the values have a meaning together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+
+from sfs_cli.cli.app import VERBS, app
+from tests.cli.making import AB, good, labels
+from tests.cli.running import run_here
+
+LISTS = {
+    *("--adjust", "--transform", "--include", "--exclude", "--label-order", "--source"),
+    *("--members", "--accept", "--sets", "--list", "--ranking-of", "--method"),
+}
+"""Options of which all values are taken; ``--list`` and ``--method`` in `sfs compare` only."""
+
+
+def options() -> list[tuple[str, click.Option]]:
+    """Return every option of every command, with the words that call the command."""
+    found = []
+    with click.Context(app) as ctx:
+        for verb in VERBS:
+            command = app.get_command(ctx, verb)
+            parts = {verb: command}
+            if isinstance(command, click.Group):
+                parts = {f"{verb} {name}": part for name, part in command.commands.items()}
+            for name, part in parts.items():
+                found += [(name, o) for o in part.params if isinstance(o, click.Option)]
+    return found
+
+
+OPTIONS = [each for each in options() if not each[1].is_flag]
+
+
+def test_which_options_are_lists():
+    repeatable = {(verb, o.opts[0]) for verb, o in OPTIONS if o.multiple}
+    assert {flag for _, flag in repeatable} == LISTS
+    only = {verb for verb, flag in repeatable if flag in ("--list", "--method")}
+    assert only == {"compare"}
+
+
+@pytest.mark.parametrize("verb", sorted({verb for verb, _ in OPTIONS}))
+def test_a_value_given_twice_is_refused(verb, capfd):
+    for flag in (o.opts[0] for of, o in OPTIONS if of == verb and not o.multiple):
+        done = run_here([*verb.split(), flag, "31", f"{flag}=32"], capfd)
+        assert done.code == 2
+        assert f"{flag} is given twice: '31' and '32'" in done.err
+
+
+def test_old_names_and_new_ones_are_one_option(tmp_path, capfd):
+    twice = ["--rank", "5", "--response-rank=6"]
+    done = run_here(["rank", good(tmp_path), *twice], capfd)
+    assert done.code == 2
+    assert "--response-rank is given twice: '5' and '6'" in done.err
+
+
+def test_flags_may_be_repeated_but_not_contradicted(tmp_path, capfd):
+    command = ["rank", good(tmp_path), "--method", "variance", "-q", "-q", "--quiet", "--force"]
+    assert run_here([*command, "--force"], capfd).code == 0
+    done = run_here([*command, "--signed", "--no-signed"], capfd)
+    assert done.code == 2
+    assert "--signed is given twice: '--signed' and '--no-signed'" in done.err
+
+
+def test_the_command_line_replaces_a_file_of_options(tmp_path, capfd):
+    (tmp_path / "run.json").write_text(json.dumps({"method": "f-test", "seed": 3}))
+    given = ["--config", str(tmp_path / "run.json"), "--method", "variance", "--json"]
+    given += ["--out", str(tmp_path / "out")]
+    done = run_here(["rank", good(tmp_path), *given], capfd)
+    assert done.code == 0
+    assert json.loads(done.out)["config"]["method"] == "variance"
+
+
+def test_lists_of_words_are_joined(tmp_path, capfd):
+    given = ["--method", "kogs", "--members", "variance,f-test", "--members", "fisher"]
+    given += ["--accept", "donors", "--accept", "outliers", "--labels", labels(tmp_path, AB)]
+    given += ["--out", str(tmp_path / "out"), "--json"]
+    done = run_here(["rank", good(tmp_path), *given], capfd)
+    assert done.code == 0, done.err
+    asked = json.loads(done.out)["config"]
+    assert asked["members"] == ["variance", "f-test", "fisher"]
+
+
+def test_sets_of_several_files_are_tested_together(tmp_path, capfd):
+    one, other, third = (str(tmp_path / f"{name}.gmt") for name in ("one", "other", "third"))
+    Path(one).write_text("A\t\tgene1\tgene2\n")
+    Path(other).write_text("B\t\tgene3\tgene4\nA\t\tgene2\tgene1\n")
+    Path(third).write_text("A\t\tgene1\tgene3\n")
+    out = tmp_path / "out"
+    command = ["evaluate", good(tmp_path), "--method", "variance", "--lengths", "3"]
+    command += ["--out", str(out), "--sets", one, "--sets"]
+    done = run_here([*command, other], capfd)
+    assert done.code == 0, done.err
+    lines = [row.split("\t") for row in (out / "enrichment.tsv").read_text().splitlines()]
+    assert {row[lines[0].index("set")] for row in lines[1:]} == {"A", "B"}
+    inputs = json.loads((out / "run.json").read_text())["inputs"]
+    assert [Path(each["path"]).name for each in inputs if each["role"] == "sets"] == [
+        *("one.gmt", "other.gmt")
+    ]
+    done = run_here([*command, third, "--force"], capfd)
+    assert done.code == 3
+    assert "the set 'A' has other features than in" in done.err
