@@ -49,14 +49,13 @@ def normal() -> pd.DataFrame:
 
 
 def listed(out: Path, matrix: pd.DataFrame, *options: str) -> pd.DataFrame:
-    """Return a ranking as it is written; features of equal scores have no name and one place."""
+    """Return a ranking as it is written, by feature; equal scores have the same place."""
     matrix.to_csv(out.with_suffix(".csv"), index_label="id")
     rank_to(out, out.with_suffix(".csv"), *options)
     table = pd.read_csv(out / "ranking.tsv", sep="\t", dtype=str, keep_default_na=False)
     rank = table["rank"].astype(int)
     table["rank"] = rank.groupby(table["score"]).transform("min").where(table["score"] != "", 0)
-    table.loc[table["score"].duplicated(keep=False) & (table["score"] != ""), "feature"] = ""
-    return table.sort_values(list(table.columns), ignore_index=True)
+    return table.sort_values("feature", ignore_index=True)
 
 
 def shuffled(matrix: pd.DataFrame, seed: int) -> pd.DataFrame:
