@@ -147,10 +147,6 @@ def gram(engine: Engine) -> np.ndarray:
     return engine.total(products, kind="gram")[0]
 
 
-TIES = 2.0**29
-"""Distances of profiles are whole numbers of one part in so many."""
-
-
 def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
     """Return ``X X'`` (n, n), ``X 1`` (n,) and the number of features used, not centered.
 
@@ -232,10 +228,7 @@ def profile_distances_of(total: np.ndarray, sums: np.ndarray, count: int) -> np.
     known = variances > NOISE_UNITS * EPS * np.maximum(squares, total.diagonal())
     length = np.sqrt(np.where(known, variances, np.inf))
     products_ /= np.outer(length, length)
-    found = squared_distances(products_)
-    # equal ones stay equal however their sums were rounded: which are near does not depend on the
-    # order of the features
-    return np.rint(found * TIES, out=found) / TIES
+    return squared_distances(products_)
 
 
 def pair_distances(

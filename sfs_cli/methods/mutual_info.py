@@ -3,10 +3,7 @@
 B. C. Ross, "Mutual information between discrete and continuous data sets", PLoS ONE 9, 2014, as
 scikit-learn implements it: from the distances to the 3 nearest samples of the class, without
 bins. scikit-learn searches a tree for one feature at a time, which takes 10 ms however few samples
-there are; here the features of a block are sorted together, for the same numbers. Where values or
-distances are equal, as those of counts, all samples at the distance of the third nearest count, in
-the class and in all: W. Gao, S. Kannan, S. Oh and P. Viswanath, "Estimating mutual information for
-discrete-continuous mixtures", NIPS 2017. Of an outcome:
+there are; here the features of a block are sorted together, for the same numbers. Of an outcome:
 A. Kraskov, H. Stoegbauer and P. Grassberger, "Estimating mutual information", Phys. Rev. E 69,
 2004, by scikit-learn itself.
 """
@@ -23,8 +20,6 @@ from sfs_cli.methods.shared import class_counts, require_sklearn, unit_outcome
 NEIGHBORS = 3
 MANY_TIES = 0.5
 """Features are told of where so many of the values are those of another sample."""
-SEED = 0
-"""Of the noise against ties of an outcome: the scores depend on no option."""
 NOISE = 1e-10
 """Standard deviation of the noise against ties, relative to the mean absolute value."""
 _TEMPORARY = 65_536
@@ -36,9 +31,9 @@ LOOKED_UP = 1000
 class MutualInfoScorer(Scorer):
     """Mutual information of a feature and the classes, or an outcome, in nats; larger is better.
 
-    Of an outcome a little noise is added against ties, as scikit-learn does. Every feature gets the
-    same noise, so that its score depends neither on other features nor on the block size. Of
-    features with many ties, such as counts, the noise decides the score, of which a warning tells.
+    A little noise is added against ties, as scikit-learn does. Every feature gets the same noise,
+    so that its score depends neither on other features nor on the block size. Of features with many
+    ties, such as counts, the noise decides the score, of which a warning tells.
 
     Raises
     ------
@@ -59,24 +54,20 @@ class MutualInfoScorer(Scorer):
             require_sklearn("the mutual information of an outcome")
             self.outcome = unit_outcome(self.outcome, "the mutual information", 4)
         self.codes = problem.codes
-        noise = np.random.RandomState(SEED).standard_normal((2, problem.n_samples))
-        self.noise, self.noise_of_outcome = noise  # as scikit-learn draws it
-        self.facts |= {"neighbors": NEIGHBORS}
+        self.seed = problem.context.seed
+        noise = np.random.RandomState(self.seed).standard_normal((2, problem.n_samples))
+        self.noise, self.noise_of_outcome = noise
+        self.facts |= {"neighbors": NEIGHBORS, "seed": self.seed}
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the scores and statuses of a block, and where ties abound; overwrites it."""
-        # not around the mean: differences of whole numbers stay exact, so that ties stay ties
-        whole = None if self.outcome is not None else block.values.astype(np.float64)
         centered = center(block)
         status = centered.status(centered.square)
         score, tied = np.full(len(status), np.nan), np.zeros(len(status), np.bool_)
         usable = np.flatnonzero(status == Status.OK)
-        step = 1 if whole is None else max(1, _TEMPORARY // len(self.codes))
+        step = 1 if self.outcome is not None else max(1, _TEMPORARY // len(self.codes))
         for lo in range(0, len(usable), step):
             rows = usable[lo : lo + step]
-            if whole is not None:
-                score[rows] = mutual_information(whole[rows], self.codes)
-                continue
             values = centered.values[rows].astype(np.float64)
             equal = np.count_nonzero(np.diff(np.sort(values, axis=1)) == 0, axis=1)
             tied[rows] = equal >= MANY_TIES * values.shape[1]
@@ -89,19 +80,22 @@ class MutualInfoScorer(Scorer):
         if many:
             self.warnings.append(
                 f"{counted(many, 'feature')} {'has' if many == 1 else 'have'} the same value in "
-                "many samples, as counts have: their mutual information with an outcome is that of "
-                "the values with a little noise, which decides their order; use --method f-test"
+                "many samples, as counts have: their mutual information is that of the values with "
+                "a little noise, and changes with --seed and with the order of the samples; "
+                "--method f-test does not"
             )
         return {}
 
     def _scores(self, values: np.ndarray) -> np.ndarray:
-        """Return the mutual information of one feature, shape (1, n), and the outcome."""
-        from sklearn.feature_selection import mutual_info_regression
+        """Return the mutual information of features, (b, n); of an outcome, of one feature."""
+        if self.outcome is not None:
+            from sklearn.feature_selection import mutual_info_regression
 
-        # one at a time: for a whole block the noise of a feature would depend on its neighbors
-        return mutual_info_regression(
-            values.T, self.outcome, discrete_features=False, random_state=SEED
-        )
+            # one at a time: for a whole block the noise of a feature would depend on its neighbors
+            return mutual_info_regression(
+                values.T, self.outcome, discrete_features=False, random_state=self.seed
+            )
+        return mutual_information(_without_ties(values, self.noise), self.codes)
 
     def permuted(self, values: np.ndarray, orders: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Return what features would score if the labels were in other orders, shape (b, B).
@@ -154,14 +148,14 @@ def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.n
     """Return the estimate of the mutual information of features and classes in nats, shape (b,).
 
     It is psi(n) + <psi(k_i)> - <psi(n_i)> - <psi(m_i)>, means over the samples i: n_i are those of
-    its class, k_i and m_i the other samples of its class, and of all, that are as near as the k-th
-    nearest one of its class (or the farthest, if there are fewer). Without ties k_i is k (Ross
-    2014, Eq. 2). Of features that have nothing to do with the classes half are below 0.
+    its class, k_i is k or n_i - 1 if that is less, and m_i are all those, itself included, that are
+    nearer than its k_i-th neighbor in its class (Ross 2014, Eq. 2). Of features that have nothing
+    to do with the classes half are below 0.
 
     Parameters
     ----------
     values : ndarray, shape (b, n)
-        Features.
+        Features, best without ties.
     codes : ndarray of int, shape (n,)
         Classes of two samples or more each.
     k : int
@@ -169,16 +163,15 @@ def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.n
     """
     from scipy.special import digamma
 
-    n = len(codes)
-    radius, of_classes = np.empty_like(values), np.zeros(len(values))
+    radius = np.empty_like(values)
+    near, members = np.empty(len(codes)), np.empty(len(codes))
     for code in np.unique(codes):
         inside = np.flatnonzero(codes == code)
-        own = values[:, inside]
-        radius[:, inside] = reach = kth_distances(own, min(k, len(inside) - 1))
-        near = counts_within(own, reach) - 1
-        of_classes += digamma(near).sum(axis=1) - len(inside) * digamma(len(inside))
-    within = counts_within(values, radius) - 1
-    return digamma(n) + (of_classes - digamma(within).sum(axis=1)) / n
+        near[inside], members[inside] = min(k, len(inside) - 1), len(inside)
+        radius[:, inside] = kth_distances(values[:, inside], min(k, len(inside) - 1))
+    within = counts_within(values, np.nextafter(radius, 0))
+    known = digamma(len(codes)) + digamma(near).mean() - digamma(members).mean()
+    return known - digamma(within).mean(axis=1)
 
 
 def kth_distances(values: np.ndarray, k: int) -> np.ndarray:

@@ -340,8 +340,7 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         least=1,
     )
     chance: int | None = _own(
-        "A round ends where so many features would enter if their samples were shuffled (their "
-        "expected number over all orders of the samples).",
+        "A round ends where so many features would enter if their samples were shuffled.",
         metavar="N",
         least=1,
     )
@@ -350,7 +349,6 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         "Keep this many leading eigenvectors of the response.",
         metavar="R",
         least=1,
-        default_text="all; mrsf-rounds above 1,000 samples: 100",
         old_names=("rank",),
     )
     lambda_: float | None = _own(

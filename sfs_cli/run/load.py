@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
@@ -50,9 +48,6 @@ if TYPE_CHECKING:
 NO_COLUMNS = covariates_of.SampleColumns()
 LONG = 20_000_000
 """Values of a matrix whose first pass is long enough to do other things meanwhile."""
-_DIGITS = re.compile(r"([0-9]{1,18})")
-SORTED = 50_000
-"""Samples up to which these are used in the order of their ids."""
 NEEDED_LATER = (
     *("pyarrow.compute", "sfs_cli.io.results.writers"),
     *("sfs_cli.report.page", "sfs_cli.report.multiqc"),
@@ -198,8 +193,6 @@ def loaded(
         chosen, used = _choose_samples(
             config, opened.matrix, labels, weights, sources, columns, found, log, labeled
         )
-        if opened.matrix.n_samples <= SORTED:
-            chosen, used = _by_id(opened.matrix, chosen, used)
         batches = None
         if columns.batch is not None:
             ids = _taken(opened.matrix.ids.samples, chosen)
@@ -376,29 +369,6 @@ def _choose_samples(
 
 def _taken(samples: Sequence[str], chosen: np.ndarray | None) -> Sequence[str]:
     return samples if chosen is None else [samples[i] for i in chosen.tolist()]
-
-
-def _by_id(
-    matrix: Matrix, chosen: np.ndarray | None, labels: Labels | None
-) -> tuple[np.ndarray | None, Labels | None]:
-    """Return the samples that are used in the order of their ids, and their labels.
-
-    Sums round, equal distances and halves of the samples come by their order: so that the ranking
-    does not depend on that of the file, it is that of the ids, numbers in them by their size.
-    """
-    ids = _taken(matrix.ids.samples, chosen)
-    keys = [_natural(sample) for sample in ids]
-    if all(one <= other for one, other in pairwise(keys)):
-        return chosen, labels
-    order = np.array(sorted(range(len(keys)), key=keys.__getitem__))
-    labels = None if labels is None else labels.take(order)
-    return order if chosen is None else chosen[order], labels
-
-
-def _natural(sample: str) -> tuple[list[tuple[str, int]], str]:
-    """Return what a sample is sorted by: text and numbers of its id in turn, then the id itself."""
-    parts = _DIGITS.split(sample)
-    return [(text, int(number)) for text, number in zip(parts[::2], [*parts[1::2], "0"])], sample
 
 
 def _fewest_samples(matrix: Matrix, chosen: np.ndarray | None, batches: Batches | None) -> int:

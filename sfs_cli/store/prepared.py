@@ -92,7 +92,7 @@ class PreparedMatrix:
         """
         if self.features.by_id is not None:
             return int(np.count_nonzero(self.features.by_id == 0))
-        drops = self.policy == "drop" and self.n_samples == self.matrix.n_samples
+        drops = self.policy == "drop" and self.samples is None
         return self.n_features - (self.matrix.missing.features if drops else 0)
 
     @property
@@ -409,8 +409,6 @@ class PreparedMatrix:
             kept = found >= 0
             rows = np.repeat(np.arange(span.size), counts)[kept]
             counts, indices, data = np.bincount(rows, minlength=span.size), found[kept], data[kept]
-            order = np.lexsort((indices, rows))
-            indices, data = indices[order], data[order]
         indices = indices.astype(np.int32, copy=False)
         return NonZeros(_indptr(counts), indices, data.copy(), self.n_samples)
 

@@ -209,12 +209,12 @@ def test_rfs_with_an_outcome_has_the_optimum_of_the_linear_program(m: int, gamma
 
 def test_mutual_information_is_scikit_learns() -> None:
     sklearn = pytest.importorskip("sklearn.feature_selection")
-    expected = sklearn.mutual_info_regression(X, Y, discrete_features=False, random_state=0)
+    expected = sklearn.mutual_info_regression(X, Y, discrete_features=False, random_state=3)
     columns = [
-        sklearn.mutual_info_regression(f[:, None], Y, discrete_features=False, random_state=0)[0]
+        sklearn.mutual_info_regression(f[:, None], Y, discrete_features=False, random_state=3)[0]
         for f in X.T
     ]
-    found = scores("mutual-info")
+    found = scores("mutual-info", seed=3)
     np.testing.assert_allclose(found, columns, rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-2)  # the noise is another
 
@@ -261,7 +261,8 @@ def test_all_methods_of_the_catalog_that_take_an_outcome_are_here() -> None:
     assert {m.name for m in METHODS.values() if m.numeric} == set(ALL)
 
 
-@pytest.mark.parametrize("method", ALL)
+# what chance reaches is found by shuffling samples, which depends on their order
+@pytest.mark.parametrize("method", sorted({*ALL} - {"mrsf-rounds"}))
 def test_units_samples_blocks_and_threads_do_not_matter(method: str) -> None:
     given = OPTIONS.get(method, {})
     if method == "mutual-info":

@@ -20,16 +20,13 @@ from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 from sfs_cli.methods.l21.mrsf import Path
 from sfs_cli.methods.l21.regression import GAP, Regression, make_regression
-from sfs_cli.methods.significance.moments import Powers, RatioMoments
 
 SELECT = 200
 """Features that are selected by default, at most; of few features half of them."""
 LEADING = 100
 """Leading columns of the response of more samples than `DIRECT_LIMIT`, by default."""
-LOOKED_AT, MIXED = 10_000, 1000
-"""At most so many features are read to find what chance reaches, and so many of these count."""
-PRECISION = 1e-12
-"""Relative one of what chance reaches."""
+SHUFFLED = 10_000
+"""At most so many features are shuffled to find what chance reaches."""
 LARGEST_SHARE = 0.05
 """`chance` features of few are many: a round does not go on below what this share reaches."""
 _PART = 1024
@@ -58,21 +55,14 @@ def solve(problem: Problem) -> Solution:
         If nothing can be selected.
     """
     options = problem.options
-    cut = problem.n_samples > DIRECT_LIMIT and options["response"] in ("similarity", "pca")
-    if cut and options["response_rank"] is None:
+    if options["response_rank"] is None and problem.n_samples > DIRECT_LIMIT:
         problem = replace(problem, options=options | {"response_rank": LEADING})
-        problem.context.log.note(
-            f"above {DIRECT_LIMIT:,} samples the {LEADING} leading eigenvectors of the sample "
-            "graph are used; --response-rank takes another number"
-        )
     regression = make_regression(problem, options["select"] or SELECT)
-    if cut:
-        regression.facts["response_rank"] = problem.options["response_rank"]
     usable, first = regression.features.usable, regression.first
     count = int(usable.sum())
     wanted = min(options["select"] or min(SELECT, -(-count // 2)), count)
     Y = regression.screen.active.Y
-    level = chance_level(regression.features, Y, options["chance"], first)
+    level = chance_level(regression.features, Y, options["chance"], problem.context.seed)
     level = max(level, regression.floor)
     found = Rounds(regression, level, wanted)
     while found.go_on(problem.tell):
@@ -146,72 +136,34 @@ class Rounds:
         return True
 
 
-def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int, first: np.ndarray) -> float:
+def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int, seed: int) -> float:
     """Return the ``|f' Y|`` that `chance` features would exceed if their samples were shuffled.
 
-    ``|f' Y|^2`` is a quadratic form, of which all n! orders of the samples of f have moments that
-    are known (`sfs_cli.methods.significance.moments`): the expected number of features above the
-    level is exact but for Pearson's distribution, and nothing is drawn. Each feature counts with
-    its own values, so that one with a single large value reaches as much as it does as it is. Of
-    more than `LOOKED_AT` features, so many are taken at even distances in the order of their
-    ``|f' Y|``, so that the level depends on the order of neither samples nor features.
+    Each feature is shuffled by itself, so that one with a single large value reaches as much as it
+    does as it is. Of more than `SHUFFLED` features, so many are taken at even distances, and the
+    quantile is that of `chance` of all.
 
     Parameters
     ----------
     features : CenteredMatrix
-        Features of unit norm, or shorter.
+        Features of unit norm.
     Y : ndarray, shape (n, r)
         Responses with centered columns.
     chance : int
         Number of features, 1 or more.
-    first : ndarray, shape (m,)
-        ``|f' Y|`` of the features as they are.
+    seed : int
+        The same seed gives the same level.
     """
-    usable = np.flatnonzero(features.usable & (first > 0))
-    taken = _evenly(usable[np.argsort(first[usable], kind="stable")], LOOKED_AT)
-    square, found = np.empty(len(taken)), []
+    usable = np.flatnonzero(features.usable)
+    taken = usable[np.unique(np.linspace(0, len(usable) - 1, SHUFFLED).astype(int))]
+    rng = np.random.default_rng(seed)
+    reached = np.empty(len(taken))
     for lo in range(0, len(taken), _PART):
-        x = features.take(taken[lo : lo + _PART])
-        part = square[lo : lo + len(x)]
-        part[:] = np.vecdot(x, x)
-        found.append(np.array(Powers.of(x / np.sqrt(part)[:, None])))
-    measured = np.vstack([square, np.hstack(found)])
-    # their distributions differ by how much of a feature few samples have
-    square, *sums = measured[:, _evenly(np.argsort(measured[2], kind="stable"), MIXED)]
-    powers, moments = Powers(*sums), RatioMoments.of_projections(Y)
-    share = min(chance / np.count_nonzero(features.usable), LARGEST_SHARE)
-
-    def excess(level: float) -> float:
-        return float(moments.probability(-(level**2) / square, powers).mean()) - share
-
-    return _falling_root(excess, 0.0, float(np.linalg.norm(Y)))
-
-
-def _evenly(items: np.ndarray, count: int) -> np.ndarray:
-    """Return at most `count` of some items, at even distances."""
-    return items[np.unique(np.linspace(0, len(items) - 1, count).astype(int))]
-
-
-def _falling_root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function that falls from above 0 at `low` is 0; `high` if that is beyond.
-
-    By the rule of false position, with half of the value of an end that stays (Illinois).
-    """
-    at_low, at_high, side = function(low), function(high), 0
-    if at_high >= 0:
-        return high
-    while high - low > PRECISION * high:
-        middle = (low * at_high - high * at_low) / (at_high - at_low)
-        # within the interval, and not so near to an end that the other one never moves
-        middle = min(max(middle, low + PRECISION * high / 4), high - PRECISION * high / 4)
-        at = function(middle)
-        if at > 0:
-            low, at_low, at_high = middle, at, at_high / 2 if side > 0 else at_high
-            side = 1
-        else:
-            high, at_high, at_low = middle, at, at_low / 2 if side < 0 else at_low
-            side = -1
-    return high
+        block = rng.permuted(features.take(taken[lo : lo + _PART]), axis=1)
+        reached[lo : lo + len(block)] = np.linalg.norm(block @ Y, axis=1)
+    share = min(chance / len(usable), LARGEST_SHARE)
+    place = len(taken) - 1 - int(share * len(taken))
+    return float(np.partition(reached, place)[place])
 
 
 def _solution(found: Rounds, score: np.ndarray, warnings: list[str], stop: str) -> Solution:

@@ -22,12 +22,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain, permutations, product
-from math import factorial, prod, sqrt
+from math import factorial, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.methods.significance.pearson import below, lower_end
 from sfs_cli.methods.significance.ratios import DENSE_SAMPLES, Form, Ratio
 
@@ -134,26 +133,6 @@ class RatioMoments:
         sums = [first, *(sums_of(_less(ratio, t, a - t * b)) for t in places[1:].tolist())]
         return cls(n, a, b, places, np.array(sums), size)
 
-    @classmethod
-    def of_projections(cls, Y: np.ndarray) -> RatioMoments:
-        """Compute the sums of ``-|f' Y|^2`` over ``f' f``; Y (n, r) has centered columns.
-
-        Of many samples and fewer columns there is no kurtosis: it is taken for that of type III.
-        """
-        n, r = Y.shape
-        a = -float(np.vdot(Y, Y)) / (n - 1)
-        if n <= max(r, DIRECT_LIMIT):
-            M = Form(-(Y @ Y.T) - a * (np.eye(n) - 1 / n), np.empty((n, 0)), np.empty((0, 0)))
-            sums = sums_of(M)
-        else:
-            from scipy.sparse import eye_array
-
-            weights = np.diag(np.append(np.full(r, -1.0), a / n))
-            M = Form(-a * eye_array(n, format="csr"), np.column_stack([Y, np.ones(n)]), weights)
-            sums = sums_of(M, 0)
-        size = float(np.linalg.norm(Y.T @ Y)) / sqrt(n)
-        return cls(n, a, 1.0, np.array([a]), sums[None], size)
-
     @cached_property
     def width(self) -> float:
         """The unit of t in the polynomials."""
@@ -219,26 +198,17 @@ class RatioMoments:
         else to the first order in its denominator. Where no permutation changes the ratio the
         p-value is 1 and the effect 0.
         """
-        p, flat = self._below(t, powers)
+        z, skewness, kurtosis = self.standardized(t, powers)
+        skewness, kurtosis = _with_longer_end(z, skewness, kurtosis)
         # no permutation is rarer than one of all
         least = np.exp(-float(np.log(np.arange(1, self.n + 1)).sum()))
-        p = np.maximum(p, least)
+        p = np.maximum(below(z, skewness, kurtosis), least)
         middle = self.a / self.b
         deviation = np.sqrt(self.variance(np.full(len(t), middle), powers))
+        flat = np.isnan(z) & ~np.isnan(t)
         with np.errstate(divide="ignore", invalid="ignore"):  # 0 where it does not deviate
             effect = np.where(flat | (deviation == 0), 0.0, (middle - t) * self.b / deviation)
         return np.where(flat, 1.0, p), effect
-
-    def probability(self, t: np.ndarray, powers: Powers) -> np.ndarray:
-        """Return the part of the permutations whose ratio is at most t, shape (m,)."""
-        p, flat = self._below(t, powers)
-        return np.where(flat, self.a / self.b <= t, p)
-
-    def _below(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray]:
-        """Return the probability of ``x'(A - tB)x <= 0``, and where it does not vary; (m,)."""
-        z, skewness, kurtosis = self.standardized(t, powers)
-        p = below(z, *_with_longer_end(z, skewness, kurtosis))
-        return p, np.isnan(z) & ~np.isnan(t)
 
 
 def _with_longer_end(
@@ -278,11 +248,8 @@ def _less(ratio: Ratio, t: float, mean: float) -> Form:
     return Form(core, np.column_stack([A.columns, B.columns, np.ones(n)]), W)
 
 
-def sums_of(M: Form, dense: int | None = None) -> np.ndarray:
+def sums_of(M: Form) -> np.ndarray:
     """Return the sums over M, ``M 1 = 0`` and trace 0, that the moments of its forms depend on.
-
-    A sparse core with many columns beside it is made dense up to `dense` samples, which are
-    `DENSE_SAMPLES` by default.
 
     Returns
     -------
@@ -290,8 +257,8 @@ def sums_of(M: Form, dense: int | None = None) -> np.ndarray:
         Those of `SUMS`, in its order. Those of order 4 are NaN of a large sparse matrix with many
         columns beside it.
     """
-    sparse, most = not isinstance(M.core, np.ndarray), DENSE_SAMPLES if dense is None else dense
-    if sparse and M.columns.shape[1] > COLUMNS and M.n <= most:
+    sparse = not isinstance(M.core, np.ndarray)
+    if sparse and M.columns.shape[1] > COLUMNS and M.n <= DENSE_SAMPLES:
         M, sparse = Form(M.dense(), np.empty((M.n, 0)), np.empty((0, 0))), False
     found = _sparse_sums(M) if sparse else _dense_sums(M.core)
     diagonal, squares = found["00 00"], found["01 01"]
@@ -340,23 +307,18 @@ def _sparse_sums(M: Form) -> dict[str, float]:
     """Return the sums of ``m_ij = s_ij + v_i u_j``, V = UW, whose square is ``S^2 + P R'``."""
     S, U, W = M.core, M.columns, M.weights
     V, G, SU = U @ W, U.T @ U, S @ U
-    few = U.shape[1] <= COLUMNS
     diagonal = S.diagonal() + np.vecdot(V, U)
     image = S @ diagonal + V @ (U.T @ diagonal)
     at = S.tocoo()
     row, s, low_rank = at.row, at.data, np.vecdot(V[at.row], U[at.col])
     squares = np.bincount(row, s * (s + 2 * low_rank), M.n) + np.vecdot(V @ G, V)
     cubes = np.bincount(row, s**3 + 3 * s * low_rank * (s + low_rank), M.n)
-    triples = _triples(U, U)
-    if few:
-        cubes += np.einsum("na,nb,nc,abc->n", V, V, V, triples, optimize=True)
-    else:  # their sum is all that is needed
-        of_v = np.einsum("abc,ad,be,cf->def", triples, W, W, W, optimize=True)
-        cubes += np.vdot(of_v, triples) / M.n
+    cubes += np.einsum("na,nb,nc,abc->n", V, V, V, _triples(U, U), optimize=True)
     found = _sums_of_rows(diagonal, image, squares, cubes)
     P, R = np.hstack([S @ V, V]), np.hstack([U, SU + V @ G])
     # triangles: of each row i, the sum of m_ij (M^2)_ij; here what holds no S^2
     triangles = np.vecdot(P, S @ R) + np.vecdot(V, S @ SU) + np.vecdot(P, V @ (U.T @ R))
+    few = U.shape[1] <= COLUMNS
     if few:
         weighted, fourth = np.kron(W, W), np.zeros((U.shape[1] ** 2,) * 2)
         GD = (U * diagonal[:, None]).T @ U
