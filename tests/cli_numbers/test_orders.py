@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli_numbers.commands import rank_to
+from sfs_cli.cli.app import run
+from tests.cli_numbers.commands import facts, rank_to
+from tests.making import write_parquet
 
 SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
 REAL = ("colon", "tox171")
@@ -83,8 +85,8 @@ def lists(
     out = rank_to(folder / f"out{seed}", matrix, *words, "--force")
     text = (out / "ranking.tsv").read_text().splitlines()
     rows = sorted(line.split("\t", 1)[1] for line in text[1:])
-    facts = json.loads((out / "run.json").read_text())["method"]
-    return rows, {name: facts.get(name) for name in ("rounds", "above_chance", "chance_level")}
+    method = facts(out)["method"]
+    return rows, {name: method.get(name) for name in ("rounds", "above_chance", "chance_level")}
 
 
 def options_of(method: str) -> tuple[str, ...]:
@@ -125,3 +127,21 @@ def test_seed(method: str, tmp_path: Path) -> None:
     expected = lists(study, tmp_path, options_of(method), 0)
     for seed in ("1", "77"):
         assert lists(study, tmp_path, (*options_of(method), "--seed", seed), 0) == expected
+
+
+@pytest.mark.parametrize(("n", "asked"), [(1000, ()), (1001, ()), (1001, ("--response-rank", "7"))])
+def test_leading_eigenvectors_are_told(
+    n: int, asked: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(5, 1, (60, n))
+    X[:20] += 2 * (np.arange(n) % 3 == np.arange(20)[:, None] % 3)
+    matrix, out = write_parquet(tmp_path / "m.parquet", X), tmp_path / "out"
+    with patch("signal.signal"):  # the handlers of the test runner are to stay
+        assert run(["rank", str(matrix), "--out", str(out), *asked]) == 0
+    said = capfd.readouterr().err
+    method = facts(out)["method"]
+    cut = n > 1000 and not asked
+    assert ("100 leading eigenvectors" in said) == ("--response-rank takes" in said) == cut
+    assert method["response_rank"] == (100 if cut else int(asked[-1]) if asked else None)
+    assert method["response_columns"] <= (method["response_rank"] or n)

@@ -9,7 +9,7 @@ once, and a module of 60 genes is not lost behind noise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -21,8 +21,10 @@ from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 from sfs_cli.methods.l21.mrsf import Path
 from sfs_cli.methods.l21.regression import GAP, Regression, make_regression
+from sfs_cli.methods.l21.screen import COPY_DISTANCE
 from sfs_cli.methods.significance.moments import PLACES, Powers, RatioMoments, sums_of_factor
 from sfs_cli.methods.significance.pearson import below
+from sfs_cli.methods.shared import ROUNDING, first_by_id
 
 SELECT = 200
 """Features that are selected by default, at most; of few features half of them."""
@@ -61,16 +63,19 @@ def solve(problem: Problem) -> Solution:
         If nothing can be selected.
     """
     options = problem.options
-    if options["response_rank"] is None and problem.n_samples > DIRECT_LIMIT:
+    cut = options["response_rank"] is None and problem.n_samples > DIRECT_LIMIT
+    if cut:
         problem = replace(problem, options=options | {"response_rank": LEADING})
     regression = make_regression(problem, options["select"] or SELECT)
+    if cut and regression.facts["response_columns"] == LEADING:
+        regression.facts["response_rank"] = LEADING  # what was not asked for is told
     usable, first = regression.features.usable, regression.first
     count = int(usable.sum())
     wanted = min(options["select"] or min(SELECT, -(-count // 2)), count)
     Y = regression.screen.active.Y
     level = chance_level(regression.features, Y, options["chance"])
     level = max(level, regression.floor)
-    found = Rounds(regression, level, wanted)
+    found = Rounds(problem, regression, level, wanted)
     while found.go_on(problem.tell):
         pass
     warnings, stop = _end(
@@ -84,6 +89,8 @@ class Rounds:
 
     Parameters
     ----------
+    problem : Problem
+        What is solved.
     regression : Regression
         The response and all features; those of a round are left out of it afterwards.
     level : float
@@ -103,8 +110,10 @@ class Rounds:
         The largest relative duality gap.
     """
 
-    def __init__(self, regression: Regression, level: float, wanted: int) -> None:
-        self.regression, self.level, self.wanted = regression, level, wanted
+    def __init__(
+        self, problem: Problem, regression: Regression, level: float, wanted: int
+    ) -> None:
+        self.problem, self.regression, self.level, self.wanted = problem, regression, level, wanted
         self.entries: list[dict[int, float]] = []
         self.coefficients: list[tuple[np.ndarray, np.ndarray]] = []
         self.objective: list[float] = []
@@ -132,14 +141,32 @@ class Rounds:
         if not entries:
             return False
         last = regression.certify(path.point, path.lam)
+        copies = self._first_copies(entries)
+        entries = {copies[j]: lam for j, lam in entries.items()}
         steps = [event.optimality for event in path.events]
         self.largest_gap = max([self.largest_gap, last.gap, *(step.gap for step in steps)])
         self.objective += [step.objective / regression.half_square for step in steps]
-        self.coefficients.append(regression.coefficients(path.point))
+        indices, rows = regression.coefficients(path.point)
+        self.coefficients.append((np.array([copies.get(j, j) for j in indices.tolist()], int), rows))
         self.entries.append(entries)
         regression.features.leave_out(np.array(list(entries)))
         self._left[list(entries)] = 0.0
         return True
+
+    def _first_copies(self, entries: Iterable[int]) -> dict[int, int]:
+        """Return for each feature of a round the copy of it that is left whose id is first.
+
+        Only one of them enters: by their ids, so that it is not the order of the features.
+        """
+        found, features = {}, self.regression.features
+        for j in entries:
+            same = np.flatnonzero(np.abs(self._left - self._left[j]) <= ROUNDING * self._left[j])
+            if len(same) > 1:
+                rows, own = features.take(same), features.take(np.array([j]))
+                apart = [np.linalg.norm(rows - sign * own, axis=1) for sign in (1, -1)]
+                same = same[np.minimum(*apart) <= COPY_DISTANCE]
+            found[j] = first_by_id(self.problem, same)
+        return found
 
 
 def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int) -> float:
