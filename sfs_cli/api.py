@@ -818,7 +818,7 @@ def fuse(
     """
     import pandas as pd
 
-    from sfs_cli.graph.similarity import SparseSimilarity
+    from sfs_cli.run.fuse import in_order_of_file
     from sfs_cli.run.fused_rank import fuse as fuse_sources
     from sfs_cli.run.load import loaded
 
@@ -829,13 +829,10 @@ def fuse(
     messages = inputs.messages(verbose)
     with giving(inputs.objects), loaded(config, messages) as run:
         run.fit()
-        similarity = fuse_sources(run).similarity
-        samples = list(run.matrix.ids.samples)
+        made, samples = in_order_of_file(fuse_sources(run).similarity, run.matrix)
     _warn(messages.warnings, verbose)
-    sparse = isinstance(similarity, SparseSimilarity)
-    made: Any = similarity.matrix if sparse else similarity.to_dense()  # type: ignore[attr-defined]
     of_pandas: Any = pd.DataFrame
-    if sparse:
+    if not isinstance(made, np.ndarray):
         of_pandas = of_pandas.sparse.from_spmatrix
     frame = of_pandas(made, samples, samples)
     adata = inputs.adata

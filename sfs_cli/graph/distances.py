@@ -25,6 +25,8 @@ DOUBLE = np.dtype(np.float64)
 EPS = float(np.finfo(np.float64).eps)
 NOISE_UNITS = 16
 """Units of rounding in an entry of a Gram matrix, which is a long sum: a few, seldom ten."""
+GRID = 2.0**29
+"""Correlations of samples are multiples of one over this, far above rounding, far below noise."""
 SELF_TUNING_NEIGHBOR = 7
 """The neighbor whose distance is the self-tuning bandwidth of a sample."""
 
@@ -228,6 +230,8 @@ def profile_distances_of(total: np.ndarray, sums: np.ndarray, count: int) -> np.
     known = variances > NOISE_UNITS * EPS * np.maximum(squares, total.diagonal())
     length = np.sqrt(np.where(known, variances, np.inf))
     products_ /= np.outer(length, length)
+    # the last bits go by the order of the features: of samples equally near they would choose some
+    np.copyto(products_, np.rint(products_ * GRID) / GRID)
     return squared_distances(products_)
 
 

@@ -13,7 +13,7 @@ from sfs_cli.compute.matrix import Block, Span
 from sfs_cli.methods.base import Problem, Solution, Status
 from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.classical import FTestScorer
-from sfs_cli.methods.shared import set_aside_given, warn_of_fewer
+from sfs_cli.methods.shared import ROUNDING, first_by_id, set_aside_given, warn_of_fewer
 
 LEAST_REDUNDANCY = 1e-3
 """Divisor for smaller mean correlations, which chance alone decides: the quotient stays finite."""
@@ -81,7 +81,10 @@ def solve(problem: Problem) -> Solution:
             redundancy[span.lo : span.hi] = part
         current = scores_beside(len(given))
     for _ in range(min(wanted, able)):
-        best = int(np.argmax(np.where(left, current, -np.inf)))
+        largest = np.max(current, where=left, initial=-np.inf)
+        rounding = ROUNDING * abs(largest) if np.isfinite(largest) else 0.0
+        equal = np.flatnonzero(left & (current >= largest - rounding))
+        best = first_by_id(problem, equal)
         score[best], left[best] = current[best], False
         chosen.append(best)
         # one column of the m x m correlations for each chosen feature, never all of them

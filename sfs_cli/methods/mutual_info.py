@@ -5,23 +5,22 @@ scikit-learn implements it: from the distances to the 3 nearest samples of the c
 bins. scikit-learn searches a tree for one feature at a time, which takes 10 ms however few samples
 there are; here the features of a block are sorted together, for the same numbers. Of an outcome:
 A. Kraskov, H. Stoegbauer and P. Grassberger, "Estimating mutual information", Phys. Rev. E 69,
-2004, by scikit-learn itself.
+2004.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sfs_cli.errors import counted
 from sfs_cli.methods.base import BlockLike, Problem, Scorer, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.shared import class_counts, require_sklearn, unit_outcome
 
 NEIGHBORS = 3
-MANY_TIES = 0.5
-"""Features are told of where so many of the values are those of another sample."""
+SAME = 1e-9
+"""Distances that differ by this part are the same but for rounding."""
 NOISE = 1e-10
-"""Standard deviation of the noise against ties, relative to the mean absolute value."""
+"""Standard deviation of the noise against ties in tests, relative to the mean absolute value."""
 _TEMPORARY = 65_536
 """Values that are sorted at a time, so that they stay in a cache."""
 LOOKED_UP = 1000
@@ -31,9 +30,9 @@ LOOKED_UP = 1000
 class MutualInfoScorer(Scorer):
     """Mutual information of a feature and the classes, or an outcome, in nats; larger is better.
 
-    A little noise is added against ties, as scikit-learn does. Every feature gets the same noise,
-    so that its score depends neither on other features nor on the block size. Of features with many
-    ties, such as counts, the noise decides the score, of which a warning tells.
+    Equal values are counted as such, so that nothing is drawn; without ties the numbers are those
+    of scikit-learn, which adds a little noise against them. Of features with many ties, such as
+    counts, the estimate is rough, of which a warning tells.
 
     Raises
     ------
@@ -55,47 +54,25 @@ class MutualInfoScorer(Scorer):
             self.outcome = unit_outcome(self.outcome, "the mutual information", 4)
         self.codes = problem.codes
         self.seed = problem.context.seed
-        noise = np.random.RandomState(self.seed).standard_normal((2, problem.n_samples))
-        self.noise, self.noise_of_outcome = noise
-        self.facts |= {"neighbors": NEIGHBORS, "seed": self.seed}
+        # of permuted outcomes alone, which are compared with an estimate that has it, too
+        self.noise = np.random.RandomState(self.seed).standard_normal(problem.n_samples)
+        self.facts |= {"neighbors": NEIGHBORS}
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the scores and statuses of a block, and where ties abound; overwrites it."""
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores and statuses of a block; overwrites it."""
         centered = center(block)
         status = centered.status(centered.square)
-        score, tied = np.full(len(status), np.nan), np.zeros(len(status), np.bool_)
+        score = np.full(len(status), np.nan)
         usable = np.flatnonzero(status == Status.OK)
         step = 1 if self.outcome is not None else max(1, _TEMPORARY // len(self.codes))
         for lo in range(0, len(usable), step):
             rows = usable[lo : lo + step]
-            values = centered.values[rows].astype(np.float64)
-            equal = np.count_nonzero(np.diff(np.sort(values, axis=1)) == 0, axis=1)
-            tied[rows] = equal >= MANY_TIES * values.shape[1]
-            score[rows] = self._scores(values)
-        return score, status, tied
-
-    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
-        """Return no column; warn of features whose order the noise against ties decides."""
-        many = int(np.count_nonzero(measured[0]))
-        if many:
-            self.warnings.append(
-                f"{counted(many, 'feature')} {'has' if many == 1 else 'have'} the same value in "
-                "many samples, as counts have: their mutual information is that of the values with "
-                "a little noise, and changes with --seed and with the order of the samples; "
-                "--method f-test does not"
-            )
-        return {}
-
-    def _scores(self, values: np.ndarray) -> np.ndarray:
-        """Return the mutual information of features, (b, n); of an outcome, of one feature."""
-        if self.outcome is not None:
-            from sklearn.feature_selection import mutual_info_regression
-
-            # one at a time: for a whole block the noise of a feature would depend on its neighbors
-            return mutual_info_regression(
-                values.T, self.outcome, discrete_features=False, random_state=self.seed
-            )
-        return mutual_information(_without_ties(values, self.noise), self.codes)
+            values = _standardized(centered.values[rows].astype(np.float64))
+            if self.outcome is None:
+                score[rows] = mutual_information(values, self.codes)
+            else:
+                score[rows] = max(0.0, estimated_of_outcome(values[0], self.outcome))
+        return score, status
 
     def permuted(self, values: np.ndarray, orders: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Return what features would score if the labels were in other orders, shape (b, B).
@@ -122,7 +99,7 @@ class MutualInfoScorer(Scorer):
         if self.outcome is None:
             labels = self.codes.astype(np.int16)  # which are sorted fast
         else:
-            labels = _without_ties(self.outcome[None].copy(), self.noise_of_outcome)[0]
+            labels = _without_ties(self.outcome[None].copy(), self.noise)[0]
         estimate = of_permuted_classes if self.outcome is None else of_permuted_outcomes
         permuted = labels[orders]
         for row, feature in zip(found, values):
@@ -131,10 +108,16 @@ class MutualInfoScorer(Scorer):
         return found
 
 
-def _without_ties(values: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Return centered rows of values (b, n) in units of their deviation, and noise; overwrites."""
+def _standardized(values: np.ndarray) -> np.ndarray:
+    """Return centered rows of values (b, n) in units of their deviation; overwrites them."""
     values /= np.abs(values).max(axis=1, keepdims=True)  # squares of tiny values are zero
     values /= values.std(axis=1, keepdims=True)
+    return values
+
+
+def _without_ties(values: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return centered rows of values (b, n) in units of their deviation, and noise; overwrites."""
+    values = _standardized(values)
     size = np.maximum(1, np.abs(values).mean(axis=1, keepdims=True))
     return values + NOISE * size * noise
 
@@ -148,14 +131,17 @@ def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.n
     """Return the estimate of the mutual information of features and classes in nats, shape (b,).
 
     It is psi(n) + <psi(k_i)> - <psi(n_i)> - <psi(m_i)>, means over the samples i: n_i are those of
-    its class, k_i is k or n_i - 1 if that is less, and m_i are all those, itself included, that are
-    nearer than its k_i-th neighbor in its class (Ross 2014, Eq. 2). Of features that have nothing
-    to do with the classes half are below 0.
+    its class; k_i and m_i are how many others of its class, and of all, are at most as far as its
+    k-th neighbor in its class, or its last one of fewer (Ross 2014, Eq. 2). Without ties k_i is k;
+    with them all that are equally near count, as W. Gao, S. Kannan, S. Oh and P. Viswanath do
+    ("Estimating mutual information for discrete-continuous mixtures", NIPS 2017), and the estimate
+    for few values is that from their frequencies. Of features that have nothing to do with the
+    classes half are below 0.
 
     Parameters
     ----------
     values : ndarray, shape (b, n)
-        Features, best without ties.
+        Features.
     codes : ndarray of int, shape (n,)
         Classes of two samples or more each.
     k : int
@@ -163,15 +149,44 @@ def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.n
     """
     from scipy.special import digamma
 
-    radius = np.empty_like(values)
-    near, members = np.empty(len(codes)), np.empty(len(codes))
+    radius, near = np.empty_like(values), np.empty(values.shape, np.int64)
+    members = np.empty(len(codes))
     for code in np.unique(codes):
         inside = np.flatnonzero(codes == code)
-        near[inside], members[inside] = min(k, len(inside) - 1), len(inside)
-        radius[:, inside] = kth_distances(values[:, inside], min(k, len(inside) - 1))
-    within = counts_within(values, np.nextafter(radius, 0))
-    known = digamma(len(codes)) + digamma(near).mean() - digamma(members).mean()
-    return known - digamma(within).mean(axis=1)
+        members[inside], at = len(inside), min(k, len(inside) - 1)
+        own = values[:, inside]
+        radius[:, inside] = reach = kth_distances(own, at) * (1 + SAME)
+        near[:, inside] = at
+        if len(inside) > at + 1:
+            tied = np.flatnonzero((kth_distances(own, at + 1) <= reach).any(axis=1))
+            near[np.ix_(tied, inside)] = counts_within(own[tied], reach[tied]) - 1
+    within = counts_within(values, radius) - 1
+    known = digamma(len(codes)) - digamma(members).mean()
+    return known + (digamma(near) - digamma(within)).mean(axis=1)
+
+
+def estimated_of_outcome(x: np.ndarray, y: np.ndarray, k: int = NEIGHBORS) -> float:
+    """Return the estimate of the mutual information of two variables (n,) in nats.
+
+    It is psi(n) + <psi(k_i)> - <psi(x_i) + psi(y_i)>, means over the samples i (Kraskov et al.
+    2004, Eq. 8): k_i is how many others are at most as far as the k-th neighbor, distances being
+    the larger of those in both variables, each in units of its deviation. x_i and y_i are how many
+    others are at most as far in that variable alone, and one more where none of them is just as
+    far. Without ties k_i is k, and x_i and y_i are one more than those that are nearer.
+    """
+    from scipy.special import digamma
+    from sklearn.neighbors import KDTree
+
+    points = np.column_stack([x / x.std(), y / y.std()])
+    tree = KDTree(points, metric="chebyshev")
+    distance = tree.query(points, k + 1)[0][:, -1]  # the nearest is the sample itself
+    radius = distance * (1 + SAME)
+    known = digamma(tree.query_radius(points, radius, count_only=True) - 1)
+    for axis in points.T:
+        nearer = counts_within(axis[None], (distance * (1 - SAME))[None])[0]
+        others = counts_within(axis[None], radius[None])[0] - 1
+        known -= digamma(np.maximum(others, np.where(distance > 0, nearer, 1)))
+    return float(digamma(len(x)) + known.mean())
 
 
 def kth_distances(values: np.ndarray, k: int) -> np.ndarray:

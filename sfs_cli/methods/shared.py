@@ -16,6 +16,8 @@ from sfs_cli.methods.base import BlockLike, Problem, Status
 from sfs_cli.methods.blocks import center
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 
+ROUNDING = 1e-12
+"""Numbers of two features that differ by this part are the same but for rounding."""
 TOGETHER = 16_384
 """Features that one thread makes columns of at a time."""
 
@@ -211,3 +213,11 @@ def unit_range(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
     values /= width
     values[unscored] = 0
     return values, status
+
+
+def first_by_id(problem: Problem, features: np.ndarray) -> int:
+    """Return the one of some features (1 or more) whose id is first, so that places decide nothing."""
+    if len(features) == 1:
+        return int(features[0])  # without reading the ids
+    ids = problem.context.matrix.ids.features
+    return min(features.tolist(), key=lambda at: ids[at])

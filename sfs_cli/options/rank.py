@@ -346,9 +346,11 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
     )
     response: str | None = _own("Response matrix that the features predict.")
     response_rank: int | None = _own(
-        "Keep this many leading eigenvectors of the response.",
+        "Keep this many leading eigenvectors of the response. mrsf-rounds keeps 100 of more than "
+        "1,000 samples, whose scores change with their number.",
         metavar="R",
         least=1,
+        default_text="all; mrsf-rounds: 100 above 1,000 samples",
         old_names=("rank",),
     )
     lambda_: float | None = _own(

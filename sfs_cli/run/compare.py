@@ -160,7 +160,10 @@ def _on_common_samples(
         f"the rankings can use different samples ({sizes}): they are compared on the "
         f"{len(common):,} that all can use"
     )
-    return {name: _on(each, np.searchsorted(samples[name], common)) for name, each in runs.items()}
+    return {
+        name: _on(each, np.flatnonzero(np.isin(samples[name], common)))
+        for name, each in runs.items()
+    }
 
 
 def _on(run: Run, samples: np.ndarray) -> Run:
@@ -169,7 +172,7 @@ def _on(run: Run, samples: np.ndarray) -> Run:
 
 
 def _samples(run: Run) -> np.ndarray:
-    """Return the samples of a run by their index in the file, ascending."""
+    """Return the samples of a run by their index in the file."""
     chosen = run.matrix.samples
     return np.arange(run.matrix.n_samples) if chosen is None else np.asarray(chosen)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, located, nearest
-from sfs_cli.graph.similarity import SparseSimilarity
+from sfs_cli.graph.similarity import Similarity, SparseSimilarity
 from sfs_cli.io.files.atomic import OutputFolder, finish, refuse_folders, sha256_file
 from sfs_cli.io.knowledge.similarity import FORMATS, write_obsp, write_similarity
 from sfs_cli.logs import Messages
@@ -25,6 +25,7 @@ from sfs_cli.run.outputs import (
     json_bytes,
     tell_up_to_date,
 )
+from sfs_cli.store.prepared import PreparedMatrix
 
 
 def run(
@@ -64,12 +65,9 @@ def run(
             guard_sources(loaded_run)
             loaded_run.fit()
             fused = fuse(loaded_run)
-            samples = list(loaded_run.matrix.ids.samples)
+            S, samples = in_order_of_file(fused.similarity, loaded_run.matrix)
             in_file = loaded_run.matrix.matrix.n_samples
             design = loaded_run.design
-        similarity = fused.similarity
-        sparse = isinstance(similarity, SparseSimilarity)
-        S: Any = similarity.matrix if sparse else similarity.to_dense()  # type: ignore[attr-defined]
         if path.suffix == ".h5ad" and len(samples) != in_file:
             raise InputError(
                 f"the similarity is between {len(samples):,} of the {in_file:,} samples of the "
@@ -101,6 +99,15 @@ def run(
             out.commit(last=record.name)
     messages.note(f"wrote {path}: {counted(len(samples), 'sample')}")
     return json_bytes(made, as_json)
+
+
+def in_order_of_file(similarity: Similarity, matrix: PreparedMatrix) -> tuple[Any, list[str]]:
+    """Return a similarity (n, n), dense or sparse, and its samples, in the order of the file."""
+    sparse, order = isinstance(similarity, SparseSimilarity), matrix.as_in_file
+    S: Any = similarity.matrix if sparse else similarity.to_dense()  # type: ignore[attr-defined]
+    if matrix.samples is not None:
+        S = S[order][:, order]
+    return S, [matrix.ids.samples[i] for i in order.tolist()]
 
 
 def _check_target(config: RankConfig, path: Path) -> None:

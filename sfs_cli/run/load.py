@@ -37,6 +37,7 @@ from sfs_cli.run.features import feature_filter, given_features
 from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import needed, pass_list, with_defaults
 from sfs_cli.store.adjust import Adjustment
+from sfs_cli.store.ids import natural_order
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.quantile import Room
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 NO_COLUMNS = covariates_of.SampleColumns()
+ORDERED = 50_000
+"""Up to so many samples are taken in the natural order of their ids, whatever that of the file."""
 LONG = 20_000_000
 """Values of a matrix whose first pass is long enough to do other things meanwhile."""
 NEEDED_LATER = (
@@ -317,10 +320,14 @@ def _choose_samples(
     log: Messages,
     labeled: bool,
 ) -> tuple[np.ndarray | None, Labels | None]:
-    """Return which samples are used (None: all), and their labels where those are needed."""
+    """Return which samples are used (None: all), and their labels where those are needed.
+
+    They are in the natural order of their ids: a sum rounds by the order of its terms, and what is
+    drawn goes by it, so that a list would depend on the order of the columns of the file.
+    """
     nothing = labels is None and weights is None and not sources and not columns.all
     if nothing and config.graph != "file" and coordinates is None:
-        return None, None  # and no ids are needed, which may be read later
+        return _in_natural_order(matrix, None), None
     needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
@@ -352,6 +359,7 @@ def _choose_samples(
                 option="sample_weights",
             )
         labels = None if labels is None else labels.among(~idle)
+    chosen = _in_natural_order(matrix, chosen)
     if labels is None:
         return chosen, None
     if needs & {"labels", "some-labels"}:
@@ -365,6 +373,16 @@ def _choose_samples(
     hint = "; --response lda uses them" * ("lda" in other)
     log.note(f"the labels are not used by --method {config.method}{hint}")
     return chosen, None
+
+
+def _in_natural_order(matrix: Matrix, chosen: np.ndarray | None) -> np.ndarray | None:
+    """Return some samples, or all, in the order of their ids; as they are where that is theirs."""
+    if (matrix.n_samples if chosen is None else len(chosen)) > ORDERED:
+        return chosen  # ids that may be read later
+    order = natural_order(_taken(matrix.ids.samples, chosen))
+    if (np.diff(order) > 0).all():
+        return chosen
+    return order if chosen is None else chosen[order]
 
 
 def _taken(samples: Sequence[str], chosen: np.ndarray | None) -> Sequence[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sfs_cli.provenance import ModuleFacts
 from sfs_cli.ranking.modules import Modules, find_modules
 from sfs_cli.ranking.table import Ranking
@@ -22,6 +24,12 @@ def modules_of(run: Run, ranking: Ranking) -> tuple[Modules, ModuleFacts]:
         read_standardized(run, ranking.order[:count], rows)
         names = ranking.feature[:count]
         found = find_modules(rows, names, run.matrix.ids.samples, least)
+    order = run.matrix.as_in_file
+    found = replace(
+        found,
+        modules=[replace(each, profile=each.profile[order]) for each in found.modules],
+        samples=[found.samples[i] for i in order.tolist()],
+    )
     inside = sum(len(module.members) for module in found.modules)
     run.log.note(
         f"{len(found.modules):,} modules of {inside:,} of the first {count:,} features (average "

@@ -23,6 +23,7 @@ from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import ConflictError, UsageError
 from sfs_cli.graph.groups import Groups, read_groups
+from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.io.files.sniff import H5MU, split_modality
@@ -280,6 +281,13 @@ def rank(
         untested = None if "p_value" in ranking.extra else _untested(run)
         if untested is not None:
             messages.note(untested)
+        leading = solution.facts.get("response_rank")
+        if leading is not None:
+            messages.note(
+                f"the response is the {leading} leading eigenvectors of the similarity of "
+                f"{run.context.n:,} samples, which are more than {DIRECT_LIMIT:,}; --response-rank "
+                "takes another number of them"
+            )
         explained = _explained(run, ranking)
         facts = _facts(run, scored, pruning, explained)
         if untested is not None:

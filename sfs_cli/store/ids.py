@@ -6,6 +6,7 @@ more than a run may use.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
 
 CHUNK = 65_536
 """Ids that become Python strings at a time, where all are gone through."""
+
+
+def natural_order(ids: Sequence[str]) -> np.ndarray:
+    """Return the places of the ids in their natural order, in which s2 is before s10; (n,)."""
+
+    def key(at: int) -> tuple[list[tuple[int, str]], str]:
+        parts = re.split(r"([0-9]+)", ids[at])  # every second one is a number
+        parts[1::2] = [part.lstrip("0") for part in parts[1::2]]
+        return [(len(part) if odd % 2 else 0, part) for odd, part in enumerate(parts)], ids[at]
+
+    return np.array(sorted(range(len(ids)), key=key), np.int64)
 
 
 class FeatureIds(Sequence[str]):

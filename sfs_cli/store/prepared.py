@@ -38,7 +38,7 @@ TotalOver = Callable[[Callable[[Span], Sequence[np.ndarray]]], list[np.ndarray]]
 class PreparedMatrix:
     """A view of a matrix that prepares each block as it passes.
 
-    `samples` are the indices of those to use, all by default; `missing` says what becomes of
+    `samples` are the indices of those to use, in any order, all by default; `missing` says what becomes of
     features with missing values: refused by an `InputError`, left out, or filled by the mean of
     the feature's known values; `features` are those that take part; `steps` are the names of the
     transformations, in order; `adjustment` is taken out of the features after all steps; `where` is
@@ -92,13 +92,18 @@ class PreparedMatrix:
         """
         if self.features.by_id is not None:
             return int(np.count_nonzero(self.features.by_id == 0))
-        drops = self.policy == "drop" and self.samples is None
+        drops = self.policy == "drop" and self.n_samples == self.matrix.n_samples
         return self.n_features - (self.matrix.missing.features if drops else 0)
 
     @property
     def n_samples(self) -> int:
         """Number of samples n that are used."""
         return self.matrix.n_samples if self.samples is None else len(self.samples)
+
+    @property
+    def as_in_file(self) -> np.ndarray:
+        """The places of the samples in the order of the file, shape (n,), for what lists them."""
+        return np.arange(self.n_samples) if self.samples is None else np.argsort(self.samples)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -319,7 +324,8 @@ class PreparedMatrix:
         if self.samples is None:
             return values
         chosen = self._work.array("chosen", span.size, len(self.samples), self.dtype)
-        np.take(values, self.samples, axis=1, out=chosen)
+        # they are in range: without a check nothing is copied twice
+        np.take(values, self.samples, axis=1, out=chosen, mode="clip")
         return chosen
 
     def _cast(self, values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
@@ -409,6 +415,8 @@ class PreparedMatrix:
             kept = found >= 0
             rows = np.repeat(np.arange(span.size), counts)[kept]
             counts, indices, data = np.bincount(rows, minlength=span.size), found[kept], data[kept]
+            order = np.lexsort((indices, rows))  # sums go by the order of the samples
+            indices, data = indices[order], data[order]
         indices = indices.astype(np.int32, copy=False)
         return NonZeros(_indptr(counts), indices, data.copy(), self.n_samples)
 

@@ -211,17 +211,26 @@ def test_the_t_test_takes_two_classes() -> None:
         scores("t-test", X[:7], np.array([0] * 6 + [1]))
 
 
-@pytest.mark.parametrize("null", [None, "permutation:20"])
-def test_mutual_information_of_counts_is_warned_of(null: str | None) -> None:
-    """The noise that breaks their ties decides their order."""
+@pytest.mark.parametrize("classes", [2, 3])
+def test_mutual_information_of_few_values_is_that_of_their_frequencies(classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    codes = rng.integers(classes, size=3000)
+    X = (codes[:, None] * [0, 1, 2] + rng.integers(4, size=(3000, 3))) * 0.1 + 7
+    for found, x in zip(scores("mutual-info", X, codes), np.round(X.T * 10).astype(int)):
+        joint = np.array(
+            [[np.mean((x == a) & (codes == c)) for c in range(classes)] for a in set(x)]
+        )
+        alone = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+        seen = joint > 0
+        exact = (joint[seen] * np.log(joint[seen] / alone[seen])).sum()
+        assert found == pytest.approx(exact, abs=0.01)
+
+
+def test_mutual_information_of_counts_does_not_depend_on_the_seed_and_the_order() -> None:
     X, codes = make_data((15, 20))
-    X[:, :3] = np.random.default_rng(0).poisson(1.0, (35, 3))
-    problem = make_problem(X, codes=codes)
-    scorer: Any = mutual_info.MutualInfoScorer(problem)
-    if null is not None:
-        scorer = LabelPermutations(scorer, problem, null)
-    score, _, *measured = problem.engine.columns(scorer.score_block, scorer.dtype)
-    scorer.columns(score, *measured)
-    (warning,) = [each for each in scorer.warnings if "permutations give" not in each]
-    assert warning.startswith("3 features have the same value")
-    assert "--seed" in warning
+    X = np.random.default_rng(0).poisson(1.0, X.shape).astype(float)
+    order = np.random.default_rng(1).permutation(35)
+    one, two = (scores("mutual-info", X, codes, seed=seed) for seed in (0, 7))
+    np.testing.assert_array_equal(one, two)
+    found = scores("mutual-info", X[order], codes[order])
+    np.testing.assert_allclose(found, one, rtol=1e-12, atol=1e-14)

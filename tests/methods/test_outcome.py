@@ -219,6 +219,16 @@ def test_mutual_information_is_scikit_learns() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-2)  # the noise is another
 
 
+def test_mutual_information_equals_the_twin_with_ties() -> None:
+    pytest.importorskip("sklearn")
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(1.0, (N, 8)).astype(float)
+    for y in (rng.integers(3, size=N).astype(float), np.round(Y), Y):
+        expected = [max(0.0, twin.mutual_information(f / f.std(), y / y.std())) for f in counts.T]
+        found = scores("mutual-info", counts, y)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("variant", ["quotient", "difference"])
 def test_mrmr_takes_the_f_of_regression_for_relevance(variant: str) -> None:
     relevance = np.array([twin.f_regression(f, Y) for f in X.T])
@@ -261,8 +271,7 @@ def test_all_methods_of_the_catalog_that_take_an_outcome_are_here() -> None:
     assert {m.name for m in METHODS.values() if m.numeric} == set(ALL)
 
 
-# what chance reaches is found by shuffling samples, which depends on their order
-@pytest.mark.parametrize("method", sorted({*ALL} - {"mrsf-rounds"}))
+@pytest.mark.parametrize("method", ALL)
 def test_units_samples_blocks_and_threads_do_not_matter(method: str) -> None:
     given = OPTIONS.get(method, {})
     if method == "mutual-info":
@@ -271,8 +280,7 @@ def test_units_samples_blocks_and_threads_do_not_matter(method: str) -> None:
     order = np.random.default_rng(1).permutation(N)
     exact: dict[str, Any] = {"rtol": 1e-6, "atol": 1e-8}
     np.testing.assert_allclose(scores(method, y=3 - 1e4 * Y, **given), expected, **exact)
-    if method != "mutual-info":  # the noise against ties goes by the place of a sample
-        np.testing.assert_allclose(scores(method, X[order], Y[order], **given), expected, **exact)
+    np.testing.assert_allclose(scores(method, X[order], Y[order], **given), expected, **exact)
     np.testing.assert_allclose(scores(method, block_size=7, **given), expected, **exact)
     one, two = (scores(method, block_size=7, threads=t, **given) for t in (1, 2))
     np.testing.assert_array_equal(one, two)

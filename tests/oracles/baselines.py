@@ -57,19 +57,17 @@ def mrmr(
 
 
 def mutual_information(f: np.ndarray, y: np.ndarray, k: int = 3) -> float:
-    """Ross 2014, sample by sample: those nearer than the k-th neighbor of the class count."""
+    """Ross 2014, sample by sample: those at most as far as the k-th of the class count."""
     from scipy.special import digamma
 
     n = len(f)
     terms = []
     for i in range(n):
         others = sorted(abs(f[j] - f[i]) for j in range(n) if j != i and y[j] == y[i])
-        near = min(k, len(others))
-        radius = others[near - 1]
-        within = sum(abs(f[j] - f[i]) < radius for j in range(n) if j != i) if radius > 0 else 0
-        if radius == 0:
-            within = sum(f[j] == f[i] for j in range(n) if j != i)
-        terms.append(digamma(near) - digamma(len(others) + 1) - digamma(within + 1))
+        radius = others[min(k, len(others)) - 1] * (1 + 1e-9)
+        near = sum(other <= radius for other in others)
+        within = sum(abs(f[j] - f[i]) <= radius for j in range(n) if j != i)
+        terms.append(digamma(near) - digamma(len(others) + 1) - digamma(within))
     return max(0.0, float(digamma(n) + np.mean(terms)))
 
 

@@ -84,6 +84,10 @@ def mutual_information(f: np.ndarray, y: np.ndarray, k: int = 3) -> float:
     for i in range(n):
         gaps = [(abs(f[j] - f[i]), abs(y[j] - y[i])) for j in range(n) if j != i]
         radius = sorted(max(gap) for gap in gaps)[k - 1]
-        x_i, y_i = (sum(gap[axis] < radius for gap in gaps) for axis in (0, 1))
-        terms.append(digamma(x_i + 1) + digamma(y_i + 1))
-    return float(digamma(n) + digamma(k) - np.mean(terms))
+        term = digamma(sum(max(gap) <= radius * (1 + 1e-9) for gap in gaps))
+        for axis in (0, 1):
+            nearer = sum(gap[axis] < radius * (1 - 1e-9) for gap in gaps)
+            as_near = sum(gap[axis] <= radius * (1 + 1e-9) for gap in gaps)
+            term -= digamma(max(nearer + 1, as_near))
+        terms.append(term)
+    return float(digamma(n) + np.mean(terms))

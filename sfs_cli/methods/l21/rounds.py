@@ -9,27 +9,35 @@ once, and a module of 60 genes is not lost behind noise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 
+from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import counted
 from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 from sfs_cli.methods.l21.mrsf import Path
 from sfs_cli.methods.l21.regression import GAP, Regression, make_regression
+from sfs_cli.methods.l21.screen import COPY_DISTANCE
+from sfs_cli.methods.significance.moments import PLACES, Powers, RatioMoments, sums_of_factor
+from sfs_cli.methods.significance.pearson import below
+from sfs_cli.methods.shared import ROUNDING, first_by_id
 
 SELECT = 200
 """Features that are selected by default, at most; of few features half of them."""
 LEADING = 100
 """Leading columns of the response of more samples than `DIRECT_LIMIT`, by default."""
-SHUFFLED = 10_000
-"""At most so many features are shuffled to find what chance reaches."""
+TAKEN, ROUGH = 10_000, 200
+"""From at most so many features what chance reaches is found, and before from so many roughly."""
 LARGEST_SHARE = 0.05
 """`chance` features of few are many: a round does not go on below what this share reaches."""
-_PART = 1024
+SAME = 1e-6
+"""Values of a form that differ by this part are the same but for rounding."""
+CLOSE = 1e-9
+"""The level is found to this part."""
 
 
 def solve(problem: Problem) -> Solution:
@@ -55,16 +63,19 @@ def solve(problem: Problem) -> Solution:
         If nothing can be selected.
     """
     options = problem.options
-    if options["response_rank"] is None and problem.n_samples > DIRECT_LIMIT:
+    cut = options["response_rank"] is None and problem.n_samples > DIRECT_LIMIT
+    if cut:
         problem = replace(problem, options=options | {"response_rank": LEADING})
     regression = make_regression(problem, options["select"] or SELECT)
+    if cut and regression.facts["response_columns"] == LEADING:
+        regression.facts["response_rank"] = LEADING  # what was not asked for is told
     usable, first = regression.features.usable, regression.first
     count = int(usable.sum())
     wanted = min(options["select"] or min(SELECT, -(-count // 2)), count)
     Y = regression.screen.active.Y
-    level = chance_level(regression.features, Y, options["chance"], problem.context.seed)
+    level = chance_level(regression.features, Y, options["chance"])
     level = max(level, regression.floor)
-    found = Rounds(regression, level, wanted)
+    found = Rounds(problem, regression, level, wanted)
     while found.go_on(problem.tell):
         pass
     warnings, stop = _end(
@@ -78,6 +89,8 @@ class Rounds:
 
     Parameters
     ----------
+    problem : Problem
+        What is solved.
     regression : Regression
         The response and all features; those of a round are left out of it afterwards.
     level : float
@@ -97,8 +110,8 @@ class Rounds:
         The largest relative duality gap.
     """
 
-    def __init__(self, regression: Regression, level: float, wanted: int) -> None:
-        self.regression, self.level, self.wanted = regression, level, wanted
+    def __init__(self, problem: Problem, regression: Regression, level: float, wanted: int) -> None:
+        self.problem, self.regression, self.level, self.wanted = problem, regression, level, wanted
         self.entries: list[dict[int, float]] = []
         self.coefficients: list[tuple[np.ndarray, np.ndarray]] = []
         self.objective: list[float] = []
@@ -126,44 +139,131 @@ class Rounds:
         if not entries:
             return False
         last = regression.certify(path.point, path.lam)
+        copies = self._first_copies(entries)
+        entries = {copies[j]: lam for j, lam in entries.items()}
         steps = [event.optimality for event in path.events]
         self.largest_gap = max([self.largest_gap, last.gap, *(step.gap for step in steps)])
         self.objective += [step.objective / regression.half_square for step in steps]
-        self.coefficients.append(regression.coefficients(path.point))
+        indices, rows = regression.coefficients(path.point)
+        self.coefficients.append(
+            (np.array([copies.get(j, j) for j in indices.tolist()], int), rows)
+        )
         self.entries.append(entries)
         regression.features.leave_out(np.array(list(entries)))
         self._left[list(entries)] = 0.0
         return True
 
+    def _first_copies(self, entries: Iterable[int]) -> dict[int, int]:
+        """Return for each feature of a round the copy of it that is left whose id is first.
 
-def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int, seed: int) -> float:
+        Only one of them enters: by their ids, so that it is not the order of the features.
+        """
+        found, features = {}, self.regression.features
+        for j in entries:
+            same = np.flatnonzero(np.abs(self._left - self._left[j]) <= ROUNDING * self._left[j])
+            if len(same) > 1:
+                rows, own = features.take(same), features.take(np.array([j]))
+                apart = [np.linalg.norm(rows - sign * own, axis=1) for sign in (1, -1)]
+                same = same[np.minimum(*apart) <= COPY_DISTANCE]
+            found[j] = first_by_id(self.problem, same)
+        return found
+
+
+def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int) -> float:
     """Return the ``|f' Y|`` that `chance` features would exceed if their samples were shuffled.
 
     Each feature is shuffled by itself, so that one with a single large value reaches as much as it
-    does as it is. Of more than `SHUFFLED` features, so many are taken at even distances, and the
-    quantile is that of `chance` of all.
+    does as it is. Nothing is drawn: ``|f' Y|^2 = f' Y Y' f`` is a quadratic form, and the part of
+    all n! orders of a feature in which it exceeds a level is that of Pearson's distribution with
+    the moments that it has over them (`sfs_cli.methods.significance.moments`). The level is where
+    the sum of these parts is `chance`. Of more than `TAKEN` features so many are taken, at even
+    distances in the order of the fourth powers of their values, on which the parts depend most.
 
     Parameters
     ----------
     features : CenteredMatrix
-        Features of unit norm.
+        Features of unit norm, or shorter. They are read once.
     Y : ndarray, shape (n, r)
         Responses with centered columns.
     chance : int
         Number of features, 1 or more.
-    seed : int
-        The same seed gives the same level.
     """
+    square, powers = _powers(features)
     usable = np.flatnonzero(features.usable)
-    taken = usable[np.unique(np.linspace(0, len(usable) - 1, SHUFFLED).astype(int))]
-    rng = np.random.default_rng(seed)
-    reached = np.empty(len(taken))
-    for lo in range(0, len(taken), _PART):
-        block = rng.permuted(features.take(taken[lo : lo + _PART]), axis=1)
-        reached[lo : lo + len(block)] = np.linalg.norm(block @ Y, axis=1)
     share = min(chance / len(usable), LARGEST_SHARE)
-    place = len(taken) - 1 - int(share * len(taken))
-    return float(np.partition(reached, place)[place])
+    # by what decides, and not by place: the level is that of any order of the features
+    order = usable[np.lexsort((*np.delete(powers[:, usable], 1, axis=0), powers[1, usable]))]
+    n, squares = len(Y), Y.T @ Y
+    mean = float(np.trace(squares)) / (n - 1)
+    sums = sums_of_factor(Y, mean)
+    sums[PLACES[3]] *= -1  # of -Y Y', whose small values are asked for
+    size = float(np.linalg.norm(squares)) / np.sqrt(n)
+    moments = RatioMoments(n, -mean, 1.0, np.zeros(1), sums[None], size)
+
+    def excess(taken: np.ndarray) -> Callable[[float], float]:
+        of_taken = Powers(*powers[:, taken])
+
+        def logarithm(u: float) -> float:
+            with np.errstate(divide="ignore"):  # nothing of a feature is left
+                t = np.exp(u) / square[taken]
+            p = below(*moments.standardized(-t, of_taken))
+            # where no order changes the form all of them reach the mean
+            p = np.where(np.isnan(p), t <= mean * (1 + SAME), p)
+            return float(np.log(max(p.mean() / share, np.finfo(np.float64).tiny)))
+
+        return logarithm
+
+    # from few features to all, for which a bracket is known then
+    rough = zero_of(excess(_spread(order, ROUGH)), float(np.log(mean * square[usable].max())), 0.25)
+    return float(f"{np.exp(zero_of(excess(_spread(order, TAKEN)), rough, 0.01) / 2):.9g}")
+
+
+def zero_of(function: Callable[[float], float], start: float, step: float) -> float:
+    """Return where a decreasing function is 0, by the Illinois method from a bracket at `start`."""
+    low = high = start
+    above = beyond = function(start)
+    while above < 0:
+        high, beyond = low, above
+        low, step = low - step, 2 * step
+        above = function(low)
+    while beyond > 0:
+        low, above = high, beyond
+        high, step = high + step, 2 * step
+        beyond = function(high)
+    last = 0
+    for _ in range(100):
+        if high - low <= CLOSE or above == beyond:
+            break
+        at = (low * beyond - high * above) / (beyond - above)
+        value = function(at)
+        if abs(value) <= CLOSE:
+            return at
+        # an end that stays twice is weighed less, so that it moves, too
+        if value > 0:
+            low, above, beyond = at, value, beyond / 2 if last > 0 else beyond
+        else:
+            high, beyond, above = at, value, above / 2 if last < 0 else above
+        last = 1 if value > 0 else -1
+    return high
+
+
+def _spread(order: np.ndarray, count: int) -> np.ndarray:
+    """Return at most `count` of the features, at even distances."""
+    return order[np.unique(np.linspace(0, len(order) - 1, count).round().astype(int))]
+
+
+def _powers(features: CenteredMatrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of squares (m,), and of `Powers` at unit norm (5, m), by one pass."""
+    square, powers = np.empty(features.m), np.empty((len(Powers._fields), features.m))
+
+    def measure(block: np.ndarray, _: Span) -> tuple[np.ndarray, np.ndarray]:
+        squares = np.vecdot(block, block)
+        unit = np.sqrt(np.where(squares > 0, squares, 1))[:, None]
+        return squares, np.array(Powers.of(block / unit))
+
+    for span, (squares, found) in features.map(measure):
+        square[span.lo : span.hi], powers[:, span.lo : span.hi] = squares, found
+    return square, powers
 
 
 def _solution(found: Rounds, score: np.ndarray, warnings: list[str], stop: str) -> Solution:

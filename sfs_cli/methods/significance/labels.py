@@ -30,7 +30,8 @@ class LabelPermutations(Scorer):
     at 0: half of the features that have nothing to do with the labels would have p-values of 1. The
     q-value is that of Benjamini and Hochberg over the features that have a score. The effect says
     by how many standard deviations of the permuted estimates the own one is above their mean. All
-    features share the permutations, which depend on the seed alone. The noise against ties is that
+    features share the permutations, which depend on the seed alone. Ties are broken by a little
+    noise, in the order of the labels as in the others, so that a permutation is fast. It is that
     of each feature, made of its values: with the same noise, features of few values would be good,
     or not, all of them together.
 

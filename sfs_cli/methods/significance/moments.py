@@ -50,6 +50,8 @@ POWERS = {
 """The products of power sums of x that it depends on: (4, 2) is sum x^4 times sum x^2."""
 PLACES = {2: slice(0, 2), 3: slice(2, 7), 4: slice(7, 22)}
 """Where the sums of each order are in `sums_of`."""
+PANEL = 4_000_000
+"""Entries of a panel of rows of M that are made at a time."""
 ROWS = 4096
 """Rows of the square of a sparse matrix that are held together."""
 COLUMNS = 8
@@ -260,11 +262,39 @@ def sums_of(M: Form) -> np.ndarray:
     sparse = not isinstance(M.core, np.ndarray)
     if sparse and M.columns.shape[1] > COLUMNS and M.n <= DENSE_SAMPLES:
         M, sparse = Form(M.dense(), np.empty((M.n, 0)), np.empty((0, 0))), False
-    found = _sparse_sums(M) if sparse else _dense_sums(M.core)
+    if sparse:
+        return _in_order(_sparse_sums(M))
+    diagonal = np.diagonal(M.core)
+    return _in_order(_sums_of_panel(M.core, M.core @ M.core, diagonal, diagonal))
+
+
+def _in_order(found: dict[str, float]) -> np.ndarray:
+    """Return the sums in the order of `SUMS`, with those that are products of two others, (22,)."""
     diagonal, squares = found["00 00"], found["01 01"]
     found["00 00 11 11"], found["01 01 23 23"] = diagonal**2, squares**2
     found["00 00 12 12"] = diagonal * squares
     return np.array([found[name] for name in chain(*SUMS.values())], np.float64)
+
+
+def sums_of_factor(Y: np.ndarray, mean: float) -> np.ndarray:
+    """Return `sums_of` ``Y Y' - mean H``, Y (n, r) with centered columns, H the centering matrix.
+
+    Its rows are made a panel at a time, so that no n x n matrix is held.
+    """
+    n, step = len(Y), max(1, PANEL // len(Y))
+    squares = Y.T @ Y
+    second = squares - 2 * mean * np.eye(len(squares))  # M^2 = Y second Y' + mean^2 H
+    diagonal = np.vecdot(Y, Y) - mean * (1 - 1 / n)
+    found = dict.fromkeys(chain(*SUMS.values()), 0.0)
+    for low in range(0, n, step):
+        rows = np.arange(low, min(low + step, n))
+        panel, product = Y[rows] @ Y.T, Y[rows] @ second @ Y.T
+        for matrix, factor in ((panel, -mean), (product, mean * mean)):
+            matrix -= factor / n
+            matrix[rows - low, rows] += factor
+        for name, value in _sums_of_panel(panel, product, diagonal[rows], diagonal).items():
+            found[name] += value
+    return _in_order(found)
 
 
 def _sums_of_rows(
@@ -289,14 +319,20 @@ def _sums_of_rows(
     }
 
 
-def _dense_sums(S: np.ndarray) -> dict[str, float]:
-    diagonal, square, product = np.diagonal(S), S * S, S @ S
+def _sums_of_panel(
+    S: np.ndarray, product: np.ndarray, diagonal: np.ndarray, whole: np.ndarray
+) -> dict[str, float]:
+    """Return the parts of some rows (p, n) of M, and of ``M^2``, in the sums.
+
+    `diagonal` is that of these rows (p,), `whole` that of all (n,).
+    """
+    square = S * S
     cubes = np.vecdot(square, S)
     triangles = np.vecdot(product, S)
-    return _sums_of_rows(diagonal, S @ diagonal, square.sum(axis=1), cubes) | {
+    return _sums_of_rows(diagonal, S @ whole, square.sum(axis=1), cubes) | {
         "01 12 20": triangles.sum(),
         "01 01 01 01": np.vdot(square, square),
-        "00 01 01 11": diagonal @ square @ diagonal,
+        "00 01 01 11": diagonal @ square @ whole,
         "00 01 12 20": diagonal @ triangles,
         "01 01 12 20": np.vdot(square, product),
         "01 12 23 30": np.vdot(product, product),

@@ -1,0 +1,149 @@
+"""A list is that of the matrix: neither the order of its rows and columns matters, nor --seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfs_cli.cli.app import run
+from tests.cli_numbers.commands import facts, rank_to
+from tests.making import write_parquet
+
+SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
+REAL = ("colon", "tox171")
+METHODS = {
+    "default": (),
+    "spec": ("--method", "spec"),
+    "mrmr": ("--method", "mrmr", "--select", "15"),
+    "mutual-info": ("--method", "mutual-info"),
+    "arom-svm": ("--method", "arom-svm", "--select", "12"),
+    "relieff": ("--method", "relieff"),
+    "lda": ("--method", "mrsf-rounds", "--response", "lda"),
+}
+"""The options of the methods; all but the first two take labels."""
+UNLABELED = ("default", "spec")
+
+
+@dataclass(frozen=True)
+class Study:
+    """A matrix of features x samples, and the class of each sample."""
+
+    values: pd.DataFrame
+    labels: pd.Series
+
+
+def simulated() -> Study:
+    """Modules, noise, counts with many ties, and copies of samples' values."""
+    rng = np.random.default_rng(0)
+    group = np.arange(36) % 3
+    X = rng.normal(8, 1, (150, 36))
+    X[:30] += 1.5 * (group == np.arange(30)[:, None] % 3)
+    X[100:] = rng.poisson(0.7, (50, 36)) + (np.arange(50)[:, None] == 0) * group
+    X[:, 30] = X[:, 12] + (np.arange(150) == 7)  # equally far from others, but for rounding
+    features, samples = [f"g{i}" for i in range(150)], [f"s{i}" for i in range(1, 37)]
+    return Study(
+        pd.DataFrame(X, features, samples), pd.Series(group, samples).map("class {}".format)
+    )
+
+
+def in_sample_data() -> Study:
+    labels = pd.read_csv(SAMPLE_DATA / "labels.tsv", sep="\t", index_col=0).iloc[:, 0]
+    return Study(pd.read_csv(SAMPLE_DATA / "expression.csv", index_col=0), labels)
+
+
+def real(folder: Path) -> Study:
+    if not folder.is_dir():
+        pytest.skip(f"{folder.name} is not among the shared data sets")
+    table = pd.read_parquet(folder / "expression.parquet")
+    table = table.set_index(table.columns[0])
+    labels = pd.read_csv(folder / "labels.tsv", sep="\t", index_col=0).iloc[:, 0]
+    return Study(table, labels)
+
+
+def lists(
+    study: Study, folder: Path, options: tuple[str, ...], seed: int, suffix: str = ".csv"
+) -> tuple[list[str], dict[str, object]]:
+    """Rank the study with rows and columns in an order; return the table by id, and the facts.
+
+    Order 0 is that of the study; ranks are left out, because equal scores are in the order of rows.
+    """
+    values = study.values
+    if seed:
+        rng = np.random.default_rng(seed)
+        values = values.iloc[rng.permutation(len(values)), rng.permutation(values.shape[1])]
+    matrix = folder / f"matrix{seed}{suffix}"
+    if suffix == ".csv":
+        values.to_csv(matrix, index_label="gene")
+    else:
+        values.rename_axis("gene").reset_index().to_parquet(matrix, index=False)
+    labels = folder / "labels.tsv"
+    study.labels.rename("class").to_csv(labels, sep="\t", index_label="sample")
+    words = [str(labels) if word == "LABELS" else word for word in options]
+    out = rank_to(folder / f"out{seed}", matrix, *words, "--force")
+    text = (out / "ranking.tsv").read_text().splitlines()
+    rows = sorted(line.split("\t", 1)[1] for line in text[1:])
+    method = facts(out)["method"]
+    return rows, {name: method.get(name) for name in ("rounds", "above_chance", "chance_level")}
+
+
+def options_of(method: str) -> tuple[str, ...]:
+    return METHODS[method] + (() if method in UNLABELED else ("--labels", "LABELS"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_order_of_rows_and_columns(method: str, suffix: str, tmp_path: Path) -> None:
+    study = simulated()
+    expected = lists(study, tmp_path, options_of(method), 0, suffix)
+    for seed in range(1, 4):
+        assert lists(study, tmp_path, options_of(method), seed, suffix) == expected
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_order_of_sample_data(method: str, tmp_path: Path) -> None:
+    study = in_sample_data()
+    expected = lists(study, tmp_path, options_of(method), 0)
+    assert lists(study, tmp_path, options_of(method), 1) == expected
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize(
+    "method",
+    ["default", *(pytest.param(m, marks=pytest.mark.slow) for m in METHODS if m != "default")],
+)
+def test_order_of_real_data(name: str, method: str, shared_data: Path, tmp_path: Path) -> None:
+    study = real(shared_data / name)
+    expected = lists(study, tmp_path, options_of(method), 0, ".parquet")
+    for seed in (1, 2):
+        assert lists(study, tmp_path, options_of(method), seed, ".parquet") == expected
+
+
+@pytest.mark.parametrize("method", ["default", "mutual-info", "arom-svm", "lda"])
+def test_seed(method: str, tmp_path: Path) -> None:
+    study = simulated()
+    expected = lists(study, tmp_path, options_of(method), 0)
+    for seed in ("1", "77"):
+        assert lists(study, tmp_path, (*options_of(method), "--seed", seed), 0) == expected
+
+
+@pytest.mark.parametrize(("n", "asked"), [(1000, ()), (1001, ()), (1001, ("--response-rank", "7"))])
+def test_leading_eigenvectors_are_told(
+    n: int, asked: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(5, 1, (60, n))
+    X[:20] += 2 * (np.arange(n) % 3 == np.arange(20)[:, None] % 3)
+    matrix, out = write_parquet(tmp_path / "m.parquet", X), tmp_path / "out"
+    with patch("signal.signal"):  # the handlers of the test runner are to stay
+        assert run(["rank", str(matrix), "--out", str(out), *asked]) == 0
+    said = capfd.readouterr().err
+    method = facts(out)["method"]
+    cut = n > 1000 and not asked
+    assert ("100 leading eigenvectors" in said) == ("--response-rank takes" in said) == cut
+    assert method["response_rank"] == (100 if cut else int(asked[-1]) if asked else None)
+    assert method["response_columns"] <= (method["response_rank"] or n)
