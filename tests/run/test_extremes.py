@@ -22,6 +22,7 @@ FOUND = (
     ("many scales", "evaluate MATRIX --method f-test --lengths 1 LABELS --splits 2 --repeats 1"),
     ("two values", "aggregate RESULT RESULT2 --how borda"),
     ("two values", "select RESULT --artificial"),
+    ("two values", "rank MATRIX --method rfs --gamma 1e-3"),
     ("tiny", "rank MATRIX --method mrsf-rounds"),
     ("signed huge", "rank MATRIX --method f-test --out OUT"),
 )
