@@ -48,10 +48,11 @@ def test_no_library_warns(name, command, tmp_path, capfd):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(matrices()))
-def test_no_library_warns_of_any_command(name, tmp_path, capfd):
-    study = Study(tmp_path / "x", matrices()[name])
-    for command in study.commands():
+@pytest.mark.parametrize("number", range(len(matrices())))
+def test_no_library_warns_of_any_command(number, tmp_path, capfd):
+    """A quarter of the commands on each matrix: all of them on any four."""
+    study = Study(tmp_path / "x", list(matrices().values())[number])
+    for command in list(study.commands())[number % 4 :: 4]:
         check(study, command, capfd)
 
 
