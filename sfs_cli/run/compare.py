@@ -160,7 +160,10 @@ def _on_common_samples(
         f"the rankings can use different samples ({sizes}): they are compared on the "
         f"{len(common):,} that all can use"
     )
-    return {name: _on(each, np.flatnonzero(np.isin(samples[name], common))) for name, each in runs.items()}
+    return {
+        name: _on(each, np.flatnonzero(np.isin(samples[name], common)))
+        for name, each in runs.items()
+    }
 
 
 def _on(run: Run, samples: np.ndarray) -> Run:

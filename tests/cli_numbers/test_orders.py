@@ -46,7 +46,9 @@ def simulated() -> Study:
     X[100:] = rng.poisson(0.7, (50, 36)) + (np.arange(50)[:, None] == 0) * group
     X[:, 30] = X[:, 12] + (np.arange(150) == 7)  # equally far from others, but for rounding
     features, samples = [f"g{i}" for i in range(150)], [f"s{i}" for i in range(1, 37)]
-    return Study(pd.DataFrame(X, features, samples), pd.Series(group, samples).map("class {}".format))
+    return Study(
+        pd.DataFrame(X, features, samples), pd.Series(group, samples).map("class {}".format)
+    )
 
 
 def in_sample_data() -> Study:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,7 +9,6 @@ from scipy import stats
 from sfs_cli.errors import InputError
 from sfs_cli.methods import classical, mutual_info, seper
 from sfs_cli.methods.base import Status
-from sfs_cli.methods.significance.labels import LabelPermutations
 from tests.making import make_problem
 from tests.methods.helpers import score_all
 from tests.oracles import baselines as twin
@@ -217,7 +214,9 @@ def test_mutual_information_of_few_values_is_that_of_their_frequencies(classes: 
     codes = rng.integers(classes, size=3000)
     X = (codes[:, None] * [0, 1, 2] + rng.integers(4, size=(3000, 3))) * 0.1 + 7
     for found, x in zip(scores("mutual-info", X, codes), np.round(X.T * 10).astype(int)):
-        joint = np.array([[np.mean((x == a) & (codes == c)) for c in range(classes)] for a in set(x)])
+        joint = np.array(
+            [[np.mean((x == a) & (codes == c)) for c in range(classes)] for a in set(x)]
+        )
         alone = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
         seen = joint > 0
         exact = (joint[seen] * np.log(joint[seen] / alone[seen])).sum()
@@ -232,4 +231,3 @@ def test_mutual_information_of_counts_does_not_depend_on_the_seed_and_the_order(
     np.testing.assert_array_equal(one, two)
     found = scores("mutual-info", X[order], codes[order])
     np.testing.assert_allclose(found, one, rtol=1e-12, atol=1e-14)
-
