@@ -216,7 +216,7 @@ def unit_range(block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def first_by_id(problem: Problem, features: np.ndarray) -> int:
-    """Return the one of some features (1 or more) whose id is first, so that places decide nothing."""
+    """Return the one of some features (1 or more) whose id is first: places decide nothing."""
     if len(features) == 1:
         return int(features[0])  # without reading the ids
     ids = problem.context.matrix.ids.features

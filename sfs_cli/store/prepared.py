@@ -38,9 +38,9 @@ TotalOver = Callable[[Callable[[Span], Sequence[np.ndarray]]], list[np.ndarray]]
 class PreparedMatrix:
     """A view of a matrix that prepares each block as it passes.
 
-    `samples` are the indices of those to use, in any order, all by default; `missing` says what becomes of
-    features with missing values: refused by an `InputError`, left out, or filled by the mean of
-    the feature's known values; `features` are those that take part; `steps` are the names of the
+    `samples` are the indices of those to use, in any order, all by default; `missing` says what
+    becomes of features with missing values: refused by an `InputError`, left out, or filled by the
+    mean of the feature's known values; `features` are those that take part; `steps` are the names of the
     transformations, in order; `adjustment` is taken out of the features after all steps; `where` is
     the input, for messages.
     """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,7 +9,6 @@ from scipy import stats
 from sfs_cli.errors import InputError
 from sfs_cli.methods import classical, mutual_info, seper
 from sfs_cli.methods.base import Status
-from sfs_cli.methods.significance.labels import LabelPermutations
 from tests.making import make_problem
 from tests.methods.helpers import score_all
 from tests.oracles import baselines as twin

@@ -24,8 +24,9 @@ from sfs_cli.graph.similarity import (
 )
 from sfs_cli.methods.significance import gaussian, moments, permutation, rational
 from sfs_cli.methods.significance import tested as tested_scores
+from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
-from sfs_cli.methods.significance.ratios import Form, Ratio, ratio_of
+from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.run import guards
 from tests.benchmarks import calibration

@@ -22,22 +22,22 @@ from sfs_cli.methods.centered_matrix import CenteredMatrix
 from sfs_cli.methods.l21.mrsf import Path
 from sfs_cli.methods.l21.regression import GAP, Regression, make_regression
 from sfs_cli.methods.l21.screen import COPY_DISTANCE
+from sfs_cli.methods.shared import ROUNDING, first_by_id
 from sfs_cli.methods.significance.moments import PLACES, Powers, RatioMoments, sums_of_factor
 from sfs_cli.methods.significance.pearson import below
-from sfs_cli.methods.shared import ROUNDING, first_by_id
 
 SELECT = 200
 """Features that are selected by default, at most; of few features half of them."""
 LEADING = 100
 """Leading columns of the response of more samples than `DIRECT_LIMIT`, by default."""
-TAKEN, ROUGH = 10_000, 200
+TAKEN, ROUGH = 1_000, 50
 """From at most so many features what chance reaches is found, and before from so many roughly."""
 LARGEST_SHARE = 0.05
 """`chance` features of few are many: a round does not go on below what this share reaches."""
 SAME = 1e-6
 """Values of a form that differ by this part are the same but for rounding."""
-CLOSE = 1e-9
-"""The level is found to this part."""
+CLOSE = 1e-8
+"""The level is found to this part, at least."""
 
 
 def solve(problem: Problem) -> Solution:
@@ -258,8 +258,8 @@ def _powers(features: CenteredMatrix) -> tuple[np.ndarray, np.ndarray]:
 
     def measure(block: np.ndarray, _: Span) -> tuple[np.ndarray, np.ndarray]:
         squares = np.vecdot(block, block)
-        unit = np.sqrt(np.where(squares > 0, squares, 1))[:, None]
-        return squares, np.array(Powers.of(block / unit))
+        unit = np.sqrt(np.where(squares > 0, squares, 1))
+        return squares, np.array(Powers.of(block)) / unit ** np.array([[3], [4], [5], [6], [8]])
 
     for span, (squares, found) in features.map(measure):
         square[span.lo : span.hi], powers[:, span.lo : span.hi] = squares, found

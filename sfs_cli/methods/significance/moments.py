@@ -18,17 +18,21 @@ that occurs once vanish, as ``M 1 = 0`` and ``sum x = 0``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain, permutations, product
-from math import factorial, prod
-from typing import Any, NamedTuple
+from math import comb, prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sfs_cli.methods.significance.form import DENSE_SAMPLES, Form
 from sfs_cli.methods.significance.pearson import below, lower_end
-from sfs_cli.methods.significance.ratios import DENSE_SAMPLES, Form, Ratio
+
+if TYPE_CHECKING:
+    from sfs_cli.methods.significance.ratios import Ratio
 
 Partition = tuple[tuple[int, ...], ...]
 Graph = tuple[tuple[int, int], ...]
@@ -423,25 +427,53 @@ def _counts(order: int) -> np.ndarray:
     alike: dict[Graph, list[Partition]] = {}
     for coarse in _partitions(tuple(range(2 * order))):
         if min(map(len, coarse)) > 1:
-            alike.setdefault(_graph(_edges(coarse)), []).append(coarse)
+            alike.setdefault(_graph(tuple(sorted(_edges(coarse)))), []).append(coarse)
     for row, name in enumerate(SUMS[order]):
         members = alike[_graph(tuple((int(edge[0]), int(edge[1])) for edge in name.split()))]
-        for fine in product(*(tuple(_partitions(block)) for block in members[0])):
-            sizes = tuple(sorted(len(block) for blocks in fine for block in blocks))
-            sign = prod(_moebius(len(blocks)) for blocks in fine)
-            found[len(sizes), row] += len(members) * sign * _powers(order, sizes)
+        for fine in product(*(_finer(len(block)).items() for block in members[0])):
+            sizes = tuple(sorted(chain.from_iterable(block for block, _ in fine)))
+            weight = len(members) * prod(number for _, number in fine)
+            for powers, number in _different(sizes).items():
+                found[len(sizes), row, POWERS[order].index(powers)] += weight * number
     return found
 
 
 @cache
-def _powers(order: int, sizes: tuple[int, ...]) -> np.ndarray:
-    """Return in how many products of `POWERS` the sum over different values of x is, with signs."""
-    found = np.zeros(len(POWERS[order]))
-    for merged in _partitions(tuple(range(len(sizes)))):
-        powers = tuple(sorted((sum(sizes[k] for k in block) for block in merged), reverse=True))
-        if powers[-1] > 1:
-            found[POWERS[order].index(powers)] += prod(_moebius(len(block)) for block in merged)
+def _finer(count: int) -> dict[tuple[int, ...], int]:
+    """Return by their sizes how many partitions of so many places there are, with their signs.
+
+    The sign and number of Moebius inversion for a block that is merged from k is
+    ``(-1)^(k - 1) (k - 1)!``.
+    """
+    if not count:
+        return {(): -1}
+    found: Counter[tuple[int, ...]] = Counter()
+    for size in range(1, count + 1):  # of the block of the first place
+        others = comb(count - 1, size - 1)
+        for sizes, number in _finer(count - size).items():
+            found[tuple(sorted((size, *sizes)))] -= others * number * max(len(sizes), 1)
     return found
+
+
+@cache
+def _different(sizes: tuple[int, ...]) -> dict[tuple[int, ...], int]:
+    """Return sum ``x_a^s x_b^t ...`` over different samples by the products of power sums it has.
+
+    Without the others' samples it is the product of ``sum x^s`` and the rest, less what has the
+    first sample twice. As ``sum x = 0``, products with it are left out.
+    """
+    if not sizes:
+        return {(): 1}
+    first, rest = sizes[0], sizes[1:]
+    found: Counter[tuple[int, ...]] = Counter()
+    if first > 1:
+        for powers, number in _different(rest).items():
+            found[tuple(sorted((first, *powers), reverse=True))] += number
+    for k, other in enumerate(rest):
+        merged = tuple(sorted((*rest[:k], other + first, *rest[k + 1 :])))
+        for powers, number in _different(merged).items():
+            found[powers] -= number
+    return {powers: number for powers, number in found.items() if number}
 
 
 def _partitions(items: tuple[int, ...]) -> Iterator[Partition]:
@@ -454,11 +486,6 @@ def _partitions(items: tuple[int, ...]) -> Iterator[Partition]:
         yield ((first,), *smaller)
         for k, block in enumerate(smaller):
             yield (*smaller[:k], (first, *block), *smaller[k + 1 :])
-
-
-def _moebius(parts: int) -> int:
-    """Return the factor of a block that is merged from some parts."""
-    return (-1) ** (parts - 1) * factorial(parts - 1)
 
 
 def _edges(partition: Partition) -> Graph:

@@ -36,7 +36,8 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.methods.significance.ratios import Form, Ratio
+from sfs_cli.methods.significance.form import Form
+from sfs_cli.methods.significance.ratios import Ratio
 
 ENOUGH = 20
 """A feature that so many permutations of a round are as good as needs no further round."""

@@ -1,0 +1,115 @@
+"""Quadratic forms of the samples: a matrix, dense or sparse, and a few columns beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sfs_cli.errors import InputError
+from sfs_cli.graph.similarity import THIN
+
+DENSE_SAMPLES = 5000
+"""Samples up to which an n x n matrix is made of a graph that is not dense."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A symmetric matrix ``core + U W U'``, shape (n, n), as a quadratic form.
+
+    Attributes
+    ----------
+    core : ndarray or csr_array, shape (n, n)
+        float64.
+    columns : ndarray, shape (n, k)
+        U; of a dense core there are none.
+    weights : ndarray, shape (k, k)
+        W, symmetric.
+    """
+
+    core: Any
+    columns: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, core: Any, columns: np.ndarray | None = None, weights: Any = None) -> Form:
+        """Return a form; many columns, and those of a dense core, are added to a dense core.
+
+        `weights` are W, or its diagonal (k,).
+        """
+        n = core.shape[0]
+        U = np.empty((n, 0)) if columns is None else columns
+        W = np.empty((0, 0)) if columns is None else np.asarray(weights, np.float64)
+        W = np.diag(W) if W.ndim == 1 else W
+        form = cls(core, U, W)
+        if not U.shape[1] or not (isinstance(core, np.ndarray) or U.shape[1] > THIN + 2):
+            return form
+        check_dense(n)
+        return cls(form.dense(), np.empty((n, 0)), np.empty((0, 0)))
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return self.core.shape[0]
+
+    def dense(self) -> np.ndarray:
+        """Return the matrix, shape (n, n)."""
+        core = self.core if isinstance(self.core, np.ndarray) else self.core.toarray()
+        return core + self.columns @ self.weights @ self.columns.T if self.weights.size else core
+
+    def form(self, G: np.ndarray) -> np.ndarray:
+        """Return ``g M g'`` for every row g of G (b, n), shape (b,)."""
+        if isinstance(self.core, np.ndarray):
+            total = np.vecdot(G, G @ self.core)
+        else:
+            total = np.vecdot(G, np.ascontiguousarray((self.core @ np.ascontiguousarray(G.T)).T))
+        projections = G @ self.columns
+        return total + np.vecdot(projections, projections @ self.weights)
+
+    def entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the entries at some rows and columns, of one shape."""
+        if isinstance(self.core, np.ndarray):
+            found = self.core[rows, columns]
+        else:
+            found = np.asarray(self.core[rows.ravel(), columns.ravel()]).reshape(rows.shape)
+        for left, right in zip((self.columns @ self.weights).T, self.columns.T):
+            found = found + left[rows] * right[columns]
+        return found
+
+    @property
+    def entries_held(self) -> int:
+        """Number of entries of the core that are stored, and of U."""
+        core = self.core if isinstance(self.core, np.ndarray) else self.core.data
+        return core.size + self.columns.size
+
+    @property
+    def trace(self) -> float:
+        """The trace."""
+        return float(self.core.trace() + (self.columns @ self.weights * self.columns).sum())
+
+    @cached_property
+    def size(self) -> float:
+        """The root of the mean square of the eigenvalues, but for cross terms of both parts.
+
+        Rounding of a form of a vector of norm 1 is small against it.
+        """
+        core = self.core if isinstance(self.core, np.ndarray) else self.core.data
+        both = self.columns.T @ self.columns @ self.weights
+        squares = float(np.vdot(core, core)) + float(np.vdot(both.T, both))
+        return float(np.sqrt(squares / self.n))
+
+    def __neg__(self) -> Form:
+        return Form(-self.core, self.columns, -self.weights)
+
+
+def check_dense(n: int) -> None:
+    """Refuse to make an n x n matrix of a large graph that is not dense."""
+    if n > DENSE_SAMPLES:
+        raise InputError(
+            f"--pvalues needs a matrix of {n:,} x {n:,} samples with these options",
+            hint=f"it is made of up to {DENSE_SAMPLES:,} samples; use spec with phi2 and "
+            "--gamma-power 1 on a sparse graph, for which the edges are enough",
+            option="pvalues",
+        )
