@@ -47,7 +47,7 @@ LOOKING, SHUFFLED = 4e9, 20
 """Multiplications at most, and how many of them the shuffling of a value is worth."""
 HELD = 1_000_000
 """Numbers of one array at a time."""
-NOISE, OF_ORDERS = 100, 4000
+NOISE, OF_ORDERS = 100, 1000
 """Where moments are used: normal features that others are compared with, and permutations of those
 of few values."""
 SIGNIFICANT = 0.05
