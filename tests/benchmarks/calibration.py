@@ -417,7 +417,7 @@ def main(words: Sequence[str] | None = None) -> int:
         kind = "A quick look only, at few features and seeds. " * given.quick
         said = (
             f"{kind}{given.method}: {len(cells)} of {len(GRAPHS) * len(DATA)} cells, {features:,} "
-            f"features x {seeds} seeds, {seconds / 60:.0f} minutes of a core; {wrong} cells fail."
+            f"features x {seeds} seeds, {seconds / 60:.1f} minutes of a core; {wrong} cells fail."
         )
         print("", said, "", sep="\n", flush=True)
         failed += wrong

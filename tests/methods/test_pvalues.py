@@ -641,6 +641,18 @@ def test_tied_values_count_as_equal() -> None:
     assert columns["p_value"][0] == pytest.approx(as_good, abs=0.06)
 
 
+def test_features_that_few_samples_share_are_permuted_far_out() -> None:
+    """Four moments made their p-values up to ten times too small, where weights are skewed."""
+    seed = calibration.Cell("moments", "skewed", "nb-50").seed(38)
+    S = calibration.GRAPHS["skewed"](seed.generator("skewed")).similarity
+    values = calibration.DATA["nb-50"](seed.generator("nb-50 100"), (100, 2000))
+    values = values[:, [772, 1129, 0, 1]]
+    _, columns = scored("spec", values, S, "moments")
+    _, permuted = scored("spec", values, S, "permutation:20000")
+    assert permuted["p_value"][:2].max() < 2e-3
+    np.testing.assert_allclose(columns["p_value"][:2], permuted["p_value"][:2], rtol=0.7)
+
+
 # ---- calibration -------------------------------------------------------------------------------
 
 MADE = {"noise": noise, "counts": counts}

@@ -65,6 +65,8 @@ FLAT = 1e-6
 vary: that is rounding."""
 END = 0.5
 """Part of the way to its nearer end up to which Pearson's distribution is taken."""
+FAR = -2.5
+"""Standard deviations below the mean of what is far out."""
 
 
 class Powers(NamedTuple):
@@ -190,11 +192,19 @@ class RatioMoments:
         kurtosis = self.moment(4, t, powers) / variance**2
         return (t * self.b - self.a) / np.sqrt(variance), skewness, kurtosis
 
-    def beyond(self, t: np.ndarray, powers: Powers) -> np.ndarray:
-        """Tell where t is past `END` of the way to the end of the distribution, shape (m,)."""
+    def beyond(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray]:
+        """Tell where t is far out in the distribution, each shape (m,).
+
+        Returns
+        -------
+        near_end : ndarray of bool
+            Past `END` of the way to its end.
+        against : ndarray of bool
+            `FAR` from the mean, on the side that it is not skewed to.
+        """
         z, skewness, kurtosis = self.standardized(t, powers)
         with np.errstate(all="ignore"):
-            return z < END * lower_end(skewness, kurtosis)
+            return z < END * lower_end(skewness, kurtosis), (z < FAR) & (skewness > 0)
 
     def tested(self, t: np.ndarray, powers: Powers) -> tuple[np.ndarray, np.ndarray]:
         """Return the p-values of ratios t, smaller ones being better, and their effects; (m,).

@@ -30,6 +30,9 @@ FEW_MATTER, MOST_VALUES = 6, 32
 """So are those of up to `MOST_VALUES` such samples where so few matter: 1 over sum x^4."""
 FEW_DECIDE = 4
 """Those of more values that so few samples decide are permuted near the end of the distribution."""
+FEW_SHARE, HELD_BY_GRAPH = 24, 250_000
+"""Those that so few samples share are permuted where scores are skewed to the worse ones and theirs
+is far out, which four moments do not tell; on graphs of up to so many numbers, which are fast."""
 LEAST_VALUES = 3
 """Features of fewer such samples are warned of."""
 MEASURES = 8
@@ -44,7 +47,7 @@ LOOKING, SHUFFLED = 4e9, 20
 """Multiplications at most, and how many of them the shuffling of a value is worth."""
 HELD = 1_000_000
 """Numbers of one array at a time."""
-NOISE, OF_ORDERS = 100, 4000
+NOISE, OF_ORDERS = 100, 1000
 """Where moments are used: normal features that others are compared with, and permutations of those
 of few values."""
 SIGNIFICANT = 0.05
@@ -93,6 +96,7 @@ class TestedScorer(Scorer):
         self.distribution: RatioDistribution | None = None
         self.moments: RatioMoments | None = None
         self.permutations: Permutations | None = None
+        self.share = FEW_DECIDE
         self.facts["pvalues"] = self.null
         if self.null == "gaussian":
             self.distribution = RatioDistribution(self.ratio, problem.memory)
@@ -103,6 +107,8 @@ class TestedScorer(Scorer):
         if self.null == "moments":
             self.moments = RatioMoments.of(self.ratio)
             self.permutations = Permutations(self.ratio, *FEW_PERMUTATIONS, seed)
+            fast = self.ratio.numerator.entries_held <= HELD_BY_GRAPH
+            self.share = FEW_SHARE if fast else FEW_DECIDE
         else:
             permutations = int(float(count or DEFAULT_PERMUTATIONS))
             self.facts["permutations"] = permutations
@@ -188,8 +194,8 @@ class TestedScorer(Scorer):
     def _without_formula(self, values: np.ndarray, found: np.ndarray) -> None:
         """Count the values of features (b, n), and permute those that no formula is for.
 
-        With moments these have few values, or are decided by so few samples that the best orders
-        are beyond what four moments tell.
+        With moments these have few values, or are decided or shared by so few samples that the best
+        orders are beyond what four moments tell.
         """
         assert self.permutations is not None
         n = values.shape[1]
@@ -197,7 +203,7 @@ class TestedScorer(Scorer):
         # a feature of few values has a large fourth power: others need not be counted
         few = np.arange(len(values))
         if self.moments is not None:
-            few = np.flatnonzero(found[:, 1] >= _least_fourth(n))
+            few = np.flatnonzero(found[:, 1] >= min(_least_fourth(n), (1 - ROUNDING) / self.share))
         for part in pieces(len(few), n) if len(few) else ():
             rows, chosen = few[part], values[few[part]]
             found[rows, 5] = counts = unusual(chosen)
@@ -205,12 +211,13 @@ class TestedScorer(Scorer):
             if self.moments is not None:
                 powers = Powers(*found[rows, :5].T)
                 permuted = _few_valued(counts, powers)
-                decided = np.flatnonzero(~permuted & (powers.fourth > 1 / FEW_DECIDE))
+                decided = np.flatnonzero(~permuted & (powers.fourth > 1 / self.share))
                 if len(decided):
                     t = self.permutations.ratios(x[decided])
-                    permuted[decided] = self.moments.beyond(
-                        t, Powers(*(power[decided] for power in powers))
-                    )
+                    of_decided = Powers(*(power[decided] for power in powers))
+                    near_end, against = self.moments.beyond(t, of_decided)
+                    near_end &= of_decided.fourth > 1 / FEW_DECIDE
+                    permuted[decided] = near_end | (against & (self.share == FEW_SHARE))
                 rows, x = rows[permuted], x[permuted]
             varies = np.isfinite(x).all(axis=1)
             if varies.any():
