@@ -39,9 +39,9 @@ class PreparedMatrix:
 
     `samples` are the indices of those to use, in any order, all by default; `missing` says what
     becomes of features with missing values: refused by an `InputError`, left out, or filled by the
-    mean of the feature's known values; `features` are those that take part; `steps` are the names of the
-    transformations, in order; `adjustment` is taken out of the features after all steps; `where` is
-    the input, for messages.
+    mean of the feature's known values; `features` are those that take part; `steps` are the names
+    of the transformations, in order; `adjustment` is taken out of the features after all steps;
+    `where` is the input, for messages.
     """
 
     def __init__(
