@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
+import anndata as ad
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from sfs_cli.cli.app import run
-from tests.cli_numbers.commands import facts, rank_to
+from tests.cli_numbers.commands import facts, rank_to, sfs
 from tests.making import write_parquet
 
 SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
@@ -147,3 +149,43 @@ def test_leading_eigenvectors_are_told(
     assert ("100 leading eigenvectors" in said) == ("--response-rank takes" in said) == cut
     assert method["response_rank"] == (100 if cut else int(asked[-1]) if asked else None)
     assert method["response_columns"] <= (method["response_rank"] or n)
+
+
+def test_lists_of_samples_keep_the_order_of_the_file(tmp_path: Path) -> None:
+    study = simulated()
+    shuffled = study.values.iloc[:, np.random.default_rng(1).permutation(36)]
+    made = {}
+    for name, values in (("plain", study.values), ("shuffled", shuffled)):
+        matrix = tmp_path / f"{name}.csv"
+        values.to_csv(matrix, index_label="gene")
+        out = rank_to(tmp_path / name, matrix, "--modules")
+        (table,) = out.glob("*profiles*")
+        profiles = pd.read_csv(table, sep="\t", index_col=0)
+        target = tmp_path / f"{name}.tsv"
+        sfs("fuse", matrix, "--source", "own=target:", "--out", target)
+        fused = pd.read_csv(target, sep="\t", index_col=0)
+        assert list(fused.index) == list(fused.columns) == list(values.columns)
+        assert [each for each in profiles.columns if each in study.labels] == list(values.columns)
+        made[name] = profiles, fused
+    for profiles, fused in made.values():
+        columns = list(study.values.columns)
+        np.testing.assert_array_equal(profiles[columns], made["plain"][0][columns])
+        np.testing.assert_array_equal(fused.loc[columns, columns], made["plain"][1])
+
+
+def test_order_of_sparse_counts(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(np.where(np.arange(80) < 20, 1.5, 0.2) * (1 + np.arange(40)[:, None] % 2))
+    cells = pd.DataFrame(counts, [f"c{i}" for i in range(40)], [f"g{i}" for i in range(80)])
+    found = []
+    for rows, columns in ((range(40), range(80)), (rng.permutation(40), rng.permutation(80))):
+        part = cells.iloc[list(rows), list(columns)]
+        made = ad.AnnData(csr_matrix(part.to_numpy(np.float32)))
+        made.obs_names, made.var_names = part.index, part.columns
+        made.write_h5ad(tmp_path / "cells.h5ad")
+        out = rank_to(
+            tmp_path / "out", tmp_path / "cells.h5ad", "--transform", "cpm,log1p", "--force"
+        )
+        text = (out / "ranking.tsv").read_text().splitlines()[1:]
+        found.append(sorted(line.split("\t", 1)[1] for line in text))
+    assert found[0] == found[1]

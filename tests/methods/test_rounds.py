@@ -13,6 +13,7 @@ from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.l21 import mrsf, rounds
 from tests.making import HELD, STREAMED, make_problem
 from tests.methods.helpers import check_solution
+from tests.oracles import l21 as twin
 from tests.oracles import similarities
 
 Array = np.ndarray
@@ -91,6 +92,57 @@ def test_so_many_shuffled_features_exceed_the_level(chance: int) -> None:
         level = rounds.chance_level(features, Y, chance)
         above.append(int((np.linalg.norm(features.project(Y), axis=1) > level).sum()))
     assert abs(np.mean(above) - chance) <= 3 * np.sqrt(chance / len(above))
+
+
+@pytest.mark.parametrize("kind", ["classes", "few columns", "graph"])
+@pytest.mark.parametrize("values", ["normal", "lognormal", "counts", "spikes", "one in two"])
+def test_the_level_is_that_of_the_twin(kind: str, values: str) -> None:
+    rng, n, m, draws = np.random.default_rng(3), 24, 300, 60
+    X = {
+        "normal": lambda: rng.normal(size=(n, m)),
+        "lognormal": lambda: np.exp(1.5 * rng.normal(size=(n, m))),
+        "counts": lambda: rng.poisson(0.5, (n, m)),
+        "spikes": lambda: 0.5 * rng.normal(size=(n, m)) + 50 * (np.arange(n)[:, None] == 7),
+        "one in two": lambda: rng.poisson(np.where(np.arange(m) % 2, 0.04, 0.5), (n, m)),
+    }[values]().astype(float)
+    X = X[:, np.ptp(X, axis=0) > 0]
+    Y = np.repeat(np.eye(3), [12, 8, 4], axis=0)
+    if kind != "classes":
+        Y = rng.normal(size=(n, 3))
+    if kind == "graph":
+        S = similarities.knn_correlation(rng.normal(size=(n, 50)), 5)
+        roots, vectors = np.linalg.eigh(S)
+        Y = vectors * np.sqrt(np.maximum(roots, 0))
+    Y = Y - Y.mean(axis=0)
+    features = centered_matrix(make_problem(X).engine, "unit", HELD)
+    F = (X - X.mean(axis=0)) / np.linalg.norm(X - X.mean(axis=0), axis=0)
+    for chance in (2, 12):
+        level = rounds.chance_level(features, Y, chance)
+        above = (twin.shuffled(F, Y, draws) > level).sum(axis=1)
+        # Pearson's distribution is no more than a good one: a fifth, and what the draws vary by
+        assert abs(above.mean() - chance) <= 0.2 * chance + 3 * np.sqrt(chance / draws)
+
+
+def test_the_level_is_that_of_any_order_of_features_and_blocks() -> None:
+    rng = np.random.default_rng(0)
+    X, Y = np.exp(rng.normal(size=(20, 1500))), rng.normal(size=(20, 3))
+    Y -= Y.mean(axis=0)
+    levels = {
+        rounds.chance_level(centered_matrix(make_problem(each, **how).engine, "unit", memory), Y, 9)
+        for each in (X, X[:, ::-1], X[:, rng.permutation(1500)])
+        for how, memory in (({}, HELD), ({"block_size": 77, "threads": 2}, STREAMED))
+    }
+    assert len(levels) == 1
+
+
+def test_where_no_order_changes_a_score_none_is_above_chance() -> None:
+    X = np.random.default_rng(0).normal(size=(2, 30))
+    features = centered_matrix(make_problem(X).engine, "unit", HELD)
+    Y = np.array([[1.0], [-1.0]])
+    level = rounds.chance_level(features, Y, 3)
+    reached = np.linalg.norm(features.project(Y), axis=1)
+    assert (reached < level).all()
+    assert (reached > 0.999 * level).all()
 
 
 def test_a_feature_of_one_sample_does_not_exceed_chance() -> None:

@@ -103,3 +103,12 @@ def lda_response(y: np.ndarray) -> np.ndarray:
 def svm_response(y: np.ndarray) -> np.ndarray:
     """Eq. 4.16, entry by entry."""
     return np.array([[1.0 if label == c else -1.0 for c in np.unique(y)] for label in y])
+
+
+def shuffled(F: np.ndarray, Y: np.ndarray, draws: int) -> np.ndarray:
+    """``|f' Y|`` of the columns f of F (n, m), each with its samples shuffled; shape (draws, m)."""
+    rng, found = np.random.default_rng(0), np.empty((draws, F.shape[1]))
+    for row in found:
+        for j, f in enumerate(F.T):
+            row[j] = np.linalg.norm(rng.permutation(f) @ Y)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 from anndata.utils import make_index_unique
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfs_cli.errors import InputError
-from sfs_cli.store.ids import check_samples, unique_features
+from sfs_cli.store.ids import check_samples, natural_order, unique_features
 
 
 def test_repeated_feature_ids_get_suffixes_and_the_first_keeps_its_name():
@@ -61,3 +62,13 @@ def test_a_matrix_of_one_feature_or_no_row_is_refused(built, counts):
         built(counts[:1])
     with pytest.raises(InputError, match="no rows"):
         built(counts[:0])
+
+
+def test_natural_order() -> None:
+    ordered = ["", "1", "01", "2", "10", "a", "a-1", "a1b2", "a1b10", "a2", "a02", "a10", "b"]
+    shuffled = [ordered[i] for i in np.random.default_rng(0).permutation(len(ordered))]
+    found = [shuffled[i] for i in natural_order(shuffled)]
+    for low, high in (("1", "2"), ("2", "10"), ("a1b2", "a1b10"), ("a2", "a10"), ("a1b10", "a2")):
+        assert found.index(low) < found.index(high)
+    assert found == [ordered[i] for i in natural_order(ordered)]
+    assert len(natural_order(["9" * 5000, "1" * 5000])) == 2

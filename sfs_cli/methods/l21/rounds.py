@@ -34,6 +34,8 @@ TAKEN, ROUGH = 1_000, 50
 """From at most so many features what chance reaches is found, and before from so many roughly."""
 LARGEST_SHARE = 0.05
 """`chance` features of few are many: a round does not go on below what this share reaches."""
+SINGLE = 0.8
+"""A feature has a single large value if the sum of fourth powers at unit norm is above this."""
 SAME = 1e-6
 """Values of a form that differ by this part are the same but for rounding."""
 CLOSE = 1e-8
@@ -200,8 +202,11 @@ def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int) -> float:
     size = float(np.linalg.norm(squares)) / np.sqrt(n)
     moments = RatioMoments(n, -mean, 1.0, np.zeros(1), sums[None], size)
 
+    spikes = _Spikes(Y, squares)
+
     def excess(taken: np.ndarray) -> Callable[[float], float]:
         of_taken = Powers(*powers[:, taken])
+        single = of_taken.fourth > SINGLE
 
         def logarithm(u: float) -> float:
             with np.errstate(divide="ignore"):  # nothing of a feature is left
@@ -209,6 +214,7 @@ def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int) -> float:
             p = below(*moments.standardized(-t, of_taken))
             # where no order changes the form all of them reach the mean
             p = np.where(np.isnan(p), t <= mean * (1 + SAME), p)
+            p[single] = spikes.above(t[single], (of_taken.eighth / of_taken.sixth)[single])
             return float(np.log(max(p.mean() / share, np.finfo(np.float64).tiny)))
 
         return logarithm
@@ -216,6 +222,36 @@ def chance_level(features: CenteredMatrix, Y: np.ndarray, chance: int) -> float:
     # from few features to all, for which a bracket is known then
     rough = zero_of(excess(_spread(order, ROUGH)), float(np.log(mean * square[usable].max())), 0.25)
     return float(f"{np.exp(zero_of(excess(_spread(order, TAKEN)), rough, 0.01) / 2):.9g}")
+
+
+class _Spikes:
+    """Features with a single large value, of whose n places no smooth distribution tells.
+
+    Such a feature is ``a u + b v``, u a unit vector of one sample and v orthogonal to it. With u at
+    sample i the form is about normal over the places of v, with the mean ``a^2 u'Su + b^2 (tr S -
+    u'Su) / (n - 2)`` and, but for b^4, the variance ``4 a^2 b^2 (|Su|^2 - (u'Su)^2) / (n - 2)``.
+    """
+
+    def __init__(self, Y: np.ndarray, squares: np.ndarray) -> None:
+        self.n, self.trace = len(Y), float(np.trace(squares))
+        part = self.n / (self.n - 1)
+        self.own = np.vecdot(Y, Y) * part  # (n,): u'Su, S = Y Y'
+        self.outside = np.maximum(np.vecdot(Y @ squares, Y) * part - self.own**2, 0)
+
+    def above(self, t: np.ndarray, largest: np.ndarray) -> np.ndarray:
+        """Return in which part of all orders features (k,) exceed t, shape (k,).
+
+        `largest` are the squares of their largest values, of unit norm.
+        """
+        from scipy.special import ndtr
+
+        rest, p = max(self.n - 2, 1), np.empty(len(t))
+        for j, (level, value) in enumerate(zip(t.tolist(), largest.tolist())):
+            a = min(value * self.n / (self.n - 1), 1.0)
+            middle = a * self.own + (1 - a) * (self.trace - self.own) / rest
+            variance = 4 * a * (1 - a) * self.outside / rest
+            p[j] = ndtr((middle - level) / np.maximum(np.sqrt(variance), SAME * self.trace)).mean()
+        return p
 
 
 def zero_of(function: Callable[[float], float], start: float, step: float) -> float:
