@@ -38,6 +38,8 @@ SINGLE = 0.8
 """A feature has a single large value if the sum of fourth powers at unit norm is above this."""
 SAME = 1e-6
 """Values of a form that differ by this part are the same but for rounding."""
+TEMPORARY = 32_768
+"""Values whose powers are made at a time, so that they stay in a cache."""
 CLOSE = 1e-8
 """The level is found to this part, at least."""
 
@@ -293,9 +295,12 @@ def _powers(features: CenteredMatrix) -> tuple[np.ndarray, np.ndarray]:
     square, powers = np.empty(features.m), np.empty((len(Powers._fields), features.m))
 
     def measure(block: np.ndarray, _: Span) -> tuple[np.ndarray, np.ndarray]:
-        squares = np.vecdot(block, block)
+        squares, found = np.vecdot(block, block), np.empty((len(powers), len(block)))
+        step = max(1, TEMPORARY // features.n)
+        for low in range(0, len(block), step):
+            found[:, low : low + step] = Powers.of(block[low : low + step])
         unit = np.sqrt(np.where(squares > 0, squares, 1))
-        return squares, np.array(Powers.of(block)) / unit ** np.array([[3], [4], [5], [6], [8]])
+        return squares, found / unit ** np.array([[3], [4], [5], [6], [8]])
 
     for span, (squares, found) in features.map(measure):
         square[span.lo : span.hi], powers[:, span.lo : span.hi] = squares, found
