@@ -302,10 +302,12 @@ def _listed(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def given_twice(name: str, values: Sequence[Any], **facts: Any) -> UsageError:
+def given_twice(
+    name: str, values: Sequence[Any], *, option: str | tuple[str, ...], **facts: Any
+) -> UsageError:
     """Return the error of an option that has several values, of which none is better."""
     what = f"{name} is given twice: {values[0]!r} and {values[1]!r}"
-    return UsageError(what, hint="leave one out", **facts)
+    return UsageError(what, hint="leave one out", option=option, **facts)
 
 
 def option(help: str, *, default: Any = None, **facts: Any) -> Any:

@@ -30,16 +30,14 @@ INSIDE = ("obs:", "obsp:", "obsm:")
 """What is read from the file of the matrix itself begins with one of these."""
 _MAY_BE_INSIDE = ("labels", "sample_weights", "path", "coordinates", "adjust", "batch", "donors")
 
-_FOLDER = ("a folder",)
 _WRITTEN = {
-    ("out", FILLS): _FOLDER,
-    ("plan", REPLACES): _FOLDER,
     ("store", REPLACES): ("a store, which is a folder,",),
     ("out", WRITES): ("an HTML page", ".html", ".htm"),
     ("weights_out", WRITES): ("Parquet", ".parquet", ".pq"),
     ("log_file", WRITES): ("text", ".log", ".txt"),
 }
-"""What some options write, and the suffixes that such files have."""
+"""What some options write, and the suffixes that such files have. Folders of results and plans may
+have any name: scripts call them after the files that they read."""
 _FORMATS = re.compile(
     r"\.(arrow|bed|bz2|cls|csv|db|docx?|eps|feather|gaf|gct|gif|gm[tx]|gz|h5|h5ad|h5mu|hdf5|html?|ipc"
     r"|ipynb|jpe?g|jsonl?|log|loom|md|mtx|np[yz]|obo|od[ts]|parquet|pdf|pickle|pkl|png|pptx|pq|ps"
@@ -120,8 +118,6 @@ def check_suffix(option: str, label: str, path: str, what: str, *own: str) -> No
     if not _FORMATS.fullmatch(suffix) or suffix in own or (not own and os.path.isdir(path)):  # noqa: PTH112
         return
     hint = f"give a name that ends in {own[0]}" if own else "give a name without it"
-    if option == "out" and not own:
-        hint += "; a table alone goes to stdout, without --out: sfs ... > table.tsv"
     raise UsageError(
         f"{label} {path}: {suffix} is the suffix of another format, and {what} is written",
         hint=hint,

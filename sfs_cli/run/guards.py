@@ -134,9 +134,7 @@ def raw_of(run: Run, of: str = "the ranking") -> tuple[Raw | None, str | None]:
         return None, swapped(asked)
     values = look(run.opened.matrix)
     run.passes.look(len(values))
-    raw = raw_kind(values)
-    if raw is not None and raw.transform == FOR_COUNTS and _tests(run.config):
-        raw = raw._replace(transform=FOR_TESTS)
+    raw = raw_kind(values, run.config)
     return raw, raw_values(raw, asked, of)
 
 
@@ -641,8 +639,11 @@ def swapped(asked: str | None) -> str | None:
     )
 
 
-def raw_kind(values: np.ndarray) -> Raw | None:
-    """Tell whether values (b, n) are raw counts or intensities, as they seem, or neither."""
+def raw_kind(values: np.ndarray, config: RankConfig | None = None) -> Raw | None:
+    """Tell whether values (b, n) are raw counts or intensities, as they seem, or neither.
+
+    Counts need another transformation where `config` tests them.
+    """
     values = values[np.isfinite(values)]
     if not values.size:
         return None
@@ -650,7 +651,7 @@ def raw_kind(values: np.ndarray) -> Raw | None:
     zeros = np.count_nonzero(values == 0) / values.size
     if is_counts(values):
         what = f"raw counts (whole numbers, up to {high:,.0f} where looked at, {zeros:.0%} zero)"
-        return Raw(what, FOR_COUNTS)
+        return Raw(what, FOR_TESTS if config is not None and _tests(config) else FOR_COUNTS)
     if high - low > LOG_SPAN:
         what = f"intensities without logarithms (from {low:,.6g} to {high:,.6g})"
         if low >= 0:

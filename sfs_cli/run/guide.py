@@ -111,7 +111,7 @@ def guide(config: RankConfig, messages: Messages) -> str:
         table = inputs.read_label_table(config)
         opened = inputs.load(config, list(table or ()), memory, folder, messages)
         labels = inputs.align_labels(config, opened.matrix, table, messages)
-        raw = None if config.transform is not None else raw_kind(look(opened.matrix))
+        raw = None if config.transform is not None else raw_kind(look(opened.matrix), config)
         facts = seen(opened, labels, raw)
         repeated = _donors_repeat(config, opened.matrix.ids)
     found = next_runs(config, facts, ranked=False)

@@ -175,6 +175,7 @@ def test_what_does_not_hold_is_drawn_again(bad, holds, monkeypatch):
     assert result.holds == holds
 
 
+@pytest.mark.slow
 def test_a_small_calibration_fills_the_page(tmp_path, capsys):
     page = tmp_path / "page.md"
     ends = calibration.BEGIN, calibration.END

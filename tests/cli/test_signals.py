@@ -68,7 +68,8 @@ def started_ignoring(number: int, command: list[str]) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_a_signal_that_is_ignored_at_the_start_stays_ignored(number, large_matrix, tmp_path):
     words = [*MODULE, "rank", str(large_matrix), "--out", str(tmp_path / "out")]
-    with started_ignoring(number, [*words, "--threads", "1", "--time-limit", "1h"]) as process:
+    words += ["--threads", "1", "--time-limit", "1h", "--method", "variance", "--transform", "rank"]
+    with started_ignoring(number, words) as process:
         wait_for_handlers(process)
         for _ in range(5):
             time.sleep(0.2)

@@ -151,6 +151,7 @@ def test_values_that_are_no_counts_are_not_measured(
     assert "depth" not in json.loads((out / "run.json").read_text())["method"]
 
 
+@pytest.mark.slow
 def test_real_cells(shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Cells of three lines, whose totals differ by a factor of ten and have nothing to do with it.
 
