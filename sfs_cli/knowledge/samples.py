@@ -151,6 +151,7 @@ class GivenSimilarity:
         self.spec = spec
         self.file = file = open_given(spec.path, inputs.matrix)
         self.samples: Sequence[str] | None = file.samples
+        self.in_file = inputs.ids.samples
         if file.samples == []:
             raise InputError(
                 "rows and columns have no id in common: this is no similarity between samples",
@@ -162,20 +163,28 @@ class GivenSimilarity:
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return the similarity between the samples, after checking that it is one."""
         where = f"source {self.spec.name} ({self.spec.path})"
-        return graph_as_given(self.file, "as given", samples, where, context.run.log)
+        return graph_as_given(self.file, "as given", samples, where, context.run.log, self.in_file)
 
 
 def graph_as_given(
-    file: SimilarityFile, name: str, samples: Sequence[str], where: str, log: Messages
+    file: SimilarityFile,
+    name: str,
+    samples: Sequence[str],
+    where: str,
+    log: Messages,
+    in_file: Sequence[str],
 ) -> Graph:
     """Return the graph of a similarity that is given, as `given_graph` does.
 
-    A note says that its file has no ids, and a warning that it looks like distances.
+    Without ids it has those of the matrix, `in_file`, in their order there. A note says so, and a
+    warning that it looks like distances.
     """
-    S = file.aligned(samples)
+    S = file.aligned(samples, in_file)
     graph = given_graph(S, name, samples, where)
     if file.rows is None:
-        log.note(f"{where} has no ids: its rows are taken in the order of the samples")
+        log.note(
+            f"{where} has no ids: its rows are taken in the order of the samples of the matrix"
+        )
     if look_like_distances(S):
         log.warn(
             f"{where} looks like distances (the diagonal is 0, and all other entries are above 0): "

@@ -34,7 +34,7 @@ _HINTS = {
     True: "make the plan again: sfs shard init --force",
 }
 """What to do about a damaged matrix, one that is fixed or not."""
-LAYOUT = 3
+LAYOUT = 4
 """What checkpoints hold, and in which order sums are added; others are not used."""
 STORE = "store"
 READING = "reading.json"

@@ -32,7 +32,8 @@ libraries differ less."""
 AGREE, NEAR, FAR = 0.3, 0.8, 0.5
 """Samples agree if their rank correlation with the others is typically the first; a column is near
 them above the second part of that, and far below the third."""
-HOW = "remove from the table what is no sample (cut -f1,7- keeps ids and counts of featureCounts)"
+HOW = "remove from the table what is no sample"
+TURNED = "if the samples are in rows, give --rows samples; else "
 
 
 class Suspects(NamedTuple):
@@ -59,11 +60,12 @@ def check_columns(
         of_results = "give the matrix of the samples: a table of results is a list, which sfs "
         of_results += "aggregate, select and evaluate --list read"
         leave = "or leave them out by --labels of the samples and --samples intersect"
+        turned = TURNED if config.rows == "auto" and matrix.ids.obs is None else ""
         raise InputError(
             _text(found.none),
             where=config.matrix,
-            hint=f"{of_results if few else f'{HOW}, {leave}'}; --accept columns, if they are "
-            "samples",
+            hint=f"{turned}{of_results if few else f'{HOW}, {leave}'}; --accept columns, if they "
+            "are samples",
             option="accept",
         )
     if found.doubtful:

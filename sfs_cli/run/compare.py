@@ -160,8 +160,12 @@ def _on_common_samples(
         f"the rankings can use different samples ({sizes}): they are compared on the "
         f"{len(common):,} that all can use"
     )
+    # in one order: above a number of samples a run has that of the file
+    orders = {name: np.argsort(each) for name, each in samples.items()}
+    first = next(iter(samples.values()))
+    wanted = first[np.isin(first, common)]
     return {
-        name: _on(each, np.flatnonzero(np.isin(samples[name], common)))
+        name: _on(each, orders[name][np.searchsorted(samples[name], wanted, sorter=orders[name])])
         for name, each in runs.items()
     }
 

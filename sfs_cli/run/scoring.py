@@ -64,7 +64,8 @@ def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
         of_file, ids = name == "file", matrix.ids.samples
         where = str(config.similarity_file) if of_file else f"{config.matrix}: {name}"
         given = open_given(where if of_file else name, config.matrix)
-        graph = graph_as_given(given, name, ids, where, run.log)
+        in_file = matrix.matrix.ids.samples
+        graph = graph_as_given(given, name, ids, where, run.log, in_file)
         if of_file:
             graph.facts["file"] = where
         if config.adjust:

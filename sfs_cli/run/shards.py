@@ -35,7 +35,7 @@ from sfs_cli.store.disk import is_store
 
 NAME = "plan.json"
 FORMAT = "sfs-shards"
-VERSION = 2
+VERSION = 3
 MAX_SHARDS = 10_000
 _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")

@@ -71,7 +71,11 @@ def _by_counts(run: Run) -> Scored:
 def part_of_counts(run: Run, *, second: bool = False) -> Run:
     """Return a run on one part of the counts: the first makes the graph, the second is tested."""
     thinned = ThinnedMatrix(
-        run.matrix.matrix, run.context.seed, second=second, where=run.config.matrix
+        run.matrix.matrix,
+        run.context.seed,
+        second=second,
+        where=run.config.matrix,
+        samples=run.matrix.samples,
     )
     part = _of(run, _with(run.matrix, thinned, run.matrix.features))
     part.fit_matrix()

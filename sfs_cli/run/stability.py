@@ -109,6 +109,8 @@ def stability_of_noise(
 ) -> NoiseFacts | None:
     """Return the stability of the same ranking where the samples of each feature are shuffled.
 
+    Those that are used, among themselves.
+
     Lists of noise agree, too: a feature with outliers, or of a large variance, may be among the
     first whatever the samples are, and halves of the same samples have pairs of them in common.
     None where noise cannot be ranked so.
@@ -118,7 +120,7 @@ def stability_of_noise(
         return None
     run.passes.restart_rounds(OF_NOISE)
     matrix = PreparedMatrix(
-        ShuffledMatrix(whole.matrix, run.context.seed),
+        ShuffledMatrix(whole.matrix, run.context.seed, whole.samples),
         samples=whole.samples,
         missing=whole.policy,
         features=whole.features,

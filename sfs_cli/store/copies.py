@@ -34,10 +34,15 @@ def orders(names: Sequence[str], draw: int, seed: int, n: int) -> np.ndarray:
 
 
 class ShuffledMatrix:
-    """A stored matrix in which the samples of each feature are shuffled, independently."""
+    """A stored matrix in which the samples of each feature are shuffled, independently.
 
-    def __init__(self, matrix: Matrix, seed: int) -> None:
+    Only `samples`, (n,) by default all, are shuffled among themselves; what is drawn depends on
+    their order here, and not on that of the matrix.
+    """
+
+    def __init__(self, matrix: Matrix, seed: int, samples: np.ndarray | None = None) -> None:
         self.matrix, self.seed = matrix, seed
+        self.samples = np.arange(matrix.n_samples) if samples is None else samples
         self.dtype: np.dtype[Any] = matrix.dtype
         self.sparse = matrix.sparse
         self.missing = matrix.missing
@@ -65,14 +70,17 @@ class ShuffledMatrix:
         """Fill `out` with a block of shuffled features, shape (b, n)."""
         self.matrix.read(span, out)
         for rows, order in self._orders(span):
-            out[rows] = np.take_along_axis(out[rows], order, axis=1)
+            shuffled = np.take_along_axis(out[rows][:, self.samples], order, axis=1)
+            out[rows.start : rows.stop, self.samples] = shuffled
 
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of shuffled features."""
         counts, indices, data = self.matrix.read_stored(span)
         indices, data, ends = indices.copy(), data.copy(), np.cumsum(counts)
         for rows, order in self._orders(span):
-            place = np.argsort(order, axis=1)  # where each sample's value goes
+            place = np.tile(np.arange(self.n_samples), (len(order), 1))
+            # where each sample's value goes
+            place[:, self.samples] = self.samples[np.argsort(order, axis=1)]
             stored = slice(int(ends[rows.start] - counts[rows.start]), int(ends[rows.stop - 1]))
             of = np.repeat(np.arange(len(order)), counts[rows])
             moved = place[of, indices[stored]]
@@ -82,8 +90,8 @@ class ShuffledMatrix:
         return Stored(counts, indices, data)
 
     def _orders(self, span: Span) -> Iterator[tuple[slice, np.ndarray]]:
-        names, n = self.ids.features[span.lo : span.hi], self.n_samples
-        step = max(1, SHUFFLED_AT_ONCE // n)
+        names, n = self.ids.features[span.lo : span.hi], len(self.samples)
+        step = max(1, SHUFFLED_AT_ONCE // self.n_samples)
         for lo in range(0, span.size, step):
             rows = slice(lo, min(lo + step, span.size))
             yield rows, orders(names[rows], 0, self.seed, n)

@@ -9,6 +9,7 @@ share that variation.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ MOST = 2.0**53
 
 
 class ThinnedMatrix:
-    """One of the two parts of a matrix of counts; what is drawn depends on seed and feature alone.
+    """One of the two parts of a matrix of counts.
+
+    What is drawn depends on the seed, the name of the feature and the order of the samples alone.
 
     Parameters
     ----------
@@ -34,10 +37,26 @@ class ThinnedMatrix:
         Which of the parts.
     where : str
         The input, for messages.
+    samples : ndarray of int, optional
+        Those that are used, in the order in which they are drawn for: that of the matrix has no
+        part in it.
     """
 
-    def __init__(self, matrix: Matrix, seed: int, *, second: bool, where: str = "") -> None:
+    def __init__(
+        self,
+        matrix: Matrix,
+        seed: int,
+        *,
+        second: bool,
+        where: str = "",
+        samples: np.ndarray | None = None,
+    ) -> None:
         self.matrix, self.seed, self.second, self.where = matrix, seed, second, where
+        # the turn of each sample: those that are not used come last
+        self._turn = np.arange(matrix.n_samples)
+        if samples is not None:
+            self._turn += len(samples)
+            self._turn[samples] = np.arange(len(samples))
         self.dtype: np.dtype[Any] = matrix.dtype
         self.sparse = matrix.sparse
         self.missing = matrix.missing  # what is missing stays missing
@@ -66,6 +85,7 @@ class ThinnedMatrix:
         self.matrix.read(span, out)
         for row, values in enumerate(out):
             places = np.flatnonzero(values)  # the same draws as for stored values
+            places = places[np.argsort(self._turn[places])]
             values[places] = self._part(values[places], span.lo + row, places)
 
     def read_stored(self, span: Span) -> Stored:
@@ -73,8 +93,7 @@ class ThinnedMatrix:
         counts, indices, data = self.matrix.read_stored(span)
         data, ends = data.copy(), np.cumsum(counts)
         for row, (lo, hi) in enumerate(zip((ends - counts).tolist(), ends.tolist())):
-            # in the order of the samples, as they come in a dense block
-            order = lo + np.argsort(indices[lo:hi], kind="stable")
+            order = lo + np.argsort(self._turn[indices[lo:hi]])
             order = order[data[order] != 0]
             data[order] = self._part(data[order], span.lo + row, indices[order])
         return Stored(counts, indices, data)
@@ -92,7 +111,9 @@ class ThinnedMatrix:
                 hint="give raw counts, or --split features",
                 option="split",
             )
-        rng = np.random.Generator(np.random.Philox(key=self.seed, counter=[0, 0, 0, feature]))
+        name = f"{self.ids.features[feature]}".encode()
+        own = int.from_bytes(hashlib.blake2b(name, digest_size=7).digest(), "little")
+        rng = np.random.Generator(np.random.Philox(key=self.seed, counter=[0, 0, 0, own]))
         # a missing count takes a draw too, of which nothing is used
         drawn = rng.binomial(np.where(known, values, 0).astype(np.int64), 0.5).astype(values.dtype)
         drawn[~known] = np.nan if values.dtype.kind == "f" else 0

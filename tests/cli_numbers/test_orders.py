@@ -189,3 +189,58 @@ def test_order_of_sparse_counts(tmp_path: Path) -> None:
         text = (out / "ranking.tsv").read_text().splitlines()[1:]
         found.append(sorted(line.split("\t", 1)[1] for line in text))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--method", "laplacian", "--similarity-file", "S.npy"),
+        ("--method", "msfs", "--source", "k=similarity:S.npy", "--source", "x=target:"),
+        ("--method", "spec", "--stability", "20"),
+        (
+            *("--method", "laplacian", "--similarity", "knn", "--transform", "cpm,log1p"),
+            *("--pvalues", "moments", "--split", "counts"),
+        ),
+    ],
+)
+def test_order_of_columns_of_what_goes_by_place(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A similarity without ids is in the order of the file; what is drawn is not."""
+    rng = np.random.default_rng(3)
+    X = rng.poisson(rng.gamma(1, 9, (120, 30)) * (1 + (np.arange(30) % 3 == 1))).astype(float)
+    samples = np.array([f"s{i}" for i in range(1, 31)])
+    S = np.exp(-0.5 * np.subtract.outer(np.arange(30) % 3, np.arange(30) % 3) ** 2)
+    S += 0.1 * np.corrcoef(X.T)
+    found = []
+    for name, order in (("sorted", np.arange(30)), ("shuffled", rng.permutation(30))):
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        pd.DataFrame(X[:, order], columns=samples[order]).to_csv("m.csv", index_label="id")
+        np.save("S.npy", S[np.ix_(order, order)])
+        rank_to(folder / "out", "m.csv", *options)
+        found.append(
+            ((folder / "out" / "ranking.tsv").read_bytes(), facts(folder / "out").get("stability"))
+        )
+    assert found[0] == found[1]
+
+
+def test_a_copy_turned_round_has_the_opposite_coefficients(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 36)) + 2 * (np.arange(36) % 3 == 1) * (np.arange(40)[:, None] < 12)
+    samples = [f"s{i}" for i in range(1, 37)]
+    rows = {}
+    for name, ids in (("turned", "za"), ("first", "az")):
+        values = np.vstack([X[:1], -X[:1], X[1:]])
+        features = [ids[0], ids[1], *(f"f{i:02}" for i in range(39))]
+        pd.DataFrame(values, features, samples).to_csv(tmp_path / "m.csv", index_label="id")
+        words = ("--weights-out", tmp_path / f"{name}.parquet", "--select", "12")
+        rank_to(tmp_path / name, tmp_path / "m.csv", "--method", "mrsf-rounds", *words)
+        weights = pd.read_parquet(tmp_path / f"{name}.parquet")
+        rows[name] = weights.set_index(weights.columns[0]).select_dtypes("number")
+    # `a` is the copy whose id is first; products of coefficients do not depend on the signs of Y
+    turned, first = (each @ each.loc["a"] for each in rows.values())
+    others = turned.index.intersection(first.index).drop("a")
+    assert len(others) >= 5
+    np.testing.assert_allclose(turned[others], -first[others], rtol=1e-6, atol=1e-12)

@@ -41,7 +41,8 @@ DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _CSV_ORDER, _TSV_ORDER = ",;\t ", "\t,; "
 _GEO = re.compile(r"!(?:series|sample|platform)_|\^(?:database|series|sample|platform)\b", re.I)
 _TRAITS = (
-    '{split($2,n,/"|: /);$1=NR>1?n[2]:"sample";for(i=1;i<=NF;i++){if(i>1)sub(/"[^"]*: /,"\\"",$i);'
+    '{k="";for(i=2;i<=NF&&k=="";i++){split($i,n,/"|: /);k=n[2]}$1=NR>1?k:"sample";q="\\""k": ";'
+    'for(i=1;i<=NF;i++){if(NR>1&&index($i,q)==1)$i="\\""substr($i,length(q)+1);'
     't[i]=t[i](NR>1?FS:"")$i}}END{for(i=1;i<=NF;i++)print t[i]}'
 )
 """A program of awk: of lines, each ``trait: value`` of all samples, it makes a column of each."""
@@ -167,6 +168,7 @@ def series_matrix_hint(path: Path) -> str:
     return (
         f"take out the values: zgrep -v '^!' {name} > matrix.tsv; and the traits of the samples: "
         f"zgrep -E '^!Sample_(geo|char)' {name} | awk -F'\\t' '{_TRAITS}' > samples.tsv"
+        " (look at it: lines of a series may hold several traits)"
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,15 +195,21 @@ class SimilarityFile:
         both = set(self.columns)
         return [sample for sample in self.rows if sample in both]
 
-    def aligned(self, sample_ids: Sequence[str]) -> Similarity:
+    def aligned(
+        self, sample_ids: Sequence[str], in_file: Sequence[str] | None = None
+    ) -> Similarity:
         """Return the similarity of some samples in their order, shape (n, n) and float64.
 
-        Other samples of the file are left out. An `InputError` says that the matrix is not square,
-        that samples are missing from it or repeated, or, where it has no ids, that its size is
-        another.
+        Other samples of the file are left out. One without ids has the samples of the matrix
+        `in_file`, in their order there: all of them, or the `sample_ids` alone. An `InputError`
+        says that it is not square, that samples are missing from it or repeated, or, where it has
+        no ids, that its size is another.
         """
         if self.rows is None or self.columns is None:
-            n = len(sample_ids)
+            wanted, named = set(sample_ids), list(sample_ids if in_file is None else in_file)
+            if self.matrix.shape[0] != len(named):
+                named = [sample for sample in named if sample in wanted]
+            n = len(named)
             if self.matrix.shape != (n, n):
                 raise InputError(
                     f"the similarity has shape {self.matrix.shape}, but there are {n:,} samples",
@@ -211,7 +217,9 @@ class SimilarityFile:
                     hint="give a table with ids, of which those needed are taken",
                     option=_GIVEN_BY,
                 )
-            return self.matrix
+            if named == list(sample_ids):
+                return self.matrix
+            return replace(self, rows=named, columns=named).aligned(sample_ids)
         if self.matrix.shape != (len(self.rows), len(self.columns)):
             raise InputError(
                 f"the similarity has shape {self.matrix.shape}, but {len(self.rows):,} ids",

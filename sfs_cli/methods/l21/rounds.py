@@ -144,23 +144,25 @@ class Rounds:
             return False
         last = regression.certify(path.point, path.lam)
         copies = self._first_copies(entries)
-        entries = {copies[j]: lam for j, lam in entries.items()}
+        entries = {copies[j][0]: lam for j, lam in entries.items()}
         steps = [event.optimality for event in path.events]
         self.largest_gap = max([self.largest_gap, last.gap, *(step.gap for step in steps)])
         self.objective += [step.objective / regression.half_square for step in steps]
         indices, rows = regression.coefficients(path.point)
+        taken = [copies.get(j, (j, 1)) for j in indices.tolist()]
         self.coefficients.append(
-            (np.array([copies.get(j, j) for j in indices.tolist()], int), rows)
+            (np.array([j for j, _ in taken], int), rows * [[sign] for _, sign in taken])
         )
         self.entries.append(entries)
         regression.features.leave_out(np.array(list(entries)))
         self._left[list(entries)] = 0.0
         return True
 
-    def _first_copies(self, entries: Iterable[int]) -> dict[int, int]:
+    def _first_copies(self, entries: Iterable[int]) -> dict[int, tuple[int, int]]:
         """Return for each feature of a round the copy of it that is left whose id is first.
 
-        Only one of them enters: by their ids, so that it is not the order of the features.
+        Only one of them enters: by their ids, so that it is not the order of the features. With it
+        is its sign, -1 where it is the feature turned round.
         """
         found, features = {}, self.regression.features
         for j in entries:
@@ -169,7 +171,9 @@ class Rounds:
                 rows, own = features.take(same), features.take(np.array([j]))
                 apart = [np.linalg.norm(rows - sign * own, axis=1) for sign in (1, -1)]
                 same = same[np.minimum(*apart) <= COPY_DISTANCE]
-            found[j] = first_by_id(self.problem, same)
+            first = first_by_id(self.problem, same)
+            one, other = features.take(np.array([j, first]))
+            found[j] = first, 1 if np.vdot(one, other) >= 0 else -1
         return found
 
 
