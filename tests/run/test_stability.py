@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sfs_cli import RankConfig
@@ -593,16 +594,18 @@ def test_halves_that_a_method_cannot_rank_have_a_remedy(tmp_path):
     rank(replace(config, stability_how="bootstrap"), quiet())
 
 
-def test_a_similarity_without_ids_has_its_own_remedy(folder, tmp_path):
+@pytest.mark.parametrize("how", ["half", "bootstrap"])
+def test_a_similarity_without_ids_is_that_of_one_with_them(how, folder, tmp_path):
     S = np.corrcoef(np.random.default_rng(0).normal(size=(N, 50))) + 1
     np.save(tmp_path / "s.npy", S)
-    for how in ("half", "bootstrap"):
-        given = {"similarity_file": str(tmp_path / "s.npy"), "stability_how": how}
-        error = refused(config_of(folder, method="spec", **given))
-        assert "subset" in str(error.where)
-        assert "ids" in str(error.hint)
-        assert "bootstrap" not in str(error.hint)
-        assert {"stability", "similarity_file"} <= set(error.options)
+    samples = pd.read_csv(folder / "x.csv", index_col=0).columns
+    pd.DataFrame(S, samples, samples).to_csv(tmp_path / "s.csv", float_format="%.17g")
+    found = []
+    for name in ("s.npy", "s.csv"):
+        given = {"similarity_file": str(tmp_path / name), "stability_how": how}
+        found.append(rank(config_of(folder, method="spec", **given)).ranking)
+    for name, column in found[0].extra.items():
+        np.testing.assert_array_equal(column, found[1].extra[name])
 
 
 @pytest.mark.parametrize("of", ["samples", "donors"])

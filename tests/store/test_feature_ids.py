@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,8 @@ from hypothesis import strategies as st
 from sfs_cli.ranking.table import Picked
 from sfs_cli.store.ids import CHUNK, FeatureIds, FeatureIdsBuilder, read_ids, write_ids
 
-NAMES = st.lists(st.text(max_size=5), max_size=20)
+# names are held in the composed form of Unicode
+NAMES = st.lists(st.text(max_size=5).map(lambda text: normalize("NFC", text)), max_size=20)
 
 
 @given(NAMES, st.integers(-25, 25), st.integers(-25, 25), st.sampled_from([1, 2, -1]))

@@ -168,7 +168,6 @@ def series_matrix_hint(path: Path) -> str:
     return (
         f"take out the values: zgrep -v '^!' {name} > matrix.tsv; and the traits of the samples: "
         f"zgrep -E '^!Sample_(geo|char)' {name} | awk -F'\\t' '{_TRAITS}' > samples.tsv"
-        " (look at it: lines of a series may hold several traits)"
     )
 
 

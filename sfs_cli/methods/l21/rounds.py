@@ -149,10 +149,8 @@ class Rounds:
         self.largest_gap = max([self.largest_gap, last.gap, *(step.gap for step in steps)])
         self.objective += [step.objective / regression.half_square for step in steps]
         indices, rows = regression.coefficients(path.point)
-        taken = [copies.get(j, (j, 1)) for j in indices.tolist()]
-        self.coefficients.append(
-            (np.array([j for j, _ in taken], int), rows * [[sign] for _, sign in taken])
-        )
+        taken = np.array([copies.get(j, (j, 1)) for j in indices.tolist()], int).reshape(-1, 2)
+        self.coefficients.append((taken[:, 0], rows * taken[:, 1:]))
         self.entries.append(entries)
         regression.features.leave_out(np.array(list(entries)))
         self._left[list(entries)] = 0.0
