@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -376,7 +377,7 @@ def _laplacian(S: np.ndarray, X: np.ndarray | None = None) -> Expected:
 
 def _agrees(rows: list[dict[str, str]], expected: Expected, unit: bool) -> bool:
     """Tell whether a ranking has the features and scores expected; `unit`: of the order of 1."""
-    names, scores = expected
+    names, scores = [normalize("NFC", name) for name in expected[0]], expected[1]
     if len(names) != len(rows):
         return False
     ok = {row["feature"]: float(row["score"]) for row in rows if row["status"] == "ok"}

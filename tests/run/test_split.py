@@ -85,9 +85,10 @@ def test_each_half_is_tested_on_the_graph_of_the_other(
             if null.startswith("perm") and column != "score":
                 continue
             expected = by_hand[gene][column]
-            assert found[gene][column] == pytest.approx(expected, rel=1e-8, abs=1e-12)
+            # distances of profiles are rounded to parts of 2^29
+            assert found[gene][column] == pytest.approx(expected, rel=1e-7, abs=1e-12)
         if not null.startswith("perm"):
-            assert found[gene]["q_value"] == pytest.approx(q[at], rel=1e-8, abs=1e-12)
+            assert found[gene]["q_value"] == pytest.approx(q[at], rel=1e-7, abs=1e-12)
     p = [each["p_value"] for each in found.values()]
     assert p == sorted(p), "the order is that of the p-values"
     assert not any("too small" in text for text in split.warnings)
