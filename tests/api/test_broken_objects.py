@@ -89,7 +89,11 @@ def _adata(**parts: dict[str, Any]) -> ad.AnnData:
 
 def _with_x(matrix: Any) -> ad.AnnData:
     adata = ad.AnnData(sp.csr_matrix(X))
-    adata._X = matrix
+    if hasattr(adata, "_X"):
+        adata._X = matrix
+    else:  # since anndata 0.13 X is the layer without a name
+        adata.layers._data[None] = matrix
+    assert adata.X is matrix
     return adata
 
 
