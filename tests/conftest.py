@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -22,6 +23,25 @@ ROOT = Path(__file__).resolve().parents[1]
 # that, would not be interrupted
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all but each k-th case of the tests that are marked ``one_in(k)`` as slow.
+
+    They are taken in the order of a sum of their names, so that no value of one of several
+    parameters is always among the others.
+    """
+    cases: dict[tuple[str, int], list[pytest.Item]] = {}
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None:
+            test = item.nodeid.partition("[")[0]
+            cases.setdefault((test, mark.args[0]), []).append(item)
+    for (_, k), found in cases.items():
+        found.sort(key=lambda item: crc32(item.nodeid.encode()))
+        for item in found[-(-len(found) // k) :]:
+            item.add_marker(pytest.mark.slow)
 
 
 def find_shared() -> Path:

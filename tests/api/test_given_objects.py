@@ -273,6 +273,7 @@ def test_a_matrix_with_genes_in_rows_is_told_of() -> None:
         fisher(genes, np.arange(2000) % 2)  # labels of the rows
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["matrix", "labels", "drivers", "sets", "ranking", "v1.5"])
 def test_a_list_may_have_the_name_of_anything_else(name: str) -> None:
     ranked = sfs.rank(NAMED, method="fisher", labels=CLASSES)

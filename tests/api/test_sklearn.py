@@ -33,6 +33,7 @@ X[:, :6] += 2.5 * Y[:, None]
 EVERY = [getattr(selectors, name)() for name in selectors.__all__]
 
 
+@pytest.mark.one_in(3)
 @parametrize_with_checks(EVERY)
 def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)

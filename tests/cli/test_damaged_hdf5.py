@@ -231,6 +231,7 @@ def test_links_inside_a_file_are_followed(tmp_path, capfd):
     assert (done.code, done.out) == (0, wanted)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("command", ["rank", "inspect"])
 @pytest.mark.parametrize("member", ["obs", "var", "X", "obsm", "obsp", "layers", "uns"])
 @pytest.mark.parametrize("kind", ["number", "empty"])

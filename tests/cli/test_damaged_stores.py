@@ -54,6 +54,7 @@ def values_of(store: Path) -> Path:
     return next(store / name for name in ("values.bin", "data.bin") if (store / name).exists())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(25))
 def test_one_changed_bit_is_bad_input_for_every_command(
     store: Path, capfd: Capture, seed: int

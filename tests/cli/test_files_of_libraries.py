@@ -73,6 +73,7 @@ def test_mudata_of_mudata_is_read(tmp_path, capfd):
         assert ranked(f"{path}:{name}", capfd) == by_variance(part.X)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("size", [512, 1024, 4096, 1 << 16])
 @pytest.mark.parametrize("block", [b"", b"MuData (format-version=0.1.0)", b"text, with a comma\n"])
 def test_a_user_block_of_any_size_may_come_first(size, block, tmp_path, capfd):
@@ -169,6 +170,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_columns_of_every_type_stay_as_they_are(kind, tmp_path, capfd):
     data, path, copy = made(), tmp_path / "cells.h5ad", tmp_path / "copy.h5ad"

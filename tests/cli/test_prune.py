@@ -79,6 +79,7 @@ def test_the_table_is_the_pruned_one_of_all_features(rank, keep):
     assert rows[-1]["status"] == "constant"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", CASES)
 def test_every_ranking_can_be_pruned(case, rank, tmp_path):
     plain = rank(*CASES[case])

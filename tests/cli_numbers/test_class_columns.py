@@ -205,6 +205,7 @@ def test_with_covariates_there_is_no_p_value(method, study, tmp_path) -> None:
     assert "mean_difference" in header
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["t-test", "fisher", "mutual-info", "relieff"])
 @pytest.mark.parametrize("classes", ["ab", "abc"])
 def test_threads_and_dtypes_do_not_matter(method, classes, study, tmp_path) -> None:

@@ -98,6 +98,7 @@ def options_of(method: str) -> tuple[str, ...]:
     return METHODS[method] + (() if method in UNLABELED else ("--labels", "LABELS"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_order_of_rows_and_columns(method: str, suffix: str, tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def test_weights_are_copies(method: str, study: Path, monkeypatch: pytest.Monkey
     assert found.feature == expected.feature
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", METHODS)
 def test_threads_shards_and_the_record_give_the_same_bytes(method: str, study: Path) -> None:
     given = ("m.csv", *METHODS[method], *WEIGHTED, "--block-size", "7")

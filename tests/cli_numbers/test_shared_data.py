@@ -77,6 +77,7 @@ def check_same(first: Table, second: Table) -> None:
     )
 
 
+@pytest.mark.one_in(3)
 def test_phi2_is_the_laplacian_score(case: tuple[Path, str, list[str]], tmp_path: Path) -> None:
     matrix, _, options = case
     given = ("--similarity", "rbf", *options)
@@ -86,6 +87,7 @@ def test_phi2_is_the_laplacian_score(case: tuple[Path, str, list[str]], tmp_path
     assert np.all(np.diff(phi2.score[: phi2.status.count("ok")]) >= 0)
 
 
+@pytest.mark.one_in(3)
 def test_phi2_on_the_label_graph_is_the_fisher_score_in_disguise(
     case: tuple[Path, str, list[str]], tmp_path: Path
 ) -> None:

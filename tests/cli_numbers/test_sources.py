@@ -34,6 +34,7 @@ def method_of(options: list[str]) -> list[str]:
     return ["--method", *options[1:]]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "suffix"),
     [

@@ -169,6 +169,7 @@ NOT_IN_HDF5 = ("values of text", "another shape")
 STORED = [case for case in COMPRESSED if case not in NOT_IN_HDF5]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", STORED)
 @pytest.mark.parametrize("format", ["csr", "csc"])
 def test_a_damaged_graph_of_anndata_is_refused_by_name(tmp_path, format, case):

@@ -65,6 +65,7 @@ def _h5ad(path: Path, frame: pd.DataFrame) -> str:
     return str(path / "m.h5ad")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("write", [_parquet, _feather, _h5ad])
 @pytest.mark.parametrize("name", [name for name in REFUSED if "\x00" not in name])
 @pytest.mark.parametrize("axis", ["feature", "sample"])

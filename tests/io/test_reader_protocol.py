@@ -76,6 +76,7 @@ def test_values_are_those_that_were_written(path, matrix, dtype):
     np.testing.assert_array_equal(by_features(values, reader), matrix.astype(dtype))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("block_bytes", [1, 64, 1000, 1 << 20])
 def test_any_block_size_gives_the_same_matrix(path, matrix, block_bytes):
     ids, values, reader, _ = read(path, block_bytes=block_bytes, dtype="float64")
@@ -83,6 +84,7 @@ def test_any_block_size_gives_the_same_matrix(path, matrix, block_bytes):
     assert ids == (SAMPLES if reader.fixed_rows == "samples" else FEATURES)
 
 
+@pytest.mark.one_in(2)
 def test_blocks_are_of_bounded_size_and_carry_their_ids(case, tmp_path):
     matrix = np.arange(40_000.0).reshape(2000, 20) % 1000
     path = cases.CASES[case](

@@ -124,6 +124,7 @@ class Executing:
         return Path.touch, (Path(self.place),)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("command", "member"),
     [

@@ -115,6 +115,7 @@ GRAPHS = (
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("gamma", GAMMAS)
 @pytest.mark.parametrize("ranking", ["phi1", "phi2"])
 @pytest.mark.parametrize("graph", GRAPHS)

@@ -28,6 +28,7 @@ def make_data(m: int = 30, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X + rng.normal(0, 20, m), codes
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("variant", ["difference", "quotient"])
 @pytest.mark.parametrize("memory", [HELD, STREAMED])
 @pytest.mark.parametrize("seed", range(3))

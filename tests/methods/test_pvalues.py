@@ -433,6 +433,7 @@ def test_features_of_few_values_have_large_fourth_powers(n: int) -> None:
         assert (fourth >= tested_scores._least_fourth(n)).all()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n", [20, 21])
 @pytest.mark.parametrize("first", [3, 6, 10])
 @pytest.mark.parametrize("kind", ["normal", "skewed"])
@@ -598,6 +599,7 @@ def test_the_tail_is_near_the_truth() -> None:
         assert (np.diff(p) > 0).all()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "law",
     [stats.norm(), stats.expon(), stats.chi2(1), stats.chi2(3), stats.beta(0.5, 49)],
@@ -801,6 +803,7 @@ def centered(X: np.ndarray) -> np.ndarray:
     return X.T - X.T.mean(axis=1, keepdims=True)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dense", [False, True])
 def test_how_often_features_are_said_to_get_small_p_values_is_how_often_they_do(
     dense: bool, monkeypatch: pytest.MonkeyPatch
@@ -820,6 +823,7 @@ def test_how_often_features_are_said_to_get_small_p_values_is_how_often_they_do(
         assert (chance < 1).all()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("graph", "values", "told"),
     [

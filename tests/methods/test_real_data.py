@@ -81,6 +81,7 @@ def test_phi3(data: Data, graph: tuple[dict[str, Any], np.ndarray]) -> None:
     np.testing.assert_allclose(found, spec.phi3(data.X, S, GAMMAS["1"], k), rtol=1e-8)
 
 
+@pytest.mark.one_in(4)
 def test_laplacian_score(data: Data, graph: tuple[dict[str, Any], np.ndarray]) -> None:
     options, S = graph
     found = run_scores(data.matrix, method="laplacian", **options)

@@ -42,6 +42,7 @@ def all_rows(solution: Solution, m: int) -> Array:
     return W
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize(("n", "m", "c"), [(24, 40, 3), (30, 8, 2), (16, 60, 4), (12, 200, 2)])
 def test_the_objective_lies_between_the_bounds_of_an_independent_solver(

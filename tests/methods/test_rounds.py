@@ -94,6 +94,7 @@ def test_so_many_shuffled_features_exceed_the_level(chance: int) -> None:
     assert abs(np.mean(above) - chance) <= 3 * np.sqrt(chance / len(above))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", ["classes", "few columns", "graph"])
 @pytest.mark.parametrize("values", ["normal", "lognormal", "counts", "spikes", "one in two"])
 def test_the_level_is_that_of_the_twin(kind: str, values: str) -> None:

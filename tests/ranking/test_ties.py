@@ -79,6 +79,7 @@ def test_blocks_at_the_top_are_told_of(blocks: dict[int, int], ranks: str | None
         assert ("1 other block" in found) == (len(blocks) > 2)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("size", ["7", "64"])
 @pytest.mark.parametrize("method", ["t-test", "fisher", "spec", "variance", "relieff"])

@@ -89,6 +89,7 @@ def ranked(matrix: str, **options: Any) -> RankResult:
     return rank(RankConfig(matrix, **{"dtype": "float64"} | options))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", METHODS)
 def test_adjusting_is_regression_done_by_hand(name, study):
     """The residuals, made feature by feature and written to a file, rank as the option does."""

@@ -114,6 +114,7 @@ def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
     return values + 8
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("kind", "first", "n", "method", "proposed"),
     [

@@ -21,7 +21,7 @@ from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.run.guards import Raw
 from sfs_cli.run.guide import MOST, Seen, next_runs
 from tests.cli.running import run_here
-from tests.making import each_kth, write_table
+from tests.making import write_table
 
 N, M = 24, 60
 SAMPLES, GENES = [f"s{i}" for i in range(N)], [f"g{i}" for i in range(M)]
@@ -120,7 +120,8 @@ CASES: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("case", each_kth(7, CASES))
+@pytest.mark.one_in(7)
+@pytest.mark.parametrize("case", CASES)
 def test_every_command_parses_and_runs(case, study, capfd):
     before = sorted(study.iterdir())
     done = run_here(["rank", *CASES[case], "--guide"], capfd)

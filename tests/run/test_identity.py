@@ -38,6 +38,7 @@ def did(words: str, capfd: pytest.CaptureFixture[str]) -> str:
     return done.err
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("sources", "fused", "ranked", "told"),
     [

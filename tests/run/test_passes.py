@@ -296,6 +296,7 @@ def planned(config: RankConfig, patch: pytest.MonkeyPatch) -> list[dict[str, Any
     return json.loads(estimate_of.estimate(config, Watched(), None, True))["passes"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("options", cases(), ids=name_of)
 def test_the_list_is_what_a_counting_matrix_sees(
     options: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -333,6 +334,7 @@ def test_pruning_is_in_the_list(
     assert planned(config, monkeypatch)[-1]["purpose"] == row["purpose"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "options",
     [
@@ -467,6 +469,7 @@ SOLVERS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("options", SOLVERS, ids=name_of)
 def test_solvers_that_cannot_hold_the_matrix_count_what_they_read(
     options: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,7 +18,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.run.rank import rank
 from tests.cli.running import run_here
 from tests.cli.shard_study import CASES, make_study, sfs
-from tests.making import annotated, each_kth
+from tests.making import annotated
 
 F_TEST = ("m.csv", "--method", "f-test", "--labels", "labels.tsv:tissue")
 MORE: dict[str, tuple[str, ...]] = {
@@ -89,7 +89,8 @@ def ranked(tmp_path: Path) -> Path:
     return tmp_path / "results"
 
 
-@pytest.mark.parametrize("case", [*each_kth(3, CASES), *MORE])
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("case", [*CASES, *MORE])
 def test_the_page_has_the_bytes_of_the_one_that_rank_wrote(case, tmp_path, monkeypatch):
     """From another folder, with other threads and less memory."""
     sfs("rank", *(CASES | MORE)[case], "--out", tmp_path / "of")

@@ -30,7 +30,7 @@ from sfs_cli.run.stability import (
     scorer_on,
 )
 from sfs_cli.run.subsets import draw_subsets, run_on_subset
-from tests.making import each_kth, names, write_labels, write_table
+from tests.making import names, write_labels, write_table
 from tests.oracles import stability as slow
 from tests.results import bytes_of
 
@@ -171,6 +171,7 @@ def quiet() -> Messages:
 # ---- the rankings on the subsets -----------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("given", TOGETHER, ids=name_of)
 def test_subsets_that_are_scored_together_are_scored_as_alone(given, folder):
     config = config_of(folder, **given)
@@ -198,7 +199,9 @@ def test_subsets_that_are_scored_together_are_scored_as_alone(given, folder):
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("given", each_kth(6, [*TOGETHER, *IN_TURN], name_of))
+@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("given", [*TOGETHER, *IN_TURN], ids=name_of)
 def test_a_subset_is_ranked_as_a_matrix_of_its_samples(given, folder, tmp_path):
     """The frequencies are those of `sfs rank` on files that hold the samples of each subset."""
     config = config_of(folder, **given)

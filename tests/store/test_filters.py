@@ -49,6 +49,7 @@ FILTERS = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("which", FILTERS.values(), ids=FILTERS)
 @pytest.mark.parametrize("chosen", [None, np.array([9, 0, 3, 4, 5, 7])], ids=["all", "some"])
 @pytest.mark.parametrize("steps", [(), ("cpm", "log1p"), ("clr",), ("deviance",)])

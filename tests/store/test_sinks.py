@@ -21,6 +21,7 @@ LIMITS = [1, 100, 500, 1 << 30]
 """Less than a row; many panels; a few; everything in memory."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("rows", ["features", "samples"])
