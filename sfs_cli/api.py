@@ -950,8 +950,8 @@ def _held_lists(given: Any, objects: dict[str, Any], prefix: str = "") -> list[s
 
 def _spelling_of_lists(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
     """Do what `_spelling` does for rankings, whose features are the index or a column."""
-    columns = (c for f in frames for c in (f.index, *(f[name] for name in f.select_dtypes(exclude="number"))))
-    return _spelling(name for column in columns for name in column)
+    texts = (frame.reset_index().select_dtypes(exclude="number") for frame in frames)
+    return _spelling(name for each in texts for name in each.to_numpy().ravel())
 
 
 def _frame_of_list(value: Any) -> pd.DataFrame:

@@ -440,9 +440,8 @@ def test_results_have_the_ids_of_the_frame() -> None:
     assert sfs.select(ranked, top=3, min_redundancy=0.9)[0] == ranked.top(1)[0]
     joined = sfs.aggregate([ranked, ranked.table, ranked.top(5)])
     assert set(joined.index) == set(SPELLED.columns)
-    pruned = sfs.rank(
-        SPELLED.assign(again=SPELLED.iloc[:, 0]), labels=CLASSES, method="fisher", max_correlation=0.9
-    ).table
+    copied = SPELLED.assign(again=SPELLED.iloc[:, 0])
+    pruned = sfs.rank(copied, labels=CLASSES, method="fisher", max_correlation=0.9).table
     assert {*pruned["representative"].dropna()} - {""} <= {*pruned.index}
 
 
@@ -461,7 +460,8 @@ def test_anndata_is_written_by_its_own_ids(*, raw: bool) -> None:
     if raw:
         adata.raw = adata.copy()
     ranked = sfs.rank(adata, labels=CLASSES, method="fisher", top=1, use_raw=raw)
-    np.testing.assert_array_equal(adata.var["sfs_score"], ranked.table.loc[adata.var_names, "score"])
+    expected = ranked.table.loc[adata.var_names, "score"]
+    np.testing.assert_array_equal(adata.var["sfs_score"], expected)
     assert list(adata.var_names) == list(SPELLED.columns)
 
 
