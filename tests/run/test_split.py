@@ -85,7 +85,7 @@ def test_each_half_is_tested_on_the_graph_of_the_other(
             if null.startswith("perm") and column != "score":
                 continue
             expected = by_hand[gene][column]
-            # distances of profiles are rounded to parts of 2^29; scores and effects may be near zero
+            # distances of profiles are rounded to parts of 2^29; scores and effects may be near 0
             near = 1e-12 if column == "p_value" else 1e-9
             assert found[gene][column] == pytest.approx(expected, rel=1e-7, abs=near)
         if not null.startswith("perm"):
