@@ -24,6 +24,7 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
+from sfs_cli.io.files.names import nfc
 from sfs_cli.io.given import giving, named
 from sfs_cli.io.matrix.base import cast_values
 from sfs_cli.io.matrix.memory import Table, check_held, is_sparse, real, table_of
@@ -256,7 +257,32 @@ def _rank(config: RankConfig, inputs: Inputs, verbose: bool) -> Ranked:
     found = of_rank.rank(config, messages)
     _warn(found.warnings, verbose)
     told = [str(_in_python(text)) for text in found.warnings]
-    return Ranked(found.config, dict(found.facts), told, None, found.ranking, inputs)
+    ranking = _as_spelled(found.ranking, inputs.spelling)
+    return Ranked(found.config, dict(found.facts), told, None, ranking, inputs)
+
+
+def _spelling(ids: Iterable[Any]) -> dict[str, str]:
+    """Return how a user writes ids that are read in another form (`nfc`), by that form."""
+    first: dict[str, str] = {}  # the others of one form have suffixes
+    for name in map(str, ids):
+        if not name.isascii():
+            first.setdefault(nfc(name), name)
+    return {form: name for form, name in first.items() if form != name}
+
+
+def _as_spelled(ranking: Ranking, spelling: Mapping[str, str]) -> Ranking:
+    """Return a ranking whose ids are keys of the user's data, in the form that they have there."""
+    if not spelling:
+        return ranking
+    from sfs_cli.ranking.table import Picked
+
+    def spelled(names: Picked) -> Picked:
+        return Picked([spelling.get(name, name) for name in names], np.arange(len(names)))
+
+    extra = ranking.extra
+    if isinstance(found := extra.get("representative"), Picked):
+        extra = extra | {"representative": spelled(found)}
+    return replace(ranking, feature=spelled(ranking.feature), extra=extra)
 
 
 def _messages(verbose: bool) -> Messages:
@@ -409,6 +435,17 @@ class Inputs:
             for column in self.columns:
                 self.objects[named(f"obs {column}")] = data.obs[[column]].dropna()
         return chosen
+
+    @cached_property
+    def spelling(self) -> dict[str, str]:
+        """How the matrix writes the ids of samples and features that are read in another form."""
+        held = self.objects.get(self.matrix)
+        if held is None:
+            return {}
+        if isinstance(held, Table):
+            return _spelling([*held.row_ids, *held.column_ids])
+        raw = () if held.raw is None else held.raw.var_names
+        return _spelling([*held.obs_names, *held.var_names, *raw])
 
     def options(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return options of the command, in which names stand for the objects."""
@@ -762,7 +799,8 @@ def _written(
     if copy:
         adata = adata.to_memory() if adata.isbacked else adata.copy()
     # repeated names have a suffix in a ranking
-    table = ranked.table.reindex(list(unique_features(list(map(str, adata.var_names)))[0]))
+    table = ranked.table.set_axis([nfc(name) for name in ranked.table.index])
+    table = table.reindex(list(unique_features(list(map(str, adata.var_names)))[0]))
     table.index = adata.var_names
     adata.var[f"{key}_rank"] = table["rank"]
     adata.var[f"{key}_score"] = table["score"]
@@ -834,6 +872,7 @@ def fuse(
     of_pandas: Any = pd.DataFrame
     if not isinstance(made, np.ndarray):
         of_pandas = of_pandas.sparse.from_spmatrix
+    samples = [inputs.spelling.get(name, name) for name in samples]
     frame = of_pandas(made, samples, samples)
     adata = inputs.adata
     if adata is None:
@@ -889,7 +928,7 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
     with giving(objects):
         found = aggregate_lists(config, messages)
     _warn(messages.warnings, verbose)
-    return table_of_ranking(found.ranking)
+    return table_of_ranking(_as_spelled(found.ranking, _spelling_of_lists(objects.values())))
 
 
 def _held_lists(given: Any, objects: dict[str, Any], prefix: str = "") -> list[str]:
@@ -907,6 +946,12 @@ def _held_lists(given: Any, objects: dict[str, Any], prefix: str = "") -> list[s
         else hold(objects, f"{prefix}{name}", _frame_of_list(each))
         for name, each in texts
     ]
+
+
+def _spelling_of_lists(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
+    """Do what `_spelling` does for rankings, whose features are the index or a column."""
+    texts = (frame.reset_index().select_dtypes(exclude="number") for frame in frames)
+    return _spelling(name for each in texts for name in each.to_numpy().ravel())
 
 
 def _frame_of_list(value: Any) -> pd.DataFrame:
@@ -983,7 +1028,10 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
             again = of_select.ranking_config(config, result)
         found = of_select.select(config, result, again, messages)
     _warn(messages.warnings, verbose)
-    return [result.features[row] for row in found.rows.tolist()]
+    held = objects.get(place)
+    spelling = {} if held is None else _spelling_of_lists([held])
+    chosen = [result.features[row] for row in found.rows.tolist()]
+    return [spelling.get(name, name) for name in chosen]
 
 
 @dataclass
@@ -1140,7 +1188,10 @@ def _judged(
         found = judge(config, messages)
     _warn(messages.warnings, verbose)
     measures = [[getattr(row, name) for name in MEASURES] for row in found.measures]
-    enriched = [(*place, *found_set) for *place, found_set in found.enriched]
+    enriched = []
+    for *place, each in found.enriched:
+        members = [inputs.spelling.get(name, name) for name in each.members]
+        enriched.append((*place, *each._replace(members=members)))
     of_sets = ["list", "selection", "features", "set", *Enrichment._fields[1:]]
     return Evaluated(
         pd.DataFrame(measures, columns=["list", *MEASURES[1:-1], "standard_error"]),

@@ -75,9 +75,11 @@ class MutualInfoScorer(Scorer):
         return score, status
 
     def permuted(self, values: np.ndarray, orders: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Return what features would score if the labels were in other orders, shape (b, B).
+        """Return estimates of features with the labels in other orders, shape (b, B).
 
-        These are the estimates before they are cut at 0, as scores are.
+        They are not cut at 0, and are of values without ties, which the noise breaks: scores are
+        cut, and those of classes count all samples that are equally near. To be compared with the
+        estimate of the own order that is made in the same way.
 
         Parameters
         ----------
@@ -239,8 +241,8 @@ def _positions(ordered: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def of_permuted_classes(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:
     """Return the mutual information of one feature and permuted classes, shape (B,), not cut at 0.
 
-    The numbers are those of `estimated`. How many samples are nearer to a sample than
-    another one is does not depend on the classes; it is found once, and looked up.
+    The numbers are those of `estimated` for values without ties. How many samples are nearer to a
+    sample than another one is does not depend on the classes; it is found once, and looked up.
 
     Parameters
     ----------

@@ -73,6 +73,16 @@ def check_columns(
     return values
 
 
+def check_names(config: RankConfig, matrix: Matrix, log: Messages) -> None:
+    """Refuse columns with names that no sample has, before samples are matched with anything.
+
+    Else a column would be told as a sample without a label, a weight or the like. With
+    ``--samples intersect`` it is left out for that, and is not looked at.
+    """
+    if config.samples != "intersect" and Annotation.SURE in map(annotation_of, matrix.ids.samples):
+        check_columns(config, matrix, None, log)
+
+
 def tell_columns(matrix: Matrix, log: Messages) -> None:
     """Warn of columns that seem to be no samples, where nothing is ranked."""
     _, found = _of_matrix(matrix, None)
@@ -108,19 +118,20 @@ def look_at(values: np.ndarray, names: Sequence[str]) -> Suspects:
         for i, each in enumerate(by_name)
         if each is Annotation.MAYBE and not (letters and len(names[i]) == 1)
     ]
+    plain = of_samples.copy()  # whose names are not suspect
+    plain[maybe] = False
     sums, odd, near = dict[int, str](), dict[int, str](), set[int]()
     middle = set[int]()
     values = values[np.isfinite(values).all(axis=1)].astype(np.float64)
     if len(values) >= LEAST_FEATURES and of_samples.sum() >= LEAST_SAMPLES:
         sums = _sums(values, of_samples)
-        odd = _odd(values, of_samples)
+        odd = _odd(values, of_samples, plain)
         near, middle = _agreeing(values, of_samples, [*odd, *maybe])
     none = dict.fromkeys(np.flatnonzero(~of_samples).tolist(), "by the name") | sums
     none |= {i: f"by the name, and it {odd[i]}" for i in maybe if i in odd and i not in near}
     doubtful = {i: f"it {why}" for i, why in odd.items() if i not in near | middle}
     unclear = dict.fromkeys((i for i in maybe if i not in near), "by the name")
-    # beside columns that are surely none, a name is enough
-    if none:
+    if none and not plain.any():  # a table of results: a name is enough
         none = unclear | none
     else:
         doubtful |= unclear
@@ -144,19 +155,20 @@ def _sums(values: np.ndarray, of_samples: np.ndarray) -> dict[int, str]:
     return found
 
 
-def _odd(values: np.ndarray, of_samples: np.ndarray) -> dict[int, str]:
+def _odd(values: np.ndarray, of_samples: np.ndarray, plain: np.ndarray) -> dict[int, str]:
     """Return the columns whose values are of another kind than those of the others, and how.
 
+    The others are `plain`, those whose names are not suspect, (n,), of which few may be odd.
     Constant columns, as of a library that has failed, are not among them.
     """
     varies = values.min(axis=0) < values.max(axis=0)
-    if not (varies & of_samples).any():
+    if not (varies & plain).any():
         return {}
     whole = (values == np.rint(values)).all(axis=0)
     negative, zero = (values < 0).mean(axis=0), (values == 0).mean(axis=0)
     size = np.abs(values).mean(axis=0)
     parts = ((values > 0) & (values < 1)).mean(axis=0)
-    large = size > TIMES * np.median(size[of_samples & varies])
+    large = size > TIMES * np.median(size[plain & varies])
     kinds = (
         (whole, ~whole, "has whole numbers alone, and the others have not"),
         (~whole, whole, "has numbers that are not whole, and the others have none"),
@@ -166,11 +178,11 @@ def _odd(values: np.ndarray, of_samples: np.ndarray) -> dict[int, str]:
         (large, ~large, f"has numbers {TIMES:,} times as large as the others"),
     )
     found: dict[int, str] = {}
-    count = int((of_samples & varies).sum())
+    count = int((plain & varies).sum())
     for here, others, why in kinds:
         few = here & varies & of_samples
-        rest = ~few & varies & of_samples
-        if 0 < few.sum() <= min(FEW, max(1, count // PART)) and others[rest].all():
+        rest = others[~few & varies & plain]
+        if (few & plain).sum() <= min(FEW, max(1, count // PART)) and len(rest) and rest.all():
             found = dict.fromkeys(np.flatnonzero(few).tolist(), why) | found
     return found
 

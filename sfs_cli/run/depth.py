@@ -43,14 +43,15 @@ def depth_facts(run: Run, scorer: Scorer, score: np.ndarray) -> dict[str, Any]:
     Returns
     -------
     dict
-        Nothing where the values are no counts, else ``depth``: the standard deviation of the
-        logarithms u of the totals; the effect that u would have as a feature, in standard
-        deviations; the correlation r with u of the features, its median over the group of features
-        of about one mean in which it is largest; the shift, ``r^2`` times that effect; what the
-        test is about; and whether depth leads it. A share r^2 of the variance of a feature is that
-        of u, so the shift is how much better than by chance it scores for its depth alone. Medians
-        are near 0 where few features follow the totals for another reason, as markers of a class
-        of large cells do.
+        Nothing where the values are no counts, fewer than `FEWEST` features have a score, the
+        totals of all samples are alike, or ``--accept`` has depth; else ``depth``: the standard
+        deviation of the logarithms u of the totals; the effect that u would have as a feature, in
+        standard deviations; the correlation r with u of the features, its median over the group of
+        features of about one mean in which it is largest; the shift, ``r^2`` times that effect;
+        what the test is about; and whether depth leads it. A share r^2 of the variance of a feature
+        is that of u, so the shift is how much better than by chance it scores for its depth alone.
+        Medians are near 0 where few features follow the totals for another reason, as markers of a
+        class of large cells do.
     """
     scored = np.flatnonzero(~np.isnan(score))
     if len(scored) < FEWEST or "depth" in run.config.accept:

@@ -32,7 +32,7 @@ from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
 from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
-from sfs_cli.run.columns import check_columns
+from sfs_cli.run.columns import check_columns, check_names
 from sfs_cli.run.features import feature_filter, given_features
 from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import needed, pass_list, with_defaults
@@ -179,6 +179,7 @@ def loaded(
         config = with_defaults(config, opened.matrix.n_samples, opened.graphs)
         if of != config.coordinates_from:
             found = open_coordinates(str(config.coordinates_from), config.matrix)
+        check_names(config, opened.matrix, log)
         labels = inputs.align_labels(config, opened.matrix, table, log)
         weights = inputs.align_weights(config, opened.matrix, weight_table, log)
         sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)

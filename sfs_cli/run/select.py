@@ -392,12 +392,13 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
         return order if config.min_redundancy is not None else order[: config.top]
     if config.fdr is not None:
         tests = "rank with --pvalues, or by a method that tests (f-test, t-test, fisher)"
-        if (result.record or {}).get("input", {}).get("sample_weights"):
-            tests = (
-                "rankings with --sample-weights have no p-values, because a sample of weight 10 is "
-                "not 10 independent samples: rank without weights, or choose by --top or --stable"
-            )
-        elif (result.record or {}).get("covariates"):
+        record = result.record or {}
+        if why := record.get("method", {}).get("no_p_values"):
+            tests = f"{why}, or choose by --top or --stable"
+        elif record.get("input", {}).get("sample_weights"):
+            tests += " and, as --pvalues treats all samples alike, without --sample-weights; or "
+            tests += "choose by --top or --stable"
+        elif record.get("covariates"):
             tests = (
                 "of rankings with --adjust only --method f-test with --label-type ordered or "
                 "continuous has p-values; or choose by --top or --stable"

@@ -9,6 +9,7 @@ and the other is tested.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,9 @@ from sfs_cli.errors import InputError, located
 from sfs_cli.methods.base import Solution
 from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import Scored, make_graph, score_on
+from sfs_cli.store.copies import digests
 from sfs_cli.store.filters import FeatureFilter
+from sfs_cli.store.ids import CHUNK
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.thin import ThinnedMatrix
@@ -36,10 +39,16 @@ def rank_split(run: Run) -> Scored:
     return _by_halves(run) if run.config.split == "features" else _by_counts(run)
 
 
-def first_half(seed: int, m: int) -> np.ndarray:
-    """Return which of m features are in the first half, of bool, shape (m,)."""
-    rng = np.random.default_rng([seed, m])
-    return rng.permutation(m) < m // 2
+def first_half(seed: int, ids: Sequence[str]) -> np.ndarray:
+    """Return which of m features are in the first half, of bool, shape (m,).
+
+    It depends on their ids and the seed alone, and not on the order of the file.
+    """
+    pieces = (ids[lo : lo + CHUNK] for lo in range(0, len(ids), CHUNK))
+    drawn = np.concatenate([digests(piece, seed, "split") for piece in pieces])
+    first = np.zeros(len(ids), bool)
+    first[np.argsort(drawn, kind="stable")[: len(ids) // 2]] = True
+    return first
 
 
 def _by_halves(run: Run) -> Scored:
@@ -51,7 +60,7 @@ def _by_halves(run: Run) -> Scored:
             hint="leave it out",
             option="split",
         )
-    first = first_half(run.context.seed, matrix.n_features)
+    first = first_half(run.context.seed, matrix.ids.features)
     found = []
     for name, tested in (("first", first), ("other", ~first)):
         run.passes.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -18,6 +18,13 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
+def digests(names: Iterable[str], *what: object) -> np.ndarray:
+    """Return a number of 64 bits for each name, (b,), which depends on it and `what` alone."""
+    texts = ("\0".join(map(str, (*what, name))) for name in names)
+    made = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return np.frombuffer(b"".join(made), "<u8")
+
+
 def orders(names: Sequence[str], draw: int, seed: int, n: int) -> np.ndarray:
     """Return an order of n samples for each of some features, shape (b, n).
 
@@ -25,9 +32,8 @@ def orders(names: Sequence[str], draw: int, seed: int, n: int) -> np.ndarray:
     the other features do not matter. The samples are sorted by random keys, which are those of
     SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) from a digest of the three.
     """
-    digests = (hashlib.blake2b(f"{seed}\0{draw}\0{name}".encode(), digest_size=8) for name in names)
-    start = np.frombuffer(b"".join(each.digest() for each in digests), "<u8")
-    key = start[:, None] + _GOLDEN * np.arange(1, n + 1, dtype=np.uint64)  # modulo 2^64
+    key = digests(names, seed, draw)[:, None]
+    key = key + _GOLDEN * np.arange(1, n + 1, dtype=np.uint64)  # modulo 2^64
     key = (key ^ (key >> np.uint64(30))) * _FIRST
     key = (key ^ (key >> np.uint64(27))) * _SECOND
     return np.argsort(key ^ (key >> np.uint64(31)), axis=1, kind="stable")

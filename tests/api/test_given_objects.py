@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import unicodedata
 import warnings
 from pathlib import Path
 from typing import Any
@@ -416,3 +417,59 @@ def test_truth_values_are_categories_and_numbers_are_not() -> None:
     assert taken(NAMED, pd.Series(X[:, 5], NAMED.index))[:2] == ("numeric", 1)
     with pytest.warns(sfs.SfsWarning, match="category"):
         assert taken(NAMED, pd.Series(PLATES, NAMED.index))[:2] == ("numeric", 1)
+
+
+def decomposed(names: list[str]) -> list[str]:
+    return [unicodedata.normalize("NFD", name) for name in names]
+
+
+SPELLED = NAMED.set_axis(decomposed([f"gén{i}" for i in range(M)]), axis=1).set_axis(
+    decomposed([f"é{i}" for i in range(N)])
+)
+
+
+def test_results_have_the_ids_of_the_frame() -> None:
+    ranked = sfs.rank(SPELLED, labels=CLASSES, method="fisher")
+    assert sorted(ranked.table.index) == sorted(SPELLED.columns)
+    assert SPELLED[ranked.top(3)].shape == (N, 3)
+    assert list(ranked.ranking.feature) == list(SPELLED.columns[ranked.order])
+    assert sfs.rank(SPELLED.T, labels=CLASSES, method="fisher", rows="features").top(1) == (
+        ranked.top(1)
+    )
+    for given in (ranked, ranked.table, ranked.table.reset_index()):
+        assert sfs.select(given, top=3) == ranked.top(3)
+    assert sfs.select(ranked, top=3, min_redundancy=0.9)[0] == ranked.top(1)[0]
+    joined = sfs.aggregate([ranked, ranked.table, ranked.top(5)])
+    assert set(joined.index) == set(SPELLED.columns)
+    copied = SPELLED.assign(again=SPELLED.iloc[:, 0])
+    pruned = sfs.rank(copied, labels=CLASSES, method="fisher", max_correlation=0.9).table
+    assert {*pruned["representative"].dropna()} - {""} <= {*pruned.index}
+
+
+def test_other_results_have_the_ids_of_the_frame() -> None:
+    fused = sfs.fuse(SPELLED, {"other": SPELLED * 2})
+    assert list(fused.index) == list(fused.columns) == list(SPELLED.index)
+    sets = {"set": list(SPELLED.columns[:4])}
+    judged = sfs.evaluate(SPELLED, list=list(SPELLED.columns), sets=sets, lengths="3")
+    (members,) = judged.enrichment["members"]
+    assert set(members) == set(SPELLED.columns[:3])
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_anndata_is_written_by_its_own_ids(*, raw: bool) -> None:
+    adata = ad.AnnData(SPELLED.copy())
+    if raw:
+        adata.raw = adata.copy()
+    ranked = sfs.rank(adata, labels=CLASSES, method="fisher", top=1, use_raw=raw)
+    expected = ranked.table.loc[adata.var_names, "score"]
+    np.testing.assert_array_equal(adata.var["sfs_score"], expected)
+    assert list(adata.var_names) == list(SPELLED.columns)
+
+
+def test_two_forms_of_one_id_stay_two() -> None:
+    both = NAMED.set_axis(["é", *decomposed(["é"]), *GENES[2:]], axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranked = sfs.rank(both, labels=CLASSES, method="fisher")
+    assert ranked.top(1) == ["é"]
+    assert "é-1" in ranked.table.index

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfs_cli.io.knowledge.similarity import read_similarity, write_similarity
+from sfs_cli.io.knowledge.similarity import open_similarity, write_similarity
 from tests.cli.making import AB, FEATURES, SAMPLES, good, h5ad, kernel, labels, table, text, values
 from tests.cli.running import Finished, run_here, snapshot
 from tests.making import annotated
@@ -185,9 +185,9 @@ def test_a_similarity_is_read_back_as_it_was_whatever_the_ids(tmp_path, suffix):
     path = tmp_path / f"S{suffix}"
     ids = [name.strip() for name in ODD]
     write_similarity(path, S + S.T, ids)
-    np.testing.assert_array_equal(read_similarity(str(path), ids), S + S.T)
+    np.testing.assert_array_equal(open_similarity(str(path)).aligned(ids), S + S.T)
     turned = ids[::-1]
-    np.testing.assert_array_equal(read_similarity(str(path), turned), (S + S.T)[::-1, ::-1])
+    np.testing.assert_array_equal(open_similarity(str(path)).aligned(turned), (S + S.T)[::-1, ::-1])
 
 
 def test_features_that_no_source_is_about_are_ranked_too(tmp_path, capfd):

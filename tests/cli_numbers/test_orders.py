@@ -25,11 +25,12 @@ METHODS = {
     "mutual-info": ("--method", "mutual-info"),
     # LIBSVM holds the kernel in float32: scores agree to about 1e-6
     "arom-svm": ("--method", "arom-svm", "--select", "12", "--digits", "4"),
+    "split": ("--method", "spec", "--pvalues", "moments", "--split", "features"),
     "relieff": ("--method", "relieff"),
     "lda": ("--method", "mrsf-rounds", "--response", "lda"),
 }
-"""The options of the methods; all but the first two take labels."""
-UNLABELED = ("default", "spec")
+"""The options of the methods; all but some take labels."""
+UNLABELED = ("default", "spec", "split")
 
 
 @dataclass(frozen=True)

@@ -144,6 +144,19 @@ def test_sources_and_members_take_them(study: Path) -> None:
     rank_to(study / "b", *given, "--method", "msfs", *sources)
 
 
+def test_a_method_without_tests_has_none_for_that_reason(
+    study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for weights, out in ((WEIGHTS, "a"), ((WEIGHTS > 0).astype(float), "b")):
+        write_weights(study / "weights.tsv", weights, names("s", N))
+        given = ["rank", "m.csv", *WEIGHTED, "--method", "variance", "--out", out]
+        assert run_here(given, capfd).code == 0
+        cut = run_here(["select", out, "--fdr", "0.05"], capfd)
+        assert cut.code == 3
+        assert "by a method that tests" in cut.err
+        assert "independent" not in cut.err
+
+
 @pytest.mark.parametrize("method", ["fisher", "f-test", "trend"])
 def test_weights_have_no_p_values(
     method: str, study: Path, capfd: pytest.CaptureFixture[str]

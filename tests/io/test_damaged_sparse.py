@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.knowledge.similarity import read_similarity
+from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.io.matrix.anndata import check_anndata, read_obsp
 from sfs_cli.io.matrix.stored import checked_csr
 from tests.cli.running import run_here
@@ -80,7 +80,7 @@ COMPRESSED = {
 def test_a_damaged_similarity_in_npz_is_refused_by_name(tmp_path, format, case):
     path = saved(tmp_path / "S.npz", format, **COMPRESSED[case])
     with pytest.raises(InputError) as caught:
-        read_similarity(path, [f"s{i}" for i in range(N)])
+        open_similarity(path).aligned([f"s{i}" for i in range(N)])
     assert "S.npz" in str(caught.value.where)
 
 
@@ -102,7 +102,7 @@ def test_a_damaged_similarity_in_npz_is_refused_by_name(tmp_path, format, case):
 def test_other_formats_are_checked_too(tmp_path, format, changed):
     path = saved(tmp_path / "S.npz", format, **changed)
     with pytest.raises(InputError) as caught:
-        read_similarity(path, [f"s{i}" for i in range(N)])
+        open_similarity(path).aligned([f"s{i}" for i in range(N)])
     assert "S.npz" in str(caught.value.where)
 
 
@@ -118,7 +118,7 @@ def test_unsorted_indices_are_the_same_matrix(tmp_path):
     S = sparse.csr_array(graph())
     order = np.concatenate([np.arange(lo, hi)[::-1] for lo, hi in zip(S.indptr[:-1], S.indptr[1:])])
     changed = {"indices": lambda a: a[order], "data": lambda a: a[order]}
-    found = read_similarity(saved(tmp_path / "S.npz", "csr", **changed), list("abcdefgh"))
+    found = open_similarity(saved(tmp_path / "S.npz", "csr", **changed)).aligned(list("abcdefgh"))
     np.testing.assert_array_equal(found.toarray(), graph())
 
 
@@ -137,7 +137,7 @@ def test_arrays_changed_at_random_are_a_matrix_or_refused(tmp_path, seed):
         arrays[name] = np.frombuffer(content, arrays[name].dtype).reshape(arrays[name].shape)
     np.savez(tmp_path / "S.npz", **arrays)
     try:
-        found = read_similarity(str(tmp_path / "S.npz"), [f"s{i}" for i in range(N)])
+        found = open_similarity(str(tmp_path / "S.npz")).aligned([f"s{i}" for i in range(N)])
     except InputError:
         return
     assert found.shape == (N, N)

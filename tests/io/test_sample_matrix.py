@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.knowledge.similarity import read_similarity
+from sfs_cli.io.knowledge.similarity import open_similarity
 
 IDS = ["p", "q", "r", "s", "extra"]
 WANTED = ["s", "q", "p", "r"]
@@ -40,7 +40,7 @@ def test_tables_are_aligned_by_id(tmp_path, similarity, expected, ending):
         table.to_parquet(path)
     else:
         table.to_csv(path, sep="," if ending == ".csv" else "\t")
-    result = read_similarity(str(path), WANTED)
+    result = open_similarity(str(path)).aligned(WANTED)
     assert result.dtype == np.float64
     np.testing.assert_array_equal(result, expected)
 
@@ -51,7 +51,7 @@ def test_npz_with_samples_is_aligned(tmp_path, similarity, expected):
     with np.load(path) as stored:
         arrays = dict(stored)
     np.savez(path, samples=np.array(IDS), **arrays)
-    result = read_similarity(str(path), WANTED)
+    result = open_similarity(str(path)).aligned(WANTED)
     assert isinstance(result, sparse.csr_array)
     np.testing.assert_array_equal(result.toarray(), expected)
 
@@ -59,13 +59,13 @@ def test_npz_with_samples_is_aligned(tmp_path, similarity, expected):
 def test_arrays_without_ids_keep_their_order_and_must_fit(tmp_path, similarity):
     np.save(tmp_path / "s.npy", similarity.astype(np.float32))
     sparse.save_npz(tmp_path / "s.npz", sparse.coo_matrix(similarity))
-    dense = read_similarity(str(tmp_path / "s.npy"), IDS)
+    dense = open_similarity(str(tmp_path / "s.npy")).aligned(IDS)
     np.testing.assert_array_equal(dense, similarity.astype(np.float32))
-    coded = read_similarity(str(tmp_path / "s.npz"), IDS)
+    coded = open_similarity(str(tmp_path / "s.npz")).aligned(IDS)
     np.testing.assert_array_equal(coded.toarray(), similarity)
     for name in ("s.npy", "s.npz"):
         with pytest.raises(InputError, match=r"shape \(5, 5\), but there are 4 samples"):
-            read_similarity(str(tmp_path / name), WANTED)
+            open_similarity(str(tmp_path / name)).aligned(WANTED)
 
 
 @pytest.mark.parametrize("axis", ["rows", "columns"])
@@ -76,7 +76,7 @@ def test_missing_samples_are_counted_and_named(tmp_path, similarity, axis):
         path, sep="\t"
     )
     with pytest.raises(InputError, match="2 of 4 samples are not in the similarity: s, q") as e:
-        read_similarity(str(path), WANTED)
+        open_similarity(str(path)).aligned(WANTED)
     assert axis in e.value.where
 
 
@@ -85,7 +85,7 @@ def test_repeated_samples_are_refused(tmp_path, similarity):
     arrays = {"data": [1.0], "indices": [0], "indptr": [0, 1, 1], "shape": [2, 2]}
     np.savez(path, format=np.array("csr"), samples=np.array(["p", "p"]), **arrays)
     with pytest.raises(InputError, match="repeated: p"):
-        read_similarity(str(path), ["p"])
+        open_similarity(str(path)).aligned(["p"])
 
 
 def test_npz_with_another_number_of_ids_is_refused(tmp_path):
@@ -93,21 +93,21 @@ def test_npz_with_another_number_of_ids_is_refused(tmp_path):
     arrays = {"data": [1.0], "indices": [0], "indptr": [0, 1, 1], "shape": [2, 2]}
     np.savez(path, format=np.array("csr"), samples=np.array(["p"]), **arrays)
     with pytest.raises(InputError, match="but 1 ids"):
-        read_similarity(str(path), ["p"])
+        open_similarity(str(path)).aligned(["p"])
 
 
 @pytest.mark.parametrize("name", ["s.npy", "s.npz"])
 def test_damaged_missing_and_object_arrays_are_refused(tmp_path, name):
     path = tmp_path / name
     with pytest.raises(InputError, match="no such file"):
-        read_similarity(str(path), WANTED)
+        open_similarity(str(path)).aligned(WANTED)
     path.write_bytes(b"not an array at all")
     with pytest.raises(InputError, match="cannot be read as an array"):
-        read_similarity(str(path), WANTED)
+        open_similarity(str(path)).aligned(WANTED)
     objects = np.array([{}, "a"], dtype=object)
     np.save(path, objects) if name.endswith("npy") else np.savez(path, samples=objects)
     with pytest.raises(InputError, match="cannot be read as an array"):
-        read_similarity(str(path), WANTED)
+        open_similarity(str(path)).aligned(WANTED)
 
 
 def test_complex_and_textual_arrays_are_refused(tmp_path):
@@ -115,4 +115,4 @@ def test_complex_and_textual_arrays_are_refused(tmp_path):
         path = tmp_path / f"{number}.npy"
         np.save(path, array)
         with pytest.raises(InputError, match="not numbers"):
-            read_similarity(str(path), WANTED)
+            open_similarity(str(path)).aligned(WANTED)

@@ -185,7 +185,7 @@ def test_the_distribution_is_that_of_imhofs_quadrature() -> None:
                 values = np.delete(values, np.argmin(np.abs(values)))
                 expected = twin.imhof(values)
                 one = np.array([t])
-                assert np.exp(found.log_below(one))[0] == pytest.approx(expected, abs=1e-8)
+                assert np.exp(found.log_probability(one))[0] == pytest.approx(expected, abs=1e-8)
                 assert found.interpolated(one)[0] == pytest.approx(expected, abs=1e-6)
                 compared += 1
     assert compared == 40
@@ -225,7 +225,7 @@ def test_interpolated_probabilities_are_those_at_each_threshold(graph: str) -> N
     """Eight digits from one end to the other, by any number of threads."""
     found = gaussian.RatioDistribution(ratio("spec", GRAPHS[graph]), 1 << 30)
     t = by_logits(found, 9, 61)
-    expected = np.exp(found.log_below(t))
+    expected = np.exp(found.log_probability(t))
     assert expected.min() < 1e-12
     interpolated = found.interpolated(t)
     np.testing.assert_allclose(interpolated, expected, rtol=1e-8)
@@ -240,15 +240,15 @@ def test_interpolated_probabilities_where_groups_bend_the_curve() -> None:
     S = DenseSimilarity(similarities.rbf(np.repeat(centers, 30, 0) + rng.normal(size=(120, 40))))
     found = gaussian.RatioDistribution(ratio("spec", S, n=120), 1 << 30)
     t = np.sort(np.concatenate([by_logits(found, 5, 60), found.mean + found.deviation * STEPS]))
-    expected = np.exp(found.log_below(t))
+    expected = np.exp(found.log_probability(t))
     computed: list[int] = []
-    compute = found._log_probability
+    compute = found.log_probability
 
     def counted(t: np.ndarray, sign: int) -> np.ndarray:
         computed.append(len(t))
         return compute(t, sign)
 
-    found._log_probability = counted  # type: ignore[method-assign]
+    found.log_probability = counted  # type: ignore[method-assign]
     interpolated = found.interpolated(t)
     assert sum(computed) < 130
     assert (np.diff(interpolated) >= 0).all()
@@ -262,7 +262,7 @@ def test_interpolated_probabilities_of_few_samples(n: int) -> None:
     S = DenseSimilarity(similarities.rbf(np.random.default_rng(n).normal(size=(n, 20))))
     found = gaussian.RatioDistribution(ratio("spec", S, n=n), 1 << 30)
     t = by_logits(found, 9, 201)
-    np.testing.assert_allclose(found.interpolated(t), np.exp(found.log_below(t)), rtol=1e-7)
+    np.testing.assert_allclose(found.interpolated(t), np.exp(found.log_probability(t)), rtol=1e-7)
 
 
 def test_interpolated_probabilities_with_samples_of_nearly_no_degree() -> None:
@@ -273,7 +273,7 @@ def test_interpolated_probabilities_with_samples_of_nearly_no_degree() -> None:
     found = gaussian.RatioDistribution(ratio("spec", DenseSimilarity(S), n=40), 1 << 30)
     t = found.mean + found.deviation * np.linspace(-12, 6, 91)
     t = t[(t > found.ends[0]) & (t < found.ends[1])]
-    expected = np.exp(found.log_below(t))
+    expected = np.exp(found.log_probability(t))
     assert expected.min() < 1e-15
     np.testing.assert_allclose(found.interpolated(t), expected, rtol=1e-7)
 

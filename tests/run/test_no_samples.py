@@ -99,6 +99,26 @@ def test_length_that_is_accepted_or_left_out(tmp_path: Path, here: Here) -> None
     assert "--accept columns" not in done.err
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["--labels", "F:class", "--method", "f-test"],
+        ["--sample-weights", "F:weight", "--method", "variance"],
+        ["--adjust", "F:class", "--method", "variance"],
+        ["--batch", "F:class", "--method", "variance"],
+    ],
+)
+def test_the_name_comes_before_labels(tmp_path: Path, asked: list[str], here: Here) -> None:
+    given = write(feature_counts(), tmp_path, "csv")
+    table = pd.DataFrame({"class": ["a", "b"] * 4, "weight": [1, 2] * 4})
+    table.set_axis(SAMPLES).to_csv(tmp_path / "l.csv", index_label="sample")
+    asked = [word.replace("F:", f"{tmp_path / 'l.csv'}:") for word in asked]
+    done = here("rank", *given, *asked)
+    assert done.code == 3
+    assert "Length (by the name) seems to be no sample" in done.err
+    assert "have no" not in done.err
+
+
 def test_results_of_a_test(tmp_path: Path, here: Here) -> None:
     done = here("rank", *write(results(), tmp_path, "csv"), "--method", "variance")
     assert done.code == 3
@@ -186,6 +206,23 @@ def test_names_that_may_be_samples() -> None:
     assert none_and_doubtful(noise) == ([], ["t"])  # nothing tells
     letters = noise.set_axis([*"abfptx"], axis=1)
     assert none_and_doubtful(letters) == ([], [])
+
+
+def test_names_of_samples_beside_an_annotation() -> None:
+    noise = pd.DataFrame(RNG.normal(size=(300, 9)), columns=["Length", "B", "T", "end", *"1234W"])
+    noise = noise.rename(columns={name: f"S{name}" for name in "1234W"})
+    noise["Length"] = RNG.integers(200, 12_000, 300)
+    assert none_and_doubtful(noise) == (["Length"], ["B", "T", "end"])  # no evidence
+    few = noise.head(20)
+    assert none_and_doubtful(few) == (["Length"], ["B", "T", "end"])
+    for name in ("B", "T", "end"):
+        noise[name] = RNG.integers(1, 1 << 27, 300)
+    assert none_and_doubtful(noise) == (["Length", "B", "T", "end"], [])
+    assert none_and_doubtful(results())[0] == list(results().columns)  # nothing else is there
+    table = counts()
+    table = table.rename(columns={SAMPLES[0]: "B", SAMPLES[1]: "T", SAMPLES[2]: "start"})
+    table["Length"] = RNG.integers(200, 12_000, len(table))
+    assert none_and_doubtful(table) == (["Length"], [])  # like the others
 
 
 def test_odd_samples_are_samples() -> None:

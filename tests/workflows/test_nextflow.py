@@ -205,6 +205,18 @@ def test_every_module_has_its_files_and_describes_its_channels():
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_what_the_process_gives_is_no_option_of_a_user(name):
+    script = (FOLDER / "modules/local/sfs" / name / "main.nf").read_text().partition("script:")[2]
+    assert script.index("def args") < script.index("error(") < script.index("--threads ${task")
+    asked = re.search(r"if \(args =~ /(.*)/\) \{", script)
+    assert asked
+    for given in ("--memory 2G", "--top 3 --threads=2", "'--memory' '2G'"):
+        assert re.search(asked[1], given)
+    for given in ("--top 3", "--memory-plot x", "--title a--memory"):
+        assert not re.search(asked[1], given)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_snapshots_are_of_these_tests_and_of_no_machine(name):
     folder = FOLDER / "modules/local/sfs" / name
     asked = (folder / "tests/main.nf.test").read_text()
@@ -298,6 +310,7 @@ SHEETS = [
     ("name\tmatrix\na b\tm.csv\n", "line 2: the name 'a b'"),
     ("name\tmatrix\na\tnone.csv\n", "line 2: there is no"),
     ("name\tmatrix\toptions\na\tm.csv\t--title 'x\n", "is not closed"),
+    ("name\tmatrix\toptions\na\tm.csv\t--memory 2G\n", "the pipeline gives --memory"),
 ]
 
 

@@ -79,6 +79,9 @@ def test_killed_shard_and_restart_give_the_bytes_of_one_run(snakemake, tmp_path)
     ("row", "said"),
     [
         ("plain\t\t\t\t\tmany", "shards"),
+        (f"plain\t{MATRIX}\t--memory 2G\t\t\t2", "give mem_mb of config.yaml"),
+        (f"plain\t{MATRIX}\t--threads=2\t\t\t2", "give threads of config.yaml"),
+        (f"plain\t{MATRIX}\t--force\t\t\t2", "leave it out"),
         (f"plain\t{MATRIX}\t\t\t\t2\nplain\t{MATRIX}\t\t\t\t4", "a name is there twice"),
     ],
 )
@@ -211,6 +214,20 @@ def test_the_wrapper_ranks(begin, tmp_path):
     assert done.returncode == 0, done.stderr
     whole = ranked(tmp_path / "whole", TISSUE, env)
     assert (tmp_path / f"{begin}out" / "study.ranking.tsv").read_bytes() == whole["ranking.tsv"]
+
+
+def test_the_wrapper_refuses_what_it_gives(tmp_path):
+    snakemake = tool("snakemake", "SFS_SNAKEMAKE")
+    wrapper = FOLDER / "workflow" / "wrapper"
+    text = (wrapper / "test" / "Snakefile").read_text()
+    assert "--method fisher" in text
+    text = text.replace("--method fisher", "--memory=2G --method fisher")
+    (tmp_path / "Snakefile").write_text(text.replace("file:..", f"file://{wrapper}"))
+    for name in (MATRIX.name, "labels.tsv"):
+        (tmp_path / name).symlink_to(MATRIX.parent / name)
+    done = run([snakemake, "--cores", "1"], tmp_path, environment(tmp_path / "bin"))
+    assert done.returncode != 0
+    assert "resources mem_mb of the rule" in done.stdout + done.stderr
 
 
 def test_meta_data_of_the_catalog_and_the_wrapper_can_be_read():

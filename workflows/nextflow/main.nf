@@ -83,6 +83,10 @@ def jobsOf(sheet) {
         if (!row.matrix) {
             error("${place}: there is no matrix")
         }
+        def own = (row.options ?: '') =~ /(?<![\w-])--(memory|threads|shards|out|prefix)(?![\w-])/
+        if (own) {
+            error("${place}: the pipeline gives ${own[0][0]}: memory and cpus of the process, --shards and --outdir of the pipeline, and the name of the row say what it is")
+        }
         def matrix = found(row.matrix, sheet, place)
         def files = (row.files ?: '').tokenize(' ').collect { text -> found(text, sheet, place) }
         def bases = [matrix.name] + files.collect { path -> path.name }

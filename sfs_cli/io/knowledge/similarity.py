@@ -287,11 +287,6 @@ def open_similarity(spec: str) -> SimilarityFile:
     return SimilarityFile(path, values, row_ids, list(reader.column_ids))
 
 
-def read_similarity(spec: str, sample_ids: Sequence[str]) -> Similarity:
-    """Read the similarity of some samples; see `open_similarity` and `SimilarityFile.aligned`."""
-    return open_similarity(spec).aligned(sample_ids)
-
-
 def _read_npz(path: Path) -> SimilarityFile:
     from scipy.sparse import load_npz
 

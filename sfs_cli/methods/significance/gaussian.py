@@ -242,11 +242,7 @@ class RatioDistribution:
         low, high = self.ends
         return high - low <= EIGENVALUE * len(self.A) * max(abs(low), abs(high))
 
-    def log_below(self, t: np.ndarray) -> np.ndarray:
-        """Return the logarithm of the probability of a ratio of at most t, (r,), shape (r,)."""
-        return self._log_probability(t, 1)
-
-    def _log_probability(self, t: np.ndarray, sign: int) -> np.ndarray:
+    def log_probability(self, t: np.ndarray, sign: int = 1) -> np.ndarray:
         """Return the logarithms of the probabilities of a ratio below t, or above if -1."""
         if self.B is None:
             values = self.values - t[:, None]
@@ -354,7 +350,7 @@ class RatioDistribution:
                 part = z[low - span.lo : low - span.lo + len(t)]
                 for sign, side in ((1, t <= self.mean), (-1, t > self.mean)):  # the smaller tail
                     if side.any():
-                        part[side] = sign * ndtri_exp(self._log_probability(t[side], sign))
+                        part[side] = sign * ndtri_exp(self.log_probability(t[side], sign))
             return np.clip(z, -LARGEST, LARGEST)  # an end of the ratio is one but for rounding
 
         each = max(together, -(-len(places) // self.at_once))

@@ -257,7 +257,10 @@ class TestedScorer(Scorer):
         return float(self.distribution.effects(t)[0])
 
     def _note_values(self, values: np.ndarray) -> None:
-        """Warn of features that have too few values (m,) above the smallest one for a test."""
+        """Warn of features with too few values for a test.
+
+        `values`, (m,), are how many are not the smallest one, or not the largest, as of `unusual`.
+        """
         none = int(np.count_nonzero(values < LEAST_VALUES))
         self.facts["features_of_too_few_values"] = none
         if none:

@@ -66,7 +66,13 @@ def read_config(path):
 configs = {name: read_config(path) for name, path in jobs["config"].items()}
 
 # the workflow gives these itself, or has no rule for the files that they make
-OWN = {"out", "prefix", "shards", "write-h5ad", "weights-out", "top", "json"}
+OWN = {"out", "prefix", "write-h5ad", "weights-out", "top", "json"}
+# and where what it gives is said
+KEYS = {
+    "threads": "threads of config.yaml (--config threads=N), or --set-threads of Snakemake",
+    "memory": "mem_mb of config.yaml, or --set-resources RULE:mem_mb=N of Snakemake",
+    "shards": "the column shards of the sheet, or shards of config.yaml",
+}
 
 
 def not_supported(job):
@@ -79,7 +85,7 @@ def not_supported(job):
             given[option] = value if equals else after
     # out and top of a configuration have no effect here
     asked = {word[2:].partition("=")[0] for word in words if word.startswith("--")}
-    found = sorted(OWN & asked | {"prefix"} & set(given))
+    found = sorted((OWN | {"force", *KEYS}) & asked | {"prefix"} & set(given))
     return [*found, *(["format"] if given.get("format", "tsv") != "tsv" else [])]
 
 
@@ -87,7 +93,12 @@ for _, job in jobs.iterrows():
     if refused := not_supported(job):
         raise WorkflowError(
             f"{config['samples']}: {job['name']}: this workflow cannot follow the option "
-            f"{refused[0]}; leave it out, in the sheet and in the file of config"
+            f"{refused[0]}; "
+            + (
+                f"give {KEYS[refused[0]]}"
+                if refused[0] in KEYS
+                else "leave it out, in the sheet and in the file of config"
+            )
         )
 
 

@@ -13,6 +13,12 @@ prefix = f"--prefix {shlex.quote(prefix[:-1])}" if prefix else ""
 memory = snakemake.resources.get("mem_mb")  # noqa: F821
 memory = f"--memory {memory}M" if memory else ""
 extra = snakemake.params.get("extra", "")  # noqa: F821
+given = {word.partition("=")[0] for word in shlex.split(extra)}
+if own := sorted(given & {"--out", "--prefix", "--force", "--threads", "--memory"}):
+    raise ValueError(
+        f"extra has {', '.join(own)}, which the wrapper gives: output ranking says where, and "
+        "threads and resources mem_mb of the rule how many and how much"
+    )
 # log_fmt_shell of Snakemake does not quote
 log = f"> {shlex.quote(str(snakemake.log))} 2>&1" if snakemake.log else ""  # noqa: F821
 

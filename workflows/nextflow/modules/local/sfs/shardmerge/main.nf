@@ -20,6 +20,9 @@ process SFS_SHARDMERGE {
 
     script:
     def args = task.ext.args ?: ''
+    if (args =~ /(?<![\w-])--(memory|threads)(?![\w-])/) {
+        error("${task.process}: ext.args has --memory or --threads, which follow memory and cpus of the process: set these")
+    }
     def memory = task.memory ? "--memory ${task.memory.toMega()}M" : ''
     prefix = task.ext.prefix ?: "${meta.id}"
     """
