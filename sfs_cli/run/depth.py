@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Span
 from sfs_cli.methods.base import Scorer
 from sfs_cli.run.guards import LOOK_TESTED, is_counts, label_columns, tell
 from sfs_cli.run.load import Run
-from sfs_cli.run.top import values_of
+from sfs_cli.run.top import stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
 FEWEST = 100
@@ -57,7 +56,7 @@ def depth_facts(run: Run, scorer: Scorer, score: np.ndarray) -> dict[str, Any]:
         return {}
     wanted = min(LOOK_TESTED, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
     features = scored[:: -(-len(scored) // wanted)]
-    counts, totals = _stored(run, features), run.matrix.totals
+    counts, totals = stored_of(run, features), run.matrix.totals
     others: np.ndarray | None = None
     if totals is None:
         if not is_counts(counts):
@@ -118,16 +117,6 @@ def led_by_depth(found: Any, transform: Any) -> str | None:
         f"{text}give --transform pearson-residuals, which takes raw counts and leaves features the "
         "same mean at any depth"
     )
-
-
-def _stored(run: Run, features: np.ndarray) -> np.ndarray:
-    """Return a few features, given by index, as they are stored, shape (b, n)."""
-    stored, samples = run.matrix.matrix, run.matrix.samples
-    values = np.empty((len(features), stored.n_samples), stored.dtype)
-    for at, feature in enumerate(features.tolist()):
-        stored.read(Span(feature, feature + 1), values[at : at + 1])
-    run.passes.look(len(features))
-    return values if samples is None else values[:, samples]
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
