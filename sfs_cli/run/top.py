@@ -45,7 +45,7 @@ def values_of(run: Run, features: np.ndarray) -> np.ndarray:
 
 
 def stored_of(run: Run, features: np.ndarray) -> np.ndarray:
-    """Read a few features, given by index, as they are stored, in the used samples, shape (b, n)."""
+    """Read a few features, given by index, as stored, in the samples that are used: (b, n)."""
     stored, samples = run.matrix.matrix, run.matrix.samples
     values = np.empty((len(features), stored.n_samples), stored.dtype)
     for at, feature in enumerate(features.tolist()):
