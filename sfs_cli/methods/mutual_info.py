@@ -94,7 +94,8 @@ class MutualInfoScorer(Scorer):
             step = max(1, _TEMPORARY // values.shape[1])
             for lo in range(0, len(values), step):
                 for column, order in zip(found[lo : lo + step].T, orders):
-                    column[:] = estimated(values[lo : lo + step], self.codes[order])
+                    # the noise decides between equal values, as in the table
+                    column[:] = estimated(values[lo : lo + step], self.codes[order], same=0)
             return found
         if self.outcome is None:
             labels = self.codes.astype(np.int16)  # which are sorted fast
@@ -127,7 +128,9 @@ def mutual_information(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS
     return np.maximum(0, estimated(values, codes, k))
 
 
-def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:
+def estimated(
+    values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS, same: float = SAME
+) -> np.ndarray:
     """Return the estimate of the mutual information of features and classes in nats, shape (b,).
 
     It is psi(n) + <psi(k_i)> - <psi(n_i)> - <psi(m_i)>, means over the samples i: n_i are those of
@@ -146,6 +149,8 @@ def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.n
         Classes of two samples or more each.
     k : int
         Number of neighbors.
+    same : float
+        Distances that differ by this part are the same.
     """
     from scipy.special import digamma
 
@@ -155,7 +160,7 @@ def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.n
         inside = np.flatnonzero(codes == code)
         members[inside], at = len(inside), min(k, len(inside) - 1)
         own = values[:, inside]
-        radius[:, inside] = reach = kth_distances(own, at) * (1 + SAME)
+        radius[:, inside] = reach = kth_distances(own, at) * (1 + same)
         near[:, inside] = at
         if len(inside) > at + 1:
             tied = np.flatnonzero((kth_distances(own, at + 1) <= reach).any(axis=1))
