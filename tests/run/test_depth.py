@@ -30,7 +30,13 @@ WAYS = {
     "moments, counts": ("--method", "spec", "--pvalues", "moments", "--split", "counts"),
     "moments, features": ("--method", "hsic", "--pvalues", "moments", "--split", "features"),
     "gaussian, graph": ("--method", "laplacian", "--pvalues", "gaussian", "--similarity-file"),
-    "permutation, graph": ("--method", "gdcov", "--pvalues", "permutation:100", "--similarity-file"),
+    "permutation, graph": (
+        "--method",
+        "gdcov",
+        "--pvalues",
+        "permutation:100",
+        "--similarity-file",
+    ),
     "hsic of labels": ("--method", "hsic", "--pvalues", "moments", "--labels"),
     "f-test": ("--method", "f-test", "--labels"),
     "t-test": ("--method", "t-test", "--labels"),
@@ -93,7 +99,9 @@ def test_samples_of_one_depth_are_quiet(
         assert "--accept depth" not in done.err
 
 
-@pytest.mark.parametrize("case", each_kth(14, itertools.product(KINDS, TRANSFORMS, TESTS), "-".join))
+@pytest.mark.parametrize(
+    "case", each_kth(14, itertools.product(KINDS, TRANSFORMS, TESTS), "-".join)
+)
 def test_rates_of_counts_that_have_nothing_but_depth(case: tuple[str, str, str]) -> None:
     """Parts of negative binomial counts share their variation: these, no transformation mends."""
     kind, transform, test = case
