@@ -229,12 +229,16 @@ def in_seeds(kind: str, labels: str, n: int, m: int, count: int) -> list[np.ndar
 )
 def test_p_values_of_noise_are_uniform(kind: str, labels: str, n: int, m: int, count: int) -> None:
     found = in_seeds(kind, labels, n, m, count)
-    assert sum(stats.kstest(p, "uniform").pvalue > 0.01 for p in found) >= 19
+    # few values have few scores, of which the equal ones make p-values too large, not too small
+    ties = kind == "counts" and labels == "classes"
+    side = "greater" if ties else "two-sided"
+    assert sum(stats.kstest(p, "uniform", alternative=side).pvalue > 0.01 for p in found) >= 19
     for level in (0.1, 0.01):
         rates = np.array([(p <= level).mean() for p in found])
         # features share labels and permutations: the seeds are what is independent
         error = max(rates.std(), np.sqrt(level / m)) / np.sqrt(len(rates))
-        assert abs(rates.mean() - level) < 3 * error
+        assert rates.mean() - level < 3 * error
+        assert ties or level - rates.mean() < 3 * error
 
 
 # ---- whole runs ---------------------------------------------------------------------------------
