@@ -88,11 +88,12 @@ class MutualInfoScorer(Scorer):
         orders : ndarray of int, shape (B, n)
             Permutations of the samples.
         noise : ndarray, shape (b, n)
-            Noise of each feature against ties, of deviation 1.
+            Noise of each feature against ties, of deviation 1, where there is an outcome.
         """
-        values = _without_ties(values.copy(), noise)
+        classes = self.outcome is None
+        values = _standardized(values.copy()) if classes else _without_ties(values.copy(), noise)
         found = np.empty((len(values), len(orders)))
-        if self.outcome is None and values.shape[1] > LOOKED_UP:
+        if classes and values.shape[1] > LOOKED_UP:
             step = max(1, _TEMPORARY // values.shape[1])
             for lo in range(0, len(values), step):
                 for column, order in zip(found[lo : lo + step].T, orders):
@@ -102,7 +103,7 @@ class MutualInfoScorer(Scorer):
             labels = self.codes.astype(np.int16)  # which are sorted fast
         else:
             labels = _without_ties(self.outcome[None].copy(), self.noise)[0]
-        estimate = of_permuted_classes if self.outcome is None else of_permuted_outcomes
+        estimate = of_permuted_classes if classes else of_permuted_outcomes
         permuted = labels[orders]
         for row, feature in zip(found, values):
             order = np.argsort(feature)
@@ -241,13 +242,13 @@ def _positions(ordered: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def of_permuted_classes(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:
     """Return the mutual information of one feature and permuted classes, shape (B,), not cut at 0.
 
-    The numbers are those of `estimated` for values without ties. How many samples are nearer to a
-    sample than another one is does not depend on the classes; it is found once, and looked up.
+    The numbers are those of `estimated`. Which samples are at most as far from a sample as another
+    one is does not depend on the classes; it is found once, and looked up.
 
     Parameters
     ----------
     values : ndarray, shape (n,)
-        The feature, ascending and without ties.
+        The feature, ascending.
     codes : ndarray of int, shape (B, n)
         Classes of these samples; each row has the same number of samples of each class.
     k : int
@@ -257,41 +258,56 @@ def of_permuted_classes(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBOR
 
     B, n = codes.shape
     known = digamma(np.arange(1, n + 1))
-    nearer = _nearer_counts(values).ravel()
+    counts, first = _as_far(values)
+    # without ties each neighbor adds one; the counts of each sample begin with 2
+    ties = int(counts.sum(dtype=np.int64)) > n * ((n + 1) * n // 2)
+    # of one sample, more samples lie in a wider range: the order is that of the distances
+    places = (counts.astype(np.int32) * n + first if ties else counts).ravel()
     # sorted by class, and in a class by position; (n, B)
     positions = np.ascontiguousarray(np.argsort(codes, axis=1, kind="stable").T)
     found, lo = np.full(B, known[-1]), 0
     for size in np.unique(codes[0], return_counts=True)[1].tolist():
         near, inside = min(k, size - 1), positions[lo : lo + size]
         row = inside * n
-        within = np.full(inside.shape, n, nearer.dtype)
+        within = np.full(inside.shape, np.iinfo(places.dtype).max, places.dtype)
         # the k nearest are next to it: the k-th one is at an end of one of these windows
         for below in range(near + 1):
-            own, first = slice(below, size - near + below), slice(size - near)
-            ends = [first] if below == near else [slice(near, None)]
+            own, first_own = slice(below, size - near + below), slice(size - near)
+            ends = [first_own] if below == near else [slice(near, None)]
             if 0 < below < near:
-                ends.append(first)
-            farther = nearer.take(row[own] + inside[ends[0]])
+                ends.append(first_own)
+            farther = places.take(row[own] + inside[ends[0]])
             for end in ends[1:]:
-                np.maximum(farther, nearer.take(row[own] + inside[end]), out=farther)
+                np.maximum(farther, places.take(row[own] + inside[end]), out=farther)
             np.minimum(within[own], farther, out=within[own])
-        found += size / n * (known[near - 1] - known[size - 1])
-        found -= known.take(within - 1).sum(axis=0) / n
+        found -= size / n * known[size - 1]
+        if ties:
+            within, begin = np.divmod(within, n)
+            before = np.zeros((n + 1, B), np.int16)  # of the class, before each position
+            np.put_along_axis(before[1:], inside, 1, axis=0)
+            np.cumsum(before, axis=0, out=before)
+            among = np.take_along_axis(before, begin + within, axis=0)
+            among -= np.take_along_axis(before, begin, axis=0)
+            found += known.take(among - 2).sum(axis=0) / n
+        else:
+            found += size / n * known[near - 1]
+        found -= known.take(within - 2).sum(axis=0) / n
         lo += size
     return found
 
 
-def _nearer_counts(values: np.ndarray) -> np.ndarray:
-    """Return how many samples, i itself included, are nearer to i than j is, shape (n, n).
+def _as_far(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many samples, i and j included, are at most as far from i as j is, (n, n).
 
-    `values` are ascending and without ties; the diagonal is 0.
+    Then the first of them. `values` are ascending; the diagonal holds the equal ones.
     """
-    n = len(values)
-    # those as far on the other side, ascending in each row, which a search is faster for
-    mirrored = 2 * values[:, None] - values[::-1]
-    other = np.searchsorted(values, mirrored.ravel()).reshape(n, n)[:, ::-1]
-    at = np.arange(n)
-    return np.where(at < at[:, None], other - at - 1, at - other).astype(np.int16)
+    n, at = len(values), np.arange(len(values))
+    radius = np.abs(values[:, None] - values) * (1 + SAME)
+    first = np.searchsorted(values, (values[:, None] - radius).ravel()).reshape(n, n)
+    last = np.searchsorted(values, (values[:, None] + radius).ravel(), "right").reshape(n, n)
+    # sums round, and the neighbor that gives the radius lies at the border
+    first, last = np.minimum(first, at), np.maximum(last, at + 1)
+    return (last - first).astype(np.int16), first.astype(np.int16)
 
 
 def of_permuted_outcomes(

@@ -25,8 +25,11 @@ from sfs_cli.run.scoring import make_graph, problem_of, score_on, scorer_of
 from sfs_cli.run.top import values_of
 from sfs_cli.store.copies import WithCopies
 
-TOGETHER, LOOKED_AT = 99, 1000
-"""Shuffles that keep features together, and features, at most, that are shuffled so."""
+TOGETHER, LOOKED_AT, ALL_OF = 99, 1000, 100
+"""Shuffles that keep features together; features, at most, that are shuffled so; and how many of
+those that were selected are among these whatever part of all they are. More would bias what is
+found: features that vary together are selected in about twice as many shuffles as they are a part
+of `max_false` of the features."""
 SHUFFLED = 100_000_000
 """Values that are shuffled so, at most."""
 MANY, AGAIN = 0.5, 5
@@ -115,36 +118,60 @@ def artificial(
     found = compete(level, max_false)
     facts = competition_facts(found, copies, max_false)
     if len(found.selected) and run.method.load("solve") is None:
-        facts["selected_in_shuffles"] = selected_together(run, graph, solution, seed, max_false)
+        facts["selected_in_shuffles"] = selected_together(
+            run, graph, solution, found.selected, seed, max_false
+        )
         _tell_of_dependence(run, facts)
     return found, facts
 
 
 def selected_together(
-    run: Run, graph: Graph | None, solution: Solution, seed: int, max_false: float
+    run: Run,
+    graph: Graph | None,
+    solution: Solution,
+    chosen: np.ndarray,
+    seed: int,
+    max_false: float,
 ) -> list[int]:
     """Return how many features are selected where all are shuffled in the same way, ascending.
 
     Copies are independent of each other. Features are not: what they have in common may agree with
     the labels by chance, and takes all of them ahead. Shuffles of the samples keep that. Of large
-    matrices features from all over are shuffled, and numbers are those of all.
+    matrices features that are drawn are shuffled, those that were `chosen`, (k,), among them, and
+    each counts for as many as it was drawn from.
     """
     m, n = run.matrix.n_features, run.matrix.n_samples
-    sign = 1 if solution.larger_is_better else -1
+    sign, rng = 1 if solution.larger_is_better else -1, np.random.default_rng(seed)
     taking = np.flatnonzero(np.isin(solution.status[:m], _TAKES_PART))
-    wanted = max(1, min(LOOKED_AT, len(taking), SHUFFLED // (TOGETHER * n)))
-    looked = taking[:: -(-len(taking) // wanted)]
+    taking = np.setdiff1d(taking, np.array(run.context.given, np.int64))
+    looked, counts_for = drawn(taking, chosen, max(1, SHUFFLED // (TOGETHER * n)), rng)
     scorer = scorer_of(run.config, problem_of(run, graph.similarity if graph else None))
     values = values_of(run, looked).astype(scorer.dtype)
     level = sign * solution.score.reshape(-1, m)[:, looked]
-    rng, selected = np.random.default_rng(seed), np.empty(TOGETHER)
+    selected = np.empty(TOGETHER)
     for draw in range(TOGETHER):
         block = Block(np.ascontiguousarray(values[:, rng.permutation(n)]))
         with np.errstate(all="ignore"):
             level[0] = sign * scorer.score_block(block)[0]
         found = compete(np.where(np.isnan(level), -np.inf, level), max_false)
-        selected[draw] = len(found.selected) * len(taking) / len(looked)
+        selected[draw] = counts_for[found.selected].sum()
     return np.sort(np.rint(selected).astype(int)).tolist()
+
+
+def drawn(
+    taking: np.ndarray, chosen: np.ndarray, most: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw features to shuffle, at most `most`; return them, and how many each counts for."""
+    wanted = min(LOOKED_AT, len(taking), most)
+    share = -(-wanted * len(chosen) // len(taking))  # their part of all
+    of_chosen = min(len(chosen), wanted, max(share, min(ALL_OF, wanted // 10)))
+    others = np.setdiff1d(taking, chosen)
+    looked, counts_for = [], []
+    for part, count in ((chosen, of_chosen), (others, min(len(others), wanted - of_chosen))):
+        looked.append(rng.choice(part, count, replace=False))
+        counts_for.append(np.full(count, len(part) / max(1, count)))
+    ascending = np.argsort(found := np.concatenate(looked))
+    return found[ascending], np.concatenate(counts_for)[ascending]
 
 
 def _tell_of_dependence(run: Run, facts: ArtificialFacts) -> None:

@@ -34,7 +34,7 @@ from sfs_cli.run.inputs import look_continuous
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import graph_asked, needed
 from sfs_cli.run.ties import ties
-from sfs_cli.run.top import LOOKING, TOP, TopFeatures, values_of
+from sfs_cli.run.top import LOOKING, TOP, TopFeatures, stored_of, values_of
 from sfs_cli.store.ids import FeatureIds
 from sfs_cli.store.matrix import LOOK_VALUES, look
 from sfs_cli.store.transforms import parse
@@ -320,15 +320,25 @@ def guard_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
     design = donor_design(run)
     if design is not None:
         tell(run, "donors", dependent_samples(design, run.matrix.n_samples))
-    stored = run.matrix.matrix
-    if run.config.missing == "mean" and stored.missing.values:
-        share = stored.missing.values / (stored.n_samples * stored.n_features)
+    share = missing_share(run, scored)
+    if share:
         run.log.note(
             f"{share:.2g} of the values are missing, and are filled by the mean of their feature: "
             "the test takes them for measured ones, and p-values of features that lack many are "
             "too large"
         )
     guard_class_tests(run, tested, scored)
+
+
+def missing_share(run: Run, scored: np.ndarray) -> float:
+    """Return the share of values that are filled, of the used samples and scored features (m,).
+
+    Of large matrices it is that of features from all over.
+    """
+    if run.config.missing != "mean" or not run.matrix.matrix.missing.values or not len(scored):
+        return 0.0
+    wanted = max(1, LOOK_VALUES // run.matrix.n_samples)
+    return float(np.isnan(stored_of(run, np.sort(scored)[:: -(-len(scored) // wanted)])).mean())
 
 
 def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:

@@ -109,7 +109,8 @@ def stability_of_noise(
 ) -> NoiseFacts | None:
     """Return the stability of the same ranking where the samples of each feature are shuffled.
 
-    Those that are used, among themselves.
+    Those that are used, among themselves, and within batches where these are ranked: mixed, the
+    values of batches that differ would have two peaks in each.
 
     Lists of noise agree, too: a feature with outliers, or of a large variance, may be among the
     first whatever the samples are, and halves of the same samples have pairs of them in common.
@@ -120,7 +121,12 @@ def stability_of_noise(
         return None
     run.passes.restart_rounds(OF_NOISE)
     matrix = PreparedMatrix(
-        ShuffledMatrix(whole.matrix, run.context.seed, whole.samples),
+        ShuffledMatrix(
+            whole.matrix,
+            run.context.seed,
+            whole.samples,
+            [] if run.batches is None else [each.samples for each in run.batches.ranked],
+        ),
         samples=whole.samples,
         missing=whole.policy,
         features=whole.features,

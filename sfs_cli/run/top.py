@@ -42,3 +42,13 @@ def values_of(run: Run, features: np.ndarray) -> np.ndarray:
         row[:] = run.matrix.read(Span(feature, feature + 1), np.dtype(np.float64)).values[0]
     run.passes.look(len(features))
     return values
+
+
+def stored_of(run: Run, features: np.ndarray) -> np.ndarray:
+    """Read a few features, given by index, as stored, in the samples that are used: (b, n)."""
+    stored, samples = run.matrix.matrix, run.matrix.samples
+    values = np.empty((len(features), stored.n_samples), stored.dtype)
+    for at, feature in enumerate(features.tolist()):
+        stored.read(Span(feature, feature + 1), values[at : at + 1])
+    run.passes.look(len(features))
+    return values if samples is None else values[:, samples]

@@ -43,12 +43,22 @@ class ShuffledMatrix:
     """A stored matrix in which the samples of each feature are shuffled, independently.
 
     Only `samples`, (n,) by default all, are shuffled among themselves; what is drawn depends on
-    their order here, and not on that of the matrix.
+    their order here, and not on that of the matrix. Those of each of the `parts`, indices of
+    `samples`, stay in their part.
     """
 
-    def __init__(self, matrix: Matrix, seed: int, samples: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        matrix: Matrix,
+        seed: int,
+        samples: np.ndarray | None = None,
+        parts: Sequence[np.ndarray] = (),
+    ) -> None:
         self.matrix, self.seed = matrix, seed
         self.samples = np.arange(matrix.n_samples) if samples is None else samples
+        self.part = np.zeros(len(self.samples), np.int64)
+        for number, each in enumerate(parts, 1):
+            self.part[each] = number
         self.dtype: np.dtype[Any] = matrix.dtype
         self.sparse = matrix.sparse
         self.missing = matrix.missing
@@ -100,7 +110,14 @@ class ShuffledMatrix:
         step = max(1, SHUFFLED_AT_ONCE // self.n_samples)
         for lo in range(0, span.size, step):
             rows = slice(lo, min(lo + step, span.size))
-            yield rows, orders(names[rows], 0, self.seed, n)
+            order = orders(names[rows], 0, self.seed, n)
+            # the samples of a part, in the order drawn, take the places of that part
+            places = np.argsort(self.part, kind="stable")
+            of_parts = np.take_along_axis(
+                order, np.argsort(self.part[order], axis=1, kind="stable"), axis=1
+            )
+            order[:, places] = of_parts
+            yield rows, order
 
 
 class WithCopies:

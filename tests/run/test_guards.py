@@ -207,6 +207,14 @@ def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
     assert filled in told("gaps.csv", "--method", "f-test", "--missing", "mean")
     assert filled not in told("gaps.csv", "--method", "variance", "--missing", "mean")
     assert filled not in told("x.csv", "--method", "f-test", "--missing", "mean")
+    # samples without a label have no part in the test
+    write_table(tmp_path / "beside.csv", np.hstack([values, np.full((300, 2), np.nan)]))
+    some = ("--samples", "intersect", "--method", "f-test", "--missing", "mean")
+    assert filled in told("beside.csv", *some)
+    values = np.random.default_rng(6).normal(size=(300, 32))
+    values[:, 30:] = np.nan
+    write_table(tmp_path / "beside.csv", values)
+    assert "values are missing" not in told("beside.csv", *some)
     for method in ("hsic", "mutual-info"):
         text = told("x.csv", "--method", method, "--pvalues", "permutation:100")
         assert "unless 60 of the 300 tested ones" in text

@@ -13,6 +13,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.run import select
+from sfs_cli.run.artificial import drawn
 from sfs_cli.run.rank import run as run_rank
 from tests.making import write_labels, write_parquet, write_table
 
@@ -82,13 +83,19 @@ def test_artificial_features_keep_the_rate_and_find_most(tmp_path, method):
     assert np.mean(found) > 0.7
 
 
-def with_a_factor(folder: Path, seed: int, by_chance: float) -> dict[str, Any]:
-    """Write genes with one factor behind all of them, correlated so much with the classes."""
+def with_a_factor(
+    folder: Path, seed: int, by_chance: float, load: np.ndarray | None = None
+) -> dict[str, Any]:
+    """Write genes with one factor behind all of them, correlated so much with the classes.
+
+    `load`, shape (m, 1), is how much each gene has of it.
+    """
     rng, y = np.random.default_rng(seed), np.tile([-1.0, 1.0], N // 2)
     factor = rng.normal(size=N)
     factor -= factor.mean() + factor @ y / N * y
     factor = np.sqrt(1 - by_chance**2) * factor / factor.std() + by_chance * y
-    X = rng.normal(size=(M, N)) + factor
+    load = np.ones((M, 1)) if load is None else load
+    X = rng.normal(size=(len(load), N)) + load * factor
     return {
         "matrix": write_parquet(folder / "x.parquet", X.astype(np.float32)),
         "labels": write_labels(folder / "y.tsv", y.tolist()),
@@ -117,6 +124,40 @@ def test_features_that_are_selected_together_by_chance_are_warned_of(tmp_path):
     assert facts["selected"] >= 15
     assert not warned
     assert max(facts["selected_in_shuffles"]) < 5
+
+
+def test_of_large_matrices_features_of_all_places_and_those_selected_are_shuffled(tmp_path):
+    """Every fourth gene is independent of the others; with 20 true ones nothing is told."""
+    load = 3.0 * (np.arange(4000) % 4 > 0)[:, None]
+    warned, facts = of_shuffles(tmp_path, with_a_factor(tmp_path, 2, 0.3, load))
+    assert facts["selected"] > 2000  # all of them false
+    assert warned
+    rng, y = np.random.default_rng(5), np.tile([-1.0, 1.0], N // 2)
+    X = rng.normal(size=(4000, N))
+    X[1::200] += 1.2 * y
+    given = {
+        "matrix": write_parquet(tmp_path / "x.parquet", X.astype(np.float32)),
+        "labels": write_labels(tmp_path / "y.tsv", y.tolist()),
+        "method": "f-test",
+    }
+    warned, facts = of_shuffles(tmp_path, given)
+    assert 15 <= facts["selected"] < 30
+    assert not warned
+    assert np.count_nonzero(facts["selected_in_shuffles"]) < 3
+
+
+@pytest.mark.parametrize(("chosen", "of_chosen"), [(0, 0), (20, 20), (150, 100), (8000, 400)])
+def test_features_to_shuffle_count_for_those_they_are_drawn_from(chosen, of_chosen):
+    taking = np.arange(0, 40_000, 2)
+    best = taking[:chosen]
+    looked, counts_for = drawn(taking, best, 10_000, np.random.default_rng(1))
+    assert len(looked) == 1000
+    assert (np.diff(looked) > 0).all()
+    assert np.isin(looked, best).sum() == of_chosen
+    assert counts_for.sum() == pytest.approx(20_000)
+    assert counts_for[np.isin(looked, best)].sum() == pytest.approx(chosen)
+    few, counts_for = drawn(taking, best, 1, np.random.default_rng(1))
+    assert len(few) == 1
 
 
 @pytest.mark.parametrize("name", ["colon", "allaml", "prostate_ge"])

@@ -495,6 +495,20 @@ def test_the_level_of_noise_is_beside_the_stability(given, tmp_path):
     assert "noise" not in rank(config).facts["stability"]  # shuffled, a feature is the same
 
 
+def test_the_level_of_noise_within_batches_is_that_of_shuffles_within_them(tmp_path):
+    """Noise whose means differ between batches: across them, each gene would have two peaks."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(300, 48))
+    values[:, 24:] += 5 * rng.normal(size=(300, 1))
+    write_table(tmp_path / "x.csv", values)
+    batches = write_labels(tmp_path / "plate.tsv", ["a"] * 24 + ["b"] * 24)
+    config = RankConfig(
+        str(tmp_path / "x.csv"), "spec", batch=batches, stability=20, stability_top=15
+    )
+    found = rank(config, quiet()).facts["stability"]
+    assert abs(found["noise"]["stability"] - found["stability"]) < 0.06
+
+
 def test_the_numbers_are_those_of_the_lists(folder):
     config = config_of(folder, method="spec", stability=10)
     facts = rank(config, quiet()).facts["stability"]

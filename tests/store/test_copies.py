@@ -119,3 +119,20 @@ def test_a_shuffled_matrix_is_its_twin_dense_or_sparse():
     dense = np.zeros((4, N))
     dense[np.repeat(np.arange(4), stored.counts), stored.indices] = stored.data
     np.testing.assert_array_equal(dense, expected[2:6])
+
+
+def test_shuffled_samples_stay_in_their_part():
+    X = counts()
+    X[:] = np.arange(N)[:, None]  # each value is its sample
+    samples = np.arange(N)[::-1][: N - 2]
+    parts = [np.arange(0, 5), np.arange(5, N - 2, 2)]
+    for sparse in (False, True):
+        matrix = ShuffledMatrix(make_matrix(X, sparse=sparse), 7, samples, parts)
+        found = PreparedMatrix(matrix).read(Span(0, M), DOUBLE).values
+        rest = np.setdiff1d(np.arange(N - 2), np.concatenate(parts))
+        for part in (*parts, rest):
+            own = samples[part]
+            np.testing.assert_array_equal(np.sort(found[:, own]), np.tile(np.sort(own), (M, 1)))
+            assert (found[:, own] != own).any()
+        unused = np.setdiff1d(np.arange(N), samples)
+        assert (found[:, unused] == unused).all()

@@ -30,7 +30,8 @@ class LabelPermutations(Scorer):
     at 0: half of the features that have nothing to do with the labels would have p-values of 1. The
     q-value is that of Benjamini and Hochberg over the features that have a score. The effect says
     by how many standard deviations of the permuted estimates the own one is above their mean. All
-    features share the permutations, which depend on the seed alone. Ties are broken by a little
+    features share the permutations, which depend on the seed alone. Of
+    classes, equal values count as such, as in the score. Of an outcome ties are broken by a little
     noise, in the order of the labels as in the others, so that a permutation is fast. It is that
     of each feature, made of its values: with the same noise, features of few values would be good,
     or not, all of them together.
@@ -73,7 +74,12 @@ class LabelPermutations(Scorer):
         return *self.scorer.score_block(block), tested
 
     def _noise(self, values: np.ndarray) -> np.ndarray:
-        """Return noise of features, made of their values and the seed alone, shape (b, n)."""
+        """Return noise of features, made of their values and the seed alone, shape (b, n).
+
+        It is 0 of classes, whose estimate takes ties as they are.
+        """
+        if self.scorer.outcome is None:
+            return np.zeros(values.shape)
         seeds = [(self.seed, crc32(row.tobytes())) for row in values]
         return np.array([np.random.default_rng(seed).normal(size=self.n) for seed in seeds])
 
