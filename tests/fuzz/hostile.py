@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from tests.fuzz.cases import Case
 from tests.fuzz.hostile_arrays import in_arrays, in_hdf5, in_stores, in_tables
 from tests.fuzz.hostile_bombs import bombs
+from tests.fuzz.hostile_groups import in_groups, long_names
 from tests.fuzz.hostile_paths import options, outputs, paths
 from tests.fuzz.hostile_text import documents, names_in_text, numbers_in_text, whole_files
 from tests.fuzz.seeds import Seed
@@ -31,6 +32,8 @@ def hostile_cases(seeds: Sequence[Seed]) -> list[Case]:
         *paths(),
         *outputs(),
         *in_hdf5(files),
+        *in_groups(files),
+        *long_names(),
         *in_tables(),
         *in_stores(files),
     ]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfs_cli.errors import InputError
+from sfs_cli.io.files.room import check_room
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +25,8 @@ LONGEST = 32_767
 """Characters of the longest name: those of a cell in Excel."""
 BLANKS = " \t\r\n\f\v"
 """What is stripped around names; a non-breaking space belongs to the name."""
+_MOST_BYTES = 4 * LONGEST + 64  # of a name in UTF-8, and what a file has beside it
+_UNPACKED_TIMES = 3  # packed, unpacked, and as a dictionary or objects
 _PIECE = 65_536
 """Names of an Arrow array that are looked at together."""
 # control characters of ASCII and Latin-1, and halves of surrogate pairs, which no file can hold
@@ -69,6 +72,48 @@ def check_names(names: Iterable[str], what: str, where: str) -> None:
     for at, name in enumerate(names, 1):
         if not name or len(name) > LONGEST or not name.isprintable():
             _check_name(name, at, what, where)
+
+
+def check_long(names: Iterable[str], what: str, where: str, first: int = 1) -> None:
+    """Refuse a name that is too long; `first` is the number of the first name."""
+    for at, name in enumerate(names, first):
+        if len(name) > LONGEST:
+            _check_name(name, at, what, where)
+
+
+def check_lengths(names: pa.Array, what: str, where: str) -> None:
+    """Refuse a name that is too long, in an Arrow array of strings, before texts are made of it.
+
+    The array may be of any type of strings, and a dictionary of them.
+    """
+    for at in np.flatnonzero(_sizes(names) > LONGEST).tolist():
+        _check_name(names[at].as_py(), at + 1, what, where)
+
+
+def check_total(size: int, count: int, where: str) -> None:
+    """Refuse names that take so many bytes that not all can be short, before they are unpacked."""
+    if size > count * _MOST_BYTES + _PIECE:
+        raise InputError(
+            f"the names of {count:,} rows have {size // max(count, 1):,} bytes on average",
+            where=where,
+            hint=f"names have at most {LONGEST:,} characters: is the file damaged, or is another "
+            "column the one of the names?",
+        )
+    check_room("the names of its rows take", _UNPACKED_TIMES * size, where)
+
+
+def _sizes(names: pa.Array) -> np.ndarray:
+    """Return the bytes of every name; of a dictionary, those of its entries that are used."""
+    if hasattr(names, "dictionary"):
+        return _sizes(names.dictionary)[np.from_dlpack(names.indices)]
+    if "view" in str(names.type):  # 16 bytes each, of which the first four are the length
+        views = np.frombuffer(names.buffers()[1], np.int32, 4 * len(names), 16 * names.offset)
+        return views[::4]
+    kind = np.dtype(np.int64 if "large" in str(names.type) else np.int32)
+    bounds = names.buffers()[1]
+    if not len(names):
+        return np.empty(0, kind)
+    return np.diff(np.frombuffer(bounds, kind, len(names) + 1, names.offset * kind.itemsize))
 
 
 def check_name_array(names: pa.Array, what: str, where: str) -> None:

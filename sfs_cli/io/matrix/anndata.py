@@ -35,6 +35,7 @@ from sfs_cli.io.matrix.stored import (
     chunks_are_tall,
     encoding_of,
     open_hdf5,
+    read_names,
     releasing,
 )
 from sfs_cli.io.matrix.vlen import guard_texts
@@ -417,6 +418,7 @@ def _read_element(group: Any, key: str, path: Path) -> Any:
 
 def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
     """Read ``obs`` or ``var``; the index holds the ids, as strings."""
+    _check_index(group, key, path)
     frame = _read_element(group, key, path)
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         frame = _old_frame(group, frame)
@@ -424,6 +426,21 @@ def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
         raise InputError(f"{key} is not a data frame", where=str(path), hint=_REWRITE)
     frame.index = [_text(name) for name in frame.index]
     return frame
+
+
+def _check_index(group: Any, key: str, path: Path) -> None:
+    """Read the index of a table in HDF5 in parts; the names of zarr are checked by the chunk."""
+    with read_errors(path, f"AnnData ({key})"):
+        table = group[key]
+        name = attribute(table, "_index", "_index")
+        if not hasattr(table, "keys") or not isinstance(name, str) or name not in table:
+            return
+        index = table[name]
+        if hasattr(index, "keys") and "values" in index:  # texts that may be missing
+            index = index["values"]
+        if hasattr(index, "dtype") and hasattr(index, "id") and index.dtype.kind == "O":
+            reading(f"{key}/{name}")
+            read_names(index, str(path))
 
 
 def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:

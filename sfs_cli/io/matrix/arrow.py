@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfs_cli.errors import InputError, counted, listed, unwritable
+from sfs_cli.io.files.names import check_lengths
 from sfs_cli.io.files.scratch import made
 from sfs_cli.io.files.table import other_annotations, pandas_index
 from sfs_cli.io.matrix.base import (
@@ -42,6 +43,10 @@ class TableSource(Protocol):
     schema: pa.Schema
     n_rows: int
     n_parts: int  # parts that the rows are stored in, one after the other
+
+    def check_names(self, column: int) -> None:
+        """Refuse a column of names that takes more than names can, before it is decoded."""
+        ...
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
         """Return columns in groups that may be decoded together."""
@@ -74,6 +79,9 @@ class TableReader:
         self.annotations = Annotations()
         self._ids, self._values, notes = choose_columns(source.schema, path)
         self.notes: Sequence[str] = notes
+        if _is_text(source.schema.field(self._ids).type):
+            with read_errors(path, name):
+                source.check_names(self._ids)
         names = source.schema.names
         self.column_ids: Sequence[str] = [names[i] for i in self._values]
         self.groups = source.groups(self._values)
@@ -261,8 +269,14 @@ def _id_strings(column: pa.Array, path: Path) -> list[str]:
             where=str(path),
             hint="name every row",
         )
-    names = column.to_pylist()
-    return names if not names or isinstance(names[0], str) else [str(name) for name in names]
+    if pa.types.is_dictionary(column.type):  # a name of many rows is one text
+        check_lengths(column, "a row", str(path))
+        texts = column.dictionary.to_pylist()
+        return [texts[at] for at in column.indices.to_pylist()]
+    if _is_text(column.type):
+        check_lengths(column, "a row", str(path))
+        return column.to_pylist()
+    return [str(name) for name in column.to_pylist()]
 
 
 class Panels:

@@ -178,6 +178,13 @@ def _is_old(file: Any) -> bool:
 def _copy_folder(source: Path, path: Path) -> None:
     # shutil.copytree goes on after an error, and raises one that does not say that a disk is full
     for folder, _, names in os.walk(source, followlinks=True):
+        here = Path(folder)
+        if here.is_symlink() and here.parent.resolve().is_relative_to(here.resolve()):
+            raise InputError(
+                "a link leads to a folder that it lies in, so that there is no end to copy",
+                where=folder,
+                hint="remove the link",
+            )
         place = path / Path(folder).relative_to(source)
         place.mkdir()
         for name in names:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.io.files.names import check_total
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.arrow import group_columns, open_table
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
@@ -67,16 +68,13 @@ class ParquetSource:
     """A Parquet file as a `TableSource`; its parts are row groups."""
 
     def __init__(self, path: Path, options: ReadOptions) -> None:
+        self._path = path
         with arrow_file(path) as file:
             metadata = pq.read_metadata(file)
         groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
         self._largest = max(groups, key=lambda group: group.total_byte_size, default=None)
-        self._file = pq.ParquetFile(
-            arrow_file(path),
-            metadata=metadata,
-            buffer_size=self._buffer_size(max(1, metadata.num_columns), options.block_bytes),
-            pre_buffer=False,
-        )
+        self._buffer = self._buffer_size(max(1, metadata.num_columns), options.block_bytes)
+        self._file = self._opened(metadata)
         self._budget = options.decode_bytes
         self.schema = self._file.schema_arrow
         self.n_rows: int = metadata.num_rows
@@ -85,6 +83,26 @@ class ParquetSource:
         self._by_name: dict[str, list[int]] = defaultdict(list)
         for position, name in enumerate(self._names):
             self._by_name[name].append(position)
+
+    def _opened(self, metadata: pq.FileMetaData, *as_dictionary: str) -> pq.ParquetFile:
+        return pq.ParquetFile(
+            arrow_file(self._path),
+            metadata=metadata,
+            buffer_size=self._buffer,
+            pre_buffer=False,
+            read_dictionary=as_dictionary or None,
+        )
+
+    def check_names(self, column: int) -> None:
+        """Refuse names by the size of their column; from then on each is decoded once."""
+        metadata = self._file.metadata
+        for part in range(self.n_parts):
+            group = metadata.row_group(part)
+            size = group.column(column).total_uncompressed_size
+            check_total(size, group.num_rows, f"{self._path}, row group {part + 1:,}")
+        self.close()
+        # a page may hold one long text, and that it is the name of every row
+        self._file = self._opened(metadata, metadata.schema.column(column).path)
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
         """Return columns in groups that may be decoded together, by the largest row group."""

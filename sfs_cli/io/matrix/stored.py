@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.files.apart import reading
+from sfs_cli.io.files.names import check_long
 from sfs_cli.io.files.room import FIELD_BYTES, check_room, check_there
 from sfs_cli.io.matrix.base import (
     Annotations,
@@ -100,6 +101,30 @@ def _decoded(name: bytes | str) -> str:
 def check_declared(element: Any, where: str) -> None:
     """Refuse a group or an array, to be read as a whole, that declares more than may be held."""
     check_room("what it declares takes", _declared(element, where), where)
+
+
+def read_names(array: Any, where: str) -> list[str]:
+    """Read an array of names, first one and then twice as many each time.
+
+    HDF5 declares how many texts there are, not how long they are: so gigabytes of names that are
+    too long are refused at the first of them.
+    """
+    check_declared(array, where)
+    place = f"{where}, {str(array.name).strip('/')}"
+    if len(array.shape or ()) != 1 or array.dtype.kind not in "OSUT":
+        raise InputError(
+            f"names are expected, but it holds {array.dtype} in {len(array.shape or ())} "
+            "dimensions",
+            where=place,
+            hint=_AGAIN,
+        )
+    found: list[str] = []
+    while len(found) < len(array):
+        more = array[len(found) : 2 * len(found) + 1].tolist()
+        texts = [text.decode() if isinstance(text, bytes) else str(text) for text in more]
+        check_long(texts, "an entry", place, len(found) + 1)
+        found += texts
+    return found
 
 
 def _declared(element: Any, where: str, depth: int = 0) -> int:

@@ -15,8 +15,8 @@ from sfs_cli.io.matrix.matrix_market import MatrixMarketRows, read_header
 from sfs_cli.io.matrix.stored import (
     SparseRows,
     StoredReader,
-    check_declared,
     open_hdf5,
+    read_names,
     releasing,
 )
 
@@ -126,7 +126,7 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
         else:  # version 2
             fields = _columns([group["genes"], group["gene_names"]], path)
         features, notes = _name_features(*[*fields, []][:3])
-        barcodes = _strings(group["barcodes"])
+        barcodes = read_names(group["barcodes"], str(path))
         n_features, n_barcodes = (int(size) for size in group["shape"][:])
         matrix = SparseRows(group, (n_barcodes, n_features), where)
         if (len(features), len(barcodes)) != (n_features, n_barcodes):
@@ -181,9 +181,4 @@ def _columns(arrays: Sequence[Any], path: Path) -> list[list[str]]:
                 where=f"{path}, {str(array.name).strip('/')}",
                 hint=COPY_AGAIN,
             )
-    return [_strings(array) for array in arrays]
-
-
-def _strings(array: Any) -> list[str]:
-    check_declared(array, str(array.name))
-    return [name.decode() if isinstance(name, bytes) else str(name) for name in array[:].tolist()]
+    return [read_names(array, str(path)) for array in arrays]

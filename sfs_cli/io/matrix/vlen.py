@@ -12,6 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from sfs_cli.errors import InputError
+from sfs_cli.io.files.room import check_room
+
+_OBJECT_TIMES = 5  # a chunk, its texts as objects, and copies of them in tables
 _NUMBER = np.dtype("<u4")
 """Of the texts in a chunk, and before each text of its bytes."""
 
@@ -39,6 +43,10 @@ def _check_number(chunk: Any) -> None:
     if held.size < _NUMBER.itemsize:
         return  # the codec says that the number itself is cut off
     number = int(held[: _NUMBER.itemsize].view(_NUMBER)[0])
+    try:
+        check_room("the texts of a chunk take", _OBJECT_TIMES * held.size, "")
+    except InputError as error:  # of whatever Zarr reads; who reads it adds the file
+        raise ValueError(error.what) from None
     if number > held.size // _NUMBER.itemsize - 1:
         raise ValueError(f"a chunk of {held.size:,} bytes says that it holds {number:,} texts")
 
