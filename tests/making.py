@@ -7,7 +7,7 @@ features g0, g1, ...
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from scipy.sparse import csr_array
 
 from sfs_cli.compute.context import Labels, RunContext
@@ -35,14 +34,6 @@ PLENTY = 1 << 30
 HELD = PLENTY
 STREAMED = 0
 """Memory that makes `centered_matrix` hold the matrix, or read it in every pass."""
-
-
-def each_kth(k: int, cases: Iterable[Any], name: Callable[[Any], str] = str) -> list[Any]:
-    """Return the parameters of a test of which each k-th is run always, the others if slow."""
-    return [
-        pytest.param(case, id=name(case), marks=[] if i % k == 0 else [pytest.mark.slow])
-        for i, case in enumerate(cases)
-    ]
 
 
 def names(letter: str, count: int) -> list[str]:

@@ -151,6 +151,7 @@ def _refused(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert not (out / "ranking.tsv").exists()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("write", "name", "case", "change"),
     CASES,
@@ -164,6 +165,7 @@ def test_circles_and_odd_ids_are_refused(write, name, case, change, tmp_path, ca
     _refused(path, capfd)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("place", ["obs/circle", "circle"])
 @pytest.mark.parametrize("target", [".", ".."])
 @pytest.mark.parametrize("has_list", [False, True])
