@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 ROOT = Path("/")
 
 
+@cache
 def group_folders(controller: str, root: Path = ROOT) -> list[Path]:
     """Return the folders of the groups this process is in, its own first, of version 2 and 1.
 

@@ -55,6 +55,7 @@ def written(folder: Path, values: Any = X) -> Path:
     return folder / "cells.h5ad"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["variance", "f-test", "spec"])
 def test_one_ranking_from_every_kind(

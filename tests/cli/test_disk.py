@@ -190,6 +190,7 @@ def test_log_file_on_a_full_device_does_not_stop_the_run(tmp_path):
     assert (out / "run.json").exists()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words",
     [

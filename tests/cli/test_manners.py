@@ -40,6 +40,7 @@ def test_help_imports_no_numeric_library(arguments):
     assert not imported_by(arguments) & heavy
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["parquet", "store"])
 def test_ranking_imports_neither_pandas_nor_anndata_nor_sklearn(tmp_path, kind):
     matrix = parquet(tmp_path, values())

@@ -132,6 +132,7 @@ def test_covariates_of_several_columns_are_asked_for(
 # ---- classes with two spellings ------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("other", ["1.0", "01", "1e0", "+1"])
 def test_classes_that_are_one_number(other: str, tmp_path: Path, here: Here) -> None:
     labels = table(tmp_path, group=["1"] * 4 + [other] * 4 + ["2"] * 4)
@@ -209,7 +210,7 @@ def test_accents_in_python() -> None:
     frame = pd.DataFrame(VALUES[:20].T, samples, genes)
     labels = pd.Series(HALVES, [nfc(name) for name in samples])
     ranked = sfs.rank(frame, method="f-test", labels=labels, rows="samples")
-    assert set(ranked.table.index) == set(map(nfc, genes))
+    assert set(ranked.table.index) == set(genes)  # as the user writes them
     adata = anndata.AnnData(frame)
     sfs.rank(adata, method="variance")
     assert adata.var["sfs_score"].notna().all()

@@ -64,6 +64,7 @@ def test_a_suffix_of_another_format_is_refused(case, study, capfd):
         assert snapshot(study) == before
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", RIGHT)
 def test_any_other_name_is_taken(case, study, capfd):
     command, names = RIGHT[case]

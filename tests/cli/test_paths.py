@@ -47,6 +47,7 @@ def files(tmp_path_factory) -> dict[str, str]:
     return study(tmp_path_factory.mktemp("study"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "taken",
     [

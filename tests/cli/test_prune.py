@@ -102,6 +102,7 @@ def test_every_ranking_can_be_pruned(case, rank, tmp_path):
         assert places[row["representative"]] < places[row["feature"]]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", ["spec", "transform", "missing"])
 def test_memory_threads_blocks_and_a_store_change_no_byte(case, tmp_path, monkeypatch):
     matrix, *options = CASES[case]

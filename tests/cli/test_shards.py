@@ -49,6 +49,7 @@ def refused(capfd: pytest.CaptureFixture[str], code: int, *words: object) -> Fin
     return done
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shards", [1, 2, 7, 16])
 def test_any_number_of_shards_gives_the_bytes_of_one_run(shards, tmp_path):
     plan = planned(tmp_path, shards)

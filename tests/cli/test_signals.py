@@ -65,6 +65,7 @@ def started_ignoring(number: int, command: list[str]) -> subprocess.Popen[str]:
         signal.signal(number, before)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_a_signal_that_is_ignored_at_the_start_stays_ignored(number, large_matrix, tmp_path):
     words = [*MODULE, "rank", str(large_matrix), "--out", str(tmp_path / "out")]
@@ -175,6 +176,7 @@ def test_a_signal_in_a_finalizer_stops_the_run_all_the_same(monkeypatch, capfd):
     assert "interrupted" in done.err
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_after_the_work_does_not_change_the_exit_code(number):
     code = (

@@ -91,6 +91,7 @@ def test_a_second_run_gives_the_same_bytes(
         assert ranking_bytes(tmp_path / name, path, "--force", *options) == expected[name]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("size", "dtype"),
     [

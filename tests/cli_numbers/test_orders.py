@@ -109,6 +109,7 @@ def test_order_of_rows_and_columns(method: str, suffix: str, tmp_path: Path) -> 
         assert lists(study, tmp_path, options_of(method), seed, suffix) == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_order_of_sample_data(method: str, tmp_path: Path) -> None:
     study = in_sample_data()
@@ -116,6 +117,7 @@ def test_order_of_sample_data(method: str, tmp_path: Path) -> None:
     assert lists(study, tmp_path, options_of(method), 1) == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.parametrize(
     "method",

@@ -81,6 +81,7 @@ def test_threads_blocks_and_plans(method: str, kind: str, study: Path) -> None:
         sfs("plan", *given)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["f-test", "hsic", "spec"])
 def test_shards_give_the_bytes_of_one_run(method: str, kind: str, study: Path) -> None:

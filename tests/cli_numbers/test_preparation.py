@@ -58,6 +58,7 @@ def test_threads_memory_and_stores_do_not_change_a_byte(
     assert little == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "steps", ["pearson-residuals", "deviance", "unit-samples", "cpm,quantile,log1p"]
 )

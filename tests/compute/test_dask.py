@@ -147,6 +147,7 @@ def test_same_bytes_when_the_workers_make_every_pass(
     assert ranking_bytes(ours.ranking, "tsv", 17) == ranking_bytes(theirs.ranking, "tsv", 17)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [pytest.param("exact", marks=pytest.mark.slow), "randomized"])
 def test_same_bytes_when_the_workers_search_components(
     how: str, store: Path, client: Any, set_limits: Callable[..., None]

@@ -55,6 +55,7 @@ def branch(request):
     return BRANCHES[request.param]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("genes", [None, 60])
 @pytest.mark.parametrize(

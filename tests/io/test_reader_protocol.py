@@ -69,6 +69,7 @@ def test_ids_are_known_before_the_first_block(path):
     reader.close()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_values_are_those_that_were_written(path, matrix, dtype):
     _, values, reader, _ = read(path, dtype=dtype)

@@ -52,6 +52,7 @@ def read(path, **options):
     return np.concatenate(values), reader
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("layer", [None, "dense", "by gene"])
 def test_every_layout_gives_the_same_matrix(path, adata, layer):
     values, reader = read(path, layer=layer)

@@ -90,6 +90,7 @@ def test_features_that_do_not_vary_within_the_classes_are_no_discovery(scorer: A
     assert any(f"{perfect.sum()} features have an infinite" in text for text in made.warnings)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "options",
     [

@@ -256,6 +256,7 @@ def test_interpolated_probabilities_where_groups_bend_the_curve() -> None:
     np.testing.assert_allclose(interpolated[seen], expected[seen], rtol=2e-8)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 8, 13])
 def test_interpolated_probabilities_of_few_samples(n: int) -> None:
     """The curve is not smooth at the eigenvalues, which shows where there are few."""

@@ -165,6 +165,7 @@ def test_weights_of_expression_data_come_out_positive(shared_data: Path, name: s
     assert found.facts["passes"] < 40
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("variant", ["laplacian", "supervised", "kernel"])
 @pytest.mark.parametrize("given", [{"memory": STREAMED}, {"block_size": 7}, {"workers": 2}])
 def test_no_variant_depends_on_how_the_matrix_is_read(variant: str, given: dict[str, Any]) -> None:

@@ -80,6 +80,7 @@ def test_others_follow_by_their_smoothness() -> None:
     np.testing.assert_allclose(found_reach, reached, rtol=1e-10)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chance", [3, 10])
 def test_so_many_shuffled_features_exceed_the_level(chance: int) -> None:
     # the features are noise themselves: about so many of them are above, too

@@ -118,6 +118,7 @@ def test_a_source_of_the_matrix_with_steps_of_its_own_is_adjusted_after_them(stu
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(
     "options",

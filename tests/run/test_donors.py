@@ -53,6 +53,7 @@ def best(table: bytes, **wanted: str) -> float:
     return max(float(row["value"]) for row in named if row["measure"] == "balanced_accuracy")
 
 
+@pytest.mark.slow
 def test_noise_of_donors_is_at_chance_where_folds_keep_them_whole(tmp_path):
     options = study(tmp_path) | {"repeats": 2, "lengths": "10,50"}
     method = {"selection": "in folds"}

@@ -109,6 +109,7 @@ def test_a_source_of_the_labels_does_not_leak_into_the_folds(tmp_path):
 # ---- numbers -------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("missing", [False, True])
 def test_it_is_the_pipeline_of_scikit_learn(tmp_path, missing):
     X, y = planted()

@@ -427,6 +427,7 @@ def test_classes_of_the_labels_that_are_spelled_in_two_ways() -> None:
     assert guards.spelled_twice(["LUAD", "LUSC", "LUAD 2"]) is None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "given",
     [

@@ -287,6 +287,7 @@ def test_it_goes_with_no_other_result(other, study, capfd):
     assert other in done.err
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "rule"),
     [

@@ -392,6 +392,7 @@ def test_halves_of_donors_of_several_classes_have_every_class(tmp_path):
     assert set(map(tuple, halves)) == {(0, 2), (0, 4), (1, 3), (3, 4)}  # all there are
 
 
+@pytest.mark.slow
 def test_classes_that_no_two_halves_share_are_refused_by_name(tmp_path):
     # the donors of two of a, b and c would have to be apart from each other, and all three cannot
     error = refused(mixed_donors(tmp_path, ["abd", "acd", "bcd", "d"]))
@@ -466,6 +467,7 @@ def test_noise_is_told(tmp_path):
     assert not any("unstable" in text for text in accepted.warnings)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("given", [{"method": "spec"}, {"method": "mrsf", "select": 15}])
 def test_the_level_of_noise_is_beside_the_stability(given, tmp_path):
     """Of noise both are the same; of a matrix with structure the other one is larger."""
