@@ -277,6 +277,7 @@ def test_bash_inserts_a_completion_into_the_line(in_bash, cells, tmp_path):
         os.close(main)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("asked", "words"),
     [

@@ -36,6 +36,7 @@ def study(tmp_path, monkeypatch, capfd):
     return tmp_path
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", COMMANDS)
 def test_a_folder_in_the_place_of_any_file_leaves_the_old_result(case, study, capfd):
     words = [*COMMANDS[case].split(), "--force"]

@@ -61,6 +61,7 @@ def files(tmp_path_factory) -> dict[str, str]:
     return study(tmp_path_factory.mktemp("study"))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("source", "target", "way"), CASES)
 def test_output_that_is_an_input_is_refused(source, target, way, files, tmp_path, capfd):
     """Under --force too, through links of both kinds, with both options in the message."""

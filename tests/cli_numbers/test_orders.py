@@ -130,6 +130,7 @@ def test_order_of_real_data(name: str, method: str, shared_data: Path, tmp_path:
         assert lists(study, tmp_path, options_of(method), seed, ".parquet") == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", ["default", "mutual-info", "arom-svm", "lda"])
 def test_seed(method: str, tmp_path: Path) -> None:
     study = simulated()
@@ -138,6 +139,7 @@ def test_seed(method: str, tmp_path: Path) -> None:
         assert lists(study, tmp_path, (*options_of(method), "--seed", seed), 0) == expected
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("n", "asked"), [(1000, ()), (1001, ()), (1001, ("--response-rank", "7"))])
 def test_leading_eigenvectors_are_told(
     n: int, asked: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -18,6 +18,7 @@ def read_ranks(out: Path) -> dict[str, float]:
     return {row["feature"]: float(k) for k, row in enumerate(rows, 1)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", [None, "2,1,0.5,1", "statis", "snf"])
 def test_leaving_a_source_out_is_ranking_without_it(folder, tmp_path, weights):
     from scipy.stats import spearmanr

@@ -179,6 +179,7 @@ def test_a_damaged_graph_of_anndata_is_refused_by_name(tmp_path, format, case):
     assert "m.h5ad" in str(caught.value.where)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("place", ["X", "layers/raw", "varp/g", "obsm/sparse"])
 @pytest.mark.parametrize("format", ["csr", "csc"])
 def test_all_sparse_matrices_are_checked_before_they_are_cut(tmp_path, format, place):

@@ -40,6 +40,7 @@ def is_known(column: str) -> bool:
     return column in RANKING or column.startswith(("mean_", "rank_"))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_columns_are_declared(name: str, classes: int) -> None:

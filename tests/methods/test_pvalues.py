@@ -469,6 +469,7 @@ STAR[0, 1:] = STAR[1:, 0] = 1.0
 HUB = np.maximum(similarities.knn(np.random.default_rng(2).normal(size=(60, 4)), 4), STAR)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("S", [STAR, HUB, np.outer(WEIGHTED, WEIGHTED)], ids=["star", "hub", "w"])
 @pytest.mark.parametrize("kind", ["normal", "lognormal"])
 def test_moments_promise_nothing_where_few_samples_have_the_weight(

@@ -46,6 +46,7 @@ def real(shared_data: Path, name: str, features: int | None = None) -> tuple[Arr
     return X[:, :features], np.unique(labels, return_inverse=True)[1]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("variant", ["basic", "power", "ritz", "laplacian"])
 @pytest.mark.parametrize(
     "seed", [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1))]

@@ -194,6 +194,7 @@ def planted(seed: int, groups: int) -> Array:
     return X
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("groups", [2, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_default_finds_planted_genes_beside_outliers(

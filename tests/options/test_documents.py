@@ -106,6 +106,7 @@ def test_aliases_are_followed(tmp_path):
     assert plain(parsed(tmp_path, "a: &x [1, 2]\nb: *x\n")) == {"a": [1, 2], "b": [1, 2]}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "content", "place", "word"),
     [

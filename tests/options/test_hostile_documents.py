@@ -16,6 +16,7 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 DIGITS = "9" * 4000
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -113,6 +113,7 @@ def test_the_interval_of_few_lists_is_wider() -> None:
 # ---- false selections ----------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("pairs", [1, 5, 25, 50])
 @pytest.mark.parametrize("threshold", [0.6, 0.75, 0.9, 1.0])
 @pytest.mark.parametrize(("q", "p"), [(50, 5748), (10, 100), (30, 60), (80, 100)])

@@ -296,7 +296,7 @@ def planned(config: RankConfig, patch: pytest.MonkeyPatch) -> list[dict[str, Any
     return json.loads(estimate_of.estimate(config, Watched(), None, True))["passes"]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("options", cases(), ids=name_of)
 def test_the_list_is_what_a_counting_matrix_sees(
     options: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch

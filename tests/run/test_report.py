@@ -268,6 +268,7 @@ DAMAGE: dict[str, Callable[[dict], object]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_record_is_refused(damage, ranked, capfd):
     edited(ranked / "run.json", DAMAGE[damage])
