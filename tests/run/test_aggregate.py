@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfs_cli.io.results.rankings import smaller_is_better
+from sfs_cli.errors import InputError
+from sfs_cli.io.results.rankings import read_rank_table, smaller_is_better
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.aggregate import AggregateConfig
@@ -81,3 +82,12 @@ def test_p_values_of_lists_of_one_matrix_are_warned_of_and_again(tmp_path: Path)
     copied = tmp_path / "copied.tsv"
     copied.write_bytes(Path(lists["x", "f-test"]).read_bytes())
     assert warned(lists["x", "relieff"], str(copied)) == (False, None)
+
+
+def test_lines_of_a_damaged_json_file_are_no_ids(tmp_path: Path) -> None:
+    lines = "TP53\nMYC\n"
+    (tmp_path / "a.json").write_text(lines)
+    with pytest.raises(InputError, match="the JSON cannot be read"):
+        read_rank_table(tmp_path / "a.json")
+    (tmp_path / "a.txt").write_text(lines)
+    assert read_rank_table(tmp_path / "a.txt").rows

@@ -58,7 +58,8 @@ def read_rank_table(path: Path) -> TextTable:
         if rows and sniff_delimiter(rows[0], rows[min(1, len(rows) - 1)], "") is None:
             if "\r" in rows[0]:
                 raise old_mac_lines(path)
-            return _read_ids(path)
+            # lines of a damaged JSON file are no ids
+            return _read_json(path) if text_suffix(path) == ".json" else _read_ids(path)
     table = read_table(path)
     if not table.rows:
         raise InputError("the table has no rows", where=str(path), hint=COPY_AGAIN)
