@@ -257,7 +257,8 @@ def _rank(config: RankConfig, inputs: Inputs, verbose: bool) -> Ranked:
     found = of_rank.rank(config, messages)
     _warn(found.warnings, verbose)
     told = [str(_in_python(text)) for text in found.warnings]
-    ranking = _as_spelled(found.ranking, inputs.spelling)
+    spelling = inputs.spelling(found.ranking.feature, found.config)
+    ranking = _as_spelled(found.ranking, spelling)
     return Ranked(found.config, dict(found.facts), told, None, ranking, inputs)
 
 
@@ -436,16 +437,20 @@ class Inputs:
                 self.objects[named(f"obs {column}")] = data.obs[[column]].dropna()
         return chosen
 
-    @cached_property
-    def spelling(self) -> dict[str, str]:
-        """How the matrix writes the ids of samples and features that are read in another form."""
+    def spelling(self, names: Iterable[str], config: Any, samples: bool = False) -> dict[str, str]:
+        """Return how the matrix writes ids, of features or samples, read in another form."""
         held = self.objects.get(self.matrix)
         if held is None:
             return {}
-        if isinstance(held, Table):
-            return _spelling([*held.row_ids, *held.column_ids])
-        raw = () if held.raw is None else held.raw.var_names
-        return _spelling([*held.obs_names, *held.var_names, *raw])
+        if not isinstance(held, Table):
+            of_features = held.raw if config.use_raw else held
+            return _spelling(held.obs_names if samples else of_features.var_names)
+        axes = [held.row_ids, held.column_ids] if samples else [held.column_ids, held.row_ids]
+        found = [_spelling(ids) for ids in axes]
+        if not any(found):
+            return {}
+        read = set(names)  # which are of the axis that has most of them
+        return found[int(np.argmax([len(read & set(map(nfc, map(str, ids)))) for ids in axes]))]
 
     def options(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return options of the command, in which names stand for the objects."""
@@ -872,7 +877,8 @@ def fuse(
     of_pandas: Any = pd.DataFrame
     if not isinstance(made, np.ndarray):
         of_pandas = of_pandas.sparse.from_spmatrix
-    samples = [inputs.spelling.get(name, name) for name in samples]
+    spelling = inputs.spelling(samples, config, samples=True)
+    samples = [spelling.get(name, name) for name in samples]
     frame = of_pandas(made, samples, samples)
     adata = inputs.adata
     if adata is None:
@@ -950,8 +956,13 @@ def _held_lists(given: Any, objects: dict[str, Any], prefix: str = "") -> list[s
 
 def _spelling_of_lists(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
     """Do what `_spelling` does for rankings, whose features are the index or a column."""
-    texts = (frame.reset_index().select_dtypes(exclude="number") for frame in frames)
-    return _spelling(name for each in texts for name in each.to_numpy().ravel())
+    columns = (
+        column
+        for frame in frames
+        for column in (frame.index.to_numpy(), *(each.to_numpy() for _, each in frame.items()))
+        if column.dtype.kind not in "biufc"
+    )
+    return _spelling(name for column in columns for name in column)
 
 
 def _frame_of_list(value: Any) -> pd.DataFrame:
@@ -1188,9 +1199,11 @@ def _judged(
         found = judge(config, messages)
     _warn(messages.warnings, verbose)
     measures = [[getattr(row, name) for name in MEASURES] for row in found.measures]
+    in_sets = (name for *_, each in found.enriched for name in each.members)
+    spelling = inputs.spelling(in_sets, config)
     enriched = []
     for *place, each in found.enriched:
-        members = [inputs.spelling.get(name, name) for name in each.members]
+        members = [spelling.get(name, name) for name in each.members]
         enriched.append((*place, *each._replace(members=members)))
     of_sets = ["list", "selection", "features", "set", *Enrichment._fields[1:]]
     return Evaluated(

@@ -220,8 +220,8 @@ def counts_within(values: np.ndarray, radius: np.ndarray) -> np.ndarray:
 
     # the sums round, and the neighbor that gave the radius lies at its border: so the ends are
     # moved until they agree with the differences
-    first = _positions(ordered, values - radius)
-    last = _positions(ordered, values + radius) - 1
+    first = _positions(ordered, values - radius, 0)
+    last = _positions(ordered, values + radius, 1) - 1
     for end, inward in ((first, 1), (last, -1)):
         while (move := distance(end - inward) <= radius).any():
             end -= inward * move
@@ -230,13 +230,17 @@ def counts_within(values: np.ndarray, radius: np.ndarray) -> np.ndarray:
     return last - first + 1
 
 
-def _positions(ordered: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return how many sorted values of its row are at most each wanted one, shape (b, n)."""
+def _positions(ordered: np.ndarray, wanted: np.ndarray, equal: int) -> np.ndarray:
+    """Return how many sorted values of its row are below each wanted one, shape (b, n).
+
+    With `equal` those that are equal to it are counted too.
+    """
     b, n = ordered.shape
-    order = np.argsort(np.concatenate([ordered, wanted], axis=1), axis=1, kind="stable")
+    both = [ordered, wanted] if equal else [wanted, ordered]
+    order = np.argsort(np.concatenate(both, axis=1), axis=1, kind="stable")
     found = np.empty((b, 2 * n), np.int64)
-    np.put_along_axis(found, order, np.cumsum(order < n, axis=1), axis=1)
-    return found[:, n:]
+    np.put_along_axis(found, order, np.cumsum((order < n) == equal, axis=1), axis=1)
+    return found[:, n:] if equal else found[:, :n]
 
 
 def of_permuted_classes(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:

@@ -159,10 +159,11 @@ def _odd(values: np.ndarray, of_samples: np.ndarray, plain: np.ndarray) -> dict[
     """Return the columns whose values are of another kind than those of the others, and how.
 
     The others are `plain`, those whose names are not suspect, (n,), of which few may be odd.
-    Constant columns, as of a library that has failed, are not among them.
+    Constant columns, as of a library that has failed, are not among them. Of fewer others nothing
+    follows: two shallow libraries have zeros where others have none.
     """
     varies = values.min(axis=0) < values.max(axis=0)
-    if not (varies & plain).any():
+    if (varies & plain).sum() < LEAST_SAMPLES - 1:
         return {}
     whole = (values == np.rint(values)).all(axis=0)
     negative, zero = (values < 0).mean(axis=0), (values == 0).mean(axis=0)

@@ -132,9 +132,9 @@ def raw_of(run: Run, of: str = "the ranking") -> tuple[Raw | None, str | None]:
     asked = run.config.transform
     if any(step in TAMING for step in parse(asked)):
         return None, swapped(asked)
-    values = look(run.opened.matrix)
+    values, used = look(run.opened.matrix), run.matrix.samples
     run.passes.look(len(values))
-    raw = raw_kind(values, run.config)
+    raw = raw_kind(values if used is None else values[:, used], run.config)
     return raw, raw_values(raw, asked, of)
 
 
@@ -324,8 +324,8 @@ def guard_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
     if share:
         run.log.note(
             f"{share:.2g} of the values are missing, and are filled by the mean of their feature: "
-            "the test takes them for measured ones, and p-values of features that lack many are "
-            "too large"
+            "the test takes them for measured ones, and p-values of features that lack many may be "
+            "wrong: too large, or too small where one class lacks more of them than another"
         )
     guard_class_tests(run, tested, scored)
 
@@ -333,12 +333,17 @@ def guard_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
 def missing_share(run: Run, scored: np.ndarray) -> float:
     """Return the share of values that are filled, of the used samples and scored features (m,).
 
-    Of large matrices it is that of features from all over.
+    Of large matrices it is that of features from all over, or that of the matrix where these lack
+    none.
     """
-    if run.config.missing != "mean" or not run.matrix.matrix.missing.values or not len(scored):
+    whole = run.matrix.matrix
+    if run.config.missing != "mean" or not whole.missing.values or not len(scored):
         return 0.0
-    wanted = max(1, LOOK_VALUES // run.matrix.n_samples)
-    return float(np.isnan(stored_of(run, np.sort(scored)[:: -(-len(scored) // wanted)])).mean())
+    step = -(-len(scored) // max(1, LOOK_VALUES // run.matrix.n_samples))
+    share = float(np.isnan(stored_of(run, np.sort(scored)[::step])).mean())
+    if share or step == 1:
+        return share
+    return whole.missing.values / (whole.n_samples * whole.n_features)
 
 
 def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli import provenance
+from sfs_cli.catalog import METHODS, PERMUTED, SIGNED, WITH_PVALUES
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
@@ -393,7 +394,13 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
     if config.fdr is not None:
         tests = "rank with --pvalues, or by a method that tests (f-test, t-test, fisher)"
         record = result.record or {}
-        if why := record.get("method", {}).get("no_p_values"):
+        method = record.get("method", {}).get("name")
+        if method in METHODS and method not in (*WITH_PVALUES, *PERMUTED, *SIGNED):
+            tests = (
+                f"{method} has none: choose by --top, --stable or --artificial, or rank by a "
+                "method that tests (f-test, t-test, fisher)"
+            )
+        elif why := record.get("method", {}).get("no_p_values"):
             tests = f"{why}, or choose by --top or --stable"
         elif record.get("input", {}).get("sample_weights"):
             tests += " and, as --pvalues treats all samples alike, without --sample-weights; or "

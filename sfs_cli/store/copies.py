@@ -111,12 +111,10 @@ class ShuffledMatrix:
         for lo in range(0, span.size, step):
             rows = slice(lo, min(lo + step, span.size))
             order = orders(names[rows], 0, self.seed, n)
-            # the samples of a part, in the order drawn, take the places of that part
-            places = np.argsort(self.part, kind="stable")
-            of_parts = np.take_along_axis(
-                order, np.argsort(self.part[order], axis=1, kind="stable"), axis=1
-            )
-            order[:, places] = of_parts
+            if self.part.any():  # those of a part, in the order drawn, take the places of it
+                places = np.argsort(self.part, kind="stable")
+                by_part = np.argsort(self.part[order], axis=1, kind="stable")
+                order[:, places] = np.take_along_axis(order, by_part, axis=1)
             yield rows, order
 
 

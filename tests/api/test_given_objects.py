@@ -473,3 +473,21 @@ def test_two_forms_of_one_id_stay_two() -> None:
         ranked = sfs.rank(both, labels=CLASSES, method="fisher")
     assert ranked.top(1) == ["é"]
     assert "é-1" in ranked.table.index
+
+
+def test_ids_have_the_form_of_their_own_axis() -> None:
+    names = [f"é{i}" for i in range(N)]
+    frame = NAMED.set_axis(names).set_axis([*decomposed(names), *GENES[N:]][:M], axis=1)
+    ranked = sfs.rank(frame, labels=CLASSES, method="fisher", rows="samples")
+    assert set(ranked.table.index) == set(frame.columns)
+    adata = ad.AnnData(SPELLED.copy())
+    adata.raw = ad.AnnData(NAMED.set_axis([f"gén{i}" for i in range(M)], axis=1))
+    found = sfs.rank(adata, labels=CLASSES, method="fisher", use_raw=True)
+    assert set(found.table.index) == set(adata.raw.var_names)
+
+
+def test_the_index_of_a_list_may_be_a_column_too() -> None:
+    ranked = sfs.rank(NAMED, labels=CLASSES, method="fisher")
+    table = ranked.table.reset_index().set_index("feature", drop=False)
+    assert sfs.select(table, top=3) == ranked.top(3)
+    assert set(sfs.aggregate([table, ranked]).index) == set(NAMED.columns)

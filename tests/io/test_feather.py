@@ -72,3 +72,13 @@ def test_missing_file_and_text_columns_are_refused(tmp_path):
     with pytest.raises(InputError) as caught:
         open_feather(path, ReadOptions())
     assert "'kind' (string)" in caught.value.where
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_categories_of_numbers_are_refused_as_such(tmp_path, table, compression):
+    codes = pa.array(np.arange(table.num_rows) % 3).dictionary_encode()
+    path = tmp_path / "c.feather"
+    feather.write_feather(table.append_column("cluster", codes), path, compression)
+    with pytest.raises(InputError, match="1 column without numbers") as caught:
+        open_feather(path, ReadOptions())
+    assert "cluster" in caught.value.where

@@ -332,3 +332,22 @@ def test_nothing_is_split() -> None:
     with pytest.raises(UsageError) as refused:
         RankConfig(matrix="m.csv", pvalues="permutation", **asked)
     assert "split" in refused.value.options
+
+
+def test_a_feature_whose_score_no_order_changes_has_no_effect() -> None:
+    """One sample of classes of one size: rounding differs between orders, and is no spread."""
+    values = np.zeros((60, 3))
+    values[[3, 20, 41], [0, 1, 2]] = 5.0
+    _, columns = columns_of(values, "permutation:99", codes=np.repeat([0, 1], 30))
+    np.testing.assert_array_equal(columns["effect"], 0)
+    np.testing.assert_array_equal(columns["p_value"], 1)
+
+
+@pytest.mark.parametrize("n", [7, 50, 400])
+def test_values_within_a_radius_are_counted_with_ties(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for values in (rng.poisson(0.3, (4, n)), rng.normal(size=(4, n)).round(1), np.zeros((4, n))):
+        values = values.astype(np.float64)
+        radius = mutual_info.kth_distances(values, 3)
+        exact = (np.abs(values[:, :, None] - values[:, None]) <= radius[:, :, None]).sum(axis=2)
+        np.testing.assert_array_equal(mutual_info.counts_within(values, radius), exact)

@@ -585,3 +585,14 @@ def test_a_file_without_structure_is_not_to_be_thrown_away(
         assert text
         assert "--similarity knn" not in text
         assert "kernel" in text
+
+
+def test_values_of_samples_that_are_left_out_are_not_looked_at(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    values = RNG.normal(6, 1, (60, 13))
+    values[:, 12] = RNG.gamma(2, 20_000, 60)  # as lengths of genes
+    table = write_table(tmp_path / "m.csv", values)
+    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 6)
+    words = ["rank", table, "--method", "f-test", "--labels", labels, "--samples", "intersect"]
+    assert not told_of("raw-values", words, capfd)

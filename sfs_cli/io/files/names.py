@@ -149,7 +149,8 @@ def _check_name(name: str, at: int, what: str, where: str) -> None:
         raise InputError(
             f"the name of {what} has {len(name):,} characters: {name[:40]!r}...",
             where=where,
-            hint=f"names have at most {LONGEST:,}; is the delimiter right, or the file damaged?",
+            hint=f"names have at most {LONGEST:,}: is the file damaged, or of a text file the "
+            "delimiter another one?",
         )
     if _REFUSED.search(name):
         raise InputError(

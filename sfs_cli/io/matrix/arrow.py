@@ -263,16 +263,20 @@ def column_values(column: pa.Array) -> np.ndarray:
 
 
 def _id_strings(column: pa.Array, path: Path) -> list[str]:
-    if column.null_count:
+    texts = column.dictionary if pa.types.is_dictionary(column.type) else None
+    missing = column.null_count
+    if texts is not None and texts.null_count:
+        missing += int(np.isin(column.indices.fill_null(-1), np.flatnonzero(texts.is_null())).sum())
+    if missing:
         raise InputError(
-            f"at least {counted(column.null_count, 'row')} without a name",
+            f"at least {counted(missing, 'row')} without a name",
             where=str(path),
             hint="name every row",
         )
-    if pa.types.is_dictionary(column.type):  # a name of many rows is one text
+    if texts is not None and _is_text(column.type):  # a name of many rows is one text
         check_lengths(column, "a row", str(path))
-        texts = column.dictionary.to_pylist()
-        return [texts[at] for at in column.indices.to_pylist()]
+        names = texts.to_pylist()
+        return [names[at] for at in column.indices.to_pylist()]
     if _is_text(column.type):
         check_lengths(column, "a row", str(path))
         return column.to_pylist()

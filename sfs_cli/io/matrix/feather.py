@@ -84,7 +84,7 @@ class FeatherSource:
                 if message.type == "record batch" and types:
                     check_total(*_unpacked(message, types), where)
                 elif message.type == "dictionary":
-                    check_total(*_unpacked(message, [pa.string()]), where)
+                    check_total(*_unpacked(message, None), where)
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
         """Return columns in groups that may be unpacked together."""
@@ -116,11 +116,11 @@ class FeatherSource:
         return pa.ipc.open_file(self._map, options=options)
 
 
-def _unpacked(message: pa.ipc.Message, types: Sequence[pa.DataType]) -> tuple[int, int]:
+def _unpacked(message: pa.ipc.Message, types: Sequence[pa.DataType] | None) -> tuple[int, int]:
     """Return the bytes that the last of the first columns takes, unpacked, and the number of rows.
 
-    The numbers of the fields are those of the
-    declarations of Arrow (format/Message.fbs).
+    Without types, as of a dictionary, all of it is meant. The numbers of the fields are those of
+    the declarations of Arrow (format/Message.fbs).
     """
     held = message.metadata.to_pybytes()
     record = _field(held, _field(held, 0, None), 2)
@@ -130,8 +130,10 @@ def _unpacked(message: pa.ipc.Message, types: Sequence[pa.DataType]) -> tuple[in
     packed = _place(held, record, 3)
     views = _field(held, record, 4) if _place(held, record, 4) else 0
     more = iter(struct.unpack_from(f"<{_int(held, views)}q", held, views + 4) if views else ())
-    counts = [_n_buffers(kind, more) for kind in types]
     buffers = _field(held, record, 2)
+    counts = [_int(held, buffers)]
+    if types is not None:
+        counts = [_n_buffers(kind, more) for kind in types]
     size = 0
     for i in range(sum(counts[:-1]), sum(counts)):
         offset, length = struct.unpack_from("<2q", held, buffers + 4 + 16 * i)

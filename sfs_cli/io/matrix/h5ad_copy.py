@@ -179,7 +179,8 @@ def _copy_folder(source: Path, path: Path) -> None:
     # shutil.copytree goes on after an error, and raises one that does not say that a disk is full
     for folder, _, names in os.walk(source, followlinks=True):
         here = Path(folder)
-        if here.is_symlink() and here.parent.resolve().is_relative_to(here.resolve()):
+        above = [here.parents[i] for i in range(len(here.relative_to(source).parts))]
+        if here.resolve() in {each.resolve() for each in above}:
             raise InputError(
                 "a link leads to a folder that it lies in, so that there is no end to copy",
                 where=folder,

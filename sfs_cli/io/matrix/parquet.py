@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfs_cli.errors import OutOfMemoryError
-from sfs_cli.io.files.names import check_total
+from sfs_cli.io.files.names import check_lengths, check_total
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.arrow import group_columns, open_table
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
@@ -94,15 +94,18 @@ class ParquetSource:
         )
 
     def check_names(self, column: int) -> None:
-        """Refuse names by the size of their column; from then on each is decoded once."""
+        """Refuse names that are too long, by the size of their column and by each text once."""
         metadata = self._file.metadata
         for part in range(self.n_parts):
             group = metadata.row_group(part)
             size = group.column(column).total_uncompressed_size
             check_total(size, group.num_rows, f"{self._path}, row group {part + 1:,}")
-        self.close()
         # a page may hold one long text, and that it is the name of every row
-        self._file = self._opened(metadata, metadata.schema.column(column).path)
+        name = metadata.schema.column(column).path
+        with self._opened(metadata, name) as file:
+            for part in range(self.n_parts):
+                for names in file.read_row_group(part, [name], use_threads=False).column(0).chunks:
+                    check_lengths(names, "a row", str(self._path))
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
         """Return columns in groups that may be decoded together, by the largest row group."""

@@ -113,10 +113,9 @@ def read_names(array: Any, where: str) -> list[str]:
     place = f"{where}, {str(array.name).strip('/')}"
     if len(array.shape or ()) != 1 or array.dtype.kind not in "OSUT":
         raise InputError(
-            f"names are expected, but it holds {array.dtype} in {len(array.shape or ())} "
-            "dimensions",
+            f"names are expected, but it holds {array.dtype}, of shape {array.shape}",
             where=place,
-            hint=_AGAIN,
+            hint="write the names as texts",
         )
     found: list[str] = []
     while len(found) < len(array):

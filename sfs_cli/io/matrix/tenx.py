@@ -121,7 +121,8 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
         reading(group.name)
         if "features" in group:
             parts = group["features"]
-            kinds = [parts["feature_type"]] if "feature_type" in parts else []
+            of_type = parts.get("feature_type")  # of notes alone: as codes they say nothing
+            kinds = [] if of_type is None or of_type.dtype.kind not in "OS" else [of_type]
             fields = _columns([parts["id"], parts["name"], *kinds], path)
         else:  # version 2
             fields = _columns([group["genes"], group["gene_names"]], path)

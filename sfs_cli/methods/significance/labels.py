@@ -101,8 +101,9 @@ class LabelPermutations(Scorer):
         if self.count >= TAILED and len(few):
             p[few] = np.minimum(p[few], tail(-permuted[few], -observed[few], TAIL))
         p = np.maximum(p, self.least)
-        with np.errstate(all="ignore"):  # labels of four samples may have one estimate alone
-            effect = (observed - permuted.mean(axis=1)) / permuted.std(axis=1)
+        spread = permuted.std(axis=1)
+        varies = spread > allowed  # not so where every order of the labels has one estimate
+        effect = np.divide(observed - permuted.mean(axis=1), spread, where=varies, out=0 * spread)
         return np.column_stack([p, effect])
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:

@@ -10,6 +10,7 @@ import numpy as np
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Block, BlockLike, Span, cut
 from sfs_cli.compute.workspace import Workspace, row_by_row
+from sfs_cli.errors import counted
 from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer
 from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.shared import TOGETHER, q_values
@@ -265,9 +266,9 @@ class TestedScorer(Scorer):
         self.facts["features_of_too_few_values"] = none
         if none:
             self.warnings.append(
-                f"{none:,} features have the same value in all but {LEAST_VALUES - 1} or fewer "
-                "samples: their p-values say which samples these are, and hardly anything "
-                "about the feature; leave them out with --min-samples"
+                f"{counted(none, 'feature')} with the same value in all but {LEAST_VALUES - 1} or "
+                "fewer samples: such p-values say which samples these are, and hardly anything "
+                f"about the feature; leave these out with --min-samples {LEAST_VALUES}"
             )
 
     def _tested(self, t: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -69,7 +69,7 @@ configs = {name: read_config(path) for name, path in jobs["config"].items()}
 OWN = {"out", "prefix", "write-h5ad", "weights-out", "top", "json"}
 # and where what it gives is said
 KEYS = {
-    "threads": "threads of config.yaml (--config threads=N), or --set-threads of Snakemake",
+    "threads": "threads of config.yaml (--config threads=N), or --set-threads RULE=N of Snakemake",
     "memory": "mem_mb of config.yaml, or --set-resources RULE:mem_mb=N of Snakemake",
     "shards": "the column shards of the sheet, or shards of config.yaml",
 }
