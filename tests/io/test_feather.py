@@ -82,3 +82,12 @@ def test_categories_of_numbers_are_refused_as_such(tmp_path, table, compression)
     with pytest.raises(InputError, match="1 column without numbers") as caught:
         open_feather(path, ReadOptions())
     assert "cluster" in caught.value.where
+
+
+def test_a_category_that_is_missing_is_no_name(tmp_path, table):
+    names = [*map(str, range(table.num_rows - 1)), None]
+    codes = pa.DictionaryArray.from_arrays(pa.array(range(table.num_rows)), names)
+    path = tmp_path / "c.feather"
+    feather.write_feather(table.set_column(4, "gene", codes), path)
+    with pytest.raises(InputError, match="at least 1 row without a name"):
+        list(open_feather(path, ReadOptions()).blocks())

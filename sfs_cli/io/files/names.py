@@ -105,7 +105,8 @@ def check_total(size: int, count: int, where: str) -> None:
 def _sizes(names: pa.Array) -> np.ndarray:
     """Return the bytes of every name; of a dictionary, those of its entries that are used."""
     if hasattr(names, "dictionary"):
-        return _sizes(names.dictionary)[np.from_dlpack(names.indices)]
+        places = names.indices.cast("int64").fill_null(-1)  # -1 is the 0 at the end
+        return np.append(_sizes(names.dictionary), 0)[np.from_dlpack(places)]
     if "view" in str(names.type):  # 16 bytes each, of which the first four are the length
         views = np.frombuffer(names.buffers()[1], np.int32, 4 * len(names), 16 * names.offset)
         return views[::4]

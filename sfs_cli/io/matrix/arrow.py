@@ -266,7 +266,7 @@ def _id_strings(column: pa.Array, path: Path) -> list[str]:
     texts = column.dictionary if pa.types.is_dictionary(column.type) else None
     missing = column.null_count
     if texts is not None and texts.null_count:
-        missing += int(np.isin(column.indices.fill_null(-1), np.flatnonzero(texts.is_null())).sum())
+        missing += sum(not texts[at.as_py()].is_valid for at in column.indices.drop_null())
     if missing:
         raise InputError(
             f"at least {counted(missing, 'row')} without a name",
