@@ -430,6 +430,7 @@ def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
 
 def _check_index(group: Any, key: str, path: Path) -> None:
     """Read the index of a table in HDF5 in parts; the names of zarr are checked by the chunk."""
+    reading(key)
     with read_errors(path, f"AnnData ({key})"):
         table = group[key]
         name = attribute(table, "_index", "_index")

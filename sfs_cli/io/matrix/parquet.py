@@ -24,6 +24,9 @@ _COLUMN_BYTES = 16 << 10  # decoding a column takes at least this, however short
 _MAX_BUFFER = 1 << 16
 _MIN_BUFFER = 1 << 8
 _SMALL_READ = 1 << 12
+_LOOKS = (1, 128, 1 << 13)
+"""Rows whose names are decoded together to look at them; all of them by the last, the first ones
+before that: where one text is the name of each row, one row tells."""
 
 
 def open_parquet(path: Path, options: ReadOptions) -> MatrixReader:
@@ -73,8 +76,12 @@ class ParquetSource:
             metadata = pq.read_metadata(file)
         groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
         self._largest = max(groups, key=lambda group: group.total_byte_size, default=None)
-        self._buffer = self._buffer_size(max(1, metadata.num_columns), options.block_bytes)
-        self._file = self._opened(metadata)
+        self._file = pq.ParquetFile(
+            arrow_file(path),
+            metadata=metadata,
+            buffer_size=self._buffer_size(max(1, metadata.num_columns), options.block_bytes),
+            pre_buffer=False,
+        )
         self._budget = options.decode_bytes
         self.schema = self._file.schema_arrow
         self.n_rows: int = metadata.num_rows
@@ -84,28 +91,18 @@ class ParquetSource:
         for position, name in enumerate(self._names):
             self._by_name[name].append(position)
 
-    def _opened(self, metadata: pq.FileMetaData, *as_dictionary: str) -> pq.ParquetFile:
-        return pq.ParquetFile(
-            arrow_file(self._path),
-            metadata=metadata,
-            buffer_size=self._buffer,
-            pre_buffer=False,
-            read_dictionary=as_dictionary or None,
-        )
-
     def check_names(self, column: int) -> None:
         """Refuse names that are too long, by the size of their column and by each text once."""
-        metadata = self._file.metadata
         for part in range(self.n_parts):
-            group = metadata.row_group(part)
+            group = self._file.metadata.row_group(part)
             size = group.column(column).total_uncompressed_size
             check_total(size, group.num_rows, f"{self._path}, row group {part + 1:,}")
-        # a page may hold one long text, and that it is the name of every row
-        name = metadata.schema.column(column).path
-        with self._opened(metadata, name) as file:
-            for part in range(self.n_parts):
-                for names in file.read_row_group(part, [name], use_threads=False).column(0).chunks:
-                    check_lengths(names, "a row", str(self._path))
+            # a page may hold one long text, and that it is the name of every row
+            for n_rows in _LOOKS:
+                for batch in self.batches((column,), n_rows, part):
+                    check_lengths(batch.column(0), "a row", str(self._path))
+                    if n_rows < _LOOKS[-1]:
+                        break
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
         """Return columns in groups that may be decoded together, by the largest row group."""
