@@ -5,6 +5,7 @@ HDF5 is read in a child process, so a crash would not end these tests.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -174,7 +175,11 @@ def test_links_in_zarr_that_lead_in_circles(has_list, target, place, tmp_path, c
     _data().write_zarr(path)
     (path / place).symlink_to(target)
     if not has_list:  # then the members are those that lie in the folder
-        (path / ".zmetadata").unlink()
+        (path / ".zmetadata").unlink(missing_ok=True)  # of version 2; 3 has it with the group
+        if (group := path / "zarr.json").exists():
+            described = json.loads(group.read_text())
+            described.pop("consolidated_metadata", None)
+            group.write_text(json.dumps(described))
     command = ["rank", str(path), "--method", "variance", "--out", str(tmp_path / "out")]
     done = run_here([*command, "--write-h5ad", str(copy)], capfd)
     assert done.code == ExitCode.BAD_INPUT, done.err
