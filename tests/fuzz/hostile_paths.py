@@ -397,11 +397,9 @@ def outputs() -> Iterator[Case]:
         yield Case(f"lock: of {str(holder)[:40]!a}", "paths", rank, write, codes=codes)
     variance, write = RANK.format("clean.csv"), partial(write_files, COMPANIONS)
     for command in (
-        *(f"{variance} --out {name}" for name in ("o.csv", "o.TSV", "o.html", "o.h5ad", "o.zip")),
         f"{variance} --out out && report out --out page.pdf",
         f"{variance} --log-file log.xlsx",
         "convert clean.csv made.zarr",
-        "shard init plan.json clean.csv --shards 1",
         "rank clean.csv --method mrsf --select 3 --weights-out w.csv",
     ):
         yield Case(f"suffix: {command}", "paths", command, write, codes=frozenset({USAGE}))

@@ -116,3 +116,10 @@ def test_complex_and_textual_arrays_are_refused(tmp_path):
         np.save(path, array)
         with pytest.raises(InputError, match="not numbers"):
             open_similarity(str(path)).aligned(WANTED)
+
+
+@pytest.mark.parametrize("values", [np.float64(1), np.ones(3), np.ones((3, 3, 3))])
+def test_an_array_that_is_no_matrix_is_refused(values, tmp_path):
+    np.save(tmp_path / "S.npy", values)
+    with pytest.raises(InputError, match="the similarity has shape"):
+        open_similarity(str(tmp_path / "S.npy")).aligned(["a", "b", "c"])

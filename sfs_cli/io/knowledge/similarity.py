@@ -207,7 +207,7 @@ class SimilarityFile:
         """
         if self.rows is None or self.columns is None:
             wanted, named = set(sample_ids), list(sample_ids if in_file is None else in_file)
-            if self.matrix.shape[0] != len(named):
+            if self.matrix.shape[:1] != (len(named),):
                 named = [sample for sample in named if sample in wanted]
             n = len(named)
             if self.matrix.shape != (n, n):
