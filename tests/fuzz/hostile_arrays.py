@@ -102,6 +102,14 @@ def in_arrays() -> Iterator[Case]:
         "a shape of 10^9": {"shape": (0, 10**9)},
         "a shape of -12": {"shape": (0, -12)},
         "a shape of 5": {"shape": (1, 5)},
+        "an index of 2^40": {"indices": (3, 2**40, "i8")},
+        "an index of 2^63": {"indices": (3, 2**63, "u8")},
+        "a pointer of 2^40": {"indptr": (5, 2**40, "i8")},
+        "a last pointer of 2^63": {"indptr": (12, 2**63, "u8")},
+        "indices of fractions": {"indices": (3, 2.5, "f8")},
+        "pointers of fractions": {"indptr": (5, 2.5, "f8")},
+        "indices of 16 bits": {"indices": (3, -1, "i2")},
+        "a shape of 2^63": {"shape": (0, 2**63, "u8")},
         "no indices": {"indices": None},
         "no data": {"data": None},
         "no pointers": {"indptr": None},
@@ -141,8 +149,9 @@ def _sparse(kind: str, changes: Mapping[str, Any]) -> bytes:
         if change is None:
             del arrays[name]
         else:
-            arrays[name] = arrays[name].copy()
-            arrays[name][change[0]] = change[1]
+            at, new, *kind = change
+            arrays[name] = arrays[name].astype(*kind or [arrays[name].dtype])
+            arrays[name][at] = new
     return zip_of({f"{name}.npy": npy_of(array) for name, array in arrays.items()})
 
 

@@ -1,11 +1,12 @@
-"""Hostile groups of HDF5: links in circles, ids that are no texts, pointers and indices that lie.
+"""Hostile groups of HDF5 and Zarr: circles of links, ids that are no texts, pointers that lie.
 
-The same attacks for every format that is read from HDF5, and names of megabytes in each format that
-has them as one piece.
+The same attacks for every format that is read from groups, and names of megabytes in each format
+that has them as one piece.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,31 +20,28 @@ from tests.fuzz.oracle import REFUSED
 from tests.fuzz.seeds import Files
 
 Change = Callable[[Any], Any]
-# seed, file, matrix on the command line, group of the matrix or none, of ids, ids, other ids
+_RNA = "mod/rna"
+# seed, file, where its AnnData is, group of the matrix, group for circles, ids and other ids; all
+# within that AnnData
 _PLACES = (
-    ("h5ad csr", "csr.h5ad", "csr.h5ad", "X", "obs", "obs/_index", "var/_index"),
-    ("h5ad csc", "csc.h5ad", "csc.h5ad", "X", "var", "obs/_index", "var/_index"),
-    ("h5mu", "m.h5mu", "m.h5mu:rna", "", "mod/rna/obs", "mod/rna/obs/_index", "mod/rna/var/_index"),
-    (
-        "10x h5",
-        "m.h5",
-        "m.h5",
-        "matrix",
-        "matrix/features",
-        "matrix/barcodes",
-        "matrix/features/name",
-    ),
+    ("h5ad csr", "csr.h5ad", "", "X", "obs", "obs/_index", "var/_index"),
+    ("h5ad csc", "csc.h5ad", "", "X", "var", "obs/_index", "var/_index"),
+    ("h5mu", "m.h5mu", "rna", "X", "obs", "obs/_index", "var/_index"),
+    ("zarr 2", "m2.zarr", "", "X", "", "obs/_index", "var/_index"),
+    ("zarr 3", "m3.zarr", "", "X", "", "obs/_index", "var/_index"),
+    ("10x h5", "m.h5", "", "matrix", "matrix/features", "matrix/barcodes", "matrix/features/name"),
 )
 _LONG = 20_000_000
 
 
 def in_groups(seeds: Mapping[str, Files]) -> Iterator[Case]:
     """Attacks on links, ids and sparse matrices."""
-    for seed, path, matrix, sparse, group, *ids in _PLACES:
-        changes = {**_circles(group), **_ids(ids)}
-        for label, change in changes.items():
-            yield _case(seed, path, matrix, f"{seed}: {label}", change, seeds)
-        for label, change in _pointers(sparse).items() if sparse else ():
+    for seed, path, modality, *places in _PLACES:
+        matrix = f"{path}:{modality}" if modality else path
+        sparse, group, *ids = (f"mod/{modality}/{p}" if modality else p for p in places)
+        # groups of Zarr are folders, and its ids texts of one kind: attacks of their own are paths
+        changes = {**_circles(group), **_ids(ids)} if group else _texts(ids)
+        for label, change in {**changes, **_pointers(sparse)}.items():
             yield _case(seed, path, matrix, f"{seed}: {label}", change, seeds)
 
 
@@ -66,15 +64,32 @@ def _case(
 ) -> Case:
     prepare = partial(_write, seeds[seed], path, change)
     codes = TOO_MUCH if "2^" in name else REFUSED
-    return Case(name, "h5ad", RANK.format(matrix), prepare, "valid", codes=codes)
+    format = "zarr" if path.endswith(".zarr") else "h5ad"
+    return Case(name, format, RANK.format(matrix), prepare, "valid", codes=codes)
 
 
 def _write(files: Files, path: str, change: Change, folder: Path) -> None:
     import h5py
 
     write_files(files, folder)
+    if path.endswith(".zarr"):
+        import zarr
+
+        change(zarr.open_group(folder / path, mode="r+", use_consolidated=False))
+        for old in ("zarr.json", ".zmetadata"):  # which hold the metadata of all arrays once more
+            _forget_consolidated(folder / path / old)
+        return
     with h5py.File(folder / path, "r+") as file:
         change(file)
+
+
+def _forget_consolidated(path: Path) -> None:
+    if path.name == ".zmetadata":
+        path.unlink(missing_ok=True)
+    elif path.exists():
+        held = json.loads(path.read_bytes())
+        held.pop("consolidated_metadata", None)
+        path.write_text(json.dumps(held))
 
 
 def _circles(group: str) -> dict[str, Change]:
@@ -137,8 +152,36 @@ def _ids(names: list[str]) -> dict[str, Change]:
     }
 
 
+def _texts(names: list[str]) -> dict[str, Change]:
+    """Return attacks on ids of Zarr: numbers, tables, and texts of megabytes."""
+
+    def reset(file: Any, name: str, make: Callable[[int], np.ndarray]) -> None:
+        old, count = dict(file[name].attrs), file[name].shape[0]
+        del file[name]
+        file[name] = make(count)
+        file[name].attrs.update(old)
+
+    odd: dict[str, Callable[[int], np.ndarray]] = {
+        "integers": np.arange,
+        "fractions": lambda n: np.arange(n) / 2,
+        "none": lambda _: np.array([], np.dtypes.StringDType()),
+        "a table of texts": lambda n: np.full((n, 2), "g", np.dtypes.StringDType()),
+        "texts of 20 MB": lambda n: np.array(
+            ["x" * _LONG + str(i) if i < 4 else str(i) for i in range(n)],
+            dtype=np.dtypes.StringDType(),
+        ),
+    }
+    return {
+        f"{name} of {label}": partial(reset, name=name, make=make)
+        for name in names
+        for label, make in odd.items()
+    }
+
+
 def _pointers(group: str) -> dict[str, Change]:
     def array(file: Any, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
+        if hasattr(file[group], "shape"):  # dense
+            _make_sparse(file, group)
         old, values = dict(file[name].attrs), file[name][()]
         del file[name]
         file[name] = change(values)
@@ -174,6 +217,15 @@ def _pointers(group: str) -> dict[str, Change]:
         for label, other in others.items():
             found[f"{part}: {label}"] = partial(array, name=f"{group}/{part}", change=other)
     return found
+
+
+def _make_sparse(file: Any, name: str) -> None:
+    from anndata.io import write_elem
+    from scipy import sparse
+
+    values = sparse.csr_matrix(file[name][()])
+    del file[name]
+    write_elem(file, name, values)
 
 
 def _long(suffix: str, one_name: bool) -> bytes:
