@@ -174,7 +174,7 @@ def _outcomes(every: int) -> dict[str, dict[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [32, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_broken_sparse_matrix_is_refused(place: str, every: int) -> None:
     own = not place.endswith("transform") and place not in ("fit", "sources of a selector")

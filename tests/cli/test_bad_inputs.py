@@ -58,7 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return work
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_bad_input_is_refused_with_what_where_and_what_to_do(case, folder, capfd):
     arguments = complete(case, folder)

@@ -59,7 +59,7 @@ def test_any_number_of_shards_gives_the_bytes_of_one_run(shards, tmp_path):
     assert result(tmp_path / "out") == whole(tmp_path)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("case", [name for name in CASES if name != "spec rbf"])
 def test_every_kind_of_ranking_may_be_shared(case, tmp_path):
     plan = planned(tmp_path, 3, case)

@@ -99,7 +99,7 @@ def options_of(method: str) -> tuple[str, ...]:
     return METHODS[method] + (() if method in UNLABELED else ("--labels", "LABELS"))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_order_of_rows_and_columns(method: str, suffix: str, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_order_of_rows_and_columns(method: str, suffix: str, tmp_path: Path) -> 
         assert lists(study, tmp_path, options_of(method), seed, suffix) == expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("method", METHODS)
 def test_order_of_sample_data(method: str, tmp_path: Path) -> None:
     study = in_sample_data()
@@ -126,8 +126,7 @@ def test_order_of_sample_data(method: str, tmp_path: Path) -> None:
 def test_order_of_real_data(name: str, method: str, shared_data: Path, tmp_path: Path) -> None:
     study = real(shared_data / name)
     expected = lists(study, tmp_path, options_of(method), 0, ".parquet")
-    for seed in (1, 2):
-        assert lists(study, tmp_path, options_of(method), seed, ".parquet") == expected
+    assert lists(study, tmp_path, options_of(method), 1, ".parquet") == expected
 
 
 @pytest.mark.one_in(2)

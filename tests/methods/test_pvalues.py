@@ -601,7 +601,7 @@ def test_the_tail_is_near_the_truth() -> None:
         assert (np.diff(p) > 0).all()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize(
     "law",
     [stats.norm(), stats.expon(), stats.chi2(1), stats.chi2(3), stats.beta(0.5, 49)],
@@ -664,7 +664,7 @@ MADE = {"noise": noise, "counts": counts}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("null", ["gaussian", "moments"])
-@pytest.mark.parametrize("n", [30, 100, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [30, 100])
 def test_pvalues_of_noise_are_uniform(null: str, n: int) -> None:
     passed = 0
     for seed in range(20):
@@ -678,11 +678,11 @@ def test_pvalues_of_noise_are_uniform(null: str, n: int) -> None:
     ("null", "features"),
     [("moments", "counts"), ("permutation", "counts"), ("permutation", "noise")],
 )
-@pytest.mark.parametrize("n", [30, 100, 500])
+@pytest.mark.parametrize("n", [30, 100])
 def test_pvalues_of_counts_are_uniform(null: str, features: str, n: int) -> None:
     """Nine of ten counts are zero."""
     passed, rates = 0, np.zeros(len(LEVELS))
-    many = 1000 if n < 500 or null == "moments" else 400
+    many = 1000
     for seed in range(20):
         p = p_values(MADE[features](n, many, seed), graph_of(n, 100 + seed), null)
         passed += stats.kstest(p, "uniform").pvalue > 0.01

@@ -100,7 +100,7 @@ def test_samples_of_one_depth_are_quiet(
         assert "--accept depth" not in done.err
 
 
-@pytest.mark.one_in(30)
+@pytest.mark.one_in(60)
 @pytest.mark.parametrize("case", list(itertools.product(KINDS, TRANSFORMS, TESTS)), ids="-".join)
 def test_rates_of_counts_that_have_nothing_but_depth(case: tuple[str, str, str]) -> None:
     """Parts of negative binomial counts share their variation: these, no transformation mends."""

@@ -199,7 +199,7 @@ def test_subsets_that_are_scored_together_are_scored_as_alone(given, folder):
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("given", [*TOGETHER, *IN_TURN], ids=name_of)
 def test_a_subset_is_ranked_as_a_matrix_of_its_samples(given, folder, tmp_path):
     """The frequencies are those of `sfs rank` on files that hold the samples of each subset."""
