@@ -546,6 +546,7 @@ class Inputs:
         """
         import pandas as pd
 
+        _check_levels(index, f"samples of {option}")
         if self.samples is None:
             return False
         if not self.have_ids:
@@ -706,6 +707,7 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
 
 def _names_of(index: pd.Index, what: str) -> list[str]:
     """Return the names of the rows or columns of a data frame; one that is missing is refused."""
+    _check_levels(index, f"{what}s of the data frame")
     if (missing := np.asarray(index.isna())).any():
         count = int(missing.sum())
         raise InputError(
@@ -715,6 +717,16 @@ def _names_of(index: pd.Index, what: str) -> list[str]:
             option="matrix",
         )
     return list(map(str, index))
+
+
+def _check_levels(index: pd.Index, what: str) -> None:
+    """Refuse an index of several levels (pandas' MultiIndex), whose names are no single ids."""
+    if index.nlevels > 1:
+        raise InputError(
+            f"{what} have names of {index.nlevels} levels, such as {index[:1].tolist()[0]}",
+            hint="give each one name, such as by droplevel, or join the levels: "
+            "index.map(' '.join)",
+        )
 
 
 _MATRIX_TAKEN = (
@@ -980,6 +992,8 @@ def _frame_of_list(value: Any) -> pd.DataFrame:
         array_of(value, "a ranking", 1, _RANKING_TAKEN)
         features = [str(each) for each in value]
         frame = pd.DataFrame({"rank": np.arange(1, len(features) + 1)}, index=features)
+    for index, what in ((frame.index, "features"), (frame.columns, "columns")):
+        _check_levels(index, f"{what} of a ranking")
     texts = any(not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes)
     only_counts = isinstance(frame.index, pd.RangeIndex) and texts
     if frame.index.name is None and not only_counts:

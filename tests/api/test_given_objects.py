@@ -491,3 +491,28 @@ def test_the_index_of_a_list_may_be_a_column_too() -> None:
     table = ranked.table.reset_index().set_index("feature", drop=False)
     assert sfs.select(table, top=3) == ranked.top(3)
     assert set(sfs.aggregate([table, ranked]).index) == set(NAMED.columns)
+
+
+LEVELS = pd.DataFrame(
+    {"score": [3.0, 2.0, 1.0]}, pd.MultiIndex.from_tuples([("a", "x"), ("b", "y"), ("c", "z")])
+)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: sfs.rank(LEVELS),
+        lambda: sfs.rank(LEVELS.T),
+        lambda: sfs.rank(NAMED, labels=LEVELS.score),
+        lambda: sfs.rank(NAMED, sample_weights=LEVELS.score),
+        lambda: sfs.rank(NAMED, similarity=LEVELS),
+        lambda: sfs.fuse(NAMED, {"other": LEVELS}),
+        lambda: sfs.select(LEVELS, top=1),
+        lambda: sfs.select(LEVELS.T, top=1),
+        lambda: sfs.aggregate([LEVELS.score, NAMED.mean()]),
+        lambda: sfs.evaluate(NAMED, list=LEVELS, lengths="3"),
+    ],
+)
+def test_names_of_several_levels_are_refused(call: Any) -> None:
+    with pytest.raises(ValueError, match=r"names of 2 levels, such as \('a', 'x'\)"):
+        call()
