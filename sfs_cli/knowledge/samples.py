@@ -14,6 +14,7 @@ from sfs_cli.graph.similarity import DenseSimilarity, look_like_distances, row_p
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.labels import Column, read_annotation, refuse_headless
 from sfs_cli.io.knowledge.similarity import SimilarityFile, open_similarity
+from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
 from sfs_cli.logs import Messages
 from sfs_cli.options.source import SourceSpec
@@ -199,7 +200,7 @@ def open_given(spec: str, matrix: str) -> SimilarityFile:
     if not spec.startswith("obsp:"):
         return open_similarity(spec)
     path, held = Path(matrix), given(Path(matrix))
-    if held is None and path.suffix not in (".h5ad", ".zarr") and ".h5mu" not in path.name:
+    if held is None and not is_anndata(path):
         raise UsageError(
             f"{spec} needs an h5ad or AnnData zarr input",
             where=matrix,

@@ -116,7 +116,7 @@ def _check_target(config: RankConfig, path: Path) -> None:
         what, hint = f": unknown suffix {path.suffix!r}", nearest(path.suffix, FORMATS)
     elif path.suffix != ".h5ad":
         return
-    elif Path(config.matrix).suffix != ".h5ad":
+    elif Path(config.matrix).suffix.lower() != ".h5ad":
         what = " copies an h5ad input; the matrix is not one"
         hint = "give an output with the suffix .npz, .parquet or .tsv"
     else:

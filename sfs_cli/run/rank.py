@@ -26,7 +26,8 @@ from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.lock import Lock
-from sfs_cli.io.files.sniff import H5MU, split_modality
+from sfs_cli.io.files.sniff import split_modality
+from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
@@ -99,8 +100,6 @@ if TYPE_CHECKING:
 
 TESTS = ("f-test", "t-test", "fisher")
 """Methods that have p-values of their own."""
-_COPIED = (".h5ad", H5MU, ".zarr")
-"""What the scores can be written into copies of."""
 
 
 def run(
@@ -577,7 +576,7 @@ def check_outputs(config: RankConfig, as_json: bool) -> None:
 def _check_copy(config: RankConfig, path: Path) -> None:
     """Refuse a copy of what is no AnnData, or by a name that says something else."""
     source = split_modality(Path(config.matrix))[0].suffix.lower()
-    if source not in _COPIED:
+    if not is_anndata(config.matrix):
         what = "--write-h5ad copies an h5ad, h5mu or AnnData zarr; the matrix is none of these"
         hint = "use --out, or convert the matrix to h5ad first"
     elif config.use_raw:

@@ -23,6 +23,7 @@ from sfs_cli.compute.checkpoints import IncompletePassError, ShardCheckpoints, S
 from sfs_cli.errors import InputError, OutputExistsError, SfsError, UsageError, counted
 from sfs_cli.io.files.atomic import refuse_dangling, replacing
 from sfs_cli.io.files.lock import Lock
+from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.provenance import InputFile
@@ -117,11 +118,10 @@ class ShardPlan:
 
     def _reads_graph(self) -> bool:
         """Tell whether a sample graph may be read from the file of the matrix."""
-        held = Path(str(self.config.matrix)).suffix in (".h5ad", ".h5mu", ".zarr")
         paths = [source.path for source in self.config.source]
         paths.append(str(self.config.coordinates_from))
         inside = any(path.startswith(("obsp:", "obsm:")) for path in paths)
-        return held and (inside or self.config.graph in (None, "obsp"))
+        return is_anndata(self.config.matrix) and (inside or self.config.graph in (None, "obsp"))
 
     def checkpoints(self, own: range = range(0), **how: Any) -> ShardCheckpoints:
         """Open the checkpoints; `own` are the shards that are made here, from 0."""

@@ -7,10 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from tests.cli.running import MODULE, Finished, run_here
 from tests.cli.shard_study import CASES, make_study, sfs
+from tests.making import annotated
 from tests.results import result
 
 BLOCK = ("--block-size", "9")
@@ -179,6 +182,30 @@ def test_an_input_that_has_changed_is_refused(name, study, tmp_path, capfd, monk
         done = refused(capfd, 3, "shard", *words)
         assert name in done.err
         assert "has changed" in done.err
+
+
+@pytest.mark.parametrize("name", ["c.h5ad", "C.H5AD", "c.h5mu"])
+def test_a_file_of_which_the_graph_is_read_may_not_change(name, tmp_path, capfd, monkeypatch):
+    import h5py
+    from anndata.io import write_elem
+
+    rng = np.random.default_rng(0)
+    cells = annotated(rng.random((24, 12)))
+    linked = rng.random((24, 24)) < 0.3
+    cells.obsp["connectivities"] = csr_matrix((linked | linked.T).astype(float))
+    monkeypatch.chdir(tmp_path)
+    with h5py.File(name, "w") as file:
+        write_elem(file, "mod/rna" if name.endswith("mu") else "/", cells)
+        if name.endswith("mu"):
+            file.attrs["encoding-type"] = "MuData"
+    matrix = f"{name}:rna" if name.endswith("mu") else name
+    words = (matrix, "--method", "spec", "--similarity", "obsp:connectivities")
+    sfs("shard", "init", "plan", *words, "--shards", 2)
+    with h5py.File(name, "r+") as file:
+        graph = file["mod/rna/obsp" if name.endswith("mu") else "obsp"]
+        graph["connectivities/data"][:] = rng.random(len(graph["connectivities/data"]))
+    for more in (("run", "plan", 1), ("merge", "plan", "--out", "out")):
+        assert f"{matrix} has changed" in refused(capfd, 3, "shard", *more).err
 
 
 def test_the_matrix_is_not_needed_once_it_is_in_the_plan_but_a_store_may_not_change(

@@ -13,7 +13,7 @@ from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.given import given
-from sfs_cli.io.matrix.base import read_dense_table
+from sfs_cli.io.matrix.base import is_anndata, read_dense_table
 
 INSIDE = "obsm:"
 """What names coordinates in the file of the matrix."""
@@ -98,7 +98,7 @@ def open_coordinates(spec: str, matrix: str) -> Coordinates:
             table, where = held_table(held), f"{matrix}, obsm/{key}"
             values, names = coordinates_of(table, key, where)
             return Coordinates(where, table.row_ids, names, values)
-        if path.suffix not in (".h5ad", ".zarr") and ".h5mu" not in path.name:
+        if not is_anndata(path):
             raise UsageError(
                 f"{spec} needs an h5ad or AnnData zarr input",
                 where=matrix,

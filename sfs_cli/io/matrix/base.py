@@ -101,7 +101,8 @@ class Format:
     # makes a `MatrixReader` of (Path, ReadOptions)
     opener: str
     title: str  # its name in messages
-    layers: bool = False  # whether it has layers and a raw matrix
+    # whether it is AnnData, with layers, a raw matrix, annotations, graphs and coordinates
+    anndata: bool = False
     # modules of a library that a damaged file can crash or hold for ever; such files are read in
     # a child process, which these are imported for
     apart: tuple[str, ...] = ()
@@ -137,7 +138,7 @@ FORMATS = (
         (".h5ad",),
         "anndata:open_h5ad",
         "AnnData in HDF5",
-        layers=True,
+        anndata=True,
         apart=("h5py", "anndata.io"),
     ),
     Format(
@@ -146,10 +147,10 @@ FORMATS = (
         (".h5mu",),
         "anndata:open_h5mu",
         "MuData in HDF5",
-        layers=True,
+        anndata=True,
         apart=("h5py", "anndata.io"),
     ),
-    Format("zarr", (Kind.ZARR,), (".zarr",), "anndata:open_zarr", "AnnData in Zarr", layers=True),
+    Format("zarr", (Kind.ZARR,), (".zarr",), "anndata:open_zarr", "AnnData in Zarr", anndata=True),
     Format(
         "10x-mtx", _TENX, (".mtx", ".mtx.gz"), "tenx:open_tenx_mtx", "a 10x matrix (Matrix Market)"
     ),
@@ -174,7 +175,7 @@ def open_matrix(path: str | Path, options: ReadOptions) -> MatrixReader:
         return import_module("sfs_cli.io.matrix.memory").open_held(path, held, options)
     content = examine(path)
     found = format_of(path, content)
-    if (options.layer is not None or options.use_raw) and not found.layers:
+    if (options.layer is not None or options.use_raw) and not found.anndata:
         asked = "--use-raw" if options.use_raw else "--layer"
         raise UsageError(
             f"{asked} needs AnnData (.h5ad, .h5mu or .zarr), but this is {found.title}",
@@ -206,10 +207,9 @@ def format_of(path: Path, content: Content) -> Format:
         extra = {"gzip": ".gz", "zstd": ".zst"}.get(content.compression or "", "")
         names = [f"*{f.suffixes[0]}{extra if f.compressed else ''} ({f.title})" for f in fitting]
         advice = f"rename it to {' or '.join(names)}"
-    name = split_modality(path)[0].name
-    named = _names_format(name)
+    named = named_format(path)
     if named is None and content.kind is Kind.FOLDER:
-        files = sorted(member.name for member in path.iterdir() if _names_format(member.name))
+        files = sorted(member.name for member in path.iterdir() if named_format(member.name))
         raise InputError(
             "this is a folder, but none that is a matrix (a store, a Zarr or a 10x folder)",
             where=str(path),
@@ -246,9 +246,16 @@ def format_of(path: Path, content: Content) -> Format:
     return named
 
 
-def _names_format(name: str) -> Format | None:
-    """Return the format that the ending of a name stands for."""
-    return next((f for f in FORMATS if name.lower().endswith(f.suffixes)), None)
+def named_format(path: str | Path) -> Format | None:
+    """Return the format that the name of a file, a folder or a modality stands for."""
+    name = split_modality(Path(path))[0].name.lower()
+    return next((f for f in FORMATS if name.endswith(f.suffixes)), None)
+
+
+def is_anndata(path: str | Path) -> bool:
+    """Tell whether a matrix is AnnData, by its name, which says the same as its content."""
+    named = named_format(path)
+    return named is not None and named.anndata
 
 
 _GENE_SETS = (".gmt", ".gmx", ".gaf")
@@ -313,7 +320,7 @@ def read_errors(
 
 BY_CONVENTION = "rows are taken as features, the convention of expression matrices"
 """The reason of `decide` where nothing tells what a row is."""
-OF_ANNDATA = ("h5ad", "h5mu", "zarr")
+OF_ANNDATA = tuple(each.name for each in FORMATS if each.anndata)
 """Formats in which samples are the rows to people, although some files are read by columns."""
 CARRY_SAMPLES = "rows are samples, since they carry the known sample ids"
 """The reason of `decide` where sample ids from labels or sources stand in the rows."""
