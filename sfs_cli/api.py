@@ -546,10 +546,11 @@ class Inputs:
         """
         import pandas as pd
 
-        _check_levels(index, f"samples of {option}")
         if self.samples is None:
             return False
-        if not self.have_ids:
+        if self.have_ids:  # else values go by their order
+            _check_levels(index, f"samples of {option}")
+        else:
             texts = list(map(str, index))
             if texts != self.samples and sorted(texts) == sorted(self.samples):
                 # shuffled before the matrix became an array, or without it: nobody can tell
@@ -725,7 +726,7 @@ def _check_levels(index: pd.Index, what: str) -> None:
         raise InputError(
             f"{what} have names of {index.nlevels} levels, such as {index[:1].tolist()[0]}",
             hint="give each one name, such as by droplevel, or join the levels: "
-            "index.map(' '.join)",
+            "index.map(lambda names: ' '.join(map(str, names)))",
         )
 
 

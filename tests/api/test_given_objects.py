@@ -516,3 +516,10 @@ LEVELS = pd.DataFrame(
 def test_names_of_several_levels_are_refused(call: Any) -> None:
     with pytest.raises(ValueError, match=r"names of 2 levels, such as \('a', 'x'\)"):
         call()
+
+
+def test_values_beside_an_array_go_by_their_order_whatever_their_index() -> None:
+    index = pd.MultiIndex.from_tuples([(i, "q") for i in range(N)])
+    values = NAMED.to_numpy()
+    ranked = sfs.rank(values, labels=pd.Series(CLASSES, index), method="fisher")
+    assert ranked.top(3) == sfs.rank(values, labels=list(CLASSES), method="fisher").top(3)

@@ -190,7 +190,7 @@ def test_tests_of_real_classes_are_quiet(
 
 
 def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = np.random.default_rng(6).normal(size=(300, 30))
     labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 15)
@@ -215,6 +215,12 @@ def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
     values[:, 30:] = np.nan
     write_table(tmp_path / "beside.csv", values)
     assert "values are missing" not in told("beside.csv", *some)
+    with monkeypatch.context() as patch:  # a large matrix: few features are looked at first
+        patch.setattr(guards, "LOOK_VALUES", 600)
+        assert "values are missing" not in told("beside.csv", *some)
+        values[7, :15] = np.nan
+        write_table(tmp_path / "beside.csv", values)
+        assert "0.0017 of the values are missing" in told("beside.csv", *some)
     for method in ("hsic", "mutual-info"):
         text = told("x.csv", "--method", method, "--pvalues", "permutation:100")
         assert "unless 60 of the 300 tested ones" in text
