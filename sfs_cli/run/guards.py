@@ -448,7 +448,10 @@ class Held:
     def instead_of_f(self) -> str:
         """What to do where the F-test does not hold."""
         if self.welch < TESTS_TOO_OFTEN:
-            return "give --method t-test, which has a variance for each class"
+            return (
+                "give --method t-test, which has a variance for each class and errs least here "
+                f"(in a class of fewer than {SMALL_CLASS} samples that variance is rough: add some)"
+            )
         return self._by_orders
 
     @property
@@ -459,7 +462,7 @@ class Held:
                 "the same values in other orders of the samples"
             )
         return (
-            "no test here does better, because the variances of the classes differ too, and "
+            "no other test does better, because the variances of the classes differ too, and "
             "f-test, fisher and hsic err more: take the order of the features and not their "
             "p-values, or add samples to the small class"
         )

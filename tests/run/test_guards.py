@@ -125,7 +125,7 @@ def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
         ("lognormal", 50, 100, "t-test", None),
         ("normal", 5, 100, "f-test", None),
         ("normal", 5, 40, "t-test", "--method f-test"),
-        ("unequal", 5, 40, "t-test", "no test here does better"),
+        ("unequal", 5, 40, "t-test", "no other test does better"),
         ("unequal", 5, 40, "f-test", "--method t-test"),
         ("unequal", 5, 40, "hsic", "--method t-test"),
         ("unequal", 20, 80, "fisher pvalues", "--method t-test"),
