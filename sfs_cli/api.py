@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property, wraps
@@ -328,14 +328,22 @@ def _options(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
                 hint="leave it out, and take what the function returns",
                 option=name,
             )
-        made[asked] = _value(value, known[asked])
+        made[asked] = _value(name, value, known[asked])
     return made
 
 
-def _value(value: Any, default: Any) -> Any:
+def _value(name: str, value: Any, default: Any) -> Any:
     """Return a value as configurations hold it: no scalar of NumPy, and lists as their type."""
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()
+    one = value is None or isinstance(value, str | Path | Number)
+    several = isinstance(value, Collection) and not isinstance(value, Mapping | bytes)
+    if getattr(value, "ndim", 1) > 1 or not (one or several):
+        raise _refused(name, value, "a text, a number, or a list of them")
+    if isinstance(default, tuple) and isinstance(value, Number):
+        raise _refused(name, value, "a text, or a list of them")
+    if value is None:
+        return default
     if isinstance(default, tuple):
         return tuple(str(v) if isinstance(v, Path) else v for v in texts_of(value))
     if isinstance(value, list | tuple | range) or getattr(value, "ndim", 0) == 1:
@@ -463,15 +471,17 @@ class Inputs:
         for name in OF_SAMPLES:
             if name in made:
                 made[name] = self._of_samples(name, made[name])
-        graph = made.get("similarity")
-        if graph is not None and not isinstance(graph, str):
-            del made["similarity"]
-            made["similarity_file"] = self._graph(graph)
+        for name in ("similarity", "similarity_file"):
+            if not isinstance(made.get(name), str | Path | None):
+                made["similarity_file"] = self._graph(made.pop(name))
+        if not isinstance(made.get("given"), str | Path | None):
+            genes = array_of(made["given"], "given", 1, "a list of features, or a path")
+            made["given"] = self.hold("given", genes.tolist())
         places = made.get("coordinates")
         if places is not None and not isinstance(places, str | Path):
             made["coordinates"] = self.hold("coordinates", self._with_samples(places))
         made["source"] = self._sources(made.get("source", ()))
-        if any(made.get(name) for name in (*OF_SAMPLES, *MATCHED)):
+        if any(not _is_unset(made.get(name)) for name in (*OF_SAMPLES, *MATCHED)):
             self._on_its_side = None  # what is found for the samples says that they are the rows
         return {k: str(v) if isinstance(v, Path) else v for k, v in made.items()}
 
@@ -546,10 +556,11 @@ class Inputs:
         """
         import pandas as pd
 
-        _check_levels(index, f"samples of {option}")
         if self.samples is None:
             return False
-        if not self.have_ids:
+        if self.have_ids:  # else values go by their order
+            _check_levels(index, f"samples of {option}")
+        else:
             texts = list(map(str, index))
             if texts != self.samples and sorted(texts) == sorted(self.samples):
                 # shuffled before the matrix became an array, or without it: nobody can tell
@@ -721,11 +732,12 @@ def _names_of(index: pd.Index, what: str) -> list[str]:
 
 def _check_levels(index: pd.Index, what: str) -> None:
     """Refuse an index of several levels (pandas' MultiIndex), whose names are no single ids."""
-    if index.nlevels > 1:
+    if hasattr(index, "levels"):
         raise InputError(
-            f"{what} have names of {index.nlevels} levels, such as {index[:1].tolist()[0]}",
-            hint="give each one name, such as by droplevel, or join the levels: "
-            "index.map(' '.join)",
+            f"{what} have names of {counted(index.nlevels, 'level')} each (a MultiIndex), such as "
+            f"{index[:1].tolist()}",
+            hint="give each one name, such as by get_level_values, or join the levels: "
+            "index.map(lambda names: ' '.join(map(str, names)))",
         )
 
 

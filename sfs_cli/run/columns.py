@@ -59,7 +59,8 @@ def check_columns(
         few = left - len(found.none) < 2
         of_results = "give the matrix of the samples: a table of results is a list, which sfs "
         of_results += "aggregate, select and evaluate --list read"
-        leave = "or leave them out by --labels of the samples and --samples intersect"
+        leave = "or, for a method that uses labels, leave them out by --labels of the samples "
+        leave += "and --samples intersect"
         turned = TURNED if config.rows == "auto" and matrix.ids.obs is None else ""
         raise InputError(
             _text(found.none),

@@ -132,10 +132,15 @@ def raw_of(run: Run, of: str = "the ranking") -> tuple[Raw | None, str | None]:
     asked = run.config.transform
     if any(step in TAMING for step in parse(asked)):
         return None, swapped(asked)
+    raw = raw_kind(_looked(run), run.config)
+    return raw, raw_values(raw, asked, of)
+
+
+def _looked(run: Run) -> np.ndarray:
+    """Return the values of some features in the samples that are used, as they are stored."""
     values, used = look(run.opened.matrix), run.matrix.samples
     run.passes.look(len(values))
-    raw = raw_kind(values if used is None else values[:, used], run.config)
-    return raw, raw_values(raw, asked, of)
+    return values if used is None else values[:, used]
 
 
 def _tests(config: RankConfig) -> bool:
@@ -333,17 +338,20 @@ def guard_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
 def missing_share(run: Run, scored: np.ndarray) -> float:
     """Return the share of values that are filled, of the used samples and scored features (m,).
 
-    Of large matrices it is that of features from all over, or that of the matrix where these lack
-    none.
+    Of large matrices it is that of features from all over; only where these lack none, all are
+    read.
     """
     whole = run.matrix.matrix
     if run.config.missing != "mean" or not whole.missing.values or not len(scored):
         return 0.0
-    step = -(-len(scored) // max(1, LOOK_VALUES // run.matrix.n_samples))
-    share = float(np.isnan(stored_of(run, np.sort(scored)[::step])).mean())
+    features, n = np.sort(scored), run.matrix.n_samples
+    step = -(-len(features) // max(1, LOOK_VALUES // n))
+    share = float(np.isnan(stored_of(run, features[::step])).mean())
     if share or step == 1:
         return share
-    return whole.missing.values / (whole.n_samples * whole.n_features)
+    parts = np.array_split(features, step)
+    missing = sum(np.count_nonzero(np.isnan(stored_of(run, part))) for part in parts)
+    return missing / (len(features) * n)
 
 
 def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
@@ -440,7 +448,10 @@ class Held:
     def instead_of_f(self) -> str:
         """What to do where the F-test does not hold."""
         if self.welch < TESTS_TOO_OFTEN:
-            return "give --method t-test, which has a variance for each class"
+            return (
+                "give --method t-test, which has a variance for each class and errs least here "
+                f"(in a class of fewer than {SMALL_CLASS} samples that variance is rough: add some)"
+            )
         return self._by_orders
 
     @property
@@ -451,7 +462,7 @@ class Held:
                 "the same values in other orders of the samples"
             )
         return (
-            "no test here does better, because the variances of the classes differ too, and "
+            "no other test does better, because the variances of the classes differ too, and "
             "f-test, fisher and hsic err more: take the order of the features and not their "
             "p-values, or add samples to the small class"
         )
@@ -860,11 +871,9 @@ def spikes(values: np.ndarray, sample_ids: Sequence[str]) -> str | None:
 def _against_spikes(run: Run) -> str:
     """Return what may be done besides looking, as far as it was not: ", or so", or nothing."""
     ways = []
-    if run.config.transform is None:
-        values = look(run.opened.matrix)
-        run.passes.look(len(values))
-        if not (values < 0).any():  # log1p refuses some of those
-            ways.append(", or take logarithms if they are none (--transform log1p)")
+    # log1p refuses some negative values
+    if run.config.transform is None and not (_looked(run) < 0).any():
+        ways.append(", or take logarithms if they are none (--transform log1p)")
     if run.config.similarity in ("rbf", "linear", "correlation"):
         ways.append(", or give --similarity knn")
     return "".join(ways)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.catalog import METHODS, PERMUTED, SIGNED, WITH_PVALUES
+from sfs_cli.catalog import METHODS, ORDER_BLIND, PERMUTED, SIGNED, WITH_PVALUES
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
@@ -396,9 +396,12 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
         record = result.record or {}
         method = record.get("method", {}).get("name")
         if method in METHODS and method not in (*WITH_PVALUES, *PERMUTED, *SIGNED):
+            rules = (
+                "--top or --stable" if method in ORDER_BLIND else "--top, --stable or --artificial"
+            )
             tests = (
-                f"{method} has none: choose by --top, --stable or --artificial, or rank by a "
-                "method that tests (f-test, t-test, fisher)"
+                f"{method} has none: choose by {rules}, or rank by a method that tests (f-test, "
+                "t-test, fisher)"
             )
         elif why := record.get("method", {}).get("no_p_values"):
             tests = f"{why}, or choose by --top or --stable"

@@ -344,7 +344,7 @@ ADATA = ad.AnnData(NAMED.copy())
         ("time_limit", lambda: sfs.rank(X, time_limit="1s")),
         ("'5' is not a number", lambda: sfs.rank(X, similarity="knn", neighbors="5")),
         ("5.5 is not a whole", lambda: sfs.rank(X, similarity="knn", neighbors=5.5)),
-        ("is not a number", lambda: sfs.rank(X, seed=np.random.RandomState(0))),
+        ("seed is of type", lambda: sfs.rank(X, seed=np.random.RandomState(0))),
         ("top='3'", lambda: sfs.rank(ADATA, top="3")),
         ("top=0", lambda: sfs.rank(ADATA, top=0)),
         ("top marks genes", lambda: sfs.rank(X, top=3, method="no time for it")),
@@ -514,5 +514,48 @@ LEVELS = pd.DataFrame(
     ],
 )
 def test_names_of_several_levels_are_refused(call: Any) -> None:
-    with pytest.raises(ValueError, match=r"names of 2 levels, such as \('a', 'x'\)"):
+    with pytest.raises(ValueError, match=r"names of 2 levels each"):
         call()
+
+
+def test_values_beside_an_array_go_by_their_order_whatever_their_index() -> None:
+    index = pd.MultiIndex.from_tuples([(i, "q") for i in range(N)])
+    values = NAMED.to_numpy()
+    ranked = sfs.rank(values, labels=pd.Series(CLASSES, index), method="fisher")
+    assert ranked.top(3) == sfs.rank(values, labels=list(CLASSES), method="fisher").top(3)
+
+
+FRAME = pd.DataFrame(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("matrix", lambda ranked: sfs.select(ranked, top=3, min_redundancy=0.5, matrix=FRAME)),
+        ("id_map", lambda _: sfs.rank(NAMED, id_map=FRAME)),
+        ("layer", lambda _: sfs.rank(NAMED, layer=FRAME)),
+        ("label_order", lambda _: sfs.rank(NAMED, labels=CLASSES, label_order={})),
+        ("lengths", lambda _: sfs.evaluate(NAMED, labels=CLASSES, lengths=FRAME)),
+        ("transform", lambda _: sfs.rank(NAMED, transform={})),
+        ("memory", lambda _: sfs.rank(NAMED, memory={})),
+        ("accept", lambda _: sfs.rank(NAMED, accept=float("nan"))),
+        ("include", lambda _: sfs.rank(NAMED, include=np.zeros((2, 2)))),
+        ("sets", lambda _: sfs.evaluate(NAMED, list=GENES, sets=np.zeros((2, 2)))),
+    ],
+)
+def test_an_option_of_another_type_is_refused_by_name(name: str, call: Any) -> None:
+    ranked = sfs.rank(NAMED, labels=CLASSES, method="fisher")
+    with pytest.raises(ValueError, match=f"{name} is of type") as caught:
+        call(ranked)
+    assert isinstance(caught.value, sfs.SfsError)
+
+
+def test_options_that_are_none_have_their_default_and_lists_are_taken() -> None:
+    ranked = sfs.rank(NAMED, labels=CLASSES, method="fisher", accept=None, source=None)
+    assert len(sfs.aggregate([ranked, ranked], how=None)) == M
+    for genes in (["g1", "g2"], np.array(["g1", "g2"]), pd.Series(["g1", "g2"])):
+        going_on = sfs.rank(NAMED, method="mrsf", select=3, given=genes)
+        assert (going_on.table.status[["g1", "g2"]] == "given").all()
+    graph = pd.DataFrame(S, NAMED.index, NAMED.index)
+    expected = sfs.rank(NAMED, method="spec", similarity=graph).top(3)
+    assert sfs.rank(NAMED, method="spec", similarity_file=graph).top(3) == expected

@@ -56,7 +56,7 @@ SELECTIONS = [
         "a rate without q-values",
         asked("--fdr", "0.1", method="variance", labels=""),
         "q_value",
-        "--fdr; variance has none: choose by --top",
+        "--fdr; variance has none: choose by --top or --stable, or rank by",
     ),
     bad("a rate of a list", asked("LIST", "--fdr", "0.1"), "q_value", "list.tsv; --pvalues"),
     bad("no frequency", asked("--stable", "0.6"), "frequency", "--stability"),

@@ -37,7 +37,12 @@ def main() -> int:
     )
     parser.add_argument("--only", type=int, action="append", help="only these mutations")
     parser.add_argument("--no-table", action="store_true", help="without the hostile cases")
-    parser.add_argument("--every", type=int, default=1, help="only each K-th case of the table")
+    parser.add_argument(
+        "--every",
+        type=int,
+        default=1,
+        help="only each K-th case of the table, and of each file",
+    )
     parser.add_argument("--keep", type=Path, help="folder for the files of failing cases")
     parser.add_argument("--jobs", type=int, default=1, help="processes that run cases")
     given = parser.parse_args()
@@ -51,7 +56,8 @@ def main() -> int:
     seeds = in_child(make_seeds)
     table = [] if given.no_table or given.only else hostile_cases(seeds)[:: given.every]
     if given.undamaged:
-        table = [*undamaged(seeds)[:: given.every], *table]
+        some = [case for seed in seeds for case in undamaged([seed])[:: given.every]]
+        table = [*some, *table]
     if given.format:
         unknown = set(given.format) - {s.format for s in seeds} - {c.format for c in table}
         if unknown:

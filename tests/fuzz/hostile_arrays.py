@@ -149,8 +149,8 @@ def _sparse(kind: str, changes: Mapping[str, Any]) -> bytes:
         if change is None:
             del arrays[name]
         else:
-            at, new, *kind = change
-            arrays[name] = arrays[name].astype(*kind or [arrays[name].dtype])
+            at, new, *as_type = change
+            arrays[name] = arrays[name].astype(*as_type or [arrays[name].dtype])
             arrays[name][at] = new
     return zip_of({f"{name}.npy": npy_of(array) for name, array in arrays.items()})
 

@@ -255,6 +255,15 @@ def test_hdf5_with_other_numbers_of_names_is_refused(tmp_path, counts):
         read(path, open_tenx_h5)
 
 
+def test_feature_types_of_codes_are_read_past(tmp_path, counts):
+    path = write_h5(tmp_path / "m.h5", counts)
+    with h5py.File(path, "r+") as file:
+        del file["matrix/features/feature_type"]
+        group = file.create_group("matrix/features/feature_type")  # as AnnData writes categories
+        group["codes"], group["categories"] = np.zeros(N_GENES, np.int8), [b"Gene Expression"]
+    assert read(path, open_tenx_h5)[1].shape == (N_CELLS, N_GENES)
+
+
 @pytest.mark.parametrize("part", ["id", "name", "feature_type"])
 @pytest.mark.parametrize("shape", [(1, N_GENES), (N_GENES, 1), (N_GENES - 1,), ()])
 def test_hdf5_whose_features_are_described_by_other_numbers_is_refused(

@@ -125,7 +125,7 @@ def values_of_classes(kind: str, first: int, n: int) -> np.ndarray:
         ("lognormal", 50, 100, "t-test", None),
         ("normal", 5, 100, "f-test", None),
         ("normal", 5, 40, "t-test", "--method f-test"),
-        ("unequal", 5, 40, "t-test", "no test here does better"),
+        ("unequal", 5, 40, "t-test", "no other test does better"),
         ("unequal", 5, 40, "f-test", "--method t-test"),
         ("unequal", 5, 40, "hsic", "--method t-test"),
         ("unequal", 20, 80, "fisher pvalues", "--method t-test"),
@@ -190,7 +190,7 @@ def test_tests_of_real_classes_are_quiet(
 
 
 def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = np.random.default_rng(6).normal(size=(300, 30))
     labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 15)
@@ -215,6 +215,12 @@ def test_filled_values_and_coarse_permutations_of_a_test_are_told_of(
     values[:, 30:] = np.nan
     write_table(tmp_path / "beside.csv", values)
     assert "values are missing" not in told("beside.csv", *some)
+    with monkeypatch.context() as patch:  # a large matrix: few features are looked at first
+        patch.setattr(guards, "LOOK_VALUES", 600)
+        assert "values are missing" not in told("beside.csv", *some)
+        values[7, :15] = np.nan
+        write_table(tmp_path / "beside.csv", values)
+        assert "0.0017 of the values are missing" in told("beside.csv", *some)
     for method in ("hsic", "mutual-info"):
         text = told("x.csv", "--method", method, "--pvalues", "permutation:100")
         assert "unless 60 of the 300 tested ones" in text

@@ -25,8 +25,8 @@ _MAX_BUFFER = 1 << 16
 _MIN_BUFFER = 1 << 8
 _SMALL_READ = 1 << 12
 _LOOKS = (1, 128, 1 << 13)
-"""Rows whose names are decoded together to look at them; all of them by the last, the first ones
-before that: where one text is the name of each row, one row tells."""
+"""Rows whose names are decoded together to look at how long they are: first 1, then 128, then
+all in parts of 8,192. Where each row has the same text, one row tells."""
 
 
 def open_parquet(path: Path, options: ReadOptions) -> MatrixReader:

@@ -121,8 +121,9 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
         reading(group.name)
         if "features" in group:
             parts = group["features"]
-            of_type = parts.get("feature_type")  # of notes alone: as codes they say nothing
-            kinds = [] if of_type is None or of_type.dtype.kind not in "OS" else [of_type]
+            of_type = parts.get("feature_type")  # of notes alone: codes, or a group, say nothing
+            is_text = getattr(getattr(of_type, "dtype", None), "kind", "") in ("O", "S")
+            kinds = [of_type] if is_text else []
             fields = _columns([parts["id"], parts["name"], *kinds], path)
         else:  # version 2
             fields = _columns([group["genes"], group["gene_names"]], path)

@@ -268,7 +268,7 @@ class TestedScorer(Scorer):
             self.warnings.append(
                 f"{counted(none, 'feature')} with the same value in all but {LEAST_VALUES - 1} or "
                 "fewer samples: such p-values say which samples these are, and hardly anything "
-                f"about the feature; leave these out with --min-samples {LEAST_VALUES}"
+                f"about the feature; --min-samples {LEAST_VALUES} leaves out those of which it is 0"
             )
 
     def _tested(self, t: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
