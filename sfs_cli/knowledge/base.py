@@ -80,7 +80,7 @@ class SourceContext:
             return self.matrix
         own = self.matrix
         steps = own.steps if spec.transform is None else parse_transform(spec.transform)
-        return self.prepared(own.matrix, own.samples, spec, steps, spec.missing or own.policy)
+        return self.prepared(own.matrix, own.samples, spec, steps, spec.missing or own.missing)
 
     def prepared(
         self,

@@ -392,13 +392,7 @@ def _time_graph_and_scores(
     few = min(n, SAMPLES, LIMITS.dense_distances)
     chosen = None if few == n else np.linspace(0, n - 1, few).astype(int)
     columns = 0 if whole.adjustment is None else len(whole.adjustment.basis)
-    source = PreparedMatrix(
-        whole.matrix,
-        samples=chosen,
-        missing="drop",
-        steps=whole.steps,
-        adjustment=_some_adjustment(columns, few),
-    )
+    source = replace(whole, samples=chosen, adjustment=_some_adjustment(columns, few))
     engine = replace(engine, source=source)
     source.fit(engine.total_over)
     values = np.arange(few, dtype=np.float64) if config.numeric else None

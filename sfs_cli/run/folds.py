@@ -263,12 +263,12 @@ class FoldRankings:
         if stored.missing.values:
             chosen = train if whole.samples is None else whole.samples[train]
             stored = FilledMatrix(stored, chosen)
-        view = PreparedMatrix(
-            stored,
-            samples=whole.samples,
+        view = replace(
+            whole,
+            matrix=stored,
             features=FeatureFilter(whole.features.by_id),
             steps=self.steps,
-            where=whole.where,
+            adjustment=None,
         )
         engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
         run.passes.close()

@@ -33,10 +33,8 @@ from sfs_cli.store.checksums import (
 )
 from sfs_cli.store.ids import FeatureIds, LaterIds, read_ids
 from sfs_cli.store.matrix import (
-    DenseReads,
     Matrix,
     Missing,
-    SparseReads,
     Stored,
     rises_in_bounds,
 )
@@ -223,7 +221,7 @@ def check_store(directory: Path, threads: int = 1, hint: str = REBUILD) -> None:
         )
 
 
-class Store(Shared, Matrix):
+class Store(Matrix, Shared):
     """A store, which workers in other processes open for themselves."""
 
     def __init__(self, directory: Path, manifest: Manifest, hint: str) -> None:
@@ -231,7 +229,7 @@ class Store(Shared, Matrix):
         self._manifest = manifest
         self._hint = hint
         self._sums = _read_sums(directory, manifest, hint)
-        self._ids: Ids | None = None
+        self._known_ids: Ids | None = None
         self._reading = Lock()
         self.dtype: np.dtype[Any] = np.dtype(manifest.dtype)
         found = manifest.missing
@@ -265,9 +263,9 @@ class Store(Shared, Matrix):
         The features are read when they are used themselves: a pass needs none of them.
         """
         with self._reading:
-            if self._ids is None:
-                self._ids = self._read_ids()
-            return self._ids
+            if self._known_ids is None:
+                self._known_ids = self._read_ids()
+            return self._known_ids
 
     def _read_ids(self) -> Ids:
         obs = _read_samples(self._open(SAMPLES), self.n_samples)
@@ -328,8 +326,10 @@ class Store(Shared, Matrix):
         self.ids.features[:1]
 
 
-class DenseStore(DenseReads, Store):
+class DenseStore(Store):
     """A dense store: ``values.bin`` holds the features one after the other."""
+
+    sparse = False
 
     def __init__(self, directory: Path, manifest: Manifest, hint: str = REBUILD) -> None:
         super().__init__(directory, manifest, hint)
@@ -348,8 +348,10 @@ class DenseStore(DenseReads, Store):
         self._file.read_ahead(span.lo * self._row, span.size * self._row)
 
 
-class SparseStore(SparseReads, Store):
+class SparseStore(Store):
     """A sparse store: non-zero values feature by feature."""
+
+    sparse = True
 
     def __init__(self, directory: Path, manifest: Manifest, hint: str = REBUILD) -> None:
         super().__init__(directory, manifest, hint)
