@@ -6,9 +6,10 @@ choices, so the two are kept side by side here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix
-from sfs_cli.store.quantile import IN_MEMORY, Room, normalized
+from sfs_cli.store.quantile import Passes, normalized
 from sfs_cli.store.transforms import (
     QUANTILE,
     RESIDUALS,
@@ -41,7 +42,6 @@ from sfs_cli.store.transforms import (
 
 _DOUBLE = np.dtype(np.float64)
 MissingPolicy = Literal["error", "drop", "mean"]
-TotalOver = Callable[[Callable[[Span], Sequence[np.ndarray]]], list[np.ndarray]]
 
 
 @dataclass(eq=False)
@@ -223,12 +223,12 @@ class PreparedMatrix:
     def _sample_steps(self) -> list[int]:
         return [at for at, name in enumerate(self.steps) if name in (*SAMPLE_STEPS, QUANTILE)]
 
-    def fit(self, total_over: TotalOver, room: Room = IN_MEMORY) -> None:
+    def fit(self, passes: Passes, memory: int = 1 << 62, folder: Path | None = None) -> None:
         """Find the sample factors that the steps need, by one pass for each such step.
 
-        Those that are known already stay. `total_over` adds up what a task makes of all spans
-        (``sfs_cli.compute.engine.Engine.total_over``). Quantile normalization is made in `room`, by
-        default in memory; it refuses a sparse matrix by an `InputError`.
+        Those that are known already stay. A quantile normalization takes a part of `memory`, in
+        bytes, or is kept in a scratch folder where one is given; it refuses a sparse matrix by an
+        `InputError`.
         """
         if self.sparse and QUANTILE in self.steps:
             raise InputError(
@@ -242,9 +242,10 @@ class PreparedMatrix:
                 continue
             name = self.steps[at]
             if name == QUANTILE:
-                self._factors[at] = normalized(room, partial(self._values_before, at), self.ids)
+                before = partial(self._values_before, at)
+                self._factors[at] = normalized(passes, before, self.ids, memory, folder)
                 continue
-            total, used = total_over(partial(self._sample_sums, at))
+            total, used = passes.total_over(partial(self._sample_sums, at))
             step = SAMPLE_STEPS[name]
             factors = step.factors(total, int(used))
             usable = np.isfinite(total) & np.isfinite(factors)
