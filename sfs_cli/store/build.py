@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,18 +16,28 @@ from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.room import FIELD_BYTES, Tally
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
-from sfs_cli.store.checksums import BlockSums, SumsByFile, sums_of, write_sums
+from sfs_cli.store.checksums import BlockSums, sums_of, write_sums
 from sfs_cli.store.disk import (
     CHECKSUMS,
+    DENSE,
     FAULTY_SCRATCH,
     FEATURES,
     REBUILD,
     SAMPLES,
     Manifest,
+    files_of,
     open_store,
 )
 from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
-from sfs_cli.store.matrix import SHOWN, DenseMatrix, FeatureView, Matrix, Missing, SparseMatrix
+from sfs_cli.store.matrix import (
+    NONE_MISSING,
+    SHOWN,
+    DenseMatrix,
+    FeatureView,
+    Matrix,
+    Missing,
+    SparseMatrix,
+)
 from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
 
 if TYPE_CHECKING:
@@ -95,15 +105,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     if values is not None:
         kind = SparseMatrix if reader.sparse else DenseMatrix
         return Built(kind(values, ids, missing), renamed, coarse, drained.large)
-    manifest = Manifest(
-        n_features=len(unique),
-        n_samples=len(samples),
-        dtype=np.dtype(options.dtype).name,
-        sparse=reader.sparse,
-        missing=asdict(missing),
-        source=options.source,
-    )
-    write_store_files(options.folder, ids, manifest, sink.sums)
+    write_store_files(options.folder, ids, options.dtype, sink.sums, missing, options.source)
     hint = REBUILD if options.keep else FAULTY_SCRATCH
     return Built(open_store(options.folder, hint=hint), renamed, coarse, drained.large)
 
@@ -174,14 +176,7 @@ def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
             view.read(span, block)
             sink.add(block)
     sink.finish(to_disk=True)
-    manifest = Manifest(
-        n_features=view.n_features,
-        n_samples=view.n_samples,
-        dtype=view.dtype.name,
-        sparse=view.sparse,
-        missing=asdict(view.missing),
-    )
-    write_store_files(folder, view.ids, manifest, sink.sums)
+    write_store_files(folder, view.ids, view.dtype, sink.sums, view.missing)
 
 
 class FiniteCheck:
@@ -337,12 +332,17 @@ def _coarse(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def write_store_files(
-    folder: Path, ids: Ids, manifest: Manifest, sums: SumsByFile | None = None
+    folder: Path,
+    ids: Ids,
+    dtype: np.dtype[Any],
+    sums: Mapping[str, BlockSums],
+    missing: Missing = NONE_MISSING,
+    source: dict[str, Any] | None = None,
 ) -> None:
     """Write the ids, the checksums and the manifest beside the values that are there already.
 
     `sums` are those of the files of the values; what is not among them is read for its checksums.
-    The list of files of the manifest is filled in here.
+    `source` is what the store was built from.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -355,13 +355,16 @@ def write_store_files(
                 samples = samples.append_column(name, ids.obs[name])
     with arrow_file(folder / SAMPLES, "wb") as file:
         pq.write_table(samples, file)
-    made: Mapping[str, BlockSums] = sums or {}
-    checksums = write_sums(
-        folder / CHECKSUMS,
-        [
-            made[name].result() if name in made else sums_of(folder / name)
-            for name in manifest.names
-        ],
-    )
-    files = {name: {"bytes": (folder / name).stat().st_size} for name in manifest.names}
-    replace(manifest, files=files, checksums=checksums).write(folder)
+    sparse = not (folder / DENSE[0]).exists()
+    names = files_of(sparse)
+    found = [sums[name].result() if name in sums else sums_of(folder / name) for name in names]
+    Manifest(
+        n_features=len(ids.features),
+        n_samples=len(ids.samples),
+        dtype=np.dtype(dtype).name,
+        sparse=sparse,
+        missing=asdict(missing),
+        files={name: {"bytes": (folder / name).stat().st_size} for name in names},
+        source=source or {},
+        checksums=write_sums(folder / CHECKSUMS, found),
+    ).write(folder)

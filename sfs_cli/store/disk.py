@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -65,11 +65,10 @@ class Manifest:
     n_samples: int
     dtype: str  # float32 or float64; values are little-endian, one feature after the other
     sparse: bool  # whether values are three arrays (indptr int64, indices int32, data) or one
-    missing: dict[str, Any] = field(default_factory=dict)  # values, features, places of the NaN
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # the size of each, in bytes
-    source: dict[str, Any] = field(default_factory=dict)  # what the store was built from
-    # of the file of checksums: algorithm, block_bytes and sha256
-    checksums: dict[str, Any] = field(default_factory=dict)
+    missing: dict[str, Any]  # values, features, places of the NaN
+    files: dict[str, dict[str, Any]]  # the size of each, in bytes
+    source: dict[str, Any]  # what the store was built from
+    checksums: dict[str, Any]  # of the file of checksums: algorithm, block_bytes and sha256
 
     def write(self, directory: Path) -> None:
         """Write the manifest; it is written last, so a directory that has one is complete."""
@@ -79,7 +78,12 @@ class Manifest:
     @property
     def names(self) -> tuple[str, ...]:
         """The files with checksums, in the order of these."""
-        return (*(SPARSE if self.sparse else DENSE), FEATURES, SAMPLES)
+        return files_of(self.sparse)
+
+
+def files_of(sparse: bool) -> tuple[str, ...]:
+    """Return the names of the files of a store that have checksums."""
+    return (*(SPARSE if sparse else DENSE), FEATURES, SAMPLES)
 
 
 def _with_checksum(content: dict[str, Any]) -> str:

@@ -31,6 +31,15 @@ class Missing:
     places: tuple[tuple[str, str], ...] = ()  # the first few, as feature and sample
 
 
+NONE_MISSING = Missing()
+
+
+def mean_of_known(values: np.ndarray) -> float | None:
+    """Return the mean of the values that are not missing; None where all are."""
+    known = values[~np.isnan(values)].astype(np.float64)
+    return float(known.mean()) if len(known) else None
+
+
 class Stored(NamedTuple):
     """The stored values of consecutive features of a sparse matrix; some may be zero."""
 
@@ -109,11 +118,11 @@ def look(matrix: Matrix, features: int = LOOK_FEATURES) -> np.ndarray:
 
 
 class _InMemory(Matrix, Shared):
-    def __init__(self, values: Any, ids: Ids, missing: Missing | None = None) -> None:
+    def __init__(self, values: Any, ids: Ids, missing: Missing = NONE_MISSING) -> None:
         self.values = values
         self._ids = ids
         self.dtype = values.dtype
-        self.missing = missing or Missing()
+        self.missing = missing
 
 
 class DenseMatrix(_InMemory):
@@ -176,16 +185,14 @@ class FilledMatrix(DerivedMatrix):
     def __init__(self, matrix: Matrix, samples: np.ndarray) -> None:
         super().__init__(matrix)
         self.samples = samples
-        self.sparse, self.missing = False, Missing()
+        self.sparse, self.missing = False, NONE_MISSING
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Read a block of features into `out`, missing values filled."""
         self.matrix.read(span, out)
         gaps = np.isnan(out)
         for row in np.flatnonzero(gaps.any(axis=1)).tolist():
-            known = out[row, self.samples].astype(np.float64)
-            known = known[~np.isnan(known)]
-            out[row, gaps[row]] = known.mean() if len(known) else 0
+            out[row, gaps[row]] = mean_of_known(out[row, self.samples]) or 0
 
 
 def runs(chosen: np.ndarray, every: int | None = None) -> Iterator[Span]:
@@ -214,7 +221,7 @@ class FeatureView(Matrix):
         names = FeatureIds.of(matrix.ids.features).take(self.features)
         self._ids = Ids(names, matrix.ids.samples, matrix.ids.obs)
         self.dtype, self.sparse = matrix.dtype, matrix.sparse
-        self.missing = self._count_missing() if matrix.missing.values else Missing()
+        self.missing = self._count_missing() if matrix.missing.values else NONE_MISSING
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Read a block of the view's features into `out`."""

@@ -28,7 +28,7 @@ from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
-from sfs_cli.store.matrix import FeatureView, Matrix
+from sfs_cli.store.matrix import FeatureView, Matrix, mean_of_known
 from sfs_cli.store.quantile import Passes, normalized
 from sfs_cli.store.transforms import (
     QUANTILE,
@@ -355,17 +355,12 @@ class PreparedMatrix:
     def _fill(self, values: np.ndarray) -> np.ndarray:
         """Deal with NaN in place; return which features are left out."""
         gaps = np.isnan(values)
-        rows = np.flatnonzero(gaps.any(axis=1))
-        out = np.zeros(len(values), bool)
-        if self.missing == "mean":
-            for row in rows:
-                known = values[row][~gaps[row]].astype(np.float64)
-                if len(known):
-                    values[row][gaps[row]] = known.mean()
-                else:
-                    out[row] = True
-        else:
-            out[rows] = True
+        out = gaps.any(axis=1)
+        for row in np.flatnonzero(out) if self.missing == "mean" else ():
+            mean = mean_of_known(values[row])
+            if mean is not None:
+                values[row][gaps[row]] = mean
+                out[row] = False
         values[out] = 0
         return out
 
@@ -466,8 +461,8 @@ def _fill_stored(block: NonZeros, policy: MissingPolicy) -> np.ndarray:
         stored = slice(int(block.indptr[row]), int(block.indptr[row + 1]))
         values = np.zeros(block.n_samples, block.data.dtype)
         values[block.indices[stored]] = block.data[stored]
-        known = values[~np.isnan(values)].astype(np.float64)
-        out[row] = policy != "mean" or not len(known)
-        if not out[row]:
-            block.data[stored][gaps[stored]] = known.mean()
+        mean = mean_of_known(values) if policy == "mean" else None
+        out[row] = mean is None
+        if mean is not None:
+            block.data[stored][gaps[stored]] = mean
     return out

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Ids, Span, cut
 from sfs_cli.store.build import write_store_files
-from sfs_cli.store.disk import FAULTY_SCRATCH, Manifest, open_store
+from sfs_cli.store.disk import FAULTY_SCRATCH, open_store
 from sfs_cli.store.matrix import DenseMatrix, Matrix
 from sfs_cli.store.sinks import SampleRows
 
@@ -120,7 +120,7 @@ def normalized(
     if in_memory is not None:
         return DenseMatrix(in_memory, ids)
     assert place is not None
-    write_store_files(place, ids, Manifest(m, n, "float64", sparse=False), sink.sums)
+    write_store_files(place, ids, np.dtype(np.float64), sink.sums)
     return open_store(place, hint=FAULTY_SCRATCH)
 
 
