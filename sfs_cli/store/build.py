@@ -179,13 +179,39 @@ def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
     write_store_files(folder, view.ids, view.dtype, sink.sums, view.missing)
 
 
-class FiniteCheck:
-    """Counts missing values, and refuses infinite ones, block by block."""
+class _ValueCheck:
+    """What checks of values have in common: they see blocks of rows, and name features."""
 
     def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
         self.where = where
         self.rows_are_features = rows_are_features
         self.column_ids = column_ids
+
+    def place(self, row: str, column: int) -> tuple[str, str]:
+        """Return the feature and the sample of a value."""
+        other = self.column_ids[column]
+        return (row, other) if self.rows_are_features else (other, row)
+
+    def error(self, what: str, row: str, column: int, hint: str) -> InputError:
+        """Return the error about a value."""
+        feature, sample = self.place(row, column)
+        where = f"{self.where}: feature {feature}, sample {sample}"
+        return InputError(what, where=where, hint=hint)
+
+
+def _indices_of(values: np.ndarray | csr_array, chosen: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return rows and columns of some values, chosen among those that are stored."""
+    if isinstance(values, np.ndarray):
+        return np.nonzero(chosen)
+    places = np.flatnonzero(chosen)
+    return np.searchsorted(values.indptr, places, side="right") - 1, values.indices[places]
+
+
+class FiniteCheck(_ValueCheck):
+    """Counts missing values, and refuses infinite ones, block by block."""
+
+    def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
+        super().__init__(where, rows_are_features, column_ids)
         self.values = 0
         self.rows = 0
         self.columns = np.zeros(len(column_ids), bool)
@@ -198,29 +224,22 @@ class FiniteCheck:
             return
         bad = ~np.isfinite(stored)
         found = stored[bad]
-        if isinstance(values, np.ndarray):
-            row, column = np.nonzero(bad)
-        else:
-            row = np.searchsorted(values.indptr, np.flatnonzero(bad), side="right") - 1
-            column = values.indices[bad]
+        row, column = _indices_of(values, bad)
         infinite = np.isinf(found)
         if infinite.any():
             first = int(np.argmax(infinite))
-            feature, sample = self._place(ids[row[first]], self.column_ids[column[first]])
-            raise InputError(
+            raise self.error(
                 f"the matrix holds an infinite value ({found[first]})",
-                where=f"{self.where}: feature {feature}, sample {sample}",
-                hint="replace infinite values; empty or NA fields are missing values (--missing)",
+                ids[row[first]],
+                column[first],
+                "replace infinite values; empty or NA fields are missing values (--missing)",
             )
         self.values += len(found)
         self.rows += len(np.unique(row))
         self.columns[column] = True
         free = SHOWN - len(self.places)
         for i, j in zip(row[:free], column[:free]):
-            self.places.append(self._place(ids[i], self.column_ids[j]))
-
-    def _place(self, row: str, column: str) -> tuple[str, str]:
-        return (row, column) if self.rows_are_features else (column, row)
+            self.places.append(self.place(ids[i], j))
 
     def result(self) -> Missing:
         """Return the missing values."""
@@ -264,7 +283,7 @@ class SpreadCheck:
         return [column_ids[i] for i in _coarse(self._low, self._high)]
 
 
-class LargeCheck:
+class LargeCheck(_ValueCheck):
     """Finds the features with values so large that whole numbers are no longer exact.
 
     A value of `TOO_LARGE` or more, and a matrix whose largest one is below `TOO_SMALL` or has lost
@@ -272,9 +291,7 @@ class LargeCheck:
     """
 
     def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
-        self.where = where
-        self.rows_are_features = rows_are_features
-        self.column_ids = column_ids
+        super().__init__(where, rows_are_features, column_ids)
         self._rows: list[str] = []
         self._columns = np.zeros(len(column_ids), bool)
         self._largest, self._least = 0.0, TOO_SMALL
@@ -291,15 +308,14 @@ class LargeCheck:
         if not largest >= LARGEST_EXACT:
             return
         limit = TOO_LARGE if largest >= TOO_LARGE else LARGEST_EXACT
-        rows, columns = _beyond(values, limit)
+        rows, columns = _indices_of(values, np.abs(stored) >= limit)
         if limit == TOO_LARGE and len(rows):
-            row, column = ids[int(rows[0])], self.column_ids[int(columns[0])]
-            feature, sample = (row, column) if self.rows_are_features else (column, row)
-            raise InputError(
+            raise self.error(
                 f"the matrix holds values of {TOO_LARGE:g} or more, which measure nothing and "
                 "whose squares may overflow",
-                where=f"{self.where}: feature {feature}, sample {sample}",
-                hint="correct or remove them; missing values are written as NA",
+                ids[int(rows[0])],
+                columns[0],
+                "correct or remove them; missing values are written as NA",
             )
         if self.rows_are_features:
             self._rows += [ids[int(i)] for i in np.unique(rows)]
@@ -316,13 +332,6 @@ class LargeCheck:
                 hint="multiply all values by one number, such as 1e100: change their unit",
             )
         return self._rows or [self.column_ids[int(i)] for i in np.flatnonzero(self._columns)]
-
-
-def _beyond(values: np.ndarray | csr_array, limit: float) -> tuple[np.ndarray, ...]:
-    """Return rows and columns of the values of this size or more."""
-    if isinstance(values, np.ndarray):
-        return np.nonzero(np.abs(values) >= limit)
-    return (abs(values) >= limit).nonzero()
 
 
 def _coarse(low: np.ndarray, high: np.ndarray) -> np.ndarray:
