@@ -91,7 +91,7 @@ def make_matrix(X: np.ndarray, *, sparse: bool = False) -> DenseMatrix | SparseM
 
 def fit(source: PreparedMatrix, *, size: int = 7, threads: int = 1) -> PreparedMatrix:
     """Make the passes that the steps of a prepared matrix ask for; return the matrix."""
-    source.fit(Engine(source, ThreadExecutor(threads), DOUBLE, size).total_over)
+    source.fit(Engine(source, ThreadExecutor(threads), DOUBLE, size))
     return source
 
 
@@ -115,7 +115,7 @@ def make_engine(
         checkpoints=checkpoints,
         nonzeros=nonzeros,
     )
-    source.fit(engine.total_over)
+    source.fit(engine)
     return engine
 
 

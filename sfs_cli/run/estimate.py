@@ -310,7 +310,7 @@ def _time_run(
         source.matrix.read(span, np.empty((span.size, shape.n), sample.dtype))
 
     first, again = (_seconds(lambda: list(workers.map(read, engine.spans()))) for _ in range(2))
-    source.fit(engine.total_over)
+    source.fit(engine)
     graph = graph_asked(config, shape.n).name if "graph" in needed(config) else None
     kinds = {each.kind for each in passes}
     rng = np.random.default_rng(0)
@@ -392,15 +392,9 @@ def _time_graph_and_scores(
     few = min(n, SAMPLES, LIMITS.dense_distances)
     chosen = None if few == n else np.linspace(0, n - 1, few).astype(int)
     columns = 0 if whole.adjustment is None else len(whole.adjustment.basis)
-    source = PreparedMatrix(
-        whole.matrix,
-        samples=chosen,
-        missing="drop",
-        steps=whole.steps,
-        adjustment=_some_adjustment(columns, few),
-    )
+    source = replace(whole, samples=chosen, adjustment=_some_adjustment(columns, few))
     engine = replace(engine, source=source)
-    source.fit(engine.total_over)
+    source.fit(engine)
     values = np.arange(few, dtype=np.float64) if config.numeric else None
     labels, quiet = Labels(np.arange(few) % 2, ["a", "b"], values), Messages(QUIET)
     context = RunContext(engine, labels, 1 << 62, 0, quiet)

@@ -31,7 +31,6 @@ from sfs_cli.run.rank import ranked
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import FilledMatrix, Matrix
 from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.quantile import Room
 from sfs_cli.store.transforms import SAMPLE_STEPS, before_fitting
 
 READ_AT_ONCE = 64
@@ -263,16 +262,16 @@ class FoldRankings:
         if stored.missing.values:
             chosen = train if whole.samples is None else whole.samples[train]
             stored = FilledMatrix(stored, chosen)
-        view = PreparedMatrix(
-            stored,
-            samples=whole.samples,
+        view = replace(
+            whole,
+            matrix=stored,
             features=FeatureFilter(whole.features.by_id),
             steps=self.steps,
-            where=whole.where,
+            adjustment=None,
         )
         engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
         run.passes.close()
-        view.fit(engine.total_over, Room(engine, run.context.memory, run.context.scratch))
+        view.fit(engine, run.context.memory, run.context.scratch)
         return engine
 
     def values_in(self, fold: Fold, values: Engine) -> Engine:

@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE, TOO_SMALL
-from sfs_cli.compute.matrix import Ids, block_features, cut
+from sfs_cli.compute.matrix import Ids, block_features, cut, pointers
 from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.room import FIELD_BYTES, Tally
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import Axis, MatrixReader
-from sfs_cli.store.checksums import BlockSums, SumsByFile, sums_of, write_sums
+from sfs_cli.store.checksums import BlockSums, sums_of, write_sums
 from sfs_cli.store.disk import (
     CHECKSUMS,
+    DENSE,
     FAULTY_SCRATCH,
     FEATURES,
     REBUILD,
     SAMPLES,
     Manifest,
+    files_of,
     open_store,
 )
 from sfs_cli.store.ids import FeatureIdsBuilder, check_samples, unique_features, write_ids
-from sfs_cli.store.matrix import SHOWN, DenseMatrix, FeatureView, Matrix, Missing, SparseMatrix
+from sfs_cli.store.matrix import (
+    NONE_MISSING,
+    SHOWN,
+    DenseMatrix,
+    FeatureView,
+    Matrix,
+    Missing,
+    SparseMatrix,
+)
 from sfs_cli.store.sinks import FeatureRows, SampleRows, Sink, SparseFeatureRows, SparseSampleRows
 
 if TYPE_CHECKING:
@@ -95,15 +105,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     if values is not None:
         kind = SparseMatrix if reader.sparse else DenseMatrix
         return Built(kind(values, ids, missing), renamed, coarse, drained.large)
-    manifest = Manifest(
-        n_features=len(unique),
-        n_samples=len(samples),
-        dtype=np.dtype(options.dtype).name,
-        sparse=reader.sparse,
-        missing=asdict(missing),
-        source=options.source,
-    )
-    write_store_files(options.folder, ids, manifest, sink.sums)
+    write_store_files(options.folder, ids, options.dtype, sink.sums, missing, options.source)
     hint = REBUILD if options.keep else FAULTY_SCRATCH
     return Built(open_store(options.folder, hint=hint), renamed, coarse, drained.large)
 
@@ -167,30 +169,49 @@ def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
             from scipy.sparse import csr_array
 
             counts, indices, data = view.read_stored(span)
-            indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-            sink.add(csr_array((data, indices, indptr), shape=(span.size, view.n_samples)))
+            arrays = (data, indices, pointers(counts))
+            sink.add(csr_array(arrays, shape=(span.size, view.n_samples)))
         else:
             block = np.empty((span.size, view.n_samples), view.dtype)
             view.read(span, block)
             sink.add(block)
     sink.finish(to_disk=True)
-    manifest = Manifest(
-        n_features=view.n_features,
-        n_samples=view.n_samples,
-        dtype=view.dtype.name,
-        sparse=view.sparse,
-        missing=asdict(view.missing),
-    )
-    write_store_files(folder, view.ids, manifest, sink.sums)
+    write_store_files(folder, view.ids, view.dtype, sink.sums, view.missing)
 
 
-class FiniteCheck:
-    """Counts missing values, and refuses infinite ones, block by block."""
+class _ValueCheck:
+    """What checks of values have in common: they see blocks of rows, and name features."""
 
     def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
         self.where = where
         self.rows_are_features = rows_are_features
         self.column_ids = column_ids
+
+    def place(self, row: str, column: int) -> tuple[str, str]:
+        """Return the feature and the sample of a value."""
+        other = self.column_ids[column]
+        return (row, other) if self.rows_are_features else (other, row)
+
+    def error(self, what: str, row: str, column: int, hint: str) -> InputError:
+        """Return the error about a value."""
+        feature, sample = self.place(row, column)
+        where = f"{self.where}: feature {feature}, sample {sample}"
+        return InputError(what, where=where, hint=hint)
+
+
+def _indices_of(values: np.ndarray | csr_array, chosen: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return rows and columns of some values, chosen among those that are stored."""
+    if isinstance(values, np.ndarray):
+        return np.nonzero(chosen)
+    places = np.flatnonzero(chosen)
+    return np.searchsorted(values.indptr, places, side="right") - 1, values.indices[places]
+
+
+class FiniteCheck(_ValueCheck):
+    """Counts missing values, and refuses infinite ones, block by block."""
+
+    def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
+        super().__init__(where, rows_are_features, column_ids)
         self.values = 0
         self.rows = 0
         self.columns = np.zeros(len(column_ids), bool)
@@ -203,29 +224,22 @@ class FiniteCheck:
             return
         bad = ~np.isfinite(stored)
         found = stored[bad]
-        if isinstance(values, np.ndarray):
-            row, column = np.nonzero(bad)
-        else:
-            row = np.searchsorted(values.indptr, np.flatnonzero(bad), side="right") - 1
-            column = values.indices[bad]
+        row, column = _indices_of(values, bad)
         infinite = np.isinf(found)
         if infinite.any():
             first = int(np.argmax(infinite))
-            feature, sample = self._place(ids[row[first]], self.column_ids[column[first]])
-            raise InputError(
+            raise self.error(
                 f"the matrix holds an infinite value ({found[first]})",
-                where=f"{self.where}: feature {feature}, sample {sample}",
-                hint="replace infinite values; empty or NA fields are missing values (--missing)",
+                ids[row[first]],
+                column[first],
+                "replace infinite values; empty or NA fields are missing values (--missing)",
             )
         self.values += len(found)
         self.rows += len(np.unique(row))
         self.columns[column] = True
         free = SHOWN - len(self.places)
         for i, j in zip(row[:free], column[:free]):
-            self.places.append(self._place(ids[i], self.column_ids[j]))
-
-    def _place(self, row: str, column: str) -> tuple[str, str]:
-        return (row, column) if self.rows_are_features else (column, row)
+            self.places.append(self.place(ids[i], j))
 
     def result(self) -> Missing:
         """Return the missing values."""
@@ -269,7 +283,7 @@ class SpreadCheck:
         return [column_ids[i] for i in _coarse(self._low, self._high)]
 
 
-class LargeCheck:
+class LargeCheck(_ValueCheck):
     """Finds the features with values so large that whole numbers are no longer exact.
 
     A value of `TOO_LARGE` or more, and a matrix whose largest one is below `TOO_SMALL` or has lost
@@ -277,9 +291,7 @@ class LargeCheck:
     """
 
     def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
-        self.where = where
-        self.rows_are_features = rows_are_features
-        self.column_ids = column_ids
+        super().__init__(where, rows_are_features, column_ids)
         self._rows: list[str] = []
         self._columns = np.zeros(len(column_ids), bool)
         self._largest, self._least = 0.0, TOO_SMALL
@@ -296,15 +308,14 @@ class LargeCheck:
         if not largest >= LARGEST_EXACT:
             return
         limit = TOO_LARGE if largest >= TOO_LARGE else LARGEST_EXACT
-        rows, columns = _beyond(values, limit)
+        rows, columns = _indices_of(values, np.abs(stored) >= limit)
         if limit == TOO_LARGE and len(rows):
-            row, column = ids[int(rows[0])], self.column_ids[int(columns[0])]
-            feature, sample = (row, column) if self.rows_are_features else (column, row)
-            raise InputError(
+            raise self.error(
                 f"the matrix holds values of {TOO_LARGE:g} or more, which measure nothing and "
                 "whose squares may overflow",
-                where=f"{self.where}: feature {feature}, sample {sample}",
-                hint="correct or remove them; missing values are written as NA",
+                ids[int(rows[0])],
+                columns[0],
+                "correct or remove them; missing values are written as NA",
             )
         if self.rows_are_features:
             self._rows += [ids[int(i)] for i in np.unique(rows)]
@@ -323,13 +334,6 @@ class LargeCheck:
         return self._rows or [self.column_ids[int(i)] for i in np.flatnonzero(self._columns)]
 
 
-def _beyond(values: np.ndarray | csr_array, limit: float) -> tuple[np.ndarray, ...]:
-    """Return rows and columns of the values of this size or more."""
-    if isinstance(values, np.ndarray):
-        return np.nonzero(np.abs(values) >= limit)
-    return (abs(values) >= limit).nonzero()
-
-
 def _coarse(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     size = np.maximum(np.abs(low), np.abs(high))
     with np.errstate(over="ignore"):  # what varies by more than the largest number is not coarse
@@ -337,12 +341,17 @@ def _coarse(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def write_store_files(
-    folder: Path, ids: Ids, manifest: Manifest, sums: SumsByFile | None = None
+    folder: Path,
+    ids: Ids,
+    dtype: np.dtype[Any],
+    sums: Mapping[str, BlockSums],
+    missing: Missing = NONE_MISSING,
+    source: dict[str, Any] | None = None,
 ) -> None:
     """Write the ids, the checksums and the manifest beside the values that are there already.
 
     `sums` are those of the files of the values; what is not among them is read for its checksums.
-    The list of files of the manifest is filled in here.
+    `source` is what the store was built from.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -355,13 +364,16 @@ def write_store_files(
                 samples = samples.append_column(name, ids.obs[name])
     with arrow_file(folder / SAMPLES, "wb") as file:
         pq.write_table(samples, file)
-    made: Mapping[str, BlockSums] = sums or {}
-    checksums = write_sums(
-        folder / CHECKSUMS,
-        [
-            made[name].result() if name in made else sums_of(folder / name)
-            for name in manifest.names
-        ],
-    )
-    files = {name: {"bytes": (folder / name).stat().st_size} for name in manifest.names}
-    replace(manifest, files=files, checksums=checksums).write(folder)
+    sparse = not (folder / DENSE[0]).exists()
+    names = files_of(sparse)
+    found = [sums[name].result() if name in sums else sums_of(folder / name) for name in names]
+    Manifest(
+        n_features=len(ids.features),
+        n_samples=len(ids.samples),
+        dtype=np.dtype(dtype).name,
+        sparse=sparse,
+        missing=asdict(missing),
+        files={name: {"bytes": (folder / name).stat().st_size} for name in names},
+        source=source or {},
+        checksums=write_sums(folder / CHECKSUMS, found),
+    ).write(folder)

@@ -14,7 +14,6 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.store.build import write_store_files
-from sfs_cli.store.disk import Manifest
 
 BLOCK = 20_000
 
@@ -40,8 +39,7 @@ def make_store(path: Path, n: int, m: int, dtype: str = "float32") -> None:
         for block in blocks(n, m):
             file.write(np.ascontiguousarray(block, dtype).data)
     ids = Ids([f"f{i:07d}" for i in range(m)], [f"s{i:06d}" for i in range(n)])
-    manifest = Manifest(n_features=m, n_samples=n, dtype=dtype, sparse=False)
-    write_store_files(path, ids, manifest)
+    write_store_files(path, ids, np.dtype(dtype), {})
 
 
 def main() -> None:

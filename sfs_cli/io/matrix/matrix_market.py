@@ -98,7 +98,8 @@ class MatrixMarketRows:
     def _block(self, entries: Entries, start: int, stop: int, options: ReadOptions) -> csr_array:
         values = cast_values(entries.values, options.dtype, str(self.path))
         indptr = np.searchsorted(entries.major, np.arange(start, stop + 1))
-        return csr_block(values, entries.minor, indptr, self.shape[1], str(self.path))
+        shape = stop - start, self.shape[1]
+        return csr_block(values, entries.minor, indptr, shape, str(self.path))
 
     def _entries(self, chunk_bytes: int) -> Iterator[Entries]:
         path, by_column = self.path, self.header.by_column

@@ -189,7 +189,11 @@ class _HeldRows(StoredMatrix):
             made = csr_array(block, copy=True)  # a block may be all of the user's matrix
             made.sum_duplicates()
             data = cast_values(made.data, options.dtype, self._where)
-            yield start, stop, csr_block(data, made.indices, made.indptr, m, self._where)
+            yield (
+                start,
+                stop,
+                csr_block(data, made.indices, made.indptr, (stop - start, m), self._where),
+            )
 
 
 def graph_of(table: Table, key: str, where: str) -> np.ndarray | csr_array:

@@ -234,25 +234,26 @@ class SparseRows:
             data = cast_values(np.asarray(self._data[first:last]), options.dtype, self._where)
             indices = np.asarray(self._indices[first:last])
             indptr = self._indptr[start : stop + 1] - first
-            yield start, stop, csr_block(data, indices, indptr, self.shape[1], self._where)
+            shape = stop - start, self.shape[1]
+            yield start, stop, csr_block(data, indices, indptr, shape, self._where)
             start = stop
 
 
 def csr_block(
-    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, n_columns: int, where: str
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int], where: str
 ) -> csr_array:
-    """Return sparse rows, shape (len(indptr) - 1, n_columns), with sorted indices.
+    """Return sparse rows with sorted indices.
 
     Pointers that do not fit, an index out of bounds, or two values for one row and column, are an
     `InputError`: compiled loops of SciPy and of ours go where pointers and indices say.
     """
     for array in (indptr, indices):
         whole_numbers(array, where)
-    check_pointers(indptr, len(indptr) - 1, len(data), len(indices), where)
-    _check_range(indices, n_columns, where)
-    kind = np.int32 if max(n_columns, len(data)) < 2**31 else np.int64
+    check_pointers(indptr, shape[0], data.size, len(indices), where)
+    _check_range(indices, shape[1], where)
+    kind = np.int32 if max(shape[1], len(data)) < 2**31 else np.int64
     arrays = (data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
-    rows = csr_array(arrays, shape=(len(indptr) - 1, n_columns))
+    rows = csr_array(arrays, shape=shape)
     rows.sort_indices()
     if not rows.has_canonical_format:
         raise InputError(
@@ -313,11 +314,8 @@ def checked_csr(matrix: Any, where: str) -> csr_array:
     n, m = (int(size) for size in matrix.shape)
     if matrix.format in ("csr", "csc"):
         by_row = matrix.format == "csr"
-        rows, columns = (n, m) if by_row else (m, n)
-        for array in (matrix.indptr, matrix.indices):
-            whole_numbers(array, where)
-        check_pointers(matrix.indptr, rows, data.size, len(matrix.indices), where)
-        found = csr_block(data, matrix.indices, matrix.indptr, columns, where)
+        shape = (n, m) if by_row else (m, n)
+        found = csr_block(data, matrix.indices, matrix.indptr, shape, where)
         return found if by_row else csr_array(found.T.tocsr())
     check_sparse(matrix, where)
     try:
@@ -329,7 +327,7 @@ def checked_csr(matrix: Any, where: str) -> csr_array:
     order = np.lexsort((other.col, other.row))
     indptr = np.searchsorted(other.row[order], np.arange(n + 1))
     return csr_block(
-        cast_values(other.data, "float64", where)[order], other.col[order], indptr, m, where
+        cast_values(other.data, "float64", where)[order], other.col[order], indptr, (n, m), where
     )
 
 
