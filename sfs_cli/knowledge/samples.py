@@ -12,7 +12,13 @@ from sfs_cli.graph.build import Graph, given_graph
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, look_like_distances, row_panels
 from sfs_cli.io.given import given
-from sfs_cli.io.knowledge.labels import Column, read_annotation, refuse_headless
+from sfs_cli.io.knowledge.sample_columns import (
+    CLASSES,
+    Column,
+    is_inside,
+    read_column,
+    refuse_headless,
+)
 from sfs_cli.io.knowledge.similarity import SimilarityFile, open_similarity
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
@@ -69,16 +75,16 @@ class Classes:
 
     def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
         self.spec = spec
+        self.labels: Mapping[str, str]
         if not spec.path:
             assert inputs.labels is not None, "checked with the options"
             self.labels = inputs.labels
-        elif spec.path.startswith("obs:"):
-            key, ids = spec.path.removeprefix("obs:"), inputs.ids
-            self.labels = read_annotation(key, list(ids.samples), ids.obs, inputs.matrix, "labels:")
+        elif is_inside(spec.path):
+            self.labels = read_column(spec.path, CLASSES, inputs.matrix, inputs.ids)
         else:
-            self.labels = inputs.read_labels(spec.path)
-            if not set(inputs.ids.samples) <= set(self.labels):
-                refuse_headless(spec.path, inputs.ids.samples)
+            self.labels = labels = inputs.read_labels(spec.path)
+            if not set(inputs.ids.samples) <= set(labels):
+                refuse_headless(labels, inputs.ids.samples)
         self.samples: Sequence[str] | None = list(self.labels)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:

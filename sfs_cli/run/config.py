@@ -10,7 +10,7 @@ from sfs_cli.errors import CHECK_PATH, InputError
 from sfs_cli.io.files.sniff import split_modality
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
-from sfs_cli.io.knowledge.labels import split_label_spec
+from sfs_cli.io.knowledge.sample_columns import split_label_spec
 from sfs_cli.options.fields import names_file, options_of
 from sfs_cli.options.files import ConfigFile
 from sfs_cli.options.paths import is_there, split_part

@@ -21,7 +21,7 @@ from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, lo
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
-from sfs_cli.io.knowledge.labels import Column
+from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status

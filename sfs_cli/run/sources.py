@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.io.knowledge.hierarchy import read_hierarchy
-from sfs_cli.io.knowledge.labels import read_labels
+from sfs_cli.io.knowledge.sample_columns import CLASSES, Column, is_inside, read_column
 from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.io.matrix.base import BY_CONVENTION, CARRY_SAMPLES, ReadOptions, open_matrix
 from sfs_cli.knowledge.base import Source, SourceInputs
@@ -31,12 +31,12 @@ class SampleFiles:
     """Labels and hierarchies, each read once in a run: for its sample ids, and as a source."""
 
     def __init__(self) -> None:
-        self.labels = cache(read_labels)
+        self.labels = cache(partial(read_column, wanted=CLASSES))
         self.hierarchy = cache(read_hierarchy)
 
 
 def known_samples(
-    config: RankConfig, table: Mapping[str, inputs.Label] | None, files: SampleFiles
+    config: RankConfig, table: Column[inputs.Label] | None, files: SampleFiles
 ) -> list[str]:
     """Return sample ids from labels (`table`) and sources, which may show what a matrix row is.
 
@@ -47,7 +47,7 @@ def known_samples(
     if config.rows != "auto":
         return known
     for spec in config.source:
-        if spec.kind == "labels" and spec.path and not spec.path.startswith("obs:"):
+        if spec.kind == "labels" and spec.path and not is_inside(spec.path):
             known += files.labels(spec.path)
         elif spec.kind == "hierarchy":
             known += files.hierarchy(spec.path).paths
@@ -132,27 +132,21 @@ def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
     Raises InputError when it has none.
     """
     spec = source.spec
-    where = spec.path or spec.kind
+    name, where, option = f"source {spec.name}", spec.path or spec.kind, f"source.{spec.name}"
     known = set(samples if source.samples is None else source.samples)
     has = np.array([sample in known for sample in samples])
     if not has.any():
-        hint = "check that both use the same sample ids"
-        if spec.kind == "profile" and spec.rows == "samples":
-            hint += ", and remove rows=samples if its rows are features"
-        elif spec.kind == "profile":
-            hint += (
-                ", and give rows=samples if its rows are samples, or --rows samples if those of "
-                "the matrix are"
+        more = "--rows"
+        if spec.kind == "profile":
+            more = (
+                "remove rows=samples if its rows are features"
+                if spec.rows == "samples"
+                else "give rows=samples if its rows are samples, or --rows samples if those of the "
+                "matrix are"
             )
-        raise InputError(
-            f"source {spec.name} has none of the {len(samples):,} samples",
-            where=f"{where}: samples there are {listed(list(source.samples or ()), 3)}; those of "
-            f"the matrix are {listed(list(samples), 3)}",
-            hint=hint,
-            option=f"source.{spec.name}",
-        )
-    name = f"source {spec.name}"
-    return Coverage(has, name, f"are not in {name}", where, f"source.{spec.name}", is_source=True)
+        there = list(source.samples or ())
+        raise inputs.without_common_ids(f"a place in {name}", where, there, samples, option, more)
+    return Coverage(has, name, f"are not in {name}", where, option, is_source=True)
 
 
 def coverage_of_file(path: str, samples: Sequence[str]) -> list[Coverage]:

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -224,10 +224,14 @@ class TextTable:
     """A small table as a file has it; missing values are ""."""
 
     path: Path
-    columns: dict[str, list[str]]  # in order, the row ids first (their name may be "")
+    columns: Mapping[str, list[str]]  # in order, the row ids first (their name may be "")
     rows: Sequence[int]  # the number of each row in the file, for messages
     unit: str  # what `rows` counts: line, row or record
     categories: frozenset[str] = frozenset()  # columns whose type says so, whatever their texts
+
+    def place(self, column: str) -> str:
+        """Name the place of a column."""
+        return f"{self.path}, column {column!r}"
 
     def where(self, row: int, column: str) -> str:
         """Name the place of a value."""
@@ -287,8 +291,12 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
 
 
 def _texts(values: Any) -> list[str]:
-    missing = values.isna()
-    return ["" if gone else nfc(str(value)) for value, gone in zip(values.tolist(), missing)]
+    return texts_of([None if gone else v for v, gone in zip(values.tolist(), values.isna())])
+
+
+def texts_of(values: Iterable[Any]) -> list[str]:
+    """Return values as a table has them: text, and "" for None."""
+    return ["" if value is None else nfc(str(value)) for value in values]
 
 
 def read_rows(
@@ -359,9 +367,8 @@ def _read_parquet(path: Path) -> TextTable:
     texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
     coded = [name for name, kind in kinds.items() if pa.types.is_dictionary(kind)]
     ids = (named or texts or names)[0]
-    found, columns = dict(zip(names, contents)), {}
-    for name in [ids, *(name for name in names if name != ids)]:
-        columns[name] = ["" if value is None else nfc(str(value)) for value in found[name]]
+    found = dict(zip(names, map(texts_of, contents)))
+    columns = {ids: found.pop(ids), **found}
     categories = frozenset([*texts, *coded])
     return TextTable(path, columns, range(1, table.num_rows + 1), "row", categories)
 

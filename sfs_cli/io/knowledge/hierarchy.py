@@ -12,7 +12,7 @@ from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.files.text import first_lines, read_whole
-from sfs_cli.io.knowledge.labels import read_column, split_label_spec
+from sfs_cli.io.knowledge.sample_columns import Wanted, read_column, split_label_spec
 
 MOST_NODES = 20_000_000
 """The most nodes that the paths of all leaves of a tree may have: some 160 MB."""
@@ -65,7 +65,8 @@ def read_hierarchy(spec: str) -> Hierarchy:
             )
         paths = read_newick(read_whole(path), str(path))
     else:
-        paths = read_column(path, column, _USUAL_NAMES, "path", _components)
+        wanted = Wanted("source", "path", _components, _USUAL_NAMES)
+        paths = read_column(spec, wanted)
     heads = Counter(components[0] for components in paths.values() if components)
     if not heads or max(heads.values()) == 1:
         raise InputError(
