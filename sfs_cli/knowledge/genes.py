@@ -10,14 +10,10 @@ import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.graph.build import Graph
-from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.knowledge.edges import EdgeList, read_edges
 from sfs_cli.io.knowledge.gene_sets import (
-    ANNOTATIONS,
-    SETS,
     read_annotations,
     read_gene_list,
-    split_set_spec,
 )
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
 from sfs_cli.knowledge.matching import tell_unknown
@@ -116,17 +112,8 @@ def read_genes(
     what was read and the sets, where there are some. Raises UsageError when an option of GAF files
     is given for another file.
     """
-    path, names = split_set_spec(given)
-    suffix = text_suffix(path)
-    if suffix != ANNOTATIONS and (spec.evidence or spec.ids):
-        option = "evidence" if spec.evidence else "ids"
-        raise spec.error(
-            f"{option} has no effect on {path.name}: it is not a GAF file",
-            f"remove {option}, or give annotations as .gaf or .gaf.gz",
-            option,
-        )
-    if suffix not in (*SETS, ANNOTATIONS):
-        return read_gene_list(path), {}, {}
-    found = read_annotations(path, names, spec.evidence, spec.gene_ids)
+    found = read_annotations(given, spec.evidence, spec.gene_ids)
+    if found is None:
+        return read_gene_list(Path(given)), {}, {}
     genes = list(dict.fromkeys(gene for members in found.genes.values() for gene in members))
     return genes, found.facts | {"sets": len(found.genes)}, found.genes
