@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.errors import InputError, UsageError, counted
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.sniff import examine
-from sfs_cli.io.files.text import repeated
 from sfs_cli.io.given import given
+from sfs_cli.io.knowledge.sample_columns import positions
 from sfs_cli.io.matrix.base import is_anndata, read_dense_table
 
 INSIDE = "obsm:"
@@ -43,25 +43,10 @@ class Coordinates:
         Other samples of the file are left out. An `InputError` says that samples have none or
         several, that a coordinate is NaN or infinite, or that all samples have the same ones.
         """
-        values = self.values
-        if list(sample_ids) != list(self.samples):
-            at = {name: i for i, name in enumerate(self.samples)}
-            missing = [name for name in sample_ids if name not in at]
-            if missing:
-                raise InputError(
-                    f"{len(missing):,} of {len(sample_ids):,} samples have no coordinates: "
-                    f"{listed(missing)}",
-                    where=f"{self.where}, which has {listed(list(self.samples), SHOWN)}",
-                    hint="give a table with a row for each sample, whose ids are those of the "
-                    "matrix, or leave such samples out with --samples intersect",
-                )
-            if found := repeated(self.samples):
-                raise InputError(
-                    f"samples are repeated: {listed(sorted(found))}",
-                    where=self.where,
-                    hint="give one row for each sample",
-                )
-            values = values[[at[name] for name in sample_ids]]
+        hint = "leave samples without coordinates out with --samples intersect"
+        values = self.values[
+            positions(self.samples, sample_ids, "have no coordinates", self.where, hint)
+        ]
         self._check(values, sample_ids)
         return values
 

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+import numpy as np
+
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, UsageError, listed
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_table, texts_of
+from sfs_cli.io.files.text import repeated
 from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
@@ -358,3 +361,34 @@ def _finite(text: str) -> float:
             hint="correct it, or take the column as categories: COLUMN=categorical",
         )
     return float(text)
+
+
+def positions(
+    ids: Sequence[str],
+    wanted: Sequence[str],
+    lack: str,
+    where: str,
+    hint: str,
+    option: str | tuple[str, ...] = (),
+) -> np.ndarray:
+    """Return the place of each wanted sample among the ids of a file, shape (wanted,).
+
+    Raises InputError for samples that are not there, of which `lack` and `hint` say what they lack
+    and what to do, and for ids that are repeated.
+    """
+    place = {name: i for i, name in enumerate(ids)}
+    if missing := [name for name in wanted if name not in place]:
+        raise InputError(
+            f"{len(missing):,} of {len(wanted):,} samples {lack}: {listed(missing)}",
+            where=f"{where}, which has {listed(list(ids), 3)}",
+            hint=hint,
+            option=option,
+        )
+    if found := repeated(ids):
+        raise InputError(
+            f"samples are repeated: {listed(sorted(found))}",
+            where=where,
+            hint="give one row for each sample",
+            option=option,
+        )
+    return np.fromiter(map(place.__getitem__, wanted), np.intp, len(wanted))
