@@ -90,7 +90,7 @@ def open_interactions(spec: SourceSpec, _inputs: SourceInputs) -> Genes:
 def interacting(edges: EdgeList, seeds: list[str] | None) -> list[str]:
     """Return the genes that interact: all, or the seeds that do and their direct partners.
 
-    Each is there once, in the order of the file.
+    Each is there once.
     """
     if seeds is None:
         return list(edges.ids)

@@ -48,7 +48,7 @@ class EdgeList:
     ``without_symbol`` (BioGRID).
     """
 
-    ids: list[str]  # those that have an edge, in the order of the file
+    ids: list[str]  # those that have an edge
     a: np.ndarray  # int32: positions in `ids` of the two ends, a < b, sorted by (a, b)
     b: np.ndarray
     score: np.ndarray | None  # float64, zero or more; of repeated edges the highest
@@ -143,7 +143,7 @@ def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) 
 
 
 def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the ids in the order in which the lines name them, and the codes of both ends.
+    """Return the ids, those of the first ends before those of second ends alone, and their codes.
 
     The tables are cleared, so that their codes and those of all ends are not held together.
     """
@@ -157,15 +157,7 @@ def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarr
     a, b = np.split(code[np.concatenate([chunk.indices.to_numpy() for chunk in both])], 2)
     del both
     pa.default_memory_pool().release_unused()
-    # written from the last line to the first, so that the first line to name an id stays
-    met = np.full((2, len(known)), 2 * len(a))
-    met[0, a[::-1]] = np.arange(2 * len(a) - 2, -1, -2)
-    met[1, b[::-1]] = np.arange(2 * len(a) - 1, 0, -2)
-    order = np.argsort(met.min(axis=0))
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    ids = list(known)
-    return [ids[i] for i in order], rank[a], rank[b]
+    return list(known), a, b
 
 
 def _without_scores(path: Path) -> InputError:

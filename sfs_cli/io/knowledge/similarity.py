@@ -57,7 +57,7 @@ def read_feature_similarity(
     matrix when its row ids also stand in its first line. Similarities below `min_score` are left
     out.
 
-    Returned are the ids of the l features, in the order of the file (of the rows of a matrix); the
+    Returned are the ids of the l features, in the order of the rows of a matrix; the
     similarity as float64, shape (l, l), symmetric, zero or more, with an empty diagonal, which has
     no effect; and what was read and left out. Rows and columns with other ids, opposite entries
     that differ, an entry that is missing, negative or infinite, and nothing left are an
