@@ -21,6 +21,7 @@ from sfs_cli.io.files.text import (
     LineStream,
     arrow_file,
     decode,
+    first_lines,
     old_mac_lines,
     repeated,
     text_suffix,
@@ -111,6 +112,13 @@ def sniff_delimiter(header: str, row: str, suffix: str) -> str | None:
     shifted = [d for d, (n, m) in counts.items() if m == n + 1]
     ragged = [d for d, (n, m) in counts.items() if n > 1]
     return next(iter(equal + shifted + ragged), None)
+
+
+def first_rows(path: Path, count: int = 50) -> tuple[list[str], str | None]:
+    """Return those of the first lines that are no comments, and the delimiter of the first two."""
+    lines = [text for _, text in first_lines(path, count) if not text.startswith("#")]
+    delimiter = sniff_delimiter(lines[0], lines[:2][-1], text_suffix(path)) if lines else None
+    return lines, delimiter
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,13 @@ from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.room import FIELD_BYTES, Tally
 from sfs_cli.io.files.sniff import Kind, examine, refuse_other_than_text
 from sfs_cli.io.files.table import (
+    first_rows,
     is_id_name,
     is_number,
     read_unnamed,
-    sniff_delimiter,
     split_fields,
 )
-from sfs_cli.io.files.text import first_lines, read_whole, text_lines, text_suffix
+from sfs_cli.io.files.text import read_whole, text_lines, text_suffix
 from sfs_cli.io.given import given
 from sfs_cli.io.matrix.base import read_sparse_table
 
@@ -82,7 +82,7 @@ def read_gene_list(path: Path) -> list[str]:
 
 def _refuse_sets(path: Path) -> None:
     """Refuse gene sets and annotations whose name does not say what they are."""
-    lines = [text for _, text in first_lines(path, 5) if not text.startswith("#")]
+    lines = first_rows(path, 5)[0]
     rows = [text.split("\t") for text in lines]
     if not rows:
         return
@@ -110,8 +110,6 @@ _MAP_HINT = "a map has two columns, divided by tabs, commas or semicolons"
 _NO_ID = frozenset(("", "NA", "N/A", "n/a", "#N/A", "-", "--", "---"))
 """Fields without an id; nan and na are genes of Drosophila, and None or null may be names."""
 _SEVERAL = "///"
-_LOOK_LINES = 50
-"""Lines in which the first ids of a map are found; more of comments are rare."""
 
 
 def read_id_map(path: Path) -> list[tuple[str, str]]:
@@ -123,10 +121,9 @@ def read_id_map(path: Path) -> list[tuple[str, str]]:
     field, as Affymetrix writes them (``A /// B``), each make a pair.
     """
     refuse_other_than_text(path, "a map of ids")
-    head = [text for _, text in first_lines(path, _LOOK_LINES) if not text.startswith("#")][:2]
-    delimiter = sniff_delimiter(head[0], head[-1], text_suffix(path)) if head else None
+    delimiter = first_rows(path)[1] or "\t"
     table = read_unnamed(
-        path, ("left", "right"), delimiter or "\t", _MAP_HINT, lambda row: any(map(is_id_name, row))
+        path, ("left", "right"), delimiter, _MAP_HINT, lambda row: any(map(is_id_name, row))
     )
     pairs: dict[tuple[str, str], None] = {}
     held = Tally(str(path))

@@ -19,8 +19,8 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.room import check_room
 from sfs_cli.io.files.sniff import Kind, examine
-from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
-from sfs_cli.io.files.text import arrow_file, first_lines, text_suffix
+from sfs_cli.io.files.table import NULL_TOKENS, first_rows, is_number, split_fields
+from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.edges import (
     is_sif,
@@ -86,11 +86,8 @@ def read_feature_similarity(
 
 def _is_matrix(path: Path) -> bool:
     """Tell a square matrix from a list of edges, by the first lines."""
-    lines = [text for _, text in first_lines(path, 50) if not text.startswith("#")]
-    if len(lines) < 2:
-        return False
-    delimiter = sniff_delimiter(lines[0], lines[1], text_suffix(path))
-    if delimiter is None:
+    lines, delimiter = first_rows(path)
+    if len(lines) < 2 or delimiter is None:
         return False
     names, *rows = (split_fields(line, delimiter, str(path)) for line in lines)
     width = len(rows[0])

@@ -16,15 +16,15 @@ from sfs_cli.io.files.table import (
     NULL_TOKENS,
     ONE_COLUMN,
     TextTable,
+    first_rows,
     is_decimal,
     is_id_name,
     is_number,
     read_table,
     read_unnamed,
-    sniff_delimiter,
     texts_of,
 )
-from sfs_cli.io.files.text import first_lines, read_whole, text_suffix
+from sfs_cli.io.files.text import read_whole, text_suffix
 from sfs_cli.io.given import given
 
 _RNK_COLUMNS = ("feature", "score")
@@ -38,8 +38,6 @@ _RANKS = ("rank", "ranking", _IN_ORDER)
 _SCORES = ("score", "scores")
 _P_VALUES = ("p", "pval", "pvals", "padj", "fdr", "qval", "q", "pvals_adj", "adj_p_val")
 _OURS = ("rank", "feature", "score", "status")
-_LOOK_LINES = 50
-"""Lines in which it is looked for columns; more of comments are rare."""
 _LIST_HINT = (
     "a ranking needs a column of features and one of ranks or scores; or write the ids alone, one "
     "in each line, the best first"
@@ -52,11 +50,10 @@ def read_rank_table(path: Path) -> TextTable:
     if given(path) is None and examine(path).kind is Kind.TEXT:
         if text_suffix(path) == ".rnk":
             return _read_rnk(path)
-        first = [text for _, text in first_lines(path, _LOOK_LINES)]
-        if any(text.lstrip().startswith(("[", "{")) for text in first[:1]):
+        rows, delimiter = first_rows(path)
+        if any(text.lstrip().startswith(("[", "{")) for text in rows[:1]):
             return _read_json(path)
-        rows = [text for text in first if not text.startswith("#")]
-        if rows and sniff_delimiter(rows[0], rows[min(1, len(rows) - 1)], "") is None:
+        if rows and delimiter is None:
             # lines of a damaged JSON file are no ids
             return _read_json(path) if text_suffix(path) == ".json" else _read_ids(path)
     table = read_table(path)
