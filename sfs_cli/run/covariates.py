@@ -19,8 +19,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import ExplainedFacts
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.run.inputs import without_common_ids
-from sfs_cli.run.sources import Coverage
+from sfs_cli.run.sources import Coverage, coverage_of
 from sfs_cli.store.adjust import Adjustment, orthonormal, r_squared
 from sfs_cli.store.prepared import PreparedMatrix
 
@@ -50,21 +49,11 @@ class SampleColumns:
         return (*self.adjust, *groups)
 
     def coverages(self, samples: Sequence[str]) -> list[Coverage]:
-        """Return which samples have a value of each column.
-
-        Raises InputError when none has one.
-        """
-        found = []
-        for each in self.all:
-            value = f"a value of {each.name}"
-            has = np.array([sample in each.values for sample in samples])
-            if not has.any():
-                raise without_common_ids(value, each.where, list(each.values), samples, each.option)
-            lacking = f"have no value of {each.name}"
-            found.append(
-                Coverage(has, value, lacking, each.where, each.option, remedy="give them one")
-            )
-        return found
+        """Return which samples have a value of each column; a column without is an InputError."""
+        return [
+            coverage_of(each.values, samples, f"value of {each.name}", each.where, each.option)
+            for each in self.all
+        ]
 
 
 FileColumns = dict[tuple[str, str], list[Covariate]]
