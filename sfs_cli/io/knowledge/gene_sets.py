@@ -249,7 +249,7 @@ def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[s
 def _split_names(text: str, known: Collection[str]) -> Iterator[str]:
     """Split at commas, but not in the names of sets; of several names the longest counts."""
     parts = text.split(",")
-    longest = 1 + max(name.count(",") for name in known)
+    longest = 1 + max((name.count(",") for name in known), default=0)
     at = 0
     while at < len(parts):
         name, end = parts[at].strip(), at + 1
@@ -319,13 +319,13 @@ class GeneAnnotations:
     """
 
     genes: dict[str, list[str]]
-    # of each term with a line, the number of its annotations of each kind; None for a GMT
-    counts: Mapping[str, Counter[str]] | None = None
+    # of each term with a line of a GAF, the number of its annotations of each kind
+    counts: Mapping[str, Counter[str]] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, int]:
         """What was kept and left out; empty for a GMT."""
-        if self.counts is None:
+        if not self.counts:
             return {}
         total = sum(self.counts.values(), Counter())
         return {kind: total[kind] for kind in ("annotations", *_LEFT_OUT)}
@@ -335,13 +335,11 @@ class GeneAnnotations:
 
         A term of the file whose annotations were all left out is an `InputError` that says why.
         """
-        if self.counts is not None:
-            for term in _split_names(names, self.counts):
-                if term in self.counts and term not in self.genes:
-                    raise _left_out(term, self.counts[term], path)
+        for term in _split_names(names, self.counts):
+            if term in self.counts and term not in self.genes:
+                raise _left_out(term, self.counts[term], path)
         genes = choose_sets(self.genes, names, path)
-        counts = None if self.counts is None else {term: self.counts[term] for term in genes}
-        return GeneAnnotations(genes, counts)
+        return GeneAnnotations(genes, {t: self.counts[t] for t in genes if t in self.counts})
 
 
 def _left_out(term: str, counts: Counter[str], path: Path) -> InputError:

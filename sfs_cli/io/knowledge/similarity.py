@@ -22,6 +22,7 @@ from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, first_rows, is_number, split_fields
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.given import given
+from sfs_cli.io.knowledge.coordinates import read_inside
 from sfs_cli.io.knowledge.edges import (
     is_sif,
     names_an_edge,
@@ -164,6 +165,8 @@ def _symmetric(matrix: csr_array, ids: Sequence[str], path: Path) -> csr_array:
     return csr_array(mean)
 
 
+_DISTANCES = "distances"
+"""What scanpy names them by, alone or after the key of a graph and ``_``."""
 _GIVEN_BY = ("similarity_file", "source")
 
 
@@ -222,13 +225,27 @@ class SimilarityFile:
         return self.matrix[for_rows][:, for_columns]
 
 
-def open_similarity(spec: str) -> SimilarityFile:
+def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
     """Read an n x n similarity between samples.
 
     `spec` is a table with the ids in its first column and its header (any matrix format), ``.npy``
     (no ids), or ``.npz`` as `scipy.sparse.save_npz` writes it, to which an array ``samples`` of ids
-    may have been added; an array ``dense`` in place of the sparse ones is a full matrix.
+    may have been added; an array ``dense`` in place of the sparse ones is a full matrix. Or
+    ``obsp:KEY`` of the `matrix` at a path.
     """
+    if matrix and spec.startswith("obsp:"):
+        graph, _, samples = read_inside(spec, matrix)
+        key = spec.removeprefix("obsp:")
+        if key == _DISTANCES or key.endswith(f"_{_DISTANCES}"):
+            raise InputError(
+                f"{spec} holds distances, not similarities: samples that are far from each other "
+                "would count as similar",
+                where=matrix,
+                hint=f"give {spec.removesuffix(_DISTANCES)}connectivities, which "
+                "scanpy.pp.neighbors writes beside it",
+                option="similarity",
+            )
+        return SimilarityFile(Path(matrix), graph, samples, samples)
     path = Path(spec)
     if (held := given(path)) is not None:
         return SimilarityFile(path, held.values, held.row_ids, held.column_ids)
