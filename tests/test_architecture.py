@@ -31,7 +31,15 @@ MAY_IMPORT = {
     "options": ("errors", "catalog", "ranking.aggregations"),
     "provenance": ("display", "io.files.atomic", "store.disk"),
     "compute": ("errors", "logs"),
-    "io": ("errors", "display", "tables", "ranking", "compute.limits", "compute.memory"),
+    "io": (
+        "errors",
+        "display",
+        "tables",
+        "ranking",
+        "compute.limits",
+        "compute.matrix",
+        "compute.memory",
+    ),
     "store": (
         "errors",
         "io.matrix.base",

@@ -16,6 +16,7 @@ from sfs_cli.errors import InputError, located
 from sfs_cli.graph.build import Graph, sample_graph
 from sfs_cli.io.knowledge.gene_sets import read_id_map
 from sfs_cli.io.knowledge.hierarchy import Hierarchy
+from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.matching import FeatureIndex, Matched, check_found
 from sfs_cli.options.graph import default_similarity
 from sfs_cli.options.source import SourceSpec
@@ -34,7 +35,7 @@ class SourceInputs:
     labels: Mapping[str, str] | None  # sample id to class, from ``--labels``
     load_profile: Callable[[SourceSpec], Matrix]  # reads the matrix of a profile
     # of a file, which is read once in a run
-    read_labels: Callable[[str], Mapping[str, str]]
+    read_labels: Callable[[str], Column[str]]
     read_hierarchy: Callable[[str], Hierarchy]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sfs_cli.errors import UsageError, located
-from sfs_cli.knowledge import features, genes, samples
+from sfs_cli.knowledge import genes, samples
 from sfs_cli.knowledge.base import Source, SourceInputs
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.store.transforms import parse as parse_transform
@@ -18,8 +18,8 @@ OPENERS: dict[str, Callable[[SourceSpec, SourceInputs], Source]] = {
     "similarity": samples.GivenSimilarity,
     "genes": genes.open_genes,
     "interactions": genes.open_interactions,
-    "feature-similarity": features.FeatureSimilarity,
-    "terms": features.SharedTerms,
+    "feature-similarity": genes.FeatureSimilarity,
+    "terms": genes.SharedTerms,
 }
 """What opens a source of each kind; `sfs_cli.options.source.KINDS` lists their options."""
 

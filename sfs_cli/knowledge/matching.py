@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -17,67 +17,7 @@ if TYPE_CHECKING:
 
     from sfs_cli.logs import Messages
 
-
-class IdMap:
-    """A map from ids of sources to features: an id may be several features, and several ids one.
-
-    Its pairs are those of `FeatureIndex`, and `index` has the index of each feature.
-    """
-
-    def __init__(self, pairs: Sequence[tuple[str, str]], index: Mapping[str, int]) -> None:
-        columns = [[pair[side] for pair in pairs] for side in (0, 1)]
-        positions = [look_up(index, column) for column in columns]
-        known = [len(np.unique(position[position >= 0])) for position in positions]
-        if not any(known):
-            shown = listed([" = ".join(pair) for pair in pairs], 3)
-            raise InputError(
-                f"none of the {counted(len(pairs), 'pair')} of the map names a feature of the "
-                f"matrix: pairs are {shown}; features are {listed(list(index), 3)}",
-                hint="one of the two columns of --id-map must hold ids of the matrix",
-            )
-        # maps are downloaded either way round; the column with more features is that of the matrix,
-        # even where a few ids of the other one happen to be features too
-        side = int(known[1] > known[0])
-        kept = np.flatnonzero(positions[side] >= 0)
-        others = [columns[1 - side][i] for i in kept]
-        self._codes = {name: code for code, name in enumerate(dict.fromkeys(others))}
-        # a pair may be there twice
-        entries = np.stack([look_up(self._codes, others), positions[side][kept]])
-        codes, self._features = np.unique(entries, axis=1)
-        # the features of id c are _features[_starts[c] : _starts[c] + _counts[c]]
-        self._counts = np.bincount(codes, minlength=len(self._codes))
-        self._starts = np.cumsum(self._counts) - self._counts
-
-    def find(self, ids: Collection[str], prefix: str = "") -> tuple[np.ndarray, np.ndarray]:
-        """Return pairs of a position in `ids` and a feature; `prefix` is as in `look_up`."""
-        code = look_up(self._codes, ids, prefix)
-        at = np.flatnonzero(code >= 0)
-        which, entry = expanded(self._starts[code[at]], self._counts[code[at]])
-        return at[which], self._features[entry]
-
-
-def look_up(index: Mapping[str, int], ids: Collection[str], prefix: str = "") -> np.ndarray:
-    """Return the position of each id, with `prefix` where it has none without; -1 for neither."""
-    found = np.fromiter(map(index.get, ids, repeat(-1)), np.int64, len(ids))
-    if prefix:
-        longer = [prefix + name for name in ids]
-        found = np.where(found < 0, look_up(index, longer), found)
-    return found
-
-
-def expanded(starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Write out ranges one after the other.
-
-    Returns
-    -------
-    which : ndarray of int
-        The range of each entry.
-    entries : ndarray of int
-        ``starts[k], starts[k] + 1, ...``, `counts[k]` of them for each range k.
-    """
-    which = np.repeat(np.arange(len(counts)), counts)
-    before = np.cumsum(counts) - counts
-    return which, np.arange(len(which)) - before[which] + starts[which]
+T = TypeVar("T")
 
 
 ENOUGH = 0.1
@@ -124,7 +64,24 @@ class FeatureIndex:
     ) -> None:
         self.features = features
         self._index = {name: i for i, name in enumerate(features)}
-        self._map = None if id_map is None else IdMap(id_map, self._index)
+        self._with_map = id_map is not None
+        # of each id of the sources, the features that the map pairs it with
+        self._through: defaultdict[str, set[int]] = defaultdict(set)
+        pairs = id_map or ()
+        named = [{pair[side] for pair in pairs if pair[side] in self._index} for side in (0, 1)]
+        if id_map is not None and not any(named):
+            shown = listed([" = ".join(pair) for pair in pairs], 3)
+            raise InputError(
+                f"none of the {counted(len(pairs), 'pair')} of the map names a feature of the "
+                f"matrix: pairs are {shown}; features are {listed(list(features), 3)}",
+                hint="one of the two columns of --id-map must hold ids of the matrix",
+            )
+        # maps are downloaded either way round; the column with more features is that of the matrix,
+        # even where a few ids of the other one happen to be features too
+        side = int(len(named[1]) > len(named[0]))
+        for pair in pairs:
+            if pair[side] in named[side]:
+                self._through[pair[1 - side]].add(self._index[pair[side]])
 
     def find(self, ids: Sequence[str], taxon: str | None = None) -> Matched:
         """Find ids directly, and the others through the map.
@@ -132,19 +89,22 @@ class FeatureIndex:
         Through a map an id may be several features (probes of a gene), and several ids one. Of ids
         of a `taxon` the features, and those of the map, may begin with it: ``9606.ENSP00000269``.
         """
-        prefix = "" if taxon is None else f"{taxon}."
-        position = look_up(self._index, ids, prefix)
-        exact = np.flatnonzero(position >= 0)
-        source, feature, mapped = exact, position[exact], 0
-        if self._map is not None:
-            rest = np.flatnonzero(position < 0)
-            at, through = self._map.find([ids[i] for i in rest.tolist()], prefix)
-            mapped = len(np.unique(at))
-            source = np.concatenate([source, rest[at]])
-            feature = np.concatenate([feature, through])
-        order = np.lexsort((source, feature))
-        pairs, with_map = (source[order], feature[order]), self._map is not None
-        return Matched(*pairs, len(exact), mapped, ids, self.features, with_map)
+        pairs: list[tuple[int, int]] = []
+        exact = mapped = 0
+        for at, name in enumerate(ids):
+            names = (name,) if taxon is None else (name, f"{taxon}.{name}")
+            if (direct := _first(self._index, names)) is not None:
+                exact += 1
+                pairs.append((direct, at))
+            elif (through := _first(self._through, names)) is not None:
+                mapped += 1
+                pairs += ((feature, at) for feature in through)
+        feature, source = np.array(sorted(pairs), np.int64).reshape(-1, 2).T
+        return Matched(source, feature, exact, mapped, ids, self.features, self._with_map)
+
+
+def _first(known: Mapping[str, T], names: Sequence[str]) -> T | None:
+    return next((known[name] for name in names if name in known), None)
 
 
 def check_found(matched: Matched, name: str, where: str, allow_unmatched: bool) -> str | None:
@@ -232,20 +192,18 @@ _CHANGES: tuple[tuple[Callable[[str], str], str], ...] = (
 """Simple changes of ids, one of which often is the reason why they are not found."""
 
 
-def carry_edges(
-    a: np.ndarray, b: np.ndarray, score: np.ndarray | None, matched: Matched, n_features: int
+def carry_similarity(
+    similarity: csr_array, matched: Matched, n_features: int
 ) -> tuple[np.ndarray, csr_array]:
-    """Turn edges between ids into edges between features.
+    """Turn a similarity between ids into one between features.
 
-    Every feature of an id gets its edges, but none to itself or to another feature of that id.
-    Where several edges join the same two features, the highest score counts.
+    Every feature of an id gets its similarities, but none to itself or to another feature of that
+    id. Where several join the same two features, the highest counts.
 
     Parameters
     ----------
-    a, b : ndarray of int, shape (e,)
-        Both ends of each edge, as indices of the ids that were looked for.
-    score : ndarray, shape (e,), optional
-        Not negative; 1 by default. An edge of score 0 is none.
+    similarity : csr_array, shape (ids, ids)
+        Symmetric, not negative, without stored zeros; the diagonal has no effect.
     matched : Matched
         Which ids are which features.
     n_features : int
@@ -254,44 +212,29 @@ def carry_edges(
     Returns
     -------
     features : ndarray of int, shape (l,)
-        Those with an edge, ascending.
+        Those that are similar to another one, ascending.
     similarity : csr_array, shape (l, l)
-        Their scores: symmetric, without a diagonal.
+        Symmetric, without a diagonal.
     """
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, triu
 
-    score = np.ones(len(a)) if score is None else np.asarray(score, np.float64)
-    # an edge becomes one between every feature of a and every feature of b: expanded on both sides
-    # by arrays, since a table of interactions has millions of rows
-    kept = np.flatnonzero((a != b) & (score != 0))
-    ends, edge = _features_of(a[kept], matched)
-    others, within = _features_of(b[kept][edge], matched)
+    edges = triu(similarity, k=1, format="coo")
+    # an edge becomes one between every feature of one end and every feature of the other: expanded
+    # on both sides by arrays, since a table of interactions has millions of rows
+    ends, edge = _features_of(edges.row, matched)
+    others, within = _features_of(edges.col[edge], matched)
     low, high = np.minimum(ends[within], others), np.maximum(ends[within], others)
     pair = np.flatnonzero(low != high)
-    scores = score[kept][edge[within]][pair]
+    scores = edges.data[edge[within]][pair]
     keys = low[pair] * n_features + high[pair]  # of equal keys the highest score counts
     order = np.argsort(keys)
     first = np.flatnonzero(np.diff(keys[order], prepend=-1))
     scores = np.maximum.reduceat(scores[order], first) if len(first) else scores
     low, high = np.divmod(keys[order][first], n_features)
-    joined = np.zeros(n_features, bool)
-    joined[low] = joined[high] = True
-    features, position = np.flatnonzero(joined), np.cumsum(joined) - 1
-    rows, columns = position[low], position[high]
-    data = np.concatenate([scores, scores])
-    ij = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    features, position = np.unique(np.concatenate([low, high]), return_inverse=True)
+    rows, columns = np.split(position, 2)
+    data, ij = np.concatenate([scores, scores]), (position, np.concatenate([columns, rows]))
     return features, csr_array((data, ij), shape=(len(features), len(features)))
-
-
-def carry_similarity(
-    similarity: csr_array, matched: Matched, n_features: int
-) -> tuple[np.ndarray, csr_array]:
-    """Turn a symmetric similarity between ids into one between features, as `carry_edges` does."""
-    from scipy.sparse import triu
-
-    upper = triu(similarity, k=1, format="coo")
-    a, b = upper.row.astype(np.int64), upper.col.astype(np.int64)
-    return carry_edges(a, b, upper.data, matched, n_features)
 
 
 def carry_terms(terms: csr_array, matched: Matched) -> tuple[np.ndarray, csr_array]:
@@ -325,8 +268,10 @@ def carry_terms(terms: csr_array, matched: Matched) -> tuple[np.ndarray, csr_arr
 
 def _features_of(ids: np.ndarray, matched: Matched) -> tuple[np.ndarray, np.ndarray]:
     """Return all features of ids, and the position in `ids` of each."""
-    order = np.argsort(matched.source, kind="stable")
+    by_id = np.argsort(matched.source, kind="stable")
     counts = np.bincount(matched.source, minlength=matched.n_ids)
     starts = np.cumsum(counts) - counts
-    which, entry = expanded(starts[ids], counts[ids])
-    return matched.feature[order][entry], which
+    which = np.repeat(np.arange(len(ids)), counts[ids])
+    # the k-th feature of an id is k places after its first
+    k = np.arange(len(which)) - np.repeat(np.cumsum(counts[ids]) - counts[ids], counts[ids])
+    return matched.feature[by_id][starts[ids][which] + k], which

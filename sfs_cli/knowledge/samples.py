@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.errors import InputError, listed
 from sfs_cli.graph.build import Graph, given_graph
 from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, look_like_distances, row_panels
-from sfs_cli.io.given import given
-from sfs_cli.io.knowledge.labels import Column, read_annotation, refuse_headless
+from sfs_cli.io.knowledge.sample_columns import (
+    CLASSES,
+    Column,
+    is_inside,
+    read_column,
+    refuse_headless,
+)
 from sfs_cli.io.knowledge.similarity import SimilarityFile, open_similarity
-from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
 from sfs_cli.logs import Messages
 from sfs_cli.options.source import SourceSpec
 from sfs_cli.store.transforms import parse as parse_transform
-
-_DISTANCES = "distances"
-"""What scanpy names them by, alone or after the key of a graph and ``_``."""
 
 
 class Profile:
@@ -69,16 +69,16 @@ class Classes:
 
     def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
         self.spec = spec
+        self.labels: Mapping[str, str]
         if not spec.path:
             assert inputs.labels is not None, "checked with the options"
             self.labels = inputs.labels
-        elif spec.path.startswith("obs:"):
-            key, ids = spec.path.removeprefix("obs:"), inputs.ids
-            self.labels = read_annotation(key, list(ids.samples), ids.obs, inputs.matrix, "labels:")
+        elif is_inside(spec.path):
+            self.labels = read_column(spec.path, CLASSES, inputs.matrix, inputs.ids)
         else:
-            self.labels = inputs.read_labels(spec.path)
-            if not set(inputs.ids.samples) <= set(self.labels):
-                refuse_headless(spec.path, inputs.ids.samples)
+            self.labels = labels = inputs.read_labels(spec.path)
+            if not set(inputs.ids.samples) <= set(labels):
+                refuse_headless(labels, inputs.ids.samples)
         self.samples: Sequence[str] | None = list(self.labels)
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
@@ -150,7 +150,7 @@ class GivenSimilarity:
 
     def __init__(self, spec: SourceSpec, inputs: SourceInputs) -> None:
         self.spec = spec
-        self.file = file = open_given(spec.path, inputs.matrix)
+        self.file = file = open_similarity(spec.path, inputs.matrix)
         self.samples: Sequence[str] | None = file.samples
         self.in_file = inputs.ids.samples
         if file.samples == []:
@@ -193,37 +193,3 @@ def graph_as_given(
             "as exp(-d) of distances d (if it is a similarity, write its diagonal too)"
         )
     return graph
-
-
-def open_given(spec: str, matrix: str) -> SimilarityFile:
-    """Read a similarity that is given: a file, or ``obsp:KEY`` of the matrix at the path."""
-    if not spec.startswith("obsp:"):
-        return open_similarity(spec)
-    path, held = Path(matrix), given(Path(matrix))
-    if held is None and not is_anndata(path):
-        raise UsageError(
-            f"{spec} needs an h5ad or AnnData zarr input",
-            where=matrix,
-            hint="give it as a file (--similarity-file, or similarity:FILE of a source), or take "
-            "another --similarity",
-            option="similarity",
-        )
-    key = spec.removeprefix("obsp:")
-    if key == _DISTANCES or key.endswith(f"_{_DISTANCES}"):
-        similarity = spec.removesuffix(_DISTANCES) + "connectivities"
-        raise InputError(
-            f"{spec} holds distances, not similarities: samples that are far from each other would "
-            "count as similar",
-            where=matrix,
-            hint=f"give {similarity}, which scanpy.pp.neighbors writes beside it",
-            option="similarity",
-        )
-    if held is not None:
-        from sfs_cli.io.matrix.memory import graph_of, held_table
-
-        table = held_table(held)
-        return SimilarityFile(path, graph_of(table, key, matrix), table.row_ids, table.row_ids)
-    from sfs_cli.io.matrix.anndata import read_obsp
-
-    graph, samples = read_obsp(path, key)
-    return SimilarityFile(path, graph, samples, samples)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, SfsError, counted, listed
-from sfs_cli.io.knowledge.covariates import Covariate
+from sfs_cli.io.knowledge.sample_columns import Covariate
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.run.covariates import Design, check_labels, design_of, log_design

@@ -10,7 +10,7 @@ from sfs_cli.errors import CHECK_PATH, InputError
 from sfs_cli.io.files.sniff import split_modality
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
-from sfs_cli.io.knowledge.labels import split_label_spec
+from sfs_cli.io.knowledge.sample_columns import is_inside, split_label_spec
 from sfs_cli.options.fields import names_file, options_of
 from sfs_cli.options.files import ConfigFile
 from sfs_cli.options.paths import is_there, split_part
@@ -69,23 +69,15 @@ def describe(file: ConfigFile) -> str:
 def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str | None]]]:
     """Yield every file that a run reads: its option, its path, and what part of it is read."""
     yield "matrix", Path(config.matrix), {}
-    if config.labels is not None and not config.labels.startswith("obs:"):
-        refuse_annotation(config)
-        path, column = split_label_spec(config.labels)
-        yield "labels", path, {"column": column}
-    if config.sample_weights is not None and not config.sample_weights.startswith("obs:"):
-        path, column = split_label_spec(config.sample_weights)
-        yield "sample_weights", path, {"column": column}
-    for i, text in enumerate(config.adjust, 1):
-        if not text.startswith("obs:"):
+    columns = [("labels", config.labels), ("sample_weights", config.sample_weights)]
+    columns += [(f"adjust.{i}", text) for i, text in enumerate(config.adjust, 1)]
+    columns += [("batch", config.batch), ("donors", config.donors)]
+    for role, text in columns:
+        if text is not None and not is_inside(text):
+            if role == "labels":
+                refuse_annotation(config)
             path, column = split_label_spec(text)
-            yield f"adjust.{i}", path, {"column": column}
-    if config.batch is not None and not config.batch.startswith("obs:"):
-        path, column = split_label_spec(config.batch)
-        yield "batch", path, {"column": column}
-    if config.donors is not None and not config.donors.startswith("obs:"):
-        path, column = split_label_spec(config.donors)
-        yield "donors", path, {"column": column}
+            yield role, path, {"column": column}
     if config.similarity_file is not None:
         yield "similarity_file", Path(config.similarity_file), {}
     if config.coordinates is not None and not config.coordinates.startswith("obsm:"):

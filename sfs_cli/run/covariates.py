@@ -13,17 +13,13 @@ from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, UsageError, counted, listed
-from sfs_cli.io.knowledge.covariates import (
-    Covariate,
-    covariates_of_obs,
-    is_inside,
-    read_covariates,
-)
+from sfs_cli.io.files.text import repeated
+from sfs_cli.io.knowledge.sample_columns import Covariate, is_inside, read_covariates
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.provenance import ExplainedFacts
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.run.sources import Coverage
+from sfs_cli.run.sources import Coverage, coverage_of
 from sfs_cli.store.adjust import Adjustment, orthonormal, r_squared
 from sfs_cli.store.prepared import PreparedMatrix
 
@@ -53,37 +49,33 @@ class SampleColumns:
         return (*self.adjust, *groups)
 
     def coverages(self, samples: Sequence[str]) -> list[Coverage]:
-        """Return which samples have a value of each column.
-
-        Raises InputError when none has one.
-        """
-        found = []
-        for each in self.all:
-            has = np.array([sample in each.values for sample in samples])
-            if not has.any():
-                raise InputError(
-                    f"none of the {len(samples):,} samples has a value of {each.name}",
-                    where=f"{each.where}: samples there are {listed(list(each.values), 3)}; those "
-                    f"of the matrix are {listed(list(samples), 3)}",
-                    hint="check that both use the same sample ids, and --rows",
-                    option=each.option,
-                )
-            words = (f"a value of {each.name}", f"have no value of {each.name}", each.where)
-            found.append(Coverage(has, *words, each.option, remedy="give them one"))
-        return found
+        """Return which samples have a value of each column; a column without is an InputError."""
+        return [
+            coverage_of(each.values, samples, f"value of {each.name}", each.where, each.option)
+            for each in self.all
+        ]
 
 
-FileColumns = dict[str, list[Covariate]]
-"""The columns of each text of ``--adjust``, ``--batch`` and ``--donors`` that names a file."""
+FileColumns = dict[tuple[str, str], list[Covariate]]
+"""The columns that come from files, by the option and its text."""
+
+
+def _named(config: RankConfig) -> list[tuple[str, str]]:
+    """Return the option and the text of everything that names columns."""
+    groups = (("batch", config.batch), ("donors", config.donors))
+    return [
+        *(("adjust", spec) for spec in config.adjust),
+        *((option, spec) for option, spec in groups if spec is not None),
+    ]
 
 
 def read_files(config: RankConfig) -> FileColumns:
     """Read the columns that come from files, before the matrix is read."""
-    found = {s: read_covariates(s, "adjust") for s in config.adjust if not is_inside(s)}
-    for option, spec in (("batch", config.batch), ("donors", config.donors)):
-        if spec is not None and not is_inside(spec):
-            found[f"{option} {spec}"] = read_covariates(spec, option)
-    return found
+    return {
+        (option, spec): read_covariates(spec, option)
+        for option, spec in _named(config)
+        if not is_inside(spec)
+    }
 
 
 def known_samples(files: FileColumns) -> list[str]:
@@ -97,33 +89,22 @@ def columns_of(config: RankConfig, files: FileColumns, ids: Ids) -> SampleColumn
     Raises InputError for an annotation that is not there, UsageError for columns that are named
     twice or too many.
     """
-
-    def of_spec(spec: str, option: str, key: str) -> list[Covariate]:
-        if not is_inside(spec):
-            return files[key]
-        return covariates_of_obs(spec, list(ids.samples), ids.obs, config.matrix, option)
-
-    found = [each for spec in config.adjust for each in of_spec(spec, "adjust", spec)]
-    places = [each.where for each in found]
-    if twice := [where for where in dict.fromkeys(places) if places.count(where) > 1]:
-        raise UsageError(
-            f"--adjust names {listed(twice)} twice", hint="name it once", option="adjust"
-        )
-
-    def of_groups(spec: str | None, option: str) -> Covariate | None:
-        if spec is None:
-            return None
-        columns = of_spec(spec, option, f"{option} {spec}")
-        if len(columns) > 1:
+    found: dict[str, list[Covariate]] = {"adjust": [], "batch": [], "donors": []}
+    for option, spec in _named(config):
+        columns = files.get((option, spec)) or read_covariates(spec, option, config.matrix, ids)
+        if option != "adjust" and len(columns) > 1:
             raise UsageError(
                 f"--{option} {spec} names {len(columns)} columns",
                 hint="name one" + "; others can be taken out with --adjust" * (option == "batch"),
                 option=option,
             )
-        return columns[0]
-
-    batch, donors = of_groups(config.batch, "batch"), of_groups(config.donors, "donors")
-    return SampleColumns(tuple(found), batch, donors)
+        found[option] += columns
+    if twice := repeated([each.where for each in found["adjust"]]):
+        raise UsageError(
+            f"--adjust names {listed(twice)} twice", hint="name it once", option="adjust"
+        )
+    groups = (next(iter(found[option]), None) for option in ("batch", "donors"))
+    return SampleColumns(tuple(found["adjust"]), *groups)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfs_cli.knowledge.base import Source, SourceContext
-from sfs_cli.knowledge.features import SharedTerms
-from sfs_cli.knowledge.genes import Genes
+from sfs_cli.knowledge.genes import Genes, SharedTerms
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 

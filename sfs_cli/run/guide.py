@@ -23,7 +23,7 @@ from sfs_cli.errors import SfsError, counted
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.io.files.table import NULL_TOKENS
-from sfs_cli.io.knowledge.covariates import covariates_of_obs, is_inside, read_covariates
+from sfs_cli.io.knowledge.sample_columns import read_covariates
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import GRAPH_FIELDS
@@ -125,14 +125,10 @@ def guide(config: RankConfig, messages: Messages) -> str:
 
 def _donors_repeat(config: RankConfig, ids: Ids) -> bool:
     """Tell whether donors have several samples, which are no independent ones."""
-    spec, samples = config.donors, list(ids.samples)
-    if spec is None:
+    if config.donors is None:
         return False
-    if is_inside(spec):
-        found = covariates_of_obs(spec, samples, ids.obs, config.matrix, "donors")
-    else:
-        found = read_covariates(spec, "donors")
-    known = [found[0].values[sample] for sample in samples if sample in found[0].values]
+    values = read_covariates(config.donors, "donors", config.matrix, ids)[0].values
+    known = [values[sample] for sample in ids.samples if sample in values]
     return len(set(known)) < len(known)
 
 

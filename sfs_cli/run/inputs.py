@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from sfs_cli.compute.context import Labels
+from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.table import is_number
-from sfs_cli.io.knowledge.labels import (
+from sfs_cli.io.knowledge.sample_columns import (
+    LABEL_NAMES,
+    WEIGHT_NAMES,
     Column,
+    Wanted,
+    is_inside,
     parse_number,
     parse_weight,
-    read_annotation,
-    read_labels_as,
-    read_weights,
+    read_column,
     refuse_headless,
 )
 from sfs_cli.io.matrix.base import BY_CONVENTION, MatrixReader, ReadOptions, decide, open_matrix
@@ -46,7 +49,6 @@ FEW_CLASSES = 5
 _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
 
 
-T = TypeVar("T")
 Label = str | float
 """A class, or a number."""
 
@@ -60,12 +62,18 @@ class Opened:
     graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
 
 
-def read_label_table(config: RankConfig) -> dict[str, Label] | None:
-    """Return the labels by sample id, where they come from a file."""
-    if config.labels is None or config.labels.startswith("obs:"):
+def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label] | None:
+    """Return the labels by sample id.
+
+    None where there are none, or where they are annotations and the matrix, which has `ids`, was
+    not read yet.
+    """
+    if config.labels is None or (ids is None and is_inside(config.labels)):
         return None
-    refuse_annotation(config)
-    return read_labels_as(config.labels, _label_parser(config))
+    if not is_inside(config.labels):
+        refuse_annotation(config)
+    wanted = Wanted("labels", "label", _label_parser(config), LABEL_NAMES)
+    return read_column(config.labels, wanted, config.matrix, ids)
 
 
 def _label_parser(config: RankConfig) -> Callable[[str], Label]:
@@ -237,7 +245,7 @@ def _open_store(config: RankConfig, path: Path) -> Opened:
 
 
 def align_labels(
-    config: RankConfig, matrix: Matrix, table: Mapping[str, Label] | None, messages: Messages
+    config: RankConfig, matrix: Matrix, table: Column[Label] | None, messages: Messages
 ) -> Labels | None:
     """Give each sample its class, or its number.
 
@@ -246,25 +254,17 @@ def align_labels(
     """
     if config.labels is None:
         return None
-    ids = matrix.ids
-    if table is not None:
-        tell_column(table, "labels", messages)
-    else:
-        key = config.labels.removeprefix("obs:")
-        texts = read_annotation(key, list(ids.samples), ids.obs, config.matrix)
-        tell_column(texts, "labels", messages)
-        table = _parsed(texts, _label_parser(config), f"{config.matrix}: {config.labels}")
-    known = [table.get(sample) for sample in ids.samples]
-    if None in known and not config.labels.startswith("obs:"):
-        refuse_headless(config.labels, ids.samples)
+    samples = matrix.ids.samples
+    if table is None:
+        table = read_label_table(config, matrix.ids)
+        assert table is not None, "there are labels"
+    tell_column(table, "labels", messages)
+    known = [table.get(sample) for sample in samples]
+    if None in known and not is_inside(config.labels):
+        refuse_headless(table, samples)
     if not any(label is not None for label in known):
-        raise InputError(
-            f"none of the {len(ids.samples):,} samples has a label",
-            where=f"{config.labels}: samples there are {listed(list(table), 3)}; those of the "
-            f"matrix are {listed(list(ids.samples), 3)}",
-            hint="check that both use the same sample ids, and --rows",
-        )
-    strangers = len(set(table) - set(ids.samples))
+        raise without_common_ids("a label", config.labels, list(table), samples)
+    strangers = len(set(table) - set(samples))
     if strangers:
         what = f"{counted(strangers, 'labeled sample')} {'is' if strangers == 1 else 'are'} not"
         messages.warn(f"{what} in the matrix ({config.labels})")
@@ -289,71 +289,65 @@ def align_labels(
     return Labels(codes, named, places)
 
 
-def tell_column(values: Mapping[str, Any], what: str, messages: Messages) -> None:
-    """Say which column of several was taken, and which texts of it stand for missing values.
+def without_common_ids(
+    what: str,
+    where: str,
+    there: list[str],
+    samples: Sequence[str],
+    option: str | tuple[str, ...] = (),
+    more: str = "--rows",
+) -> InputError:
+    """Return the error for knowledge whose sample ids (`there`) are others than the matrix has."""
+    return InputError(
+        f"none of the {len(samples):,} samples has {what}",
+        where=f"{where}: samples there are {listed(there, 3)}; those of the matrix are "
+        f"{listed(list(samples), 3)}",
+        hint=f"check that both use the same sample ids, and {more}",
+        option=option,
+    )
 
-    `values` are those of a column that was read, and `what` they are.
-    """
-    if not isinstance(values, Column):
-        return
-    if values.others:
+
+def tell_column(column: Column[Any], what: str, messages: Messages) -> None:
+    """Say which column of several was taken, and which texts of it stand for missing values."""
+    if column.others:
         messages.note(
-            f"{what} are those of {values.where}, by its name; the others are "
-            f"{listed(values.others, 20)}: FILE:COLUMN takes one of those"
+            f"{what} are those of {column.where}, by its name; the others are "
+            f"{listed(column.others, 20)}: FILE:COLUMN takes one of those"
         )
-    if values.missing:
-        texts = ", ".join(f"{text} ({count:,})" for text, count in values.missing.items())
+    if column.missing:
+        texts = ", ".join(f"{text} ({count:,})" for text, count in column.missing.items())
         messages.note(
-            f"{values.where}: {texts} in place of a value stands for a missing one; a class or "
+            f"{column.where}: {texts} in place of a value stands for a missing one; a class or "
             "group that is called so needs another name"
         )
 
 
-def read_weight_table(config: RankConfig) -> dict[str, float] | None:
-    """Return the weights by sample id, where they come from a file."""
-    if config.sample_weights is None or config.sample_weights.startswith("obs:"):
+def read_weight_table(config: RankConfig, ids: Ids | None = None) -> Column[float] | None:
+    """Return the weights by sample id; None as in `read_label_table`."""
+    if config.sample_weights is None or (ids is None and is_inside(config.sample_weights)):
         return None
-    return read_weights(config.sample_weights)
+    wanted = Wanted("sample-weights", "weight", parse_weight, WEIGHT_NAMES)
+    return read_column(config.sample_weights, wanted, config.matrix, ids)
 
 
 def align_weights(
-    config: RankConfig, matrix: Matrix, table: Mapping[str, float] | None, messages: Messages
+    config: RankConfig, matrix: Matrix, table: Column[float] | None, messages: Messages
 ) -> np.ndarray | None:
     """Return the weight of each sample, shape (n,), NaN for those without one.
 
     Raises InputError when none has a weight above 0, or the annotation asked for is not there or
     holds text that is no weight.
     """
-    if config.sample_weights is None:
-        return None
-    ids, option = matrix.ids, "--sample-weights "
+    table = read_weight_table(config, matrix.ids) if table is None else table
     if table is None:
-        key = config.sample_weights.removeprefix("obs:")
-        texts = read_annotation(key, list(ids.samples), ids.obs, config.matrix, option)
-        table = _parsed(texts, parse_weight, f"{config.matrix}: {config.sample_weights}")
+        return None
     tell_column(table, "weights", messages)
-    weights = np.array([table.get(sample, np.nan) for sample in ids.samples])
+    samples = matrix.ids.samples
+    weights = np.array([table.get(sample, np.nan) for sample in samples])
     if not (weights > 0).any():
-        raise InputError(
-            f"none of the {len(weights):,} samples has a weight above 0",
-            where=f"{config.sample_weights}: samples there are {listed(list(table), 3)}; those of "
-            f"the matrix are {listed(list(ids.samples), 3)}",
-            hint="check that both use the same sample ids, and --rows",
-            option="sample_weights",
-        )
+        where = str(config.sample_weights)
+        raise without_common_ids("a weight above 0", where, list(table), samples, "sample_weights")
     return weights
-
-
-def _parsed(texts: Mapping[str, str], parse: Callable[[str], T], where: str) -> dict[str, T]:
-    """Return what annotations of the samples mean."""
-    found = {}
-    for sample, text in texts.items():
-        try:
-            found[sample] = parse(text)
-        except InputError as error:
-            error.where = f"{where} of sample {sample!r}"
-            raise
-    return found
 
 
 def check_outcome(labels: Labels, where: str) -> None:

@@ -21,7 +21,7 @@ from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, lo
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
-from sfs_cli.io.knowledge.labels import Column
+from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
@@ -331,17 +331,15 @@ def _choose_samples(
     needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
     coverages = [sources_of.coverage_of_source(source, samples) for source in sources]
     if labels is not None and "labels" in needs:
-        words = ("a label", "have no label", str(config.labels), "labels")
-        coverages.append(sources_of.Coverage(labels.known, *words))
+        coverages.append(sources_of.Coverage(labels.known, "label", str(config.labels), "labels"))
     coverages += columns.coverages(samples)
     if config.graph == "file" and config.samples == "intersect":
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
     if coordinates is not None and config.samples == "intersect":
         coverages.append(sources_of.coverage_of_coordinates(coordinates, samples))
     if weights is not None:
-        words = ("a weight", "have no weight", str(config.sample_weights), "sample_weights")
-        has = ~np.isnan(weights)
-        coverages.append(sources_of.Coverage(has, *words, remedy="give them one"))
+        where, has = str(config.sample_weights), ~np.isnan(weights)
+        coverages.append(sources_of.Coverage(has, "weight", where, "sample_weights"))
         idle = weights == 0  # nothing is missing for samples that take no part
         coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)

@@ -59,11 +59,12 @@ def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
     asked, where = graph_asked(config, matrix.n_samples), ""
     name = asked.name
     if name == "file" or name.startswith("obsp:"):
-        from sfs_cli.knowledge.samples import graph_as_given, open_given
+        from sfs_cli.io.knowledge.similarity import open_similarity
+        from sfs_cli.knowledge.samples import graph_as_given
 
         of_file, ids = name == "file", matrix.ids.samples
         where = str(config.similarity_file) if of_file else f"{config.matrix}: {name}"
-        given = open_given(where if of_file else name, config.matrix)
+        given = open_similarity(where if of_file else name, config.matrix)
         in_file = matrix.matrix.ids.samples
         graph = graph_as_given(given, name, ids, where, run.log, in_file)
         if of_file:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import InputError, listed
 from sfs_cli.io.knowledge.coordinates import Coordinates, open_coordinates
 from sfs_cli.io.knowledge.hierarchy import read_hierarchy
-from sfs_cli.io.knowledge.labels import read_labels
+from sfs_cli.io.knowledge.sample_columns import CLASSES, Column, is_inside, read_column
 from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.io.matrix.base import BY_CONVENTION, CARRY_SAMPLES, ReadOptions, open_matrix
 from sfs_cli.knowledge.base import Source, SourceInputs
@@ -31,12 +31,12 @@ class SampleFiles:
     """Labels and hierarchies, each read once in a run: for its sample ids, and as a source."""
 
     def __init__(self) -> None:
-        self.labels = cache(read_labels)
+        self.labels = cache(partial(read_column, wanted=CLASSES))
         self.hierarchy = cache(read_hierarchy)
 
 
 def known_samples(
-    config: RankConfig, table: Mapping[str, inputs.Label] | None, files: SampleFiles
+    config: RankConfig, table: Column[inputs.Label] | None, files: SampleFiles
 ) -> list[str]:
     """Return sample ids from labels (`table`) and sources, which may show what a matrix row is.
 
@@ -47,7 +47,7 @@ def known_samples(
     if config.rows != "auto":
         return known
     for spec in config.source:
-        if spec.kind == "labels" and spec.path and not spec.path.startswith("obs:"):
+        if spec.kind == "labels" and spec.path and not is_inside(spec.path):
             known += files.labels(spec.path)
         elif spec.kind == "hierarchy":
             known += files.hierarchy(spec.path).paths
@@ -112,63 +112,66 @@ def open_sources(
 class Coverage:
     """Which samples of the matrix the labels, a source or a similarity file have.
 
-    Messages say ``samples that have {what}`` and ``5 samples {lacking}``; its file is `where`, and
-    `option` names it. With ``--samples union``, pairs that a source lacks are averaged over the
-    other sources.
+    Messages say ``samples that have a {noun}`` and ``5 samples have no {noun}``; its file is
+    `where`, and `option` names it. With ``--samples union``, pairs that a source lacks are averaged
+    over the other sources.
     """
 
     has: np.ndarray  # of bool, shape (n,)
-    what: str
-    lacking: str
+    noun: str
     where: str
     option: str
     is_source: bool = False
-    remedy: str = "label them"  # what to do for samples that lack it
+
+
+def coverage_of(
+    known: Collection[str],
+    samples: Sequence[str],
+    noun: str,
+    where: str,
+    option: str,
+    rows: str | None = None,
+    *,
+    is_source: bool = False,
+) -> Coverage:
+    """Return which samples are among those that are known of a file; none is an `InputError`.
+
+    `rows` says what else to check then, such as --rows.
+    """
+    known = known if isinstance(known, dict) else set(known)
+    has = np.array([sample in known for sample in samples])
+    if not has.any():
+        what = (f"a {noun}", where, list(known), samples, option)
+        raise inputs.without_common_ids(*what, rows or "--rows")
+    return Coverage(has, noun, where, option, is_source)
 
 
 def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
-    """Return which samples a source has.
-
-    Raises InputError when it has none.
-    """
-    spec = source.spec
-    where = spec.path or spec.kind
-    known = set(samples if source.samples is None else source.samples)
-    has = np.array([sample in known for sample in samples])
-    if not has.any():
-        hint = "check that both use the same sample ids"
-        if spec.kind == "profile" and spec.rows == "samples":
-            hint += ", and remove rows=samples if its rows are features"
-        elif spec.kind == "profile":
-            hint += (
-                ", and give rows=samples if its rows are samples, or --rows samples if those of "
-                "the matrix are"
-            )
-        raise InputError(
-            f"source {spec.name} has none of the {len(samples):,} samples",
-            where=f"{where}: samples there are {listed(list(source.samples or ()), 3)}; those of "
-            f"the matrix are {listed(list(samples), 3)}",
-            hint=hint,
-            option=f"source.{spec.name}",
+    """Return which samples a source has."""
+    spec, rows = source.spec, None
+    if spec.kind == "profile":
+        rows = (
+            "remove rows=samples if its rows are features"
+            if spec.rows == "samples"
+            else "give rows=samples if its rows are samples, or --rows samples if those of the "
+            "matrix are"
         )
-    name = f"source {spec.name}"
-    return Coverage(has, name, f"are not in {name}", where, f"source.{spec.name}", is_source=True)
+    known = samples if source.samples is None else source.samples
+    what = (f"place in source {spec.name}", spec.path or spec.kind, f"source.{spec.name}")
+    return coverage_of(known, samples, *what, rows, is_source=True)
 
 
 def coverage_of_file(path: str, samples: Sequence[str]) -> list[Coverage]:
     """Return which samples a similarity file has, if it has ids."""
     known = open_similarity(path).samples
-    if known is None:
-        return []
-    has = np.isin(np.array(samples, dtype=object), list(known))
-    lacking = "are not in the similarity"
-    return [Coverage(has, "a similarity", lacking, path, "similarity_file")]
+    found = () if known is None else (known,)
+    return [coverage_of(ids, samples, "similarity", path, "similarity_file") for ids in found]
 
 
 def coverage_of_coordinates(found: Coordinates, samples: Sequence[str]) -> Coverage:
     """Return which samples have coordinates."""
-    has = np.isin(np.array(samples, dtype=object), list(found.samples))
-    return Coverage(has, "coordinates", "have no coordinates", found.where, "coordinates")
+    where, option = found.where, "coordinates"
+    return coverage_of(found.samples, samples, "row of coordinates", where, option)
 
 
 def choose_samples(
@@ -187,9 +190,9 @@ def choose_samples(
             if coverage.is_source:
                 hint += ", or average over the sources that have them with --samples union"
             else:
-                hint = f"{coverage.remedy}, or " + hint
+                hint = f"give them a {coverage.noun}, or {hint}"
             raise InputError(
-                f"{len(without):,} of {len(samples):,} samples {coverage.lacking}",
+                f"{len(without):,} of {len(samples):,} samples have no {coverage.noun}",
                 where=f"{coverage.where}: {listed(without)}",
                 hint=hint,
                 option=("samples", coverage.option),
@@ -214,7 +217,7 @@ def choose_samples(
     if common.sum() < 2:
         raise InputError(
             f"{int(common.sum())} of the {len(samples):,} samples can be used: too few",
-            where="samples that have " + " and ".join(c.what for c in coverages),
+            where="samples that have " + " and ".join(f"a {c.noun}" for c in coverages),
             hint="check the sample ids of each, or remove one of them",
             option=tuple(c.option for c in coverages),
         )

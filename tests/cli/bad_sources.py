@@ -88,7 +88,7 @@ SOURCES = [
         "source: some samples are not in it",
         lambda f: on(f, f"x=profile:{profile(f, SAMPLES[:4])}"),
         "p.csv",
-        "2 of 6 samples are not in source x; s5, s6; intersect; union",
+        "2 of 6 samples have no place in source x; s5, s6; intersect; union",
     ),
     bad(
         "source: samples of no source under union",
@@ -104,7 +104,7 @@ SOURCES = [
             f"y=profile:{profile(f, ['s2', 's3'], 'q.csv')}",
             more=["--samples", "intersect"],
         ),
-        "source x and source y",
+        "in source x and a place in source y",
         "1 of the 6 samples can be used; too few",
     ),
     bad(
@@ -202,7 +202,7 @@ SOURCES = [
         "source: samples without a label, refused",
         partial_labels("error"),
         "labels.tsv",
-        "2 of 6 samples are not in source x; s5, s6",
+        "2 of 6 samples have no place in source x; s5, s6",
     ),
     bad(
         "source: samples without a label, in no source",

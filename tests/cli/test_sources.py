@@ -292,4 +292,4 @@ def test_missing_text_of_annotations_is_no_class(tmp_path, capfd):
     assert "1 sample (s2)" in said
     ended = run_here([*words, "--method", "fisher", "--labels", "obs:none"], capfd)
     assert ended.code == 3
-    assert "no sample has a value" in ended.err
+    assert "no sample has a label" in ended.err

@@ -31,7 +31,7 @@ def test_every_dialect(write_text, dialect, ending):
         write_text(dialect("gene_a\tgene_b\tscore\n" + lines("\t")), f"e.tsv{ending}")
     )
     assert scored(found) == SCORED
-    assert found.ids == ["A", "B", "C", "D"]
+    assert sorted(found.ids) == ["A", "B", "C", "D"]
     assert found.facts == {
         "format": "table",
         "columns": ["gene_a", "gene_b"],
@@ -80,7 +80,7 @@ def test_named_columns_are_preferred_whatever_their_place(write_text):
 def test_ids_that_look_like_names_of_ends_are_ids(write_text):
     text = "HLA-A\tHLA-B\t0.5\nTAF1\tTAF2\t1\nNA\tnull\t2\n"
     found = read_edges(write_text(text, "e.tsv"))
-    assert found.ids == ["HLA-A", "HLA-B", "TAF1", "TAF2", "NA", "null"]
+    assert set(found.ids) == {"HLA-A", "HLA-B", "TAF1", "TAF2", "NA", "null"}
 
 
 STRING = "protein1 protein2 combined_score\n" + "".join(
@@ -179,7 +179,7 @@ def test_prefixes_of_several_taxa_are_kept(write_text):
     assert "9606.ENSP1" in found.ids
     assert "taxon" not in found.facts
     numbers = read_edges(write_text("1.5\t1.6\n1.7\t1.5\n", "n.tsv"))
-    assert numbers.ids == ["1.5", "1.6", "1.7"]
+    assert sorted(numbers.ids) == ["1.5", "1.6", "1.7"]
 
 
 def test_string_by_display_names(write_text):

@@ -46,8 +46,8 @@ def test_without_a_line_of_version_and_by_ids(write_text):
 @pytest.mark.parametrize(
     ("evidence", "genes", "other"),
     [
-        (("IDA", "IMP"), {"GO:1": ["A"], "GO:2": ["A"]}, 3),
-        (("!IEA",), {"GO:1": ["A"], "GO:2": ["A"], "GO:3": ["D"]}, 2),
+        ("IDA,IMP", {"GO:1": ["A"], "GO:2": ["A"]}, 3),
+        ("!IEA", {"GO:1": ["A"], "GO:2": ["A"], "GO:3": ["D"]}, 2),
         ("!IEA, !TAS", {"GO:1": ["A"], "GO:2": ["A"]}, 3),
         ("TAS", {"GO:3": ["D"]}, 4),
     ],
@@ -61,10 +61,9 @@ def test_evidence_is_kept_or_left_out(write_text, evidence, genes, other):
 @pytest.mark.parametrize(
     ("evidence", "what", "hint"),
     [
-        (("IDA", "!IEA"), "keeps some codes and leaves others out", "not both"),
-        (("IEX",), "'IEX'", "did you mean"),
+        ("IDA,!IEA", "keeps some codes and leaves others out", "not both"),
+        ("IEX", "'IEX'", "did you mean"),
         ("ida", "'ida'", "did you mean IDA"),
-        ((), "no evidence code", "EXP,IDA"),
         ("", "''", "choose from EXP"),
     ],
 )
@@ -89,7 +88,7 @@ def test_real_annotations_agree_with_a_simple_reading(shared_data):
                 assert "NOT" not in fields[3]
                 expected[fields[4]][fields[2]] = None
     start = time.perf_counter()
-    found = read_gaf(path, ("EXP",))
+    found = read_gaf(path, "EXP")
     assert time.perf_counter() - start < 3  # about 0.15 s for 95,000 lines
     assert found.genes == {term: list(genes) for term, genes in expected.items()}
 
@@ -104,7 +103,7 @@ def test_real_annotations_agree_with_a_simple_reading(shared_data):
         (line("A", ""), "no term (column 5)", "a.gaf, line 1"),
         ("!gaf-version: 3.0\n" + LINES[0], "version 3.0", "a.gaf, line 1"),
         ("!gaf-version: 2.1\n", "no annotations", "a.gaf"),
-        (LINES[4], "1 annotation, each with the qualifier NOT", "a.gaf"),
+        (LINES[4], "the qualifier NOT", "a.gaf"),
         ("", "empty", "a.gaf"),
     ],
 )
@@ -133,17 +132,17 @@ def test_a_term_without_kept_annotations_is_not_called_absent(write_text, check_
     path = write_text(TEXT + "\n".join(more) + "\n", "a.gaf")
     refused = [(None, "GO:4", "1 without data (ND)"), (None, "GO:6", "qualifier NOT")]
     for evidence, term, what in [*refused, ("!IEA", "GO:5", "other evidence")]:
-        check_refused(lambda: read_annotations(path, term, evidence), what, "a.gaf")  # noqa: B023
+        check_refused(lambda: read_annotations(f"{path}:{term}", evidence), what, "a.gaf")  # noqa: B023
     with pytest.raises(InputError) as error:
-        read_annotations(path, "GO:1,GO:4")
+        read_annotations(f"{path}:GO:1,GO:4")
     assert "evidence=ND" in error.value.hint
-    assert read_annotations(path, "GO:4", "ND").genes == {"GO:4": ["D"]}
-    check_refused(lambda: read_annotations(path, "GO:7"), "no set 'GO:7'", "a.gaf")
+    assert read_annotations(f"{path}:GO:4", "ND").genes == {"GO:4": ["D"]}
+    check_refused(lambda: read_annotations(f"{path}:GO:7"), "no set 'GO:7'", "a.gaf")
 
 
 def test_facts_of_some_terms_are_theirs(write_text):
     path = write_text(TEXT, "a.gaf")
-    facts = read_annotations(path, "GO:2").facts
+    facts = read_annotations(f"{path}:GO:2").facts
     assert facts["annotations"] == 2
     assert facts["negated_annotations"] == 1
-    assert read_annotations(path, "GO:2", "IMP").facts["other_evidence"] == 1
+    assert read_annotations(f"{path}:GO:2", "IMP").facts["other_evidence"] == 1

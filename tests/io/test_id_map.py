@@ -44,8 +44,8 @@ def test_real_maps(shared_data, name, count, first):
 @pytest.mark.parametrize(
     ("text", "what", "where"),
     [
-        ("a\tb\nc\td\te\n", "3 fields, not 2", "m.tsv, line 2"),
-        ("a\nb\n", "1 field, not 2", "m.tsv, line 1"),
+        ("a\tb\nc\td\te\n", "3 fields, but 2", "m.tsv, line 2"),
+        ("a\nb\n", "1 field, but 2", "m.tsv, line 1"),
         ("probe_id\tsymbol\n1_at\t---\n", "no pair of ids", "m.tsv"),
         ("# nothing\n", "no pair of ids", "m.tsv"),
         ("", "empty", "m.tsv"),

@@ -9,7 +9,12 @@ import pytest
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.table import read_table
-from sfs_cli.io.knowledge.labels import read_labels
+from sfs_cli.io.knowledge.sample_columns import CLASSES, read_column
+
+
+def read_labels(spec):
+    return read_column(spec, CLASSES)
+
 
 EXPECTED = {"s1": "tumour", "s2": "normal"}
 

@@ -58,7 +58,7 @@ def test_annotations(write_text):
     found = read_terms(str(path), "!IEA")
     check(found)
     assert found.facts["other_evidence"] == 1
-    assert read_terms(str(path), ("IDA",), "id").genes == ["idA", "idB", "idC"]
+    assert read_terms(str(path), "IDA", "id").genes == ["idA", "idB", "idC"]
 
 
 def test_real_terms(shared_data, sample_data):

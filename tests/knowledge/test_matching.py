@@ -9,7 +9,6 @@ from scipy.sparse import csr_array
 from sfs_cli.errors import InputError
 from sfs_cli.knowledge.matching import (
     FeatureIndex,
-    carry_edges,
     carry_similarity,
     carry_terms,
     check_found,
@@ -199,32 +198,32 @@ def spread(features, similarity, m):
 def test_edges_and_similarities_are_carried_as_by_a_loop(seed):
     S, matched, m = random_case(seed)
     expected = knowledge.carried(S, pairs_of(matched), m)
-    a, b = np.nonzero(np.triu(S))
-    flip = np.arange(len(a)) % 2 == 0
-    ends = np.where(flip, a, b), np.where(flip, b, a)
-    for features, found in (
-        carry_edges(*ends, S[a, b], matched, m),
-        carry_similarity(csr_array(S + np.eye(len(S))), matched, m),
-    ):
-        np.testing.assert_array_equal(spread(features, found, m), expected)
-        np.testing.assert_array_equal(features, np.flatnonzero(expected.any(axis=1)))
+    features, found = carry_similarity(csr_array(S + np.eye(len(S))), matched, m)
+    np.testing.assert_array_equal(spread(features, found, m), expected)
+    np.testing.assert_array_equal(features, np.flatnonzero(expected.any(axis=1)))
 
 
-def test_edges_without_scores_and_edges_of_score_0():
+def between(n, *edges):
+    """Return a similarity of n ids with edges (a, b, score)."""
+    S = np.zeros((n, n))
+    for a, b, score in edges:
+        S[a, b] = S[b, a] = score
+    return csr_array(S)
+
+
+def test_a_similarity_of_an_id_to_itself_is_none():
     matched = FeatureIndex(["a", "b", "c"]).find(["a", "b", "c"])
-    a, b = np.array([0, 1, 2], np.int32), np.array([1, 0, 2], np.int32)
-    features, S = carry_edges(a, b, None, matched, 3)
+    features, S = carry_similarity(between(3, (0, 1, 1.0), (2, 2, 1.0)), matched, 3)
     assert features.tolist() == [0, 1]
     np.testing.assert_array_equal(S.toarray(), [[0, 1], [1, 0]])
-    features, S = carry_edges(a, b, np.zeros(3), matched, 3)
+    features, S = carry_similarity(between(3), matched, 3)
     assert (len(features), S.shape) == (0, (0, 0))
 
 
 def test_probes_of_one_gene_are_not_alike_by_that():
     matched = FeatureIndex(PROBES, MAP).find(["A", "B"])
-    gene, itself = np.array([0]), np.array([0])
-    assert len(carry_edges(gene, itself, None, matched, 5)[0]) == 0
-    features, S = carry_edges(np.array([0]), np.array([1]), np.array([0.4]), matched, 5)
+    assert len(carry_similarity(between(2, (0, 0, 1.0)), matched, 5)[0]) == 0
+    features, S = carry_similarity(between(2, (0, 1, 0.4)), matched, 5)
     assert features.tolist() == [0, 1, 2, 3]
     block = np.full((2, 2), 0.4)
     np.testing.assert_array_equal(S.toarray(), np.block([[0 * block, block], [block, 0 * block]]))
@@ -232,10 +231,10 @@ def test_probes_of_one_gene_are_not_alike_by_that():
 
 def test_two_ids_of_one_feature_make_no_pair_and_keep_their_highest_score():
     matched = FeatureIndex(["p", "q"], [("p", "A"), ("p", "B"), ("q", "C")]).find(["A", "B", "C"])
-    a, b, score = np.array([0, 0, 2]), np.array([1, 2, 1]), np.array([0.9, 0.2, 0.7])
-    features, S = carry_edges(a, b, score, matched, 2)
+    S = between(3, (0, 1, 0.9), (0, 2, 0.2), (2, 1, 0.7))
+    features, found = carry_similarity(S, matched, 2)
     assert features.tolist() == [0, 1]
-    np.testing.assert_array_equal(S.toarray(), [[0, 0.7], [0.7, 0]])
+    np.testing.assert_array_equal(found.toarray(), [[0, 0.7], [0.7, 0]])
 
 
 @pytest.mark.parametrize("seed", range(4))

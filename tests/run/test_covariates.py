@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from sfs_cli import RankConfig
-from sfs_cli.io.knowledge.covariates import covariates_of_obs, read_covariates
+from sfs_cli.compute.matrix import Ids
+from sfs_cli.io.knowledge.sample_columns import read_covariates
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
 from sfs_cli.run.rank import RankResult, rank, run
@@ -238,11 +239,11 @@ def test_text_annotations_are_taken_as_in_a_table(tmp_path, texts, kind):
     (tmp_path / "c.tsv").write_text("sample\tage\n" + rows)
     in_table = read_covariates(f"{tmp_path / 'c.tsv'}:age", "adjust")[0]
     obs = pa.table({"age": pa.array([None if t == "NA" else t for t in texts])})
-    in_matrix = covariates_of_obs("obs:age", ids, obs, "x.gct", "adjust")[0]
+    in_matrix = read_covariates("obs:age", "adjust", "x.gct", Ids([], ids, obs))[0]
     assert in_matrix.kind == in_table.kind == kind
     assert in_matrix.values == in_table.values
     categories = pa.table({"age": obs["age"].dictionary_encode()})
-    assert covariates_of_obs("obs:age", ids, categories, "x.h5ad", "adjust")[0].kind == (
+    assert read_covariates("obs:age", "adjust", "x.h5ad", Ids([], ids, categories))[0].kind == (
         "categorical"
     )
 

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -21,6 +21,7 @@ from sfs_cli.io.files.text import (
     LineStream,
     arrow_file,
     decode,
+    first_lines,
     old_mac_lines,
     repeated,
     text_suffix,
@@ -111,6 +112,13 @@ def sniff_delimiter(header: str, row: str, suffix: str) -> str | None:
     shifted = [d for d, (n, m) in counts.items() if m == n + 1]
     ragged = [d for d, (n, m) in counts.items() if n > 1]
     return next(iter(equal + shifted + ragged), None)
+
+
+def first_rows(path: Path, count: int = 50) -> tuple[list[str], str | None]:
+    """Return those of the first lines that are no comments, and the delimiter of the first two."""
+    lines = [text for _, text in first_lines(path, count) if not text.startswith("#")]
+    delimiter = sniff_delimiter(lines[0], lines[:2][-1], text_suffix(path)) if lines else None
+    return lines, delimiter
 
 
 @dataclass(frozen=True)
@@ -224,10 +232,14 @@ class TextTable:
     """A small table as a file has it; missing values are ""."""
 
     path: Path
-    columns: dict[str, list[str]]  # in order, the row ids first (their name may be "")
+    columns: Mapping[str, list[str]]  # in order, the row ids first (their name may be "")
     rows: Sequence[int]  # the number of each row in the file, for messages
     unit: str  # what `rows` counts: line, row or record
     categories: frozenset[str] = frozenset()  # columns whose type says so, whatever their texts
+
+    def place(self, column: str) -> str:
+        """Name the place of a column."""
+        return f"{self.path}, column {column!r}"
 
     def where(self, row: int, column: str) -> str:
         """Name the place of a value."""
@@ -272,23 +284,30 @@ def _table_of_frame(path: Path, frame: Any) -> TextTable:
     import pandas as pd
 
     names = [nfc(str(name)) for name in frame.columns]
-    _refuse_repeated(names, path)
-    ids = frame.index.name
-    columns = {"" if ids is None or str(ids) in names else str(ids): _texts(frame.index)}
-    columns |= {name: _texts(frame.iloc[:, i]) for i, name in enumerate(names)}
-    series = {name: frame.iloc[:, i] for i, name in enumerate(names)}
+    series = [frame.index, *(frame.iloc[:, i] for i in range(len(names)))]
+    contents = [[None if n else v for v, n in zip(s.tolist(), s.isna())] for s in series]
     categories = {
         name
-        for name, values in series.items()
-        if isinstance(values.dtype, pd.CategoricalDtype)
-        or any(isinstance(value, str) for value in values.tolist())
+        for name, each, values in zip(names, series[1:], contents[1:])
+        if isinstance(each.dtype, pd.CategoricalDtype) or any(isinstance(v, str) for v in values)
     }
-    return TextTable(path, columns, range(1, len(frame) + 1), "row", frozenset(categories))
+    ids = "" if frame.index.name is None else str(frame.index.name)
+    return _typed_table(path, ["" if ids in names else ids, *names], contents, categories)
 
 
-def _texts(values: Any) -> list[str]:
-    missing = values.isna()
-    return ["" if gone else nfc(str(value)) for value, gone in zip(values.tolist(), missing)]
+def _typed_table(
+    path: Path, names: list[str], contents: Sequence[list[Any]], categories: Iterable[str]
+) -> TextTable:
+    """Return columns of values as text; the ids are the first column."""
+    _refuse_repeated(names, path)
+    columns = dict(zip(names, map(texts_of, contents)))
+    rows = range(1, len(contents[0]) + 1)
+    return TextTable(path, columns, rows, "row", frozenset(categories))
+
+
+def texts_of(values: Iterable[Any]) -> list[str]:
+    """Return values as a table has them: text, and "" for None."""
+    return ["" if value is None else nfc(str(value)) for value in values]
 
 
 def read_rows(
@@ -325,6 +344,27 @@ def read_rows(
     return TextTable(stream.path, columns, lines, "line")
 
 
+def read_unnamed(
+    path: Path,
+    names: Sequence[str],
+    delimiter: str,
+    hint: str,
+    is_header: Callable[[list[str]], bool],
+) -> TextTable:
+    """Read a text whose lines hold the columns `names`; a first line that `is_header` is skipped.
+
+    Blank lines and those that begin with ``#`` are skipped too; `hint` is as in `read_rows`.
+    """
+    with LineStream(path) as stream:
+        if b"\r" in (stream.peek_line() or b""):
+            raise old_mac_lines(path)
+        table = read_rows(stream, names, delimiter, hint, comments=True)
+    if table.rows and is_header([values[0] for values in table.columns.values()]):
+        columns = {name: values[1:] for name, values in table.columns.items()}
+        table = TextTable(path, columns, table.rows[1:], "line")
+    return table
+
+
 def _refuse_repeated(names: list[str], path: Path) -> None:
     if found := repeated(names):
         raise InputError(
@@ -352,18 +392,15 @@ def _read_parquet(path: Path) -> TextTable:
         ) from error
     if not names:
         raise InputError("the table has no columns", where=str(path), hint=COPY_AGAIN)
-    _refuse_repeated(names, path)
     # the ids are the index of pandas, else the first text, else the first column
     named = [name for name in map(nfc, pandas_index(table.schema, path)) if name in names]
-    kinds = dict(zip(names, table.schema.types))
-    texts = [n for n, t in kinds.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
-    coded = [name for name, kind in kinds.items() if pa.types.is_dictionary(kind)]
-    ids = (named or texts or names)[0]
-    found, columns = dict(zip(names, contents)), {}
-    for name in [ids, *(name for name in names if name != ids)]:
-        columns[name] = ["" if value is None else nfc(str(value)) for value in found[name]]
-    categories = frozenset([*texts, *coded])
-    return TextTable(path, columns, range(1, table.num_rows + 1), "row", categories)
+    kinds = list(zip(names, table.schema.types))
+    texts = [n for n, t in kinds if pa.types.is_string(t) or pa.types.is_large_string(t)]
+    coded = [name for name, kind in kinds if pa.types.is_dictionary(kind)]
+    ids = names.index((named or texts or names)[0])
+    names.insert(0, names.pop(ids))
+    contents.insert(0, contents.pop(ids))
+    return _typed_table(path, names, contents, [*texts, *coded])
 
 
 def pandas_index(schema: pa.Schema, path: Path) -> list[str]:

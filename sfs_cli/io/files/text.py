@@ -152,14 +152,15 @@ class LineStream:
 
     def peek_chunk(self, size: int) -> Chunk | None:
         """Return about ``size`` bytes of whole lines, at least one, and stay before them."""
-        return self._whole_lines(size)[0]
+        return self._chunk(self._whole_lines(size))
 
-    def read_chunk(self, size: int) -> Chunk | None:
+    def read_chunk(self, size: int, *, blank_lines: bool = False) -> Chunk | None:
         """Return about ``size`` bytes of whole lines, at least one; None at the end.
 
-        A blank line before another row is an `InputError`.
+        A blank line before another row is an `InputError`, unless `blank_lines` are kept.
         """
-        chunk, used = self._whole_lines(size)
+        used = self._whole_lines(size)
+        chunk = self._chunk(used, blank_lines=blank_lines)
         if chunk is not None:
             self.line += self._rest.count(b"\n", 0, used)
             self._rest = self._rest[used:]
@@ -185,7 +186,12 @@ class LineStream:
 
     def _check_line(self) -> None:
         if len(self._rest) > self._longest:
-            raise _too_long(self.path, self.line, self._longest)
+            raise InputError(
+                f"a line is longer than {self._longest >> 20:,} MiB",
+                where=f"{self.path}, line {self.line}",
+                hint="the file is damaged or no table; if it is one of millions of columns, raise "
+                "--memory",
+            )
 
     def _fill(self, size: int) -> None:
         while len(self._rest) < size and not self._at_end:
@@ -193,18 +199,23 @@ class LineStream:
             self._at_end = not more
             self._rest = self._rest + more if self._rest else more
 
-    def _whole_lines(self, size: int) -> tuple[Chunk | None, int]:
+    def _whole_lines(self, size: int) -> int:
+        """Fill the buffer, and return how many bytes of it are whole lines."""
         self._fill(size)
         while (used := self._rest.rfind(b"\n") + 1) == 0 and not self._at_end:
             self._check_line()
             # twice as much each time, or a long line would be copied again and again
             self._fill(2 * max(len(self._rest), _LINE_STEP))
-        if self._at_end:
-            used = len(self._rest)
+        return len(self._rest) if self._at_end else used
+
+    def _chunk(self, used: int, *, blank_lines: bool = False) -> Chunk | None:
+        if blank_lines:
+            text = self._rest[:used].removesuffix(b"\n")
+            return Chunk(text + b"\n", self.line) if used else None
         text = self._rest[:used].rstrip(b"\r\n")
         if self._rest.count(b"\n", len(text), used) > bool(text):
             self._refuse_rows_after_blank(len(text), used)
-        return (Chunk(text + b"\n", self.line) if text else None), used
+        return Chunk(text + b"\n", self.line) if text else None
 
     def _refuse_rows_after_blank(self, text_end: int, used: int) -> None:
         blank = self.line + self._rest.count(b"\n", 0, text_end) + bool(text_end)
@@ -218,14 +229,6 @@ class LineStream:
                 where=f"{self.path}, line {blank}",
                 hint="remove the blank line, or what follows it",
             )
-
-
-def _too_long(path: Path, line: int, longest: int) -> InputError:
-    return InputError(
-        f"a line is longer than {longest >> 20:,} MiB",
-        where=f"{path}, line {line}",
-        hint="the file is damaged or no table; if it is one of millions of columns, raise --memory",
-    )
 
 
 def decode(raw: bytes, path: Path, line: int) -> str:
@@ -249,25 +252,9 @@ def decode(raw: bytes, path: Path, line: int) -> str:
 
 def text_chunks(path: Path, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
     """Yield about ``size`` bytes of whole lines at a time, blank ones too."""
-    with ByteStream(path) as stream:
-        line, pieces, longest = 1, [], longest_line()
-        waiting = 0  # bytes of the pieces, which are one line
-        data = stream.read(size).removeprefix(BOM) or stream.read(size)
-        while data:
-            end = data.rfind(b"\n") + 1
-            pieces.append(data[:end] if end else data)
-            waiting += len(pieces[-1])
-            if waiting - end > longest:
-                raise _too_long(path, line, longest)
-            if end:
-                text = b"".join(pieces)
-                yield Chunk(nfc_bytes(text), line)
-                line += text.count(b"\n")
-                pieces = [data[end:]]
-                waiting = len(pieces[0])
-            data = stream.read(size)
-        if last := b"".join(pieces):
-            yield Chunk(nfc_bytes(last) + b"\n", line)
+    with LineStream(path) as stream:
+        while (chunk := stream.read_chunk(size, blank_lines=True)) is not None:
+            yield Chunk(nfc_bytes(chunk.text), chunk.first_line)
 
 
 def chunk_lines(chunk: Chunk, path: Path) -> Iterator[tuple[int, str]]:

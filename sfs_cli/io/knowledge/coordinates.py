@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sfs_cli.errors import InputError, UsageError, counted, listed
+from sfs_cli.errors import InputError, UsageError, counted
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.sniff import examine
-from sfs_cli.io.files.text import repeated
 from sfs_cli.io.given import given
+from sfs_cli.io.knowledge.sample_columns import positions
 from sfs_cli.io.matrix.base import is_anndata, read_dense_table
 
 INSIDE = "obsm:"
@@ -43,25 +44,10 @@ class Coordinates:
         Other samples of the file are left out. An `InputError` says that samples have none or
         several, that a coordinate is NaN or infinite, or that all samples have the same ones.
         """
-        values = self.values
-        if list(sample_ids) != list(self.samples):
-            at = {name: i for i, name in enumerate(self.samples)}
-            missing = [name for name in sample_ids if name not in at]
-            if missing:
-                raise InputError(
-                    f"{len(missing):,} of {len(sample_ids):,} samples have no coordinates: "
-                    f"{listed(missing)}",
-                    where=f"{self.where}, which has {listed(list(self.samples), SHOWN)}",
-                    hint="give a table with a row for each sample, whose ids are those of the "
-                    "matrix, or leave such samples out with --samples intersect",
-                )
-            if found := repeated(self.samples):
-                raise InputError(
-                    f"samples are repeated: {listed(sorted(found))}",
-                    where=self.where,
-                    hint="give one row for each sample",
-                )
-            values = values[[at[name] for name in sample_ids]]
+        hint = "leave samples without coordinates out with --samples intersect"
+        values = self.values[
+            positions(self.samples, sample_ids, "have no coordinates", self.where, hint)
+        ]
         self._check(values, sample_ids)
         return values
 
@@ -90,25 +76,8 @@ def open_coordinates(spec: str, matrix: str) -> Coordinates:
     no coordinates is an `InputError`, ``obsm:KEY`` of another format than AnnData a `UsageError`.
     """
     if spec.startswith(INSIDE):
-        from sfs_cli.io.matrix.anndata import read_obsm
-        from sfs_cli.io.matrix.memory import coordinates_of, held_table
-
-        path, key = Path(matrix), spec.removeprefix(INSIDE)
-        if (held := given(path)) is not None:
-            table, where = held_table(held), f"{matrix}, obsm/{key}"
-            values, names = coordinates_of(table, key, where)
-            return Coordinates(where, table.row_ids, names, values)
-        if not is_anndata(path):
-            raise UsageError(
-                f"{spec} needs an h5ad or AnnData zarr input",
-                where=matrix,
-                hint="give the coordinates as a table with a row for each sample (--coordinates "
-                "FILE, or profile:FILE,rows=samples of a source)",
-                option=("coordinates", "similarity"),
-            )
-        examine(path)
-        values, names, samples = read_obsm(path, key)
-        return Coordinates(f"{matrix}, obsm/{key}", samples, names, values)
+        values, names, samples = read_inside(spec, matrix)
+        return Coordinates(f"{matrix}, obsm/{spec.removeprefix(INSIDE)}", samples, names, values)
     wanted = "a table of coordinates"
     hint = "give a table of numbers with a row for each sample, its id first"
     reader, blocks = read_dense_table(Path(spec), wanted, hint)
@@ -117,3 +86,32 @@ def open_coordinates(spec: str, matrix: str) -> Coordinates:
         raise InputError(f"this is not {wanted}", where=spec, hint=hint)
     samples = [name for block in blocks for name in block.ids]
     return Coordinates(spec, samples, names, np.concatenate([block.values for block in blocks]))
+
+
+def read_inside(spec: str, matrix: str) -> tuple[Any, Sequence[str], Sequence[str]]:
+    """Read ``obsm:KEY`` or ``obsp:KEY`` of the matrix at a path, or of an object of Python.
+
+    Returned are the coordinates, shape (n, d), or the graph, shape (n, n); the names of the columns
+    of coordinates; and the ids of the samples. A matrix that is not AnnData is a `UsageError`.
+    """
+    from sfs_cli.io.matrix import anndata, memory
+
+    path, (part, _, key) = Path(matrix), spec.partition(":")
+    if (held := given(path)) is not None:
+        table = memory.held_table(held)
+        if part == "obsp":
+            return memory.graph_of(table, key, matrix), (), table.row_ids
+        return *memory.coordinates_of(table, key, f"{matrix}, obsm/{key}"), table.row_ids
+    if not is_anndata(path):
+        raise UsageError(
+            f"{spec} needs an h5ad or AnnData zarr input",
+            where=matrix,
+            hint="give a file with a row for each sample: --coordinates FILE, --similarity-file "
+            "FILE, or a source (profile:FILE,rows=samples or similarity:FILE)",
+            option=("similarity", "coordinates"),
+        )
+    examine(path)
+    if part == "obsm":
+        return anndata.read_obsm(path, key)
+    graph, samples = anndata.read_obsp(path, key)
+    return graph, (), samples

@@ -48,7 +48,7 @@ class EdgeList:
     ``without_symbol`` (BioGRID).
     """
 
-    ids: list[str]  # those that have an edge, in the order of the file
+    ids: list[str]  # those that have an edge
     a: np.ndarray  # int32: positions in `ids` of the two ends, a < b, sorted by (a, b)
     b: np.ndarray
     score: np.ndarray | None  # float64, zero or more; of repeated edges the highest
@@ -143,7 +143,7 @@ def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) 
 
 
 def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the ids in the order in which the lines name them, and the codes of both ends.
+    """Return the ids, those of the first ends before those of second ends alone, and their codes.
 
     The tables are cleared, so that their codes and those of all ends are not held together.
     """
@@ -157,15 +157,7 @@ def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarr
     a, b = np.split(code[np.concatenate([chunk.indices.to_numpy() for chunk in both])], 2)
     del both
     pa.default_memory_pool().release_unused()
-    # written from the last line to the first, so that the first line to name an id stays
-    met = np.full((2, len(known)), 2 * len(a))
-    met[0, a[::-1]] = np.arange(2 * len(a) - 2, -1, -2)
-    met[1, b[::-1]] = np.arange(2 * len(a) - 1, 0, -2)
-    order = np.argsort(met.min(axis=0))
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    ids = list(known)
-    return [ids[i] for i in order], rank[a], rank[b]
+    return list(known), a, b
 
 
 def _without_scores(path: Path) -> InputError:
@@ -365,19 +357,13 @@ def _named_layout(
         a, b = found
     else:
         known = [name for name in names if name]
-        if len(known) > _MOST_UNKNOWN:
+        first = [i for i, name in enumerate(names) if i != score and name][:2]
+        if len(known) > _MOST_UNKNOWN or len(first) < 2:
             raise InputError(
                 f"it is not clear which of the columns {listed(known, 8)} hold the two ends",
                 where=f"{path}, line {first_line - 1}",
                 hint=f"name them so that it is ({_KNOWN_NAMES}), or give a table of these two "
                 "columns, and perhaps a score",
-            )
-        first = [i for i, name in enumerate(names) if i != score and name][:2]
-        if len(first) < 2:
-            raise InputError(
-                f"it is not clear which of the columns {listed(names, 8)} hold the two ends",
-                where=f"{path}, line {first_line - 1}",
-                hint=_NAME_HINT,
             )
         a, b = first
     others = [i for i, name in enumerate(names) if name and i not in (a, b)]
@@ -435,26 +421,16 @@ def _ends_with(name: str, end: str) -> bool:
 
 
 def _unnamed_layout(row: list[str], path: Path, delimiter: str, line: int) -> EdgeLayout:
-    where = f"{path}, line {line}"
+    what, hint = None, f"give two ids and perhaps a score, or {_NAME_HINT}"
     if len(row) >= _MITAB_COLUMNS and ":" in row[0] and ":" in row[1]:
-        raise InputError(
-            f"this looks like PSI-MI TAB (MITAB), whose ids begin with a database ({row[0]})",
-            where=where,
-            hint="give a table of two columns with the ids alone, such as P04637 of "
-            "uniprotkb:P04637",
-        )
-    if len(row) not in (2, 3):
-        raise InputError(
-            f"the line has {counted(len(row), 'field')}, and no line before it names them",
-            where=where,
-            hint=f"give two ids and perhaps a score, or {_NAME_HINT}",
-        )
-    if len(row) == 3 and not is_number(row[2]):
-        raise InputError(
-            f"{row[2]!r} in the third column is not a number",
-            where=where,
-            hint=f"give two ids and a score, or {_NAME_HINT}",
-        )
+        what = f"this looks like PSI-MI TAB (MITAB), whose ids begin with a database ({row[0]})"
+        hint = "give a table of two columns with the ids alone, such as P04637 of uniprotkb:P04637"
+    elif len(row) not in (2, 3):
+        what = f"the line has {counted(len(row), 'field')}, and no line before it names them"
+    elif len(row) == 3 and not is_number(row[2]):
+        what = f"{row[2]!r} in the third column is not a number"
+    if what is not None:
+        raise InputError(what, where=f"{path}, line {line}", hint=hint)
     names = [f"column {i}" for i in range(1, len(row) + 1)]
     return EdgeLayout(path, "table", delimiter, names, 0, 1, 2 if len(row) == 3 else None, line)
 
@@ -533,18 +509,17 @@ def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
             continue
         where = f"{layout.path}, line {line}"
         fields = _split_line(text, layout.delimiter, where, layout.quoting)
-        empty = [i + 1 for i in (layout.a, layout.b) if i < len(fields) and not fields[i]]
-        what = None
+        what, hint = None, _LINE_HINT
         if len(fields) != len(layout.names):
-            found, expected = counted(len(fields), "field"), len(layout.names)
-            what = f"the line has {found}, but {expected} are expected"
-        elif empty:
-            what = f"an id is missing in column {empty[0]}"
+            what = f"the line has {counted(len(fields), 'field')}"
+            what += f", but {len(layout.names)} are expected"
+        elif not fields[layout.a] or not fields[layout.b]:
+            what = f"an id is missing in column {1 + (layout.b if fields[layout.a] else layout.a)}"
+        elif layout.score is not None:
+            what, hint = _wrong_score(fields[layout.score], layout.format), _SCORE_HINT
+            where += f", column {layout.score + 1}"
         if what is not None:
-            return InputError(what, where=where, hint=_LINE_HINT)
-        if layout.score is not None and (what := _wrong_score(fields[layout.score], layout)):
-            where = f"{where}, column {layout.score + 1}"
-            return InputError(what, where=where, hint=_SCORE_HINT)
+            return InputError(what, where=where, hint=hint)
     last = chunk.first_line + chunk.text.count(b"\n") - 1
     return InputError(
         "the lines cannot be read as edges because of quotes or line ends within them",
@@ -553,16 +528,19 @@ def _first_wrong(chunk: Chunk, layout: EdgeLayout) -> InputError:
     )
 
 
-def _wrong_score(text: str, layout: EdgeLayout) -> str | None:
-    is_biogrid = layout.format == "BioGRID"
+def _wrong_score(text: str, format: str) -> str | None:
     if text in _MISSING:
-        missing = f"the edge has no score ({text!r})" if text else "the edge has no score"
-        return None if is_biogrid else missing
+        return None if format == "BioGRID" else f"the edge has no score ({text!r})"
     if not is_number(text):
         return f"the score {text!r} is not a number"
-    value = float(text)
+    fault = score_fault(float(text), signed=format == "BioGRID")
+    return None if fault is None else f"the score {text} is {fault}"
+
+
+def score_fault(value: float, *, signed: bool = False) -> str | None:
+    """Say what is wrong with a score, which is zero or more unless it is `signed`."""
     if not np.isfinite(value):
-        return f"the score {text} is not a finite number"
+        return "not a finite number"
     if abs(value) >= TOO_LARGE:
-        return f"the score {text} is {TOO_LARGE:g} or more, which measures nothing"
-    return f"the score {text} is negative" if value < 0 and not is_biogrid else None
+        return f"{TOO_LARGE:g} or more, which measures nothing"
+    return "negative" if value < 0 and not signed else None

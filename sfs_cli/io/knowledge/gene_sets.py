@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,12 +19,13 @@ from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.room import FIELD_BYTES, Tally
 from sfs_cli.io.files.sniff import Kind, examine, refuse_other_than_text
 from sfs_cli.io.files.table import (
+    first_rows,
     is_id_name,
     is_number,
-    sniff_delimiter,
+    read_unnamed,
     split_fields,
 )
-from sfs_cli.io.files.text import first_lines, read_whole, text_lines, text_suffix
+from sfs_cli.io.files.text import read_whole, text_lines, text_suffix
 from sfs_cli.io.given import given
 from sfs_cli.io.matrix.base import read_sparse_table
 
@@ -32,10 +33,14 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def _records(path: Path, wanted: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of the lines of a file that are not blank and no comments."""
+def _records(path: Path, wanted: str) -> Iterator[tuple[str, str]]:
+    """Yield place and text of the lines of a file that are not blank and no comments."""
     refuse_other_than_text(path, wanted)
-    return ((line, text) for line, text in text_lines(path) if not text.startswith("#"))
+    held = Tally(str(path))
+    for line, text in text_lines(path):
+        if not text.startswith("#"):
+            held.add(len(text) + (2 + text.count("\t")) * FIELD_BYTES)
+            yield f"{path}, line {line}", text
 
 
 def read_gene_list(path: Path) -> list[str]:
@@ -53,40 +58,31 @@ def read_gene_list(path: Path) -> list[str]:
     refuse_other_than_text(path, "a list of genes")
     _refuse_sets(path)
     genes: dict[str, None] = {}
-    held = Tally(str(path))
-    fields, n_before, column = [""], 0, 0
-    for n_before, (line, text) in enumerate(_records(path, "a list of genes")):
-        where = f"{path}, line {line}"
+    n_lines, column, fields, where = 0, 0, [""], str(path)
+    for where, text in _records(path, "a list of genes"):
+        n_lines += 1
         fields = split_fields(text, "\t" if "\t" in text else ",", where)
-        if not n_before and fields[:2] == ["rank", "feature"]:
+        if n_lines == 1 and fields[:2] == ["rank", "feature"]:
             column = 1
-        gene = fields[column] if column < len(fields) else ""
+        gene = "".join(fields[column : column + 1])
         if not gene:
             raise InputError(
                 f"a line has no id in its {'second' if column else 'first'} field",
                 where=where,
-                hint=f"the {'second' if column else 'first'} column must hold the ids",
+                hint="write one gene id in each line, before anything else",
             )
-        if (n_before or not is_id_name(gene)) and gene not in genes:
-            held.add(len(gene) + 2 * FIELD_BYTES)
+        if n_lines > 1 or not is_id_name(gene):
             genes[gene] = None
-    if genes and not n_before and len(fields) > 1:
-        raise InputError(
-            f"the list is a single line of {len(fields):,} fields",
-            where=where,
-            hint="write one gene id in each line",
-        )
-    if not genes:
-        raise InputError(
-            "the list holds no ids", where=str(path), hint="write one gene id in each line"
-        )
+    if not genes or (n_lines == 1 and len(fields) > 1):
+        what = f"is a single line of {len(fields):,} fields" if genes else "holds no ids"
+        raise InputError(f"the list {what}", where=where, hint="write one gene id in each line")
     check_names(genes, "a gene", str(path))
     return list(genes)
 
 
 def _refuse_sets(path: Path) -> None:
     """Refuse gene sets and annotations whose name does not say what they are."""
-    lines = [text for _, text in first_lines(path, 5) if not text.startswith("#")]
+    lines = first_rows(path, 5)[0]
     rows = [text.split("\t") for text in lines]
     if not rows:
         return
@@ -124,24 +120,18 @@ def read_id_map(path: Path) -> list[tuple[str, str]]:
     and so are rows without an id in one of the columns (empty, NA, ``---``). Several ids in one
     field, as Affymetrix writes them (``A /// B``), each make a pair.
     """
-    head = [text for _, text in islice(_records(path, "a map of ids"), 2)]
-    delimiter = sniff_delimiter(head[0], head[-1], text_suffix(path)) if head else None
+    refuse_other_than_text(path, "a map of ids")
+    delimiter = first_rows(path)[1] or "\t"
+    table = read_unnamed(
+        path, ("left", "right"), delimiter, _MAP_HINT, lambda row: any(map(is_id_name, row))
+    )
     pairs: dict[tuple[str, str], None] = {}
     held = Tally(str(path))
-    for n_before, (line, text) in enumerate(_records(path, "a map of ids")):
-        where = f"{path}, line {line}"
-        fields = split_fields(text, delimiter or "\t", where)
-        if len(fields) != 2:
-            raise InputError(
-                f"the line has {counted(len(fields), 'field')}, not 2",
-                where=where,
-                hint=_MAP_HINT,
-            )
-        if n_before or not any(map(is_id_name, fields)):
-            several = ([name.strip(BLANKS) for name in field.split(_SEVERAL)] for field in fields)
-            lefts, rights = ([name for name in ids if name not in _NO_ID] for ids in several)
-            held.add(len(text) + 3 * FIELD_BYTES * len(lefts) * len(rights))
-            pairs.update(((left, right), None) for left in lefts for right in rights)
+    for fields in zip(*table.columns.values()):
+        several = ([name.strip(BLANKS) for name in field.split(_SEVERAL)] for field in fields)
+        lefts, rights = ([name for name in ids if name not in _NO_ID] for ids in several)
+        held.add(3 * FIELD_BYTES * len(lefts) * len(rights))
+        pairs.update(((left, right), None) for left in lefts for right in rights)
     if not pairs:
         raise InputError("the map holds no pair of ids", where=str(path), hint=_MAP_HINT)
     check_names((name for pair in pairs for name in pair), "an id", str(path))
@@ -184,54 +174,44 @@ def read_gmt(path: Path) -> dict[str, list[str]]:
             for name, genes in held.items()
         }
     sets: dict[str, list[str]] = {}
-    lines: dict[str, int] = {}
-    held = Tally(str(path))
-    unit, hint, of_file = "line", _GMT_HINT, _gmt_fields
-    if text_suffix(path) == ".gmx":
-        unit, hint, of_file = "column", _GMX_HINT, _gmx_fields
-    for line, (name, *fields) in of_file(path):
-        where = f"{path}, {unit} {line}"
-        if len(fields) < 2:
-            raise InputError(
-                f"the {unit} has {counted(1 + len(fields), 'field')}, fewer than 3",
-                where=where,
-                hint=hint,
-            )
-        if not name:
-            raise InputError("the set has no name", where=where, hint=hint)
+    places: dict[str, str] = {}
+    of_file, hint = (_columns, _GMX_HINT) if text_suffix(path) == ".gmx" else (_lines, _GMT_HINT)
+    for where, (name, *fields) in of_file(path):
         genes = list(dict.fromkeys(filter(None, fields[1:])))
-        if not genes:
-            raise InputError(
-                f"the set {name!r} has no genes", where=where, hint="remove it, or add its genes"
-            )
-        if name in lines:
-            raise InputError(
-                f"the set {name!r} occurs twice, in {unit}s {lines[name]} and {line}",
-                where=where,
-                hint="give each set a different name, or remove one of them",
-            )
-        held.add(sum(map(len, fields)) + FIELD_BYTES * (2 + len(genes)))
+        what = None
+        if len(fields) < 2:
+            what = f"it has {counted(1 + len(fields), 'field')}, fewer than 3"
+        elif not name:
+            what = "the set has no name"
+        elif not genes:
+            what, hint = f"the set {name!r} has no genes", "remove it, or add its genes"
+        elif name in places:
+            what = f"the set {name!r} occurs twice, in {places[name]} too"
+            hint = "give each set a different name, or remove one of them"
+        if what is not None:
+            raise InputError(what, where=where, hint=hint)
         check_names((name, *genes), "a set, or of a gene of it,", where)
-        sets[name], lines[name] = genes, line
+        sets[name], places[name] = genes, where
     if not sets:
         raise InputError("the file holds no gene sets", where=str(path), hint=hint)
     return sets
 
 
-def _gmt_fields(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for line, text in _records(path, "gene sets (GMT)"):
-        yield line, [field.strip(BLANKS) for field in text.split("\t")]
+def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield place and fields of the lines of a GMT."""
+    for where, text in _records(path, "gene sets (GMT)"):
+        yield where, [field.strip(BLANKS) for field in text.split("\t")]
 
 
-def _gmx_fields(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and fields of the columns, without those that are empty from top to bottom."""
+def _columns(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield place and fields of the columns of a GMX that are not empty from top to bottom."""
     refuse_other_than_text(path, "gene sets (GMX)")
     lines = read_whole(path).rstrip("\r\n").split("\n")
     rows = [line.removesuffix("\r").split("\t") for line in lines]
     for number, column in enumerate(zip_longest(*rows, fillvalue=""), 1):
         fields = [field.strip(BLANKS) for field in column]
         if any(fields):
-            yield number, fields
+            yield f"{path}, column {number}", fields
 
 
 def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[str, list[str]]:
@@ -269,7 +249,7 @@ def choose_sets(sets: Mapping[str, list[str]], names: str, path: Path) -> dict[s
 def _split_names(text: str, known: Collection[str]) -> Iterator[str]:
     """Split at commas, but not in the names of sets; of several names the longest counts."""
     parts = text.split(",")
-    longest = 1 + max(name.count(",") for name in known)
+    longest = 1 + max((name.count(",") for name in known), default=0)
     at = 0
     while at < len(parts):
         name, end = parts[at].strip(), at + 1
@@ -299,40 +279,33 @@ NO_DATA = "ND"
 _GAF_HINT = "a line of GAF has 17 columns divided by tabs, of which the last two may be left out"
 
 
-def kept_codes(evidence: str | Sequence[str] | None) -> frozenset[str] | None:
+def kept_codes(evidence: str | None) -> frozenset[str] | None:
     """Return the evidence codes of the annotations to keep, None for any but `NO_DATA`.
 
-    `evidence` are codes to keep (``EXP,IDA`` or a sequence of them), or codes to leave out, each
-    with ``!`` before it; ``ND`` is kept only where it is named. An unknown code, a mixture of both,
-    or none at all is a `UsageError`.
+    `evidence` are codes to keep (``EXP,IDA``), or codes to leave out, each with ``!`` before it;
+    ``ND`` is kept only where it is named. An unknown code, or a mixture of both, is a `UsageError`.
     """
     if evidence is None:
         return None
-    words = evidence.split(",") if isinstance(evidence, str) else list(evidence)
-    words = [word.strip() for word in words]
+    words = [word.strip() for word in evidence.split(",")]
     codes = [word.removeprefix("!").strip() for word in words]
-    for code in codes:
-        if code not in CODES:
-            raise UsageError(
-                f"unknown evidence code {code!r}",
-                where="evidence",
-                hint=nearest(code.upper(), CODES),
-                option="evidence",
-            )
     left_out = [word.startswith("!") for word in words]
-    if any(left_out) != all(left_out) or not words:
-        raise UsageError(
-            f"evidence {','.join(words)!r} keeps some codes and leaves others out"
-            if words
-            else "no evidence code is given",
-            where="evidence",
-            hint="give codes to keep (EXP,IDA) or codes to leave out (!IEA,!ISS), not both",
-            option="evidence",
-        )
+    unknown = next((code for code in codes if code not in CODES), None)
+    if unknown is not None or any(left_out) != all(left_out):
+        what, hint = f"unknown evidence code {unknown!r}", nearest(str(unknown).upper(), CODES)
+        if unknown is None:
+            what = f"evidence {evidence!r} keeps some codes and leaves others out"
+            hint = "give codes to keep (EXP,IDA) or codes to leave out (!IEA,!ISS), not both"
+        raise UsageError(what, where="evidence", hint=hint, option="evidence")
     return frozenset(CODES).difference(codes, [NO_DATA]) if all(left_out) else frozenset(codes)
 
 
-_COUNTS = ("annotations", "negated_annotations", "other_evidence", "without_data")
+_LEFT_OUT = {
+    "negated_annotations": "with the qualifier NOT",
+    "other_evidence": "with other evidence than is asked for",
+    "without_data": f"without data ({NO_DATA})",
+}
+"""Why annotations are left out."""
 
 
 @dataclass(frozen=True)
@@ -346,39 +319,32 @@ class GeneAnnotations:
     """
 
     genes: dict[str, list[str]]
-    # of each term with a line, the number of its annotations of each kind; None for a GMT
-    counts: Mapping[str, Counter[str]] | None = None
+    # of each term with a line of a GAF, the number of its annotations of each kind
+    counts: Mapping[str, Counter[str]] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, int]:
         """What was kept and left out; empty for a GMT."""
-        if self.counts is None:
+        if not self.counts:
             return {}
         total = sum(self.counts.values(), Counter())
-        return {kind: total[kind] for kind in _COUNTS}
+        return {kind: total[kind] for kind in ("annotations", *_LEFT_OUT)}
 
     def some(self, names: str, path: Path) -> GeneAnnotations:
         """Return the sets or terms of some names; see `choose_sets`.
 
         A term of the file whose annotations were all left out is an `InputError` that says why.
         """
-        if self.counts is not None:
-            for term in _split_names(names, self.counts):
-                if term in self.counts and term not in self.genes:
-                    raise _left_out(term, self.counts[term], path)
+        for term in _split_names(names, self.counts):
+            if term in self.counts and term not in self.genes:
+                raise _left_out(term, self.counts[term], path)
         genes = choose_sets(self.genes, names, path)
-        counts = None if self.counts is None else {term: self.counts[term] for term in genes}
-        return GeneAnnotations(genes, counts)
+        return GeneAnnotations(genes, {t: self.counts[t] for t in genes if t in self.counts})
 
 
 def _left_out(term: str, counts: Counter[str], path: Path) -> InputError:
     """Return what says why no annotation of a term is kept."""
-    reasons = {
-        "without_data": f"without data ({NO_DATA})",
-        "other_evidence": "with other evidence than is asked for",
-        "negated_annotations": "with the qualifier NOT",
-    }
-    found = [f"{counts[kind]:,} {why}" for kind, why in reasons.items() if counts[kind]]
+    found = [f"{counts[kind]:,} {why}" for kind, why in _LEFT_OUT.items() if counts[kind]]
     hint = "choose other terms"
     if counts["other_evidence"]:
         hint = "ask for other evidence, or choose other terms"
@@ -390,7 +356,7 @@ def _left_out(term: str, counts: Counter[str], path: Path) -> InputError:
 
 
 def read_gaf(
-    path: Path, evidence: str | Sequence[str] | None = None, ids: Literal["symbol", "id"] = "symbol"
+    path: Path, evidence: str | None = None, ids: Literal["symbol", "id"] = "symbol"
 ) -> GeneAnnotations:
     """Read annotations in GAF 2.0 to 2.2, with the line of the version or without.
 
@@ -403,71 +369,57 @@ def read_gaf(
     terms: dict[str, dict[str, None]] = {}
     codes: Counter[str] = Counter()
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    negated = 0
     held = Tally(str(path))
     for line, text in text_lines(path):
+        where = f"{path}, line {line}"
         if text[0] == "!":
             key, _, version = (part.strip() for part in text[1:].partition(":"))
             if key.lower() == "gaf-version" and version[:1] not in ("1", "2"):
-                raise InputError(
-                    f"version {version} of GAF is not supported",
-                    where=f"{path}, line {line}",
-                    hint="give GAF 2.1 or 2.2",
-                )
+                what, hint = f"version {version} of GAF is not supported", "give GAF 2.1 or 2.2"
+                raise InputError(what, where=where, hint=hint)
             continue
         width = text.count("\t") + 1
         if not 15 <= width <= 17:
-            raise InputError(
-                f"the line has {counted(width, 'column')}, not 15 to 17",
-                where=f"{path}, line {line}",
-                hint=_GAF_HINT,
-            )
-        fields = text.split("\t", _EVIDENCE + 1)
-        gene, term, code = (
-            fields[column].strip(BLANKS),
-            fields[_TERM].strip(BLANKS),
-            fields[_EVIDENCE].strip(),
-        )
+            what = f"the line has {counted(width, 'column')}, not 15 to 17"
+            raise InputError(what, where=where, hint=_GAF_HINT)
+        fields = [field.strip(BLANKS) for field in text.split("\t", _EVIDENCE + 1)]
+        gene, term, code = fields[column], fields[_TERM], fields[_EVIDENCE]
         if not gene or not term:
-            what, missing = ("term", _TERM) if gene else (ids, column)
+            missing, at = ("term", _TERM) if gene else (ids, column)
             raise InputError(
-                f"the annotation has no {what} (column {missing + 1})",
-                where=f"{path}, line {line}",
+                f"the annotation has no {missing} (column {at + 1})",
+                where=where,
                 hint="remove the line, or download the file again",
             )
-        if fields[_QUALIFIER] and "NOT" in fields[_QUALIFIER].upper().split("|"):
+        if "NOT" in fields[_QUALIFIER].upper().split("|"):
             counts[term]["negated_annotations"] += 1
-            negated += 1
             continue
         codes[code] += 1
-        keep = code != NO_DATA if kept is None else code in kept
-        left_out = "without_data" if code == NO_DATA else "other_evidence"
-        counts[term]["annotations" if keep else left_out] += 1
-        if keep:
+        if code != NO_DATA if kept is None else code in kept:
+            counts[term]["annotations"] += 1
             genes = terms.setdefault(term, {})
             if gene not in genes:
                 held.add(len(gene) + 2 * FIELD_BYTES)
-                check_names((term, gene), "a term, or of a gene of it,", f"{path}, line {line}")
+                check_names((term, gene), "a term, or of a gene of it,", where)
                 genes[gene] = None
+        else:
+            counts[term]["without_data" if code == NO_DATA else "other_evidence"] += 1
     if not terms:
-        raise _nothing_left(path, negated, codes)
+        raise _nothing_left(path, len(counts), codes)
     return GeneAnnotations({term: list(genes) for term, genes in terms.items()}, counts)
 
 
-def _nothing_left(path: Path, negated: int, codes: Counter[str]) -> InputError:
+def _nothing_left(path: Path, n_terms: int, codes: Counter[str]) -> InputError:
+    what, hint = "the file holds no annotations", _GAF_HINT
     if codes:
         found = ", ".join(f"{code} {count:,}" for code, count in codes.most_common(10))
         if list(codes) == [NO_DATA]:
             found += " (no biological data)"
-        return InputError(
-            f"none of {counted(codes.total(), 'annotation')} has the evidence asked for",
-            where=str(path),
-            hint=f"choose among the evidence of the file: {found}",
-        )
-    what = f"the file holds {counted(negated, 'annotation')}, each with the qualifier NOT"
-    return InputError(
-        what if negated else "the file holds no annotations", where=str(path), hint=_GAF_HINT
-    )
+        what = f"none of {counted(codes.total(), 'annotation')} has the evidence asked for"
+        hint = f"choose among the evidence of the file: {found}"
+    elif n_terms:
+        what = f"the annotations of all {counted(n_terms, 'term')} have the qualifier NOT"
+    return InputError(what, where=str(path), hint=hint)
 
 
 @dataclass(frozen=True)
@@ -484,36 +436,24 @@ class Terms:
 
 
 def read_terms(
-    spec: str, evidence: str | Sequence[str] | None = None, ids: Literal["symbol", "id"] = "symbol"
+    spec: str, evidence: str | None = None, ids: Literal["symbol", "id"] = "symbol"
 ) -> Terms:
-    """Read the terms of genes.
+    """Read the terms of genes: of sets or annotations, as `read_annotations` does.
 
-    `spec` is ``FILE.gmt``, or ``FILE.gmt:SET1,SET2`` for some sets (names or patterns, see
-    `choose_sets`), or the same of GMX; ``FILE.gaf``, to which `evidence` and `ids` belong (see
-    `read_gaf`); or a matrix of zeros and ones in any matrix format, with genes in rows and terms in
+    Or `spec` is a matrix of zeros and ones in any matrix format, with genes in rows and terms in
     columns.
     """
     from scipy.sparse import csr_array
 
-    path, names = split_set_spec(spec)
-    suffix = text_suffix(path)
-    if suffix != ANNOTATIONS and (evidence is not None or ids != "symbol"):
-        option = "evidence" if evidence is not None else "ids"
-        raise UsageError(
-            f"{option} has no effect on this file, which is not a GAF",
-            where=str(path),
-            hint=f"leave {option} out, or give annotations as .gaf or .gaf.gz",
-            option=option,
-        )
-    if suffix not in (*SETS, ANNOTATIONS):
-        return _terms_of_matrix(path)
-    found = read_annotations(path, names, evidence, ids)
-    sets, facts = found.genes, found.facts
+    found = read_annotations(spec, evidence, ids)
+    if found is None:
+        return _terms_of_matrix(Path(spec))
+    sets = found.genes
     codes: dict[str, int] = {}
     rows = [codes.setdefault(gene, len(codes)) for genes in sets.values() for gene in genes]
     columns = np.repeat(np.arange(len(sets)), [len(genes) for genes in sets.values()])
     matrix = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(codes), len(sets)))
-    return Terms(list(codes), list(sets), matrix, facts | {"terms_without_genes": 0})
+    return Terms(list(codes), list(sets), matrix, found.facts | {"terms_without_genes": 0})
 
 
 def read_sets(specs: Iterable[str]) -> dict[str, list[str]]:
@@ -525,8 +465,9 @@ def read_sets(specs: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     origin: dict[str, Path] = {}
     for spec in specs:
-        path, names = split_set_spec(spec)
-        for name, genes in read_annotations(path, names).genes.items():
+        path = split_set_spec(spec)[0]
+        sets = read_annotations(spec) or GeneAnnotations(read_gmt(path))
+        for name, genes in sets.genes.items():
             if set(found.setdefault(name, genes)) != set(genes):
                 raise InputError(
                     f"the set {name!r} has other features than in {origin[name]}",
@@ -539,16 +480,30 @@ def read_sets(specs: Iterable[str]) -> dict[str, list[str]]:
 
 
 def read_annotations(
-    path: Path,
-    names: str,
-    evidence: str | Sequence[str] | None = None,
-    ids: Literal["symbol", "id"] = "symbol",
-) -> GeneAnnotations:
-    """Read the sets of a GMT or GMX, or the terms of a GAF, that have some names; "" for all."""
-    if text_suffix(path) == ANNOTATIONS:
+    spec: str, evidence: str | None = None, ids: Literal["symbol", "id"] = "symbol"
+) -> GeneAnnotations | None:
+    """Read gene sets, or annotations, to which `evidence` and `ids` belong (see `read_gaf`).
+
+    `spec` is ``FILE.gmt``, or ``FILE.gmt:SET1,SET2`` for some sets (names or patterns, see
+    `choose_sets`), or the same of GMX and GAF. None for other files, where `evidence` and `ids` are
+    a `UsageError`.
+    """
+    path, names = split_set_spec(spec)
+    suffix = text_suffix(path)
+    if suffix == ANNOTATIONS:
         found = read_gaf(path, evidence, ids)
-    else:
-        found = GeneAnnotations(read_gmt(path))
+        return found.some(names, path) if names else found
+    if evidence is not None or ids != "symbol":
+        option = "evidence" if evidence is not None else "ids"
+        raise UsageError(
+            f"{option} has no effect on {path.name}: it is not a GAF file",
+            where=str(path),
+            hint=f"leave {option} out, or give annotations as .gaf or .gaf.gz",
+            option=option,
+        )
+    if suffix not in SETS:
+        return None
+    found = GeneAnnotations(read_gmt(path))
     return found.some(names, path) if names else found
 
 

@@ -12,7 +12,7 @@ from sfs_cli.io.files.names import BLANKS
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import is_number
 from sfs_cli.io.files.text import first_lines, read_whole
-from sfs_cli.io.knowledge.labels import read_column, split_label_spec
+from sfs_cli.io.knowledge.sample_columns import Wanted, read_column, split_label_spec
 
 MOST_NODES = 20_000_000
 """The most nodes that the paths of all leaves of a tree may have: some 160 MB."""
@@ -65,7 +65,8 @@ def read_hierarchy(spec: str) -> Hierarchy:
             )
         paths = read_newick(read_whole(path), str(path))
     else:
-        paths = read_column(path, column, _USUAL_NAMES, "path", _components)
+        wanted = Wanted("source", "path", _components, _USUAL_NAMES)
+        paths = read_column(spec, wanted)
     heads = Counter(components[0] for components in paths.values() if components)
     if not heads or max(heads.values()) == 1:
         raise InputError(
@@ -86,9 +87,22 @@ def _components(text: str) -> tuple[str, ...]:
 
 # Newick: a tree in parentheses, read token by token.
 
-_FORM = "a tree is written as ((a,b),(c,d)); with a semicolon at its end"
-_QUOTE = "put names that hold blanks or any of ()[]:;, in single quotes"
-_NAME_LEAVES = "name every leaf by its sample"
+_FORM = (
+    "a tree is written as ((a,b),(c,d)); with the samples as leaves; names that hold blanks or any "
+    "of ()[]:;, stand in single quotes"
+)
+_AFTER_NODE = "a comma or a parenthesis should"
+_AFTER = {
+    "start": ("(", "the tree should begin with a parenthesis"),
+    "(": ("( label", "the name of a leaf should"),
+    ",": ("( label", "the name of a leaf should"),
+    "name": (": , ) ;", _AFTER_NODE),
+    ")": ("label : , ) ;", _AFTER_NODE),
+    ":": ("label", "the length of a branch should"),
+    "length": (", ) ;", _AFTER_NODE),
+    "end": ("", "nothing should: give one tree"),
+}
+"""What may follow what came last, as kinds of tokens and in words."""
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t\r\n\f\v]+) | (?P<mark>[(),:;]) | (?P<comment>\[)
     | (?P<quoted>'(?:[^']|'')*' | "(?:[^"]|"")*") | (?P<word>[^ \t\r\n\f\v()\[\]'",:;]+)""",
@@ -113,76 +127,48 @@ def read_newick(text: str, where: str) -> dict[str, tuple[str, ...]]:
     opened: list[int] = []  # the character where each open parenthesis stands
     path: list[str] = []
     n_nodes = 0
-    last = "start"  # what came last: start ( , ) : node length end
-
-    def wrong(what: str, at: int, hint: str) -> InputError:
-        return InputError(what, where=f"{where}, character {at + 1}", hint=hint)
-
+    last = "start"
+    fault, at = "there is no tree", 0
     # a loop, not a recursion: trees may be deeper than Python's stack
     for kind, token, at in _tokens(text, where):
         shown = repr(token if len(token) <= 30 else token[:27] + "...")
-        match kind, last:
-            case _, "end":
-                raise wrong(f"{shown} follows the end of the tree", at, "give one tree")
-            case _, ":":
-                if kind != "label" or not is_number(token):
-                    what = f"the length of a branch is {shown}, not a number"
-                    raise wrong(what, at, "give a number after each colon, or no colon")
-                last = "length"
-            case "label", ")":
-                last = "node"  # the name of an inner node, which may occur twice
-            case "label", "start":
-                raise wrong(f"{shown} stands before the tree", at, _FORM)
-            case "label", "(" | ",":
-                if not token:
-                    raise wrong("a leaf has an empty name", at, _NAME_LEAVES)
-                if token in leaves:
-                    raise wrong(f"the leaf {token!r} occurs twice", at, "name each sample once")
-                n_nodes += 1
-                n_kept += len(path)
-                if n_kept > MOST_NODES:
-                    what = f"the paths of all leaves have more than {MOST_NODES:,} nodes"
-                    raise wrong(what, at, "give a tree that is less deep")
-                leaves[token] = (*path, str(n_nodes))
-                last = "node"
-            case "label", _:
-                raise wrong(f"{shown} stands where a comma or a parenthesis should", at, _QUOTE)
-            case "(", "start" | "(" | ",":
-                n_nodes += 1
-                if opened:  # paths begin below the root
-                    path.append(str(n_nodes))
-                opened.append(at)
-                last = "("
-            case "(", _:
-                raise wrong("a parenthesis opens where a comma should stand", at, _FORM)
-            case _, "(" | ",":
-                raise wrong("a leaf has no name", at, _NAME_LEAVES)
-            case ":", ")" | "node":
-                last = ":"
-            case ":", _:
-                raise wrong("a colon stands where no length can be", at, _QUOTE)
-            case ";", _:
-                if opened:
-                    raise wrong("the tree ends before its parentheses are closed", at, _FORM)
-                last = "end"
-            case _ if not opened:
-                what = "a comma stands outside the parentheses"
-                if kind == ")":
-                    what = "a parenthesis closes none that is open"
-                raise wrong(what, at, _FORM)
-            case _:
-                last = kind
-                if kind == ")":
-                    opened.pop()
-                    if opened:
-                        path.pop()
-    again = "or copy the file again"
-    if last == "start":
-        raise wrong("there is no tree", 0, _FORM)
-    if opened:
-        raise wrong("a parenthesis is not closed", opened[-1], f"close it, {again}")
-    if last != "end":
-        raise wrong("the tree has no semicolon at its end", len(text), f"add it, {again}")
+        kinds, expected = _AFTER[last]
+        is_leaf = kind == "label" and last in ("(", ",")
+        fault = ""
+        if kind not in kinds.split():
+            fault = f"{shown} stands where {expected}"
+        elif last == ":" and not is_number(token):
+            fault = f"the length of a branch is {shown}, not a number"
+        elif kind in (",", ")") and not opened:
+            fault = f"{shown} stands outside the parentheses"
+        elif kind == ";" and opened:
+            fault = "the tree ends before its parentheses are closed"
+        elif is_leaf and (not token or token in leaves):
+            fault = f"the leaf {token!r} occurs twice" if token else "a leaf has an empty name"
+        elif is_leaf and n_kept + len(path) >= MOST_NODES:
+            fault = f"the paths of all leaves have more than {MOST_NODES:,} nodes"
+        if fault:
+            break
+        if is_leaf or kind == "(":
+            n_nodes += 1
+        if is_leaf:
+            leaves[token] = (*path, str(n_nodes))
+            n_kept += len(leaves[token])
+        elif kind == "(":
+            if opened:  # paths begin below the root
+                path.append(str(n_nodes))
+            opened.append(at)
+        elif kind == ")":
+            opened.pop()
+            path[-1:] = []
+        last = {"label": "length" if last == ":" else "name", ";": "end"}.get(kind, kind)
+    else:
+        if opened:
+            fault, at = "a parenthesis is not closed", opened[-1]
+        elif last not in ("start", "end"):
+            fault, at = "the tree has no semicolon at its end", len(text)
+    if fault:
+        raise InputError(fault, where=f"{where}, character {at + 1}", hint=_FORM)
     return leaves
 
 
@@ -193,7 +179,7 @@ def _tokens(text: str, where: str) -> Iterator[tuple[str, str, int]]:
         found = _TOKEN.match(text, at)
         if found is None:
             what = "a quote is not closed" if text[at] in "'\"" else "a bracket closes no comment"
-            raise InputError(what, where=f"{where}, character {at + 1}", hint=_QUOTE)
+            raise InputError(what, where=f"{where}, character {at + 1}", hint=_FORM)
         start, at = at, found.end()
         if found.lastgroup == "comment":
             depth = 0  # comments may hold others

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,18 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.room import check_room
 from sfs_cli.io.files.sniff import Kind, examine
-from sfs_cli.io.files.table import NULL_TOKENS, is_number, sniff_delimiter, split_fields
-from sfs_cli.io.files.text import arrow_file, first_lines, repeated, text_suffix
+from sfs_cli.io.files.table import NULL_TOKENS, first_rows, is_number, split_fields
+from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.given import given
-from sfs_cli.io.knowledge.edges import is_sif, names_an_edge, read_edges, refuse_unlimited_score
+from sfs_cli.io.knowledge.coordinates import read_inside
+from sfs_cli.io.knowledge.edges import (
+    is_sif,
+    names_an_edge,
+    read_edges,
+    refuse_unlimited_score,
+    score_fault,
+)
+from sfs_cli.io.knowledge.sample_columns import positions
 from sfs_cli.io.matrix.base import (
     cast_values,
     read_dense_table,
@@ -50,7 +58,7 @@ def read_feature_similarity(
     matrix when its row ids also stand in its first line. Similarities below `min_score` are left
     out.
 
-    Returned are the ids of the l features, in the order of the file (of the rows of a matrix); the
+    Returned are the ids of the l features, in the order of the rows of a matrix; the
     similarity as float64, shape (l, l), symmetric, zero or more, with an empty diagonal, which has
     no effect; and what was read and left out. Rows and columns with other ids, opposite entries
     that differ, an entry that is missing, negative or infinite, and nothing left are an
@@ -79,11 +87,8 @@ def read_feature_similarity(
 
 def _is_matrix(path: Path) -> bool:
     """Tell a square matrix from a list of edges, by the first lines."""
-    lines = [text for _, text in first_lines(path, 50) if not text.startswith("#")]
-    if len(lines) < 2:
-        return False
-    delimiter = sniff_delimiter(lines[0], lines[1], text_suffix(path))
-    if delimiter is None:
+    lines, delimiter = first_rows(path)
+    if len(lines) < 2 or delimiter is None:
         return False
     names, *rows = (split_fields(line, delimiter, str(path)) for line in lines)
     width = len(rows[0])
@@ -108,7 +113,7 @@ def _from_matrix(
     rows, columns, matrix = read_sparse_table(
         path,
         lambda values: (values >= 0) & (values < TOO_LARGE),
-        lambda value: f"the similarity {value:g} is {_fault(value)}",
+        lambda value: f"the similarity {value:g} is {score_fault(value)}",
         "similarities are numbers, zero or more",
     )
     alone = []
@@ -121,7 +126,8 @@ def _from_matrix(
             where=str(path),
             hint="give a square matrix with one row and one column for each feature",
         )
-    similarity = csr_array(matrix[:, _positions(columns, rows)])
+    place = {name: i for i, name in enumerate(columns)}
+    similarity = csr_array(matrix[:, np.array([place[name] for name in rows], np.intp)])
     del matrix
     similarity = _symmetric(similarity, rows, path)
     facts: dict[str, Any] = {"format": "matrix"}
@@ -133,12 +139,6 @@ def _from_matrix(
         if similarity.nnz:
             facts["lowest_score"] = float(similarity.data.min())
     return rows, similarity, facts
-
-
-def _fault(value: float) -> str:
-    if not np.isfinite(value):
-        return "not a finite number"
-    return "negative" if value < 0 else f"{TOO_LARGE:g} or more, which measures nothing"
 
 
 def _symmetric(matrix: csr_array, ids: Sequence[str], path: Path) -> csr_array:
@@ -165,11 +165,8 @@ def _symmetric(matrix: csr_array, ids: Sequence[str], path: Path) -> csr_array:
     return csr_array(mean)
 
 
-def _positions(ids: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
-    position = {name: i for i, name in enumerate(ids)}
-    return np.fromiter((position[name] for name in wanted), np.intp, len(wanted))
-
-
+_DISTANCES = "distances"
+"""What scanpy names them by, alone or after the key of a graph and ``_``."""
 _GIVEN_BY = ("similarity_file", "source")
 
 
@@ -205,61 +202,50 @@ class SimilarityFile:
         says that it is not square, that samples are missing from it or repeated, or, where it has
         no ids, that its size is another.
         """
-        if self.rows is None or self.columns is None:
-            wanted, named = set(sample_ids), list(sample_ids if in_file is None else in_file)
-            if self.matrix.shape[:1] != (len(named),):
-                named = [sample for sample in named if sample in wanted]
-            n = len(named)
-            if self.matrix.shape != (n, n):
-                raise InputError(
-                    f"the similarity has shape {self.matrix.shape}, but there are {n:,} samples",
-                    where=str(self.path),
-                    hint="give a table with ids, of which those needed are taken",
-                    option=_GIVEN_BY,
-                )
-            if named == list(sample_ids):
-                return self.matrix
-            return replace(self, rows=named, columns=named).aligned(sample_ids)
-        if self.matrix.shape != (len(self.rows), len(self.columns)):
+        rows, columns = self.rows, self.columns
+        if rows is None or columns is None:
+            wanted, rows = set(sample_ids), list(sample_ids if in_file is None else in_file)
+            if self.matrix.shape[:1] != (len(rows),):
+                rows = [sample for sample in rows if sample in wanted]
+            columns = rows
+        if (shape := self.matrix.shape) != (len(rows), len(columns)):
             raise InputError(
-                f"the similarity has shape {self.matrix.shape}, but {len(self.rows):,} ids",
+                f"the similarity has shape {shape}, but there are {len(rows):,} samples",
                 where=str(self.path),
-                hint="give one row and one column for each sample",
+                hint="give a table with ids, and one row and one column for each sample",
                 option=_GIVEN_BY,
             )
-        _check_samples(self.rows, sample_ids, f"{self.path}, rows")
-        _check_samples(self.columns, sample_ids, f"{self.path}, columns")
-        rows, columns = _positions(self.rows, sample_ids), _positions(self.columns, sample_ids)
-        return self.matrix[rows][:, columns]
-
-
-def _check_samples(ids: Sequence[str], wanted: Sequence[str], where: str) -> None:
-    known = set(ids)
-    missing = [name for name in wanted if name not in known]
-    if missing:
-        raise InputError(
-            f"{len(missing):,} of {len(wanted):,} samples are not in the similarity: "
-            f"{listed(missing)}",
-            where=f"{where}, such as {listed(list(ids), 3)}",
-            hint="ids must be spelled as in the expression matrix",
-            option=_GIVEN_BY,
+        if self.rows is None and rows == list(sample_ids):
+            return self.matrix
+        lack, hint = "are not in the similarity", "ids must be spelled as in the expression matrix"
+        for_rows, for_columns = (
+            positions(ids, sample_ids, lack, f"{self.path}, {axis}", hint, _GIVEN_BY)
+            for ids, axis in ((rows, "rows"), (columns, "columns"))
         )
-    if found := repeated(ids):
-        raise InputError(
-            f"samples are repeated: {listed(sorted(found))}",
-            where=where,
-            hint="give one row and one column for each sample",
-            option=_GIVEN_BY,
-        )
+        return self.matrix[for_rows][:, for_columns]
 
 
-def open_similarity(spec: str) -> SimilarityFile:
+def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
     """Read an n x n similarity between samples.
 
     `spec` is a table with the ids in its first column and its header (any matrix format), ``.npy``
     (no ids), or ``.npz`` as `scipy.sparse.save_npz` writes it, to which an array ``samples`` of ids
-    may have been added; an array ``dense`` in place of the sparse ones is a full matrix.
+    may have been added; an array ``dense`` in place of the sparse ones is a full matrix. Or
+    ``obsp:KEY`` of the `matrix` at a path.
     """
+    if matrix and spec.startswith("obsp:"):
+        graph, _, samples = read_inside(spec, matrix)
+        key = spec.removeprefix("obsp:")
+        if key == _DISTANCES or key.endswith(f"_{_DISTANCES}"):
+            raise InputError(
+                f"{spec} holds distances, not similarities: samples that are far from each other "
+                "would count as similar",
+                where=matrix,
+                hint=f"give {spec.removesuffix(_DISTANCES)}connectivities, which "
+                "scanpy.pp.neighbors writes beside it",
+                option="similarity",
+            )
+        return SimilarityFile(Path(matrix), graph, samples, samples)
     path = Path(spec)
     if (held := given(path)) is not None:
         return SimilarityFile(path, held.values, held.row_ids, held.column_ids)

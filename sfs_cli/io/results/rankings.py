@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed, nearest
@@ -16,14 +16,15 @@ from sfs_cli.io.files.table import (
     NULL_TOKENS,
     ONE_COLUMN,
     TextTable,
+    first_rows,
     is_decimal,
     is_id_name,
     is_number,
-    read_rows,
     read_table,
-    sniff_delimiter,
+    read_unnamed,
+    texts_of,
 )
-from sfs_cli.io.files.text import LineStream, first_lines, old_mac_lines, read_whole, text_suffix
+from sfs_cli.io.files.text import read_whole, text_suffix
 from sfs_cli.io.given import given
 
 _RNK_COLUMNS = ("feature", "score")
@@ -37,8 +38,6 @@ _RANKS = ("rank", "ranking", _IN_ORDER)
 _SCORES = ("score", "scores")
 _P_VALUES = ("p", "pval", "pvals", "padj", "fdr", "qval", "q", "pvals_adj", "adj_p_val")
 _OURS = ("rank", "feature", "score", "status")
-_LOOK_LINES = 50
-"""Lines in which it is looked for columns; more of comments are rare."""
 _LIST_HINT = (
     "a ranking needs a column of features and one of ranks or scores; or write the ids alone, one "
     "in each line, the best first"
@@ -51,13 +50,10 @@ def read_rank_table(path: Path) -> TextTable:
     if given(path) is None and examine(path).kind is Kind.TEXT:
         if text_suffix(path) == ".rnk":
             return _read_rnk(path)
-        first = [text for _, text in first_lines(path, _LOOK_LINES)]
-        if any(text.lstrip().startswith(("[", "{")) for text in first[:1]):
+        rows, delimiter = first_rows(path)
+        if any(text.lstrip().startswith(("[", "{")) for text in rows[:1]):
             return _read_json(path)
-        rows = [text for text in first if not text.startswith("#")]
-        if rows and sniff_delimiter(rows[0], rows[min(1, len(rows) - 1)], "") is None:
-            if "\r" in rows[0]:
-                raise old_mac_lines(path)
+        if rows and delimiter is None:
             # lines of a damaged JSON file are no ids
             return _read_json(path) if text_suffix(path) == ".json" else _read_ids(path)
     table = read_table(path)
@@ -73,12 +69,8 @@ def is_ours(table: TextTable) -> bool:
 
 def _read_rnk(path: Path) -> TextTable:
     """Read GSEA's two columns without names; a first line without a number is taken as names."""
-    with LineStream(path) as stream:
-        hint = "write a feature, a tab and its score in each line"
-        table = read_rows(stream, _RNK_COLUMNS, "\t", hint, comments=True)
-    if table.rows and not is_number(table.columns["score"][0]):
-        columns = {name: values[1:] for name, values in table.columns.items()}
-        table = TextTable(path, columns, table.rows[1:], "line")
+    hint = "write a feature, a tab and its score in each line"
+    table = read_unnamed(path, _RNK_COLUMNS, "\t", hint, lambda row: not is_number(row[1]))
     if not table.rows:
         raise InputError("the rnk file has no rows", where=str(path), hint=COPY_AGAIN)
     return table
@@ -86,18 +78,15 @@ def _read_rnk(path: Path) -> TextTable:
 
 def _read_ids(path: Path) -> TextTable:
     """Read an id in each line, the best first; a usual name of such a column may be above them."""
-    with LineStream(path) as stream:
-        table = read_rows(stream, ["feature"], "\t", _LIST_HINT, comments=True)
-    ids, lines = table.columns["feature"], table.rows
-    if ids and is_id_name(ids[0]):
-        ids, lines = ids[1:], lines[1:]
+    table = read_unnamed(path, ["feature"], "\t", _LIST_HINT, lambda row: is_id_name(row[0]))
+    ids = table.columns["feature"]
     # a name may be above scores; whole numbers may be ids, and nan and inf are names of genes
     numbers = ids[1:] or ids
     scores = any(is_decimal(text) and not text.strip("+-").isalpha() for text in numbers)
     if not ids or (scores and all(map(is_number, numbers))):
         raise InputError(ONE_COLUMN, where=str(path), hint=_LIST_HINT)
     ranks = [str(rank) for rank in range(1, len(ids) + 1)]
-    return TextTable(path, {"feature": ids, _IN_ORDER: ranks}, lines, "line")
+    return replace(table, columns={"feature": ids, _IN_ORDER: ranks})
 
 
 def _read_json(path: Path) -> TextTable:
@@ -120,10 +109,8 @@ def _read_json(path: Path) -> TextTable:
                 where=f"{path}, record {number}",
                 hint=_JSON_HINT,
             )
-    columns = {
-        nfc(name): ["" if r[name] is None else nfc(str(r[name])) for r in records] for name in names
-    }
-    return TextTable(path, columns, list(range(1, len(records) + 1)), "record")
+    columns = {nfc(name): texts_of([record[name] for record in records]) for name in names}
+    return TextTable(path, columns, range(1, len(records) + 1), "record")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,394 @@
+"""What is known of each sample: a column of a table, or an annotation that the matrix comes with.
+
+Labels, weights, covariates, batches, donors and hierarchies are read by `read_column`. A table has
+the sample ids in its first column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+import numpy as np
+
+from sfs_cli.compute.limits import TOO_LARGE
+from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.io.files.names import BLANKS, check_names, nfc
+from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_table, texts_of
+from sfs_cli.io.files.text import repeated
+from sfs_cli.io.given import given
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfs_cli.compute.matrix import Ids
+
+T = TypeVar("T")
+Kind = Literal["categorical", "numeric"]
+KINDS: tuple[Kind, ...] = ("categorical", "numeric")
+GROUPING = {"batch": "batches", "donors": "donors"}
+"""Options whose column puts samples into groups, and what these are."""
+CODES = 10
+"""Whole numbers of at most so many values may be codes of categories."""
+_INSIDE = "obs:"
+LABEL_NAMES = ("label", "class", "group", "condition", "cell_type")
+WEIGHT_NAMES = ("weight", "weights", "sample_weight")
+"""Usual names of the columns, the first of which is taken where none is named."""
+
+
+@dataclass(frozen=True)
+class Wanted(Generic[T]):
+    """What a column is read for.
+
+    Attributes
+    ----------
+    option : str
+        The option that names it, for messages.
+    what : str
+        What it holds, such as "label".
+    parse : callable
+        Makes a value of a text, or raises an `InputError`.
+    usual : sequence of str
+        Names, in lower case, by which it is chosen among several where the user names none.
+    """
+
+    option: str
+    what: str
+    parse: Callable[[str], T]
+    usual: Sequence[str] = ()
+
+
+CLASSES = Wanted("source", "label", str, LABEL_NAMES)
+"""The labels of a source."""
+
+
+class Column(dict[str, T]):
+    """What a column says of each sample, by its id, and how it was found.
+
+    Attributes
+    ----------
+    name, where : str
+        The column, and the place of it for messages.
+    path, ids_name : Path, str
+        The file, and the name of its column of the sample ids.
+    others : list of str
+        The columns that it was chosen from, by a usual name; empty where the user named it, or
+        there was no choice.
+    missing : Counter
+        The texts that stood for missing values, but for empty ones, and how often.
+    """
+
+    def __init__(self, table: TextTable, name: str, others: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.name, self.where, self.others = name, table.place(name), list(others)
+        self.path, self.ids_name = table.path, next(iter(table.columns))
+        self.missing: Counter[str] = Counter()
+
+
+class _Texts(Mapping[str, list[str]]):
+    """The sample ids ("") and the annotations of a matrix, each made text when it is asked for."""
+
+    def __init__(self, ids: Ids, obs: pa.Table) -> None:
+        self.ids, self.obs = ids, obs
+
+    def __getitem__(self, name: str) -> list[str]:
+        return texts_of(self.obs[name].to_pylist()) if name else list(self.ids.samples)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from ("", *self.obs.column_names)
+
+    def __len__(self) -> int:
+        return 1 + len(self.obs.column_names)
+
+
+class _Annotations(TextTable):
+    """The annotations of the samples as a table; `rows` are the samples."""
+
+    def place(self, column: str) -> str:
+        return f"{self.path}: obs {column!r}"
+
+    def where(self, row: int, column: str) -> str:
+        return f"{self.path}: obs:{column} of sample {self.columns[''][row]!r}"
+
+
+def is_inside(spec: str) -> bool:
+    """Tell whether columns are annotations of the matrix."""
+    return spec.startswith(_INSIDE)
+
+
+def split_label_spec(spec: str) -> tuple[Path, str | None]:
+    """Split ``FILE[:COLUMN]``; a path that exists, and a Windows drive, are a file alone."""
+    if ":" not in spec or Path(spec).exists():
+        return Path(spec), None
+    file, column = spec.rsplit(":", 1)
+    is_drive = len(file) == 1 and column.startswith(("\\", "/"))
+    return (Path(spec), None) if is_drive else (Path(file), nfc(column))
+
+
+def _table_of(spec: str, option: str, matrix: str, ids: Ids | None) -> tuple[TextTable, str | None]:
+    """Return the table of ``FILE[:COLUMNS]`` or ``obs:KEYS``, and the columns named in it."""
+    if ids is None or not is_inside(spec):
+        path, columns = split_label_spec(spec)
+        return read_table(path), columns
+    if ids.obs is None:
+        raise InputError(
+            f"--{option} {spec} needs annotations of the samples, and the matrix has none",
+            where=matrix,
+            hint=f"give --{option} FILE[:COLUMN]; h5ad, zarr and GCT can hold annotations",
+        )
+    import pyarrow as pa
+
+    types = zip(ids.obs.column_names, ids.obs.schema.types)
+    categories = frozenset(name for name, kind in types if pa.types.is_dictionary(kind))
+    rows = range(1, len(ids.samples) + 1)
+    table = _Annotations(Path(matrix), _Texts(ids, ids.obs), rows, "sample", categories)
+    return table, nfc(spec.removeprefix(_INSIDE))
+
+
+def read_column(
+    spec: str, wanted: Wanted[T], matrix: str = "", ids: Ids | None = None
+) -> Column[T]:
+    """Read what a column says of the samples that have a value, in the order of the file.
+
+    `spec` is ``FILE``, ``FILE:COLUMN``, or ``obs:KEY`` for an annotation of the `matrix` (a path),
+    whose samples are `ids`. Without COLUMN it is the only other column, or the first of the usual
+    names, in upper or lower case.
+
+    Raises
+    ------
+    InputError
+        When there is no such table or column, a text is no value, a sample has two values, or none
+        has one.
+    """
+    table, asked = _table_of(spec, wanted.option, matrix, ids)
+    name = _choose(table, asked, wanted.option, f"{wanted.what}s", wanted.usual)
+    others = [] if asked is not None else [other for other in table.columns if other != name][1:]
+    return _column(table, name, wanted.what, wanted.parse, others)
+
+
+def _choose(
+    table: TextTable, asked: str | None, option: str, what: str, usual: Sequence[str] = ()
+) -> str:
+    """Return the column asked for, else the only one, else the first of the usual names."""
+    path, (ids_name, *others) = table.path, table.columns
+    if asked is not None:
+        if asked in others:
+            return asked
+        noun = "annotation" if isinstance(table, _Annotations) else "column"
+        is_first = asked == ids_name and others
+        raise InputError(
+            f"column {asked!r} is the first one, which names the samples"
+            if is_first
+            else f"there is no {noun} {asked!r}",
+            where=str(path),
+            hint=f"give one of {listed(others, 20)}, or another table: --{option} FILE[:COLUMN]",
+        )
+    if len(others) == 1:
+        return others[0]
+    by_lower = {name.lower(): name for name in reversed(others)}
+    named = [by_lower[name] for name in usual if name in by_lower]
+    if named:
+        return named[0]
+    raise InputError(
+        f"it is not clear which column holds the {what}",
+        where=str(path),
+        hint=f"add it to the option as {path.name}:COLUMN, one of {listed(others, 20)}",
+    )
+
+
+def _column(
+    table: TextTable, name: str, what: str, parse: Callable[[str], T], others: Sequence[str] = ()
+) -> Column[T]:
+    values = Column[T](table, name, others)
+    ids, texts = table.columns[values.ids_name], table.columns[name]
+    for row, (sample, text) in enumerate(zip(ids, texts)):
+        if (bare := text.strip(BLANKS)) in NULL_TOKENS:
+            values.missing.update([bare] if bare else ())
+            continue
+        try:
+            check_names((text,), f"a {what}", "")
+            value = parse(text)
+            if values.setdefault(sample, value) != value:
+                first = next(t for s, t in zip(ids, texts) if s == sample and t not in NULL_TOKENS)
+                raise InputError(
+                    f"sample {sample!r} has two {what}s, {first!r} and {text!r}",
+                    hint="leave one row for each sample",
+                )
+        except InputError as error:
+            error.where = table.where(row, name)
+            raise
+    if not values:
+        raise InputError(f"no sample has a {what}", where=values.where, hint="name another column")
+    return values
+
+
+def refuse_headless(column: Column[T], samples: Sequence[str]) -> None:
+    """Refuse a table whose first line is one of the samples in place of column names."""
+    if column.ids_name in samples:
+        raise InputError(
+            f"the line of column names is missing: the first line is of sample {column.ids_name!r}",
+            where=f"{column.path}, line 1",
+            hint="add a first line with the names of the columns, such as sample and class",
+        )
+
+
+def parse_weight(text: str) -> float:
+    """Return a number that is not negative; raise an InputError for any other text."""
+    hint = "give each sample a number that is 0 or more; 0 leaves it out"
+    weight = parse_number(text, hint)
+    if weight < 0:
+        raise InputError(f"the weight {text} is negative", hint=hint)
+    return weight
+
+
+def parse_number(text: str, hint: str) -> float:
+    """Return a number; raise an InputError for other text, and for what no measurement reaches."""
+    value = float(text) if is_number(text) else math.nan
+    if not abs(value) < TOO_LARGE:
+        known = f"a number below {TOO_LARGE:g}" if math.isfinite(value) else "a finite number"
+        raise InputError(f"{text!r} is not {known}", hint=hint)
+    return value
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """A covariate of samples.
+
+    Attributes
+    ----------
+    values : Column
+        The value of each sample that has one: text, or a finite number.
+    option : str
+        The option that names it.
+    kind : {"categorical", "numeric"}
+        How it is taken.
+    asked : bool
+        Whether the user said how it is taken.
+    held : bool
+        Whether it is an object of Python, whose type says how it is taken.
+    """
+
+    values: Column[Any]
+    option: str
+    kind: Kind
+    asked: bool = False
+    held: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its column or annotation."""
+        return self.values.name
+
+    @property
+    def where(self) -> str:
+        """The file, or the matrix, and the column, for messages."""
+        return self.values.where
+
+    @property
+    def codes(self) -> int:
+        """How many values it has, where they may be codes that were taken as numbers; else 0."""
+        if self.kind == "categorical" or self.asked:
+            return 0
+        found = set(self.values.values())
+        whole = all(float(value).is_integer() for value in found)
+        return len(found) if whole and 2 < len(found) <= CODES else 0
+
+
+def read_covariates(
+    spec: str, option: str, matrix: str = "", ids: Ids | None = None
+) -> list[Covariate]:
+    """Read ``FILE:COLUMN,COLUMN`` or ``obs:KEY,KEY``; `matrix` and `ids` are as in `read_column`.
+
+    A column of numbers is numeric and any other categorical, unless the name is followed by
+    ``=numeric`` or ``=categorical``. Where columns have types, as in AnnData, Parquet and data
+    frames, numbers that are text or categories are categorical. Without columns, the file has to
+    have only one. `option` names the file.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, has no such column, or a value is not what it should be.
+    """
+    table, columns = _table_of(spec, option, matrix, ids)
+    if columns is None:
+        columns = _choose(table, None, option, "covariates")
+    held = not is_inside(spec) and given(table.path) is not None
+    found = []
+    for asked, kind in _split_columns(columns, list(table.columns)[1:], option):
+        name = _choose(table, asked, option, "covariates")
+        values: Column[Any] = _column(table, name, "value", str)
+        number = name not in table.categories and all(map(is_number, values.values()))
+        taken = kind or ("numeric" if number else "categorical")
+        if taken == "numeric":
+            values = _column(table, name, "value", _finite)
+        found.append(Covariate(values, option, taken, kind is not None, held))
+    return found
+
+
+def _split_columns(text: str, known: Sequence[str], option: str) -> list[tuple[str, Kind | None]]:
+    """Return the columns of ``NAME,NAME=KIND``; a text that is a column is that column."""
+    found: list[tuple[str, Kind | None]] = []
+    usual: Kind | None = "categorical" if option in GROUPING else None
+    for part in [text] if text in known else text.split(","):
+        part = part.strip()
+        start, _, kind = part.rpartition("=")
+        named = next((k for k in KINDS if k == kind), None) if part not in known else None
+        found.append((part if named is None else start, named or usual))
+    if option in GROUPING and "numeric" in dict(found).values():
+        raise UsageError(
+            f"--{option} {text} is no number: {GROUPING[option]} are categories",
+            hint="give --adjust for numeric covariates",
+            option=option,
+        )
+    names = [name for name, _ in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(
+            f"--{option} names {listed(twice)} twice",
+            hint="name every column once",
+            option=option,
+        )
+    return found
+
+
+def _finite(text: str) -> float:
+    if not is_number(text) or not math.isfinite(float(text)):
+        raise InputError(
+            f"{text!r} is not a finite number",
+            hint="correct it, or take the column as categories: COLUMN=categorical",
+        )
+    return float(text)
+
+
+def positions(
+    ids: Sequence[str],
+    wanted: Sequence[str],
+    lack: str,
+    where: str,
+    hint: str,
+    option: str | tuple[str, ...] = (),
+) -> np.ndarray:
+    """Return the place of each wanted sample among the ids of a file, shape (wanted,).
+
+    Raises InputError for samples that are not there, of which `lack` and `hint` say what they lack
+    and what to do, and for ids that are repeated.
+    """
+    place = {name: i for i, name in enumerate(ids)}
+    if missing := [name for name in wanted if name not in place]:
+        raise InputError(
+            f"{len(missing):,} of {len(wanted):,} samples {lack}: {listed(missing)}",
+            where=f"{where}, which has {listed(list(ids), 3)}",
+            hint=hint,
+            option=option,
+        )
+    if found := repeated(ids):
+        raise InputError(
+            f"samples are repeated: {listed(sorted(found))}",
+            where=where,
+            hint="give one row for each sample",
+            option=option,
+        )
+    return np.fromiter(map(place.__getitem__, wanted), np.intp, len(wanted))
