@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -20,7 +21,6 @@ from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.matching import FeatureIndex, Matched, check_found
 from sfs_cli.options.graph import default_similarity
 from sfs_cli.options.source import SourceSpec
-from sfs_cli.store.filters import EVERYTHING
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
 from sfs_cli.store.transforms import parse as parse_transform
@@ -80,30 +80,16 @@ class SourceContext:
             return self.matrix
         own = self.matrix
         steps = own.steps if spec.transform is None else parse_transform(spec.transform)
-        return self.prepared(own.matrix, own.samples, spec, steps, spec.missing or own.missing)
+        missing = cast(MissingPolicy, spec.missing or own.missing)
+        return self.fitted(spec, partial(replace, own, steps=steps, missing=missing))
 
-    def prepared(
-        self,
-        matrix: Matrix,
-        samples: np.ndarray | None,
-        spec: SourceSpec,
-        steps: tuple[str, ...],
-        missing: str,
-    ) -> PreparedMatrix:
-        """Return a matrix with the samples, transformation and missing values of a source."""
-        where = f"source {spec.name} ({spec.path or self.run.where})"
-        of_run = matrix is self.matrix.matrix
+    def fitted(self, spec: SourceSpec, make: Callable[..., PreparedMatrix]) -> PreparedMatrix:
+        """Return the values of a source with what their transformation needs of each sample.
+
+        `make` prepares them, given `where` they are for messages.
+        """
         try:
-            policy = cast(MissingPolicy, missing)
-            made = PreparedMatrix(
-                matrix,
-                samples=samples,
-                missing=policy,
-                features=self.matrix.features if of_run else EVERYTHING,
-                steps=steps,
-                adjustment=self.matrix.adjustment if of_run else None,
-                where=where,
-            )
+            made = make(where=f"source {spec.name} ({spec.path or self.run.where})")
         except InputError as error:
             raise InputError(
                 error.what,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from sfs_cli.io.knowledge.similarity import SimilarityFile, open_similarity
 from sfs_cli.knowledge.base import SourceContext, SourceInputs
 from sfs_cli.logs import Messages
 from sfs_cli.options.source import SourceSpec
+from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
 from sfs_cli.store.transforms import parse as parse_transform
 
 
@@ -43,9 +46,9 @@ class Profile:
                 f"source {self.spec.name} is not transformed: --transform applies to the matrix; "
                 "add ,transform=STEPS to the source if it should be"
             )
-        missing = self.spec.missing or "error"
-        prepared = context.prepared(self.matrix, rows, self.spec, steps, missing)
-        return context.graph(self.spec, prepared)
+        missing = cast(MissingPolicy, self.spec.missing or "error")
+        make = partial(PreparedMatrix, self.matrix, samples=rows, steps=steps, missing=missing)
+        return context.graph(self.spec, context.fitted(self.spec, make))
 
 
 class TargetMatrix:

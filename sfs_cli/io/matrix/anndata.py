@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
-from sfs_cli.errors import InputError, MissingExtraError, UsageError, listed, nearest
+from sfs_cli.errors import InputError, UsageError, listed, nearest
 from sfs_cli.io.files.apart import call_apart, reading
 from sfs_cli.io.files.room import most_taken
 from sfs_cli.io.files.sniff import H5MU, split_modality
@@ -29,7 +29,6 @@ from sfs_cli.io.matrix.stored import (
     StoredReader,
     attribute,
     check_declared,
-    check_depth,
     check_sparse_groups,
     checked_csr,
     chunks_are_tall,
@@ -38,22 +37,12 @@ from sfs_cli.io.matrix.stored import (
     read_names,
     releasing,
 )
-from sfs_cli.io.matrix.vlen import guard_texts
+from sfs_cli.io.matrix.zarr import open_zarr_group
 
 if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
-_CODECS = frozenset(
-    (
-        *("adler32", "astype", "base64", "bitround", "blosc", "bytes", "bz2", "categorize"),
-        *("crc32", "crc32c", "delta", "fixedscaleoffset", "fletcher32", "gzip", "json2"),
-        *("jenkins_lookup3", "lz4", "lzma", "msgpack2", "packbits", "pcodec", "quantize"),
-        *("sharding_indexed", "shuffle", "transpose", "vlen-array", "vlen-bytes", "vlen-utf8"),
-        *("zfpy", "zlib", "zstd"),
-    )
-)
-"""Codecs of Zarr that hold data. That called pickle executes what a file says."""
 _OLD_GRAPHS = "uns/neighbors"
 _REWRITE = "write the file again with AnnData.write_h5ad"
 
@@ -74,55 +63,6 @@ def open_zarr(path: Path, options: ReadOptions) -> MatrixReader:
     """Open an AnnData folder of Zarr format 2 or 3."""
     # a Zarr folder holds no file open between reads
     return _open(path, "zarr", open_zarr_group(path), lambda: None, options)
-
-
-def open_zarr_group(path: Path) -> Any:
-    """Open a Zarr folder for reading."""
-    try:
-        import zarr
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            "reading Zarr needs the package zarr", where=str(path), hint="pip install zarr"
-        ) from error
-    guard_texts()
-    with read_errors(path, "Zarr"):
-        group = zarr.open_group(str(path), mode="r")
-        _check_codecs(group, path)
-        return group
-
-
-def _check_codecs(group: Any, path: Path, depth: int = 0) -> None:
-    """Refuse a folder with an array that names any codec but those that hold data."""
-    check_depth(depth, str(path))
-    for name in group:
-        element = group[name]
-        if hasattr(element, "keys"):
-            _check_codecs(element, path, depth + 1)
-        elif unknown := set(_codecs(element)) - _CODECS:
-            raise InputError(
-                f"the codec {min(unknown)!r} is not read: a codec may execute what a file says",
-                where=f"{path}, {element.path}",
-                hint="if you trust it, read it with anndata and write it again",
-            )
-
-
-def _codecs(array: Any) -> Iterator[str]:
-    """Yield the names of the codecs of an array, those within others too."""
-    if hasattr(array, "metadata"):
-        yield from _names_of_codecs(array.metadata.to_dict())
-    else:  # the package zarr before version 3
-        for codec in (*(array.filters or ()), array.compressor):
-            if codec is not None:
-                yield codec.codec_id
-
-
-def _names_of_codecs(metadata: Any) -> Iterator[str]:
-    found = [metadata.get("compressor"), *(metadata.get("filters") or ())]  # format 2
-    for key in ("codecs", "index_codecs"):  # format 3
-        found += metadata.get(key) or ()
-    for codec in filter(None, found):
-        yield str(codec.get("id") or codec.get("name")).removeprefix("numcodecs.")
-        yield from _names_of_codecs(codec.get("configuration") or {})
 
 
 def _open(

@@ -20,8 +20,9 @@ import numpy as np
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.apart import call_apart, reading
 from sfs_cli.io.files.sniff import H5MU, split_modality
-from sfs_cli.io.matrix.anndata import called_apart, find_modality, open_zarr_group
+from sfs_cli.io.matrix.anndata import called_apart, find_modality
 from sfs_cli.io.matrix.base import read_errors
+from sfs_cli.io.matrix.zarr import open_zarr_group
 
 _HINT = "read it with anndata, write it again with AnnData.write_h5ad, and rank that"
 
