@@ -305,7 +305,7 @@ HIERARCHIES = [
         "hierarchy: Newick after its end",
         file_of("hierarchy", "((s1,s2),(s3,s4)); more\n", "t.nwk"),
         "t.nwk, character 20",
-        "'more' follows the end",
+        "'more'; give one tree",
     ),
     bad(
         "hierarchy: depth 0",

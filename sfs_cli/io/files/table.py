@@ -356,7 +356,8 @@ def read_unnamed(
     Blank lines and those that begin with ``#`` are skipped too; `hint` is as in `read_rows`.
     """
     with LineStream(path) as stream:
-        if b"\r" in (stream.peek_line() or b""):
+        first = stream.peek_line() or b""
+        if b"\r" in first and not first.startswith(b"#"):
             raise old_mac_lines(path)
         table = read_rows(stream, names, delimiter, hint, comments=True)
     if table.rows and is_header([values[0] for values in table.columns.values()]):

@@ -24,7 +24,7 @@ from sfs_cli.io.files.table import (
     read_unnamed,
     texts_of,
 )
-from sfs_cli.io.files.text import read_whole, text_suffix
+from sfs_cli.io.files.text import first_lines, read_whole, text_suffix
 from sfs_cli.io.given import given
 
 _RNK_COLUMNS = ("feature", "score")
@@ -51,7 +51,7 @@ def read_rank_table(path: Path) -> TextTable:
         if text_suffix(path) == ".rnk":
             return _read_rnk(path)
         rows, delimiter = first_rows(path)
-        if any(text.lstrip().startswith(("[", "{")) for text in rows[:1]):
+        if any(text.lstrip().startswith(("[", "{")) for _, text in first_lines(path, 1)):
             return _read_json(path)
         if rows and delimiter is None:
             # lines of a damaged JSON file are no ids
