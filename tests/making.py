@@ -21,11 +21,13 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.limits import Limits
 from sfs_cli.compute.matrix import Block, Ids, LeftOut, Span
+from sfs_cli.compute.passes import PassList
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Problem
 from sfs_cli.store.matrix import DenseMatrix, Missing, SparseMatrix
 from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.quantile import Room
 
 DOUBLE = np.dtype(np.float64)
 PLENTY = 1 << 30
@@ -77,6 +79,11 @@ def array_engine(
     return Engine(ArraySource(X, left_out), ThreadExecutor(threads), np.dtype(dtype), size)
 
 
+def features_of(passes: PassList) -> int:
+    """Return how many features were read, each as often as it was."""
+    return sum(row.features for row in passes.rows.values())
+
+
 def make_matrix(X: np.ndarray, *, sparse: bool = False) -> DenseMatrix | SparseMatrix:
     """Return the stored matrix of samples x features, whose gaps are NaN."""
     n, m = X.shape
@@ -91,7 +98,7 @@ def make_matrix(X: np.ndarray, *, sparse: bool = False) -> DenseMatrix | SparseM
 
 def fit(source: PreparedMatrix, *, size: int = 7, threads: int = 1) -> PreparedMatrix:
     """Make the passes that the steps of a prepared matrix ask for; return the matrix."""
-    source.fit(Engine(source, ThreadExecutor(threads), DOUBLE, size).total_over)
+    source.fit(Room(Engine(source, ThreadExecutor(threads), DOUBLE, size)))
     return source
 
 
@@ -115,7 +122,7 @@ def make_engine(
         checkpoints=checkpoints,
         nonzeros=nonzeros,
     )
-    source.fit(engine.total_over)
+    source.fit(Room(engine))
     return engine
 
 

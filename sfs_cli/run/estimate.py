@@ -52,12 +52,14 @@ from sfs_cli.options.graph import (
 from sfs_cli.ranking.table import rank_features
 from sfs_cli.run import covariates, inputs
 from sfs_cli.run.memory import memory_budget, memory_plan
+from sfs_cli.run.passes import Shape as RunShape
 from sfs_cli.run.passes import graph_asked, needed, pass_list, with_defaults
 from sfs_cli.run.scoring import scorer_of
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.disk import is_store, open_store
 from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
 from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.store.quantile import Room
 from sfs_cli.store.transforms import parse
 
 START = 1.0
@@ -133,17 +135,10 @@ def _estimate(
     if config.coordinates_from is not None:
         shape.coordinates = open_coordinates(config.coordinates_from, config.matrix).values
         width = shape.coordinates.shape[1]
-    passes = pass_list(
-        config,
-        n,
-        m,
-        stored=stored,
-        memory=memory,
-        batches=groups.batches,
-        coordinates=width,
-    )
+    of_run = RunShape(n, m, stored, memory, groups.batches, width)
+    passes = pass_list(config, of_run)
     held = 8 * n * groups.columns
-    room = memory_plan(config, n, m, stored, memory, passes, groups.batches, held, width)
+    room = memory_plan(config, of_run, passes, held)
     timing = _time_run(config, passes, shape, room, groups.columns)
     size = n * m * stored.itemsize
     rows = [
@@ -310,7 +305,7 @@ def _time_run(
         source.matrix.read(span, np.empty((span.size, shape.n), sample.dtype))
 
     first, again = (_seconds(lambda: list(workers.map(read, engine.spans()))) for _ in range(2))
-    source.fit(engine.total_over)
+    source.fit(Room(engine))
     graph = graph_asked(config, shape.n).name if "graph" in needed(config) else None
     kinds = {each.kind for each in passes}
     rng = np.random.default_rng(0)
@@ -400,7 +395,7 @@ def _time_graph_and_scores(
         adjustment=_some_adjustment(columns, few),
     )
     engine = replace(engine, source=source)
-    source.fit(engine.total_over)
+    source.fit(Room(engine))
     values = np.arange(few, dtype=np.float64) if config.numeric else None
     labels, quiet = Labels(np.arange(few) % 2, ["a", "b"], values), Messages(QUIET)
     context = RunContext(engine, labels, 1 << 62, 0, quiet)

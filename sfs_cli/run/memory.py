@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from sfs_cli.catalog import BY_CLASS, METHODS
 from sfs_cli.compute.cgroups import processor_limits
@@ -38,6 +34,7 @@ from sfs_cli.options.graph import (
     default_similarity,
 )
 from sfs_cli.run.passes import (
+    Shape,
     bytes_together,
     graph_asked,
     needed,
@@ -78,50 +75,30 @@ def thread_count(asked: int | None = None) -> int:
     return min([count, *processor_limits()])
 
 
-def memory_plan(
-    config: RankConfig,
-    n: int,
-    m: int,
-    stored: np.dtype[Any],
-    memory: int,
-    passes: PassList,
-    batches: Mapping[str, int] | None = None,
-    held: int = 0,
-    coordinates: int | None = None,
-) -> MemoryPlan:
-    """Fit a run on a matrix of n samples and m features, `stored` as this type, into memory.
+def memory_plan(config: RankConfig, shape: Shape, passes: PassList, held: int = 0) -> MemoryPlan:
+    """Fit a run into memory.
 
-    `batches` are the numbers of samples of the batches that are ranked, `held` the bytes of what is
-    taken out of the features, and of given ones, `coordinates` how many each sample has, where the
-    graph is made of some.
+    `held` are the bytes of what is taken out of the features, and of given ones.
     """
-    plan = _memory_plan(config, n, m, stored, memory, passes, batches or {}, held, coordinates)
+    n, m, memory = shape.n, shape.m, shape.memory
+    plan = _memory_plan(config, shape, passes, held)
     if config.stability is None:
         return plan
     # subsets of the samples come when the graph of all is gone; theirs may be dense where that is
     # sparse, and several are held where they are ranked together
-    sizes = {name: subset_size(config.subset_kind, size) for name, size in (batches or {}).items()}
+    sizes = {name: subset_size(config.subset_kind, size) for name, size in shape.batches.items()}
     sizes = sizes or {"subset": subset_size(config.subset_kind, n)}
     more = bytes_together(config, n, memory) if ranks_together(config, n, m) else 0
-    other = _memory_plan(config, n, m, stored, memory, passes, sizes, held + more, coordinates)
+    other = _memory_plan(config, replace(shape, batches=sizes), passes, held + more)
     return min((plan, other), key=lambda each: (each.workers, -each.needed))
 
 
-def _memory_plan(
-    config: RankConfig,
-    n: int,
-    m: int,
-    stored: np.dtype[Any],
-    memory: int,
-    passes: PassList,
-    batches: Mapping[str, int],
-    held: int,
-    coordinates: int | None,
-) -> MemoryPlan:
-    """Fit a run into memory whose sample graphs are of the largest of the `batches`, or of all."""
+def _memory_plan(config: RankConfig, shape: Shape, passes: PassList, held: int) -> MemoryPlan:
+    """Fit a run into memory whose sample graphs are of the largest of the batches, or of all."""
+    n, m, stored, memory = shape.n, shape.m, shape.stored, shape.memory
     # within batches the graphs are smaller, but may be dense where that of all would be sparse
-    largest = max(batches.values(), default=n)
-    model = memory_model(config, largest, m, passes, coordinates)
+    largest = max(shape.batches.values(), default=n)
+    model = memory_model(config, largest, m, passes, shape.coordinates)
     if largest < n:
         room = model.graph_bytes(largest, arithmetic_dtype(largest, m, stored))
         sums = model.worker_bytes(largest, 0)

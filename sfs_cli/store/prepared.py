@@ -6,7 +6,7 @@ choices, so the two are kept side by side here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -14,12 +14,13 @@ from typing import Any, Literal
 import numpy as np
 
 from sfs_cli.compute.matrix import Block, Ids, LeftOut, NonZeros, Span, block_features, cut
+from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix
-from sfs_cli.store.quantile import IN_MEMORY, Room, normalized
+from sfs_cli.store.quantile import Room, normalized, reads
 from sfs_cli.store.transforms import (
     QUANTILE,
     RESIDUALS,
@@ -32,7 +33,23 @@ from sfs_cli.store.transforms import (
 
 _DOUBLE = np.dtype(np.float64)
 MissingPolicy = Literal["error", "drop", "mean"]
-TotalOver = Callable[[Callable[[Span], Sequence[np.ndarray]]], list[np.ndarray]]
+
+
+def fitting_passes(steps: tuple[str, ...], n: int, m: int, memory: int) -> list[Pass]:
+    """List the passes of `PreparedMatrix.fit`: those of steps that need some of all features."""
+    return [
+        replace(fitting_pass(step), times=reads(n, m, memory) if step == QUANTILE else 1)
+        for step in steps
+        if step in SAMPLE_STEPS or step == QUANTILE
+    ]
+
+
+def fitting_pass(step: str) -> Pass:
+    """Return the passes for one step."""
+    of = f"of the samples for --transform {step}"
+    if step == QUANTILE:
+        return Pass(f"values {of}", "sums", sharing="every")
+    return Pass(f"sums {of}", "sums")
 
 
 class PreparedMatrix:
@@ -222,12 +239,11 @@ class PreparedMatrix:
     def _sample_steps(self) -> list[int]:
         return [at for at, name in enumerate(self.steps) if name in (*SAMPLE_STEPS, QUANTILE)]
 
-    def fit(self, total_over: TotalOver, room: Room = IN_MEMORY) -> None:
-        """Find the sample factors that the steps need, by one pass for each such step.
+    def fit(self, room: Room) -> None:
+        """Find the sample factors that the steps need, by the passes of `room`.
 
-        Those that are known already stay. `total_over` adds up what a task makes of all spans
-        (``sfs_cli.compute.engine.Engine.total_over``). Quantile normalization is made in `room`, by
-        default in memory; it refuses a sparse matrix by an `InputError`.
+        Those that are known already stay. Quantile normalization refuses a sparse matrix by an
+        `InputError`.
         """
         if self.sparse and QUANTILE in self.steps:
             raise InputError(
@@ -240,10 +256,12 @@ class PreparedMatrix:
             if at in self._factors:
                 continue
             name = self.steps[at]
+            passes = room.passes.at(fitting_pass(name))
             if name == QUANTILE:
-                self._factors[at] = normalized(room, partial(self._values_before, at), self.ids)
+                own, read = replace(room, passes=passes), partial(self._values_before, at)
+                self._factors[at] = normalized(own, read, self.ids)
                 continue
-            total, used = total_over(partial(self._sample_sums, at))
+            total, used = passes.total_over(partial(self._sample_sums, at))
             step = SAMPLE_STEPS[name]
             factors = step.factors(total, int(used))
             usable = np.isfinite(total) & np.isfinite(factors)

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Ids, Span, block_features, cut
+from sfs_cli.compute.matrix import Ids, Span, cut
+from sfs_cli.compute.passes import Pass
 from sfs_cli.store.build import write_store_files
 from sfs_cli.store.disk import FAULTY_SCRATCH, Manifest, open_store
 from sfs_cli.store.matrix import DenseMatrix, Matrix
@@ -40,9 +41,15 @@ class Passes(Protocol):
         """Runs the tasks."""
         ...
 
-    def run_over(
-        self, task: Callable[[Span], T], *, kind: Literal["sums"] = ...
-    ) -> Iterator[tuple[Span, T]]:
+    def at(self, made: Pass) -> Any:
+        """Return passes of a purpose."""
+        ...
+
+    def total_over(self, task: Callable[[Span], Any]) -> Any:
+        """Add up what a task makes of each span of features."""
+        ...
+
+    def run_over(self, task: Callable[[Span], T]) -> Iterator[tuple[Span, T]]:
         """Run a task on each span of features; yield the results in their order."""
         ...
 
@@ -51,26 +58,15 @@ class Passes(Protocol):
 class Room:
     """Where a matrix is normalized: passes over it, the memory of the run, and a scratch folder."""
 
-    passes: Passes | None = None  # None: one span after the other
+    passes: Passes
     memory: int = 1 << 62  # bytes
     folder: Path | None = None  # None where everything is to stay in memory
 
-    def run_over(self, task: Callable[[Span], T], n: int, m: int) -> Iterator[tuple[Span, T]]:
-        """Run a task on each span of m features of n samples, in their order."""
-        if self.passes is None:
-            return ((at, task(at)) for at in cut(m, block_features(n, VALUE_BYTES)))
-        return self.passes.run_over(task, kind="sums")
-
     def each(self, task: Callable[[int], T], count: int) -> Iterator[T]:
         """Run a task on each of the samples held here, in their order."""
-        if self.passes is None:
-            return map(task, range(count))
         threads = self.passes.executor.nearby
         found: Iterator[T] = threads.map(lambda at: task(at.lo), cut(count, 1))
         return found
-
-
-IN_MEMORY = Room()
 
 
 def group_size(n: int, m: int, memory: int) -> int:
@@ -165,7 +161,7 @@ def _gathered(
         return values[:, group.lo : group.hi].copy(), taking
 
     values, taking = np.empty((group.size, m)), np.empty(m, bool)
-    for span, (part, used) in room.run_over(columns, n, m):
+    for span, (part, used) in room.passes.run_over(columns):
         values[:, span.lo : span.hi] = part.T
         taking[span.lo : span.hi] = used
     return values, taking

@@ -15,7 +15,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.run.estimate import estimate
 from sfs_cli.run.memory import memory_plan
-from sfs_cli.run.passes import pass_list
+from sfs_cli.run.passes import Shape, pass_list
 from tests.making import write_table
 
 
@@ -28,7 +28,7 @@ def table(tmp_path):
 
 def passes_of(config, n, m):
     float32 = np.dtype(np.float32)
-    return list(pass_list(config, n, m, stored=float32, memory=1 << 30))
+    return list(pass_list(config, Shape(n, m, float32, 1 << 30)))
 
 
 def planned(path, wall_time=None, **options):
@@ -109,9 +109,9 @@ def test_a_plan_of_many_samples_is_made_without_their_inner_products(
     monkeypatch.setattr(neighbors, "is_descent_installed", lambda: True)
     real = distances.gram
 
-    def gram(engine):
+    def gram(engine, *made):
         assert engine.source.n_samples <= 20
-        return real(engine)
+        return real(engine, *made)
 
     monkeypatch.setattr(distances, "gram", gram)
     path = tmp_path / "x.csv"
@@ -132,9 +132,8 @@ def test_components_take_memory_for_every_worker(monkeypatch):
 
     def shape(memory, **options):
         asked = replace(config, **options)
-        size = (1_000_000, 3000)
-        passes = pass_list(asked, *size, stored=stored, memory=memory)
-        return memory_plan(asked, *size, stored, memory, passes)
+        size = Shape(1_000_000, 3000, stored, memory)
+        return memory_plan(asked, size, pass_list(asked, size))
 
     sums = 8 * 1_000_000 * 60
     much = shape(1 << 40)
