@@ -52,6 +52,9 @@ class Pass:
         all of them.
     work : float
         How long a pass takes, as a part of one of its kind on all samples.
+    held, of_worker : int
+        Bytes in memory, beside blocks and sample graphs: until what is made of the passes is done,
+        and those of each worker.
     """
 
     purpose: str
@@ -63,6 +66,8 @@ class Pass:
     of_matrix: bool = True
     rounds: int = 1
     work: float = 1.0
+    held: int = 0
+    of_worker: int = 0
 
     def of(self, whose: str) -> Pass:
         """Return the same passes for a part of the run, which ends their purpose."""

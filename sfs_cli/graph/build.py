@@ -252,7 +252,7 @@ def graph_passes(options: GraphOptions, n: int, m: int, stored: np.dtype[Any]) -
     if reduction is not None:
         return reduced_passes(options, reduction, n, m)
     if name in NEIGHBOR_GRAPHS:
-        return search_passes(options, n)
+        return search_passes(options, n, m)
     default_rbf = name == "rbf" and options.bandwidth in (None, "median")
     again = default_rbf and arithmetic_dtype(n, m, stored) == np.float32
     return [GRAM, GRAM_AGAIN] if again else [GRAM]
@@ -261,4 +261,4 @@ def graph_passes(options: GraphOptions, n: int, m: int, stored: np.dtype[Any]) -
 def coordinate_passes(options: GraphOptions, n: int, m: int, columns: int) -> list[Pass]:
     """List the passes of `sample_graph` over coordinates, n x `columns`, in a run of m features."""
     found = graph_passes(options, n, columns, DOUBLE)
-    return over_few(found, columns, m, BY_COORDINATES)
+    return over_few(found, n, columns, m, BY_COORDINATES)

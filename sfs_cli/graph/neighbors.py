@@ -115,17 +115,19 @@ def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -
     return _by_panels(samples, k, rule)
 
 
-def search_passes(options: GraphOptions, n: int) -> list[Pass]:
-    """List the passes of `find_neighbors`."""
+def search_passes(options: GraphOptions, n: int, m: int) -> list[Pass]:
+    """List the passes of `find_neighbors`, among samples of m features."""
     if n <= LIMITS.dense_distances:
         return [GRAM]
     weighted = "bandwidth" in GRAPHS[options.name].takes and options.edge_weights != "binary"
     median = weighted and parse_bandwidth(options.bandwidth or "median") == "median"
     pairs = [MEDIAN] if median else []
     if searches_approximately(n):
-        return [IN_MEMORY, *pairs]
+        held = descent_bytes(n, m, options.neighbors or DEFAULT_NEIGHBORS)
+        return [replace(IN_MEMORY, held=held), *pairs]
     panels = len(cut(n, LIMITS.panel))  # each reads all features: n x n distances are never held
-    return [*pairs, IDENTICAL, COMPARED, replace(BY_PANELS, fraction=panels)]
+    by_panels = replace(BY_PANELS, fraction=panels, of_worker=panel_bytes(n))
+    return [*pairs, IDENTICAL, COMPARED, by_panels]
 
 
 def searches_approximately(n: int, limits: Limits = LIMITS) -> bool:

@@ -127,18 +127,28 @@ def reduced_passes(options: GraphOptions, reduction: Reduction, n: int, m: int) 
     used = reduction.features(m)
     count, times = reads(n, used, reduction.components)
     count, times = count + 1, times + 1  # one more finds identical samples
-    components = _by_components(reduction.components)
+    width = reduction.components
+    held = room(n, width)
+    components = replace(_by_components(width), times=count, held=held, of_worker=held)
     return [
         *([VARIABLE] if used < m else []),
-        replace(components, times=count, fraction=times / count * used / m),
+        replace(components, fraction=times / count * used / m),
         replace(COMPARED, kind="components", sharing="one"),
-        *over_few(search_passes(options, n), reduction.components, m, AMONG_COMPONENTS),
+        *over_few(search_passes(options, n, width), n, width, m, AMONG_COMPONENTS),
     ]
 
 
-def over_few(passes: list[Pass], rows: int, m: int, whose: str) -> list[Pass]:
-    """Return passes over a small matrix of so many rows, in a run of m features."""
-    return [replace(p.of(whose), fraction=p.fraction * rows / m, of_matrix=False) for p in passes]
+def over_few(passes: list[Pass], n: int, rows: int, m: int, whose: str) -> list[Pass]:
+    """Return passes over a matrix of few rows and n samples, in a run of m features."""
+    return [
+        replace(
+            each.of(whose),
+            fraction=each.fraction * rows / m,
+            of_matrix=False,
+            held=each.held + 8 * n * rows,
+        )
+        for each in passes
+    ]
 
 
 def _by_components(count: int) -> Pass:
@@ -239,7 +249,7 @@ def _scores(
     """Return the components, shape (count, n), equal for samples that are identical."""
     run = samples.run
     n = run.n
-    unit = room(n, count, 0)
+    unit = room(n, count)
     what = f"{count} principal components of {n:,} samples need"
     hint = f"raise --memory, use fewer components, or {GIVE_A_GRAPH}"
     check_memory(what, 2 * unit, run.memory, hint)
@@ -331,9 +341,12 @@ def reads(n: int, m: int, count: int, limits: Limits = LIMITS) -> tuple[int, int
     return passes, passes
 
 
-def room(n: int, count: int, workers: int) -> int:
-    """Return the bytes that the search of components holds beside ordinary blocks."""
-    return ARRAYS * (1 + workers) * 8 * n * (count + OVERSAMPLING)
+def room(n: int, count: int) -> int:
+    """Return the bytes that the search of components holds beside ordinary blocks.
+
+    Each worker holds as many.
+    """
+    return ARRAYS * 8 * n * (count + OVERSAMPLING)
 
 
 def _rows(n: int, count: int) -> int:

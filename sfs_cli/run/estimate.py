@@ -25,7 +25,7 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.matrix import Ids, Span
-from sfs_cli.compute.memory import MemoryPlan, format_size
+from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.passes import PassList
 from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.display import shown
@@ -51,7 +51,7 @@ from sfs_cli.options.graph import (
 )
 from sfs_cli.ranking.table import rank_features
 from sfs_cli.run import covariates, inputs
-from sfs_cli.run.memory import memory_budget, memory_plan
+from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan
 from sfs_cli.run.passes import Shape as RunShape
 from sfs_cli.run.passes import graph_asked, needed, pass_list, with_defaults
 from sfs_cli.run.scoring import scorer_of

@@ -15,7 +15,6 @@ import numpy as np
 from sfs_cli.catalog import METHODS, SIGNED, Method
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
-from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
 from sfs_cli.io.files.room import reading_within
@@ -34,7 +33,7 @@ from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.columns import check_columns, check_names
 from sfs_cli.run.features import feature_filter, given_features
-from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
+from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import Shape, needed, pass_list, with_defaults
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.ids import natural_order
