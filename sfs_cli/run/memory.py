@@ -149,10 +149,7 @@ def _plan(config: RankConfig, shape: Shape, needs: Needs) -> MemoryPlan:
 def needs_of(config: RankConfig, shape: Shape, n: int, passes: PassList, held: int) -> Needs:
     """Return what a run holds beside the matrix whose largest sample graph is of n samples."""
     products = any(each.kind == "gram" for each in passes)
-    name = graph_asked(config, n).name if "graph" in needed(config) else None
-    given = name is not None and (name == "file" or name.startswith("obsp:"))
-    sparse = name in SPARSE_GRAPHS or (name == "sources" and _sparse_sources(config, n))
-    dense = name is not None and not sparse and not given
+    dense = is_dense(config, n)
     # a function of a sparse graph is applied term by term
     gamma = str(config.method_options().get("gamma", ""))
     series = not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))
@@ -183,9 +180,15 @@ def needs_of(config: RankConfig, shape: Shape, n: int, passes: PassList, held: i
     )
 
 
-def _sparse_sources(config: RankConfig, n: int) -> bool:
-    """Tell whether no source of many samples is an n x n array; given ones are taken for sparse."""
-    return n > DENSE_SAMPLES and all(
-        spec.kind == "similarity" or (spec.kind in MEASURED and spec.similarity in (None, "knn"))
-        for spec in config.source
-    )
+def is_dense(config: RankConfig, n: int) -> bool:
+    """Tell whether the graph of n samples is an n x n array; given ones are taken for sparse."""
+    if "graph" not in needed(config):
+        return False
+    name = graph_asked(config, n).name
+    if name == "sources":
+        return n <= DENSE_SAMPLES or not all(
+            each.kind == "similarity"
+            or (each.kind in MEASURED and each.similarity in (None, "knn"))
+            for each in config.source
+        )
+    return name not in (*SPARSE_GRAPHS, "file") and not name.startswith("obsp:")

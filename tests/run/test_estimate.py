@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import OutOfMemoryError, UsageError
-from sfs_cli.graph import distances, neighbors
+from sfs_cli.graph import neighbors
 from sfs_cli.graph.pca import ARRAYS, reads
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
@@ -102,18 +102,9 @@ def test_components_of_a_source_are_planned():
     assert [p.fraction for p in found[:2]] == [1, 0.25]
 
 
-def test_a_plan_of_many_samples_is_made_without_their_inner_products(
-    tmp_path, set_limits, monkeypatch
-):
+def test_a_search_among_components_takes_time(tmp_path, set_limits, monkeypatch):
     set_limits(dense_distances=20, approximate_above=30)
     monkeypatch.setattr(neighbors, "is_descent_installed", lambda: True)
-    real = distances.gram
-
-    def gram(engine, *made):
-        assert engine.source.n_samples <= 20
-        return real(engine, *made)
-
-    monkeypatch.setattr(distances, "gram", gram)
     path = tmp_path / "x.csv"
     rows = [",".join([f"g{i}", *map(str, range(i, i + 40))]) for i in range(60)]
     path.write_text("\n".join([",".join(["id", *[f"s{j}" for j in range(40)]]), *rows]) + "\n")
@@ -123,6 +114,14 @@ def test_a_plan_of_many_samples_is_made_without_their_inner_products(
     ]
     assert all(row["seconds"] > 0 for row in facts["passes"] if row["times"])
     assert facts["seconds"]["graph"] > 0
+
+
+def test_p_values_of_permutations_take_longer(table):
+    def seconds(**options):
+        plan = planned(table, method="spec", similarity="knn", neighbors=3, **options)
+        return plan["passes"][-1]["seconds"]
+
+    assert seconds(pvalues="permutation:9999") > 2 * seconds()
 
 
 def test_components_take_memory_for_every_worker(monkeypatch):

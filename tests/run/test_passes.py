@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +24,7 @@ from sfs_cli.run import estimate as estimate_of
 from sfs_cli.run import load
 from sfs_cli.run import passes as run_passes
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
-from sfs_cli.run.estimate import Timing
+from sfs_cli.run.estimate import Rates
 from sfs_cli.run.rank import RankResult, rank
 from sfs_cli.run.top import TOP
 from sfs_cli.store.matrix import DenseMatrix, SparseMatrix, Stored
@@ -292,8 +292,7 @@ def check_plan(result: RankResult, plan: list[dict[str, Any]]) -> None:
 
 def planned(config: RankConfig, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Return what `sfs plan` says of the passes."""
-    timed = Timing(defaultdict(float), 0, 0, 1, True)
-    patch.setattr(estimate_of, "_time_run", lambda *_: timed)
+    patch.setattr(estimate_of, "_rates", lambda *_: Rates(0, 0, 0, 1, True))
     return json.loads(estimate_of.estimate(config, Watched(), None, True))["passes"]
 
 
