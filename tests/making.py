@@ -27,7 +27,6 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Problem
 from sfs_cli.store.matrix import DenseMatrix, Missing, SparseMatrix
 from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.quantile import Room
 
 DOUBLE = np.dtype(np.float64)
 PLENTY = 1 << 30
@@ -98,7 +97,7 @@ def make_matrix(X: np.ndarray, *, sparse: bool = False) -> DenseMatrix | SparseM
 
 def fit(source: PreparedMatrix, *, size: int = 7, threads: int = 1) -> PreparedMatrix:
     """Make the passes that the steps of a prepared matrix ask for; return the matrix."""
-    source.fit(Room(Engine(source, ThreadExecutor(threads), DOUBLE, size)))
+    source.fit(Engine(source, ThreadExecutor(threads), DOUBLE, size))
     return source
 
 
@@ -122,7 +121,7 @@ def make_engine(
         checkpoints=checkpoints,
         nonzeros=nonzeros,
     )
-    source.fit(Room(engine))
+    source.fit(engine)
     return engine
 
 

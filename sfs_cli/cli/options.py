@@ -190,13 +190,6 @@ class Command(click.Command):
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))  # arguments first
         super().__init__(params=listed, **facts)
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Replace flags of earlier versions by the current ones, and parse."""
-        # as options of click, old names would appear in help, completion and error messages
-        now = {flag(old): o.flag for o in self.declared.values() for old in o.old_names}
-        words = [word.partition("=") for word in args]
-        return super().parse_args(ctx, ["".join((now.get(w, w), *rest)) for w, *rest in words])
-
     def invoke(self, ctx: click.Context) -> Any:
         """Make messages and configuration, and call the function.
 

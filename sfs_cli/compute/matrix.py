@@ -46,6 +46,11 @@ def cut(n_features: int, size: int) -> list[Span]:
     return [Span(lo, min(lo + size, n_features)) for lo in range(0, n_features, size)]
 
 
+def pointers(counts: np.ndarray) -> np.ndarray:
+    """Return where each row's stored values begin, shape (b + 1,), from how many each has."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
 def arithmetic_dtype(n: int, m: int, stored: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type of the dense arithmetic: float64 where that costs next to nothing."""
     return np.dtype(np.float64) if n * n * m <= FLOAT64_BELOW else stored

@@ -23,7 +23,6 @@ from sfs_cli.options.source import SourceSpec
 from sfs_cli.store.filters import EVERYTHING
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
-from sfs_cli.store.quantile import Room
 from sfs_cli.store.transforms import parse as parse_transform
 
 BY_FEATURES = Pass(
@@ -93,7 +92,7 @@ class SourceContext:
             return self.matrix
         own = self.matrix
         steps = own.steps if spec.transform is None else parse_transform(spec.transform)
-        return self.prepared(own.matrix, own.samples, spec, steps, spec.missing or own.policy)
+        return self.prepared(own.matrix, own.samples, spec, steps, spec.missing or own.missing)
 
     def prepared(
         self,
@@ -125,7 +124,7 @@ class SourceContext:
                 "or ,missing=drop to drop those features",
             ) from None
         engine = self.engine(spec, made)
-        made.fit(Room(engine, self.run.memory, self.run.scratch))
+        made.fit(engine, self.run.memory, self.run.scratch)
         return made
 
     def engine(self, spec: SourceSpec, prepared: PreparedMatrix) -> Engine:

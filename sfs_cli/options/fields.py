@@ -202,7 +202,6 @@ class Option(NamedTuple):
     takers: Callable[[str], Sequence[str]] | None = None
     items: type | None = None  # the type of its items, where a file may write a list
     parse: Callable[[Any], Any] | None = None  # of the text of a flag that is no number or text
-    old_names: tuple[str, ...] = ()  # of earlier versions: still accepted, and shown nowhere
     argument: bool = False  # whether the command line takes it by position
     # what the file or folder that it names is used for (`options.paths`); "" where it names none.
     # In a file of options such paths are relative to its folder.
@@ -348,10 +347,8 @@ def _choices(name: str) -> tuple[str, ...]:
 
 
 def keys_of(options: Iterable[Option]) -> dict[str, Option]:
-    """Return options by their keys, those of earlier versions after the current ones."""
-    options = list(options)
-    old = {flag(name)[2:]: option for option in options for name in option.old_names}
-    return {option.key: option for option in options} | old
+    """Return options by their keys."""
+    return {option.key: option for option in options}
 
 
 Refusal = tuple[str, str, tuple[str, ...]]

@@ -33,7 +33,7 @@ from sfs_cli.options.source import (
 )
 
 RANK_KEYS = keys_of(options_of(RankConfig))
-"""The options of a ranking by their keys, those of earlier versions included."""
+"""The options of a ranking by their keys."""
 _OF_SOURCE = {key: Option(help="", name=key) for key in ("kind", "path")} | SOURCE_KEYS
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
 _TYPES = {
@@ -121,11 +121,8 @@ def load(path: str | Path) -> ConfigFile:
     for key, node in root.items():
         where = _place(name, node.line)
         if key not in RANK_KEYS:
-            raise _unknown(key, [option.key for option in RANK_KEYS.values()], where)
+            raise _unknown(key, RANK_KEYS, where)
         option = RANK_KEYS[key]
-        if option.name in options:  # once by the name of an earlier version
-            what = f"{option.key!r} appears twice, once as {key!r}"
-            raise InputError(what, where=where, hint="leave one out")
         lines[option.name] = node.line
         if option.name == "source":
             sources, places = _sources(node, name)
@@ -159,8 +156,7 @@ def _place(name: str, line: int | None) -> str:
 
 
 def _unknown(key: str, known: Iterable[str], where: str, of: str = "") -> InputError:
-    hint = nearest(key, dict.fromkeys(known))  # names of earlier versions stand for current ones
-    return InputError(f"unknown option {key!r}{of}", where=where, hint=hint)
+    return InputError(f"unknown option {key!r}{of}", where=where, hint=nearest(key, known))
 
 
 def _mapping_of(

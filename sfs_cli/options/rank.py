@@ -351,7 +351,6 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="R",
         least=1,
         default_text="all; mrsf-rounds: 100 above 1,000 samples",
-        old_names=("rank",),
     )
     lambda_: float | None = _own(
         "Penalty (l21), or weight of the graph from 0 to 1 (sselect).",

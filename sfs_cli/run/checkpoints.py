@@ -111,7 +111,7 @@ class MatrixCheckpoint:
             if known.pop("checksum") != _checksum(known):
                 return None
             store = open_store(self.store, hint=self._hint)
-            if not self.fixed and (not store.has_checksums or store.damage(threads)):
+            if not self.fixed and store.damage(threads):
                 return None
             opened = Opened(store, known["facts"], tuple(known["graphs"]))
             warnings = [str(text) for text in known["warnings"]]

@@ -48,7 +48,6 @@ from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.disk import is_store, open_store
 from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
 from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.quantile import Room
 from sfs_cli.store.transforms import parse
 
 START = 1.0
@@ -290,7 +289,7 @@ def _rates(config: RankConfig, shape: Shape, room: MemoryPlan, columns: int) -> 
         adjustment=_some_adjustment(columns, shape.n),
     )
     engine = Engine(source, workers, room.dtype, room.block_size)
-    source.fit(Room(engine))
+    source.fit(engine)
 
     def read(span: Span) -> None:
         sample.read(span, np.empty((span.size, shape.n), sample.dtype))

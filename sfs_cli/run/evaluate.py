@@ -64,7 +64,7 @@ from sfs_cli.run.lists import (
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
 from sfs_cli.run.passes import SCORES, needed
-from sfs_cli.store.prepared import PreparedMatrix, fitting_passes
+from sfs_cli.store.prepared import fitting_passes
 from sfs_cli.store.transforms import before_fitting
 from sfs_cli.tables import header
 
@@ -353,15 +353,7 @@ class Evaluation(FoldRankings):
 
     def _variable(self, run: Run, samples: np.ndarray, of: str = "") -> np.ndarray:
         """Return the features that vary among some samples, the most variable first."""
-        whole = run.matrix
-        plain = PreparedMatrix(
-            whole.matrix,
-            samples=whole.samples,
-            missing=whole.policy,
-            features=whole.features,
-            steps=self.steps,
-            where=whole.where,
-        )
+        plain = replace(run.matrix, steps=self.steps, adjustment=None)
         engine = replace(run.context.engine, source=plain)
         config = RankConfig(run.config.matrix, method="variance")
         base = replace(

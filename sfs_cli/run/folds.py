@@ -30,8 +30,7 @@ from sfs_cli.run.passes import WITHOUT_EACH, Shape, needed, pass_list
 from sfs_cli.run.rank import ranked
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import FilledMatrix, Matrix
-from sfs_cli.store.prepared import PreparedMatrix, fitting_passes
-from sfs_cli.store.quantile import Room
+from sfs_cli.store.prepared import fitting_passes
 from sfs_cli.store.transforms import before_fitting
 
 READ_AT_ONCE = 64
@@ -257,15 +256,15 @@ class FoldRankings:
         if stored.missing.values:
             chosen = train if whole.samples is None else whole.samples[train]
             stored = FilledMatrix(stored, chosen)
-        view = PreparedMatrix(
-            stored,
-            samples=whole.samples,
+        view = replace(
+            whole,
+            matrix=stored,
             features=FeatureFilter(whole.features.by_id),
             steps=self.steps,
-            where=whole.where,
+            adjustment=None,
         )
         engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
-        view.fit(Room(engine, run.context.memory, run.context.scratch))
+        view.fit(engine, run.context.memory, run.context.scratch)
         return engine
 
     def values_in(self, fold: Fold, values: Engine) -> Engine:
@@ -296,11 +295,9 @@ def _located(of: str) -> Iterator[None]:
 
 def read_features(values: Engine, features: np.ndarray) -> np.ndarray:
     """Return the values of some features, shape (l, n), in their order."""
-    matrix = values.source
-    assert isinstance(matrix, PreparedMatrix)
-    out = np.empty((len(features), matrix.n_samples))
+    out = np.empty((len(features), values.source.n_samples))
     ascending = np.argsort(features, kind="stable")  # the matrix is read forwards
-    view = matrix.selecting(features[ascending])
+    view = values.source.selecting(features[ascending])
     for span in cut(len(features), READ_AT_ONCE):
         out[ascending[span.lo : span.hi]] = view.read(span, _DOUBLE).values
     return out

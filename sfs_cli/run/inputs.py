@@ -137,7 +137,7 @@ def load(
     """
     path = Path(config.matrix)
     if is_store(path):
-        return _open_store(config, path, messages)
+        return _open_store(config, path)
     reader, rows, why = peek(config, known_samples, memory, folder)
     try:
         messages.note(f"{path.name} ({reader.format}): {why}")
@@ -219,7 +219,7 @@ def peek(
     return reader, rows, why
 
 
-def _open_store(config: RankConfig, path: Path, messages: Messages) -> Opened:
+def _open_store(config: RankConfig, path: Path) -> Opened:
     for flag, option in (("--layer", "layer"), ("--use-raw", "use_raw")):
         if getattr(config, option):
             raise UsageError(f"{flag} has no effect on a store", hint=_STORE_HINT, option=option)
@@ -232,13 +232,8 @@ def _open_store(config: RankConfig, path: Path, messages: Messages) -> Opened:
             hint=_STORE_HINT,
             option="dtype",
         )
-    store = open_store(path, ids_later=True)
-    if not store.has_checksums:
-        messages.note(
-            f"{path} is of an earlier version, without checksums: damage of it is not noticed "
-            "(sfs convert --force writes them)"
-        )
-    return Opened(store, {"format": "store", "rows": "features", "renamed": 0})
+    facts = {"format": "store", "rows": "features", "renamed": 0}
+    return Opened(open_store(path, ids_later=True), facts)
 
 
 def align_labels(

@@ -19,7 +19,7 @@ from sfs_cli.provenance import dumps
 from sfs_cli.run import inputs
 from sfs_cli.run.columns import tell_columns
 from sfs_cli.run.memory import memory_budget, thread_count
-from sfs_cli.store.disk import check_store, is_store, open_store
+from sfs_cli.store.disk import check_store, is_store, read_manifest
 from sfs_cli.store.prepared import PreparedMatrix
 
 
@@ -64,25 +64,18 @@ def check(config: RankConfig, messages: Messages, as_json: bool) -> str:
     Damage is an `InputError`; of a store it names every part.
     """
     path = Path(config.matrix)
-    compared = True
     if is_store(path):
-        threads = thread_count()
-        check_store(path, threads)
-        store = open_store(path)
-        compared = store.has_checksums or store.has_digests
-        values = store.n_samples * store.n_features
+        check_store(path, thread_count())
+        manifest = read_manifest(path)
+        values = manifest.n_samples * manifest.n_features
     else:
         table = inputs.read_label_table(config)
         memory = memory_budget(config)
         with scratch_folder(Path(config.scratch) if config.scratch else None) as folder:
             opened = inputs.load(config, list(table or ()), memory, folder, messages)
             values = opened.matrix.n_samples * opened.matrix.n_features
-    if not compared:
-        messages.warn(
-            f"{path} is of an earlier version, and has nothing to compare its values with"
-        )
     if as_json:
-        return dumps({"path": config.matrix, "values": values, "compared": compared, "damage": []})
+        return dumps({"path": config.matrix, "values": values, "compared": True, "damage": []})
     return f"checked: {values:,} values, no damage\n"
 
 

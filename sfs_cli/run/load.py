@@ -39,7 +39,6 @@ from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.quantile import Room
 from sfs_cli.store.transforms import parse as parse_transform
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ class Run:
     def fit_matrix(self) -> None:
         """Make the passes for what the transformation needs of each sample."""
         run = self.context
-        self.matrix.fit(Room(run.engine, run.memory, run.scratch))
+        self.matrix.fit(run.engine, run.memory, run.scratch)
 
 
 @contextmanager

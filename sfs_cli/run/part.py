@@ -10,7 +10,6 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import arithmetic_dtype
 from sfs_cli.run.load import Run
 from sfs_cli.store.adjust import Adjustment
-from sfs_cli.store.prepared import PreparedMatrix
 
 
 def run_on(
@@ -26,15 +25,8 @@ def run_on(
     theirs; of their features an `adjustment` is taken out, of so many `covariates`.
     """
     whole, context = run.matrix, run.context
-    matrix = PreparedMatrix(
-        whole.matrix,
-        samples=samples if whole.samples is None else whole.samples[samples],
-        missing=whole.policy,
-        features=whole.features,
-        steps=whole.steps,
-        adjustment=adjustment,
-        where=whole.where,
-    )
+    among = samples if whole.samples is None else whole.samples[samples]
+    matrix = replace(whole, samples=among, adjustment=adjustment)
     # blocks are as large as those of all samples, which are what is read
     dtype = arithmetic_dtype(matrix.n_samples, matrix.n_features, matrix.dtype)
     engine = replace(context.engine, source=matrix, dtype=dtype)

@@ -22,9 +22,7 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.passes import OF_COUNTS, to_test
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.store.copies import digests
-from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.ids import CHUNK
-from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.thin import ThinnedMatrix
 
@@ -87,7 +85,7 @@ def part_of_counts(run: Run, *, second: bool = False) -> Run:
         where=run.config.matrix,
         samples=run.matrix.samples,
     )
-    part = _of(run.of(OF_COUNTS[second]), _with(run.matrix, thinned, run.matrix.features))
+    part = _of(run.of(OF_COUNTS[second]), replace(run.matrix, matrix=thinned))
     part.fit_matrix()
     return part
 
@@ -130,25 +128,7 @@ def _only(matrix: PreparedMatrix, features: np.ndarray) -> PreparedMatrix:
     old = matrix.features
     by_id = np.zeros(matrix.n_features, np.int8) if old.by_id is None else old.by_id.copy()
     by_id[(by_id == 0) & ~features] = LeftOut.EXCLUDED
-    return _with(matrix, matrix.matrix, replace(old, by_id=by_id), matrix)
-
-
-def _with(
-    whole: PreparedMatrix,
-    matrix: Matrix,
-    features: FeatureFilter,
-    fitted: PreparedMatrix | None = None,
-) -> PreparedMatrix:
-    view = PreparedMatrix(
-        matrix,
-        samples=whole.samples,
-        missing=whole.policy,
-        features=features,
-        steps=whole.steps,
-        adjustment=whole.adjustment,
-        where=whole.where,
-    )
-    return view if fitted is None else view.fitted_as(fitted)
+    return replace(matrix, features=replace(old, by_id=by_id)).fitted_as(matrix)
 
 
 def _of(run: Run, matrix: PreparedMatrix) -> Run:

@@ -56,7 +56,6 @@ from sfs_cli.run.passes import (
 from sfs_cli.run.scoring import make_graph, problem_of, scorer_of
 from sfs_cli.run.subsets import Subsets, draw_subsets, run_on_subset
 from sfs_cli.store.copies import ShuffledMatrix
-from sfs_cli.store.prepared import PreparedMatrix
 
 UNEVEN = 0.35
 """A half of whole donors with a smaller part of the samples is warned of."""
@@ -121,21 +120,10 @@ def stability_of_noise(
     whole, config = run.matrix, of_noise(run.config)
     if config is None:
         return None
-    matrix = PreparedMatrix(
-        ShuffledMatrix(
-            whole.matrix,
-            run.context.seed,
-            whole.samples,
-            [] if run.batches is None else [each.samples for each in run.batches.ranked],
-        ),
-        samples=whole.samples,
-        missing=whole.policy,
-        features=whole.features,
-        steps=whole.steps,
-        adjustment=whole.adjustment,
-        where=whole.where,
-    )
-    engine = replace(run.context.engine.of(OF_NOISE), source=matrix, checkpoints=None)
+    parts = [] if run.batches is None else [each.samples for each in run.batches.ranked]
+    shuffled = ShuffledMatrix(whole.matrix, run.context.seed, whole.samples, parts)
+    source = replace(whole, matrix=shuffled)
+    engine = replace(run.context.engine.of(OF_NOISE), source=source, checkpoints=None)
     context = replace(run.context, engine=engine, log=Messages(verbosity=-1))
     noise = replace(run, config=config, context=context)
     chosen = replace(subsets, samples=subsets.samples[: config.subset_count])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE, TOO_SMALL
-from sfs_cli.compute.matrix import Ids, block_features, cut
+from sfs_cli.compute.matrix import Ids, block_features, cut, pointers
 from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.names import check_names, nfc
 from sfs_cli.io.files.room import FIELD_BYTES, Tally
@@ -167,8 +167,8 @@ def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
             from scipy.sparse import csr_array
 
             counts, indices, data = view.read_stored(span)
-            indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-            sink.add(csr_array((data, indices, indptr), shape=(span.size, view.n_samples)))
+            arrays = (data, indices, pointers(counts))
+            sink.add(csr_array(arrays, shape=(span.size, view.n_samples)))
         else:
             block = np.empty((span.size, view.n_samples), view.dtype)
             view.read(span, block)

@@ -94,8 +94,8 @@ class CheckedFile:
         The file.
     size : int
         Its bytes.
-    sums : ndarray, shape (blocks,), or None
-        Its checksums; None where there are none to compare with.
+    sums : ndarray, shape (blocks,)
+        Its checksums.
     hint : str
         What to do where it is damaged.
     parts : callable, optional
@@ -106,14 +106,14 @@ class CheckedFile:
         self,
         path: Path,
         size: int,
-        sums: np.ndarray | None,
+        sums: np.ndarray,
         hint: str,
         parts: Callable[[int, int], str] | None = None,
     ) -> None:
         self.path, self.size, self.hint, self._parts = path, size, hint, parts
         self._sums = sums
         # threads that meet in a block both check it, which does no harm
-        self._checked = np.full(count_blocks(size), sums is None)
+        self._checked = np.zeros(count_blocks(size), bool)
         self.handle = os.open(path, os.O_RDONLY)
 
     def read_into(self, offset: int, out: np.ndarray) -> None:
@@ -164,8 +164,6 @@ class CheckedFile:
 
     def _check(self, block: int, offset: int, piece: memoryview) -> bool:
         """Compare a block, of which a piece has been read from `offset`, with its checksum."""
-        if self._sums is None:
-            return True
         lo, hi = block * BLOCK, min((block + 1) * BLOCK, self.size)
         end = offset + len(piece)
         if (offset, end) == (lo, hi):

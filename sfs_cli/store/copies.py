@@ -8,9 +8,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Block, Ids, MatrixView, NonZeros, Span
+from sfs_cli.compute.matrix import Block, Ids, MatrixView, NonZeros, Span, pointers
 from sfs_cli.compute.workspace import Workspace
-from sfs_cli.store.matrix import Matrix, Stored
+from sfs_cli.store.matrix import DerivedMatrix, Matrix, Stored, runs
 
 SHUFFLED_AT_ONCE = 1 << 16
 """Values whose order is drawn at a time."""
@@ -39,7 +39,27 @@ def orders(names: Sequence[str], draw: int, seed: int, n: int) -> np.ndarray:
     return np.argsort(key ^ (key >> np.uint64(31)), axis=1, kind="stable")
 
 
-class ShuffledMatrix:
+def _orders_of(
+    names: Sequence[str], draw: int, seed: int, n: int
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield rows of some features and the `orders` of these, so many at a time."""
+    step = max(1, SHUFFLED_AT_ONCE // n)
+    for lo in range(0, len(names), step):
+        rows = slice(lo, min(lo + step, len(names)))
+        yield rows, orders(names[rows], draw, seed, n)
+
+
+def _move(
+    indices: np.ndarray, data: np.ndarray, stored: slice, counts: np.ndarray, place: np.ndarray
+) -> None:
+    """Move stored values of b features, in place, to the sample that `place` (b, n) says."""
+    of = np.repeat(np.arange(len(counts)), counts)
+    moved = place[of, indices[stored]]
+    ascending = np.lexsort((moved, of))
+    indices[stored], data[stored] = moved[ascending], data[stored][ascending]
+
+
+class ShuffledMatrix(DerivedMatrix):
     """A stored matrix in which the samples of each feature are shuffled, independently.
 
     Only `samples`, (n,) by default all, are shuffled among themselves; what is drawn depends on
@@ -54,33 +74,12 @@ class ShuffledMatrix:
         samples: np.ndarray | None = None,
         parts: Sequence[np.ndarray] = (),
     ) -> None:
-        self.matrix, self.seed = matrix, seed
+        super().__init__(matrix)
+        self.seed = seed
         self.samples = np.arange(matrix.n_samples) if samples is None else samples
         self.part = np.zeros(len(self.samples), np.int64)
         for number, each in enumerate(parts, 1):
             self.part[each] = number
-        self.dtype: np.dtype[Any] = matrix.dtype
-        self.sparse = matrix.sparse
-        self.missing = matrix.missing
-
-    @property
-    def ids(self) -> Ids:
-        """Names of features and samples."""
-        return self.matrix.ids
-
-    @property
-    def n_features(self) -> int:
-        """Number of features m."""
-        return self.matrix.n_features
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples n."""
-        return self.matrix.n_samples
-
-    def prefetch(self, span: Span) -> None:
-        """Announce that a span will be read soon."""
-        self.matrix.prefetch(span)
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Fill `out` with a block of shuffled features, shape (b, n)."""
@@ -98,19 +97,12 @@ class ShuffledMatrix:
             # where each sample's value goes
             place[:, self.samples] = self.samples[np.argsort(order, axis=1)]
             stored = slice(int(ends[rows.start] - counts[rows.start]), int(ends[rows.stop - 1]))
-            of = np.repeat(np.arange(len(order)), counts[rows])
-            moved = place[of, indices[stored]]
-            ascending = np.lexsort((moved, of))
-            data[stored] = data[stored][ascending]
-            indices[stored] = moved[ascending]
+            _move(indices, data, stored, counts[rows], place)
         return Stored(counts, indices, data)
 
     def _orders(self, span: Span) -> Iterator[tuple[slice, np.ndarray]]:
-        names, n = self.ids.features[span.lo : span.hi], len(self.samples)
-        step = max(1, SHUFFLED_AT_ONCE // self.n_samples)
-        for lo in range(0, span.size, step):
-            rows = slice(lo, min(lo + step, span.size))
-            order = orders(names[rows], 0, self.seed, n)
+        names = self.ids.features[span.lo : span.hi]
+        for rows, order in _orders_of(names, 0, self.seed, len(self.samples)):
             if self.part.any():  # those of a part, in the order drawn, take the places of it
                 places = np.argsort(self.part, kind="stable")
                 by_part = np.argsort(self.part[order], axis=1, kind="stable")
@@ -190,17 +182,13 @@ class WithCopies:
             if draw:
                 indices, data = indices.copy(), data.copy()
                 for rows, order in self._orders(draw, run):
-                    place = np.argsort(order, axis=1)  # where each sample's value goes
                     stored = slice(int(block.indptr[rows.start]), int(block.indptr[rows.stop]))
-                    of = block.rows[stored] - rows.start
-                    moved = place[of, block.indices[stored]]
-                    ascending = np.lexsort((moved, of))
-                    indices[stored] = moved[ascending]
-                    data[stored] = block.data[stored][ascending]
+                    counts = np.diff(block.indptr[rows.start : rows.stop + 1])
+                    # where each sample's value goes
+                    _move(indices, data, stored, counts, np.argsort(order, axis=1))
             parts.append((block, indices, data))
-        counts = np.concatenate([np.diff(block.indptr) for block, _, _ in parts])
         return NonZeros(
-            np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)]),
+            pointers(np.concatenate([np.diff(block.indptr) for block, _, _ in parts])),
             np.concatenate([indices for _, indices, _ in parts]),
             np.concatenate([data for _, _, data in parts]),
             self.n_samples,
@@ -210,22 +198,16 @@ class WithCopies:
 
     def _orders(self, draw: int, run: Span) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield rows of a run, and the order of the samples of each."""
-        names, n = self.source.ids.features, self.n_samples
-        step = max(1, SHUFFLED_AT_ONCE // n)
-        for lo in range(0, run.size, step):
-            rows = slice(lo, min(lo + step, run.size))
-            yield rows, orders(names[run.lo + rows.start : run.lo + rows.stop], draw, self.seed, n)
+        names = self.source.ids.features[run.lo : run.hi]
+        return _orders_of(names, draw, self.seed, self.n_samples)
 
     def _runs(self, span: Span) -> Iterator[tuple[int, Span]]:
         """Yield the draw (0: no copy) and the span of neighboring features of the source."""
         m = self.source.n_features
         whole = np.arange(span.lo, span.hi)
-        chosen = whole if self.chosen is None else self.chosen[span.lo : span.hi]
-        new = (np.diff(chosen) != 1) | (chosen[1:] % m == 0)
-        for run in np.split(chosen, np.flatnonzero(new) + 1):
-            if len(run):
-                draw, lo = divmod(int(run[0]), m)
-                yield draw, Span(lo, lo + len(run))
+        for run in runs(whole if self.chosen is None else self.chosen[span.lo : span.hi], m):
+            draw, lo = divmod(run.lo, m)
+            yield draw, Span(lo, lo + run.size)
 
 
 class _Names(Sequence[str]):

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -21,7 +21,6 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Ids, Shared, Span, block_features, cut
 from sfs_cli.errors import InputError, listed
-from sfs_cli.io.files.atomic import sha256_file
 from sfs_cli.io.files.names import check_name_array, check_names, nfc
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.store.checksums import (
@@ -33,10 +32,8 @@ from sfs_cli.store.checksums import (
 )
 from sfs_cli.store.ids import FeatureIds, LaterIds, read_ids
 from sfs_cli.store.matrix import (
-    DenseReads,
     Matrix,
     Missing,
-    SparseReads,
     Stored,
     rises_in_bounds,
 )
@@ -44,8 +41,6 @@ from sfs_cli.store.matrix import (
 NAME = "manifest.json"
 FORMAT = "sfs-store"
 VERSION = 2
-WITHOUT_CHECKSUMS = 1
-"""The version before, which is still read."""
 
 FEATURES = "features.parquet"
 SAMPLES = "samples.parquet"
@@ -73,7 +68,7 @@ class Manifest:
     missing: dict[str, Any] = field(default_factory=dict)  # values, features, places of the NaN
     files: dict[str, dict[str, Any]] = field(default_factory=dict)  # the size of each, in bytes
     source: dict[str, Any] = field(default_factory=dict)  # what the store was built from
-    # of the file of checksums: algorithm, block_bytes and sha256; empty in the version before
+    # of the file of checksums: algorithm, block_bytes and sha256
     checksums: dict[str, Any] = field(default_factory=dict)
 
     def write(self, directory: Path) -> None:
@@ -108,10 +103,9 @@ def read_manifest(directory: Path, hint: str = REBUILD) -> Manifest:
         text = path.read_text(encoding="utf-8")
         content = json.loads(text)
         kind, version = content["format"], content["version"]
-        if kind != FORMAT or version not in (WITHOUT_CHECKSUMS, VERSION):
+        if (kind, version) != (FORMAT, VERSION):
             raise InputError(
-                f"the store is of format {kind} {version}; this version reads {FORMAT} "
-                f"{WITHOUT_CHECKSUMS} and {VERSION}",
+                f"the store is of format {kind} {version}; this version reads {FORMAT} {VERSION}",
                 where=str(path),
                 hint=hint,
             )
@@ -137,14 +131,10 @@ def read_manifest(directory: Path, hint: str = REBUILD) -> Manifest:
 
 def _parsed(content: dict[str, Any], text: str) -> Manifest:
     """Return the manifest with this content; another text than was written is a ValueError."""
-    version = content["version"]
-    known = {k: v for k, v in content.items() if k not in ("format", "version", "checksum")}
-    if version == VERSION:
-        if _with_checksum({"format": FORMAT, "version": version, **known}) != text:
-            raise ValueError("it was changed since it was written")
-    elif "checksum" in content or "checksums" in content:
-        raise ValueError(f"version {version} has no checksums")
-    manifest = Manifest(**known)
+    if _with_checksum({k: v for k, v in content.items() if k != "checksum"}) != text:
+        raise ValueError("it was changed since it was written")
+    own = ("format", "version", "checksum")
+    manifest = Manifest(**{k: v for k, v in content.items() if k not in own})
     for count in (manifest.n_features, manifest.n_samples):
         if type(count) is not int or count < 1:
             raise ValueError(f"{count!r} is no number of features or samples")
@@ -176,16 +166,11 @@ def _sizes(manifest: Manifest) -> dict[str, int]:
         first, expected = DENSE[0], itemsize * manifest.n_features * manifest.n_samples
     if sizes[first] != expected:
         raise ValueError(f"{first} of {sizes[first]:,} bytes does not fit the shape")
-    if manifest.checksums:
-        blocks = sum(map(count_blocks, sizes.values()))
-        sizes[CHECKSUMS] = SUM_TYPE.itemsize * blocks
-    return sizes
+    return sizes | {CHECKSUMS: SUM_TYPE.itemsize * sum(map(count_blocks, sizes.values()))}
 
 
 def _read_sums(directory: Path, manifest: Manifest, hint: str) -> dict[str, np.ndarray]:
-    """Return the checksums of each file; empty for a store that has none."""
-    if not manifest.checksums:
-        return {}
+    """Return the checksums of each file."""
     content = (directory / CHECKSUMS).read_bytes()
     if facts_of(content) != manifest.checksums:
         raise InputError(
@@ -223,7 +208,7 @@ def check_store(directory: Path, threads: int = 1, hint: str = REBUILD) -> None:
         )
 
 
-class Store(Shared, Matrix):
+class Store(Matrix, Shared):
     """A store, which workers in other processes open for themselves."""
 
     def __init__(self, directory: Path, manifest: Manifest, hint: str) -> None:
@@ -231,12 +216,12 @@ class Store(Shared, Matrix):
         self._manifest = manifest
         self._hint = hint
         self._sums = _read_sums(directory, manifest, hint)
-        self._ids: Ids | None = None
+        self._known_ids: Ids | None = None
         self._reading = Lock()
         self.dtype: np.dtype[Any] = np.dtype(manifest.dtype)
-        found = manifest.missing
-        places = tuple((feature, sample) for feature, sample in found.get("places", ()))
-        self.missing = Missing(found.get("values", 0), found.get("features", 0), places)
+        found = Missing(**manifest.missing)
+        places = tuple((feature, sample) for feature, sample in found.places)
+        self.missing = replace(found, places=places)
 
     @property
     def n_features(self) -> int:
@@ -249,25 +234,15 @@ class Store(Shared, Matrix):
         return self._manifest.n_samples
 
     @property
-    def has_checksums(self) -> bool:
-        """Whether damage is found; stores of an earlier version have no checksums."""
-        return bool(self._manifest.checksums)
-
-    @property
-    def has_digests(self) -> bool:
-        """Whether a store of an earlier version has digests of its files, which runs do not use."""
-        return all("sha256" in facts for facts in self._manifest.files.values())
-
-    @property
     def ids(self) -> Ids:
         """Features, samples and annotations; read at the first use, by whichever thread.
 
         The features are read when they are used themselves: a pass needs none of them.
         """
         with self._reading:
-            if self._ids is None:
-                self._ids = self._read_ids()
-            return self._ids
+            if self._known_ids is None:
+                self._known_ids = self._read_ids()
+            return self._known_ids
 
     def _read_ids(self) -> Ids:
         obs = _read_samples(self._open(SAMPLES), self.n_samples)
@@ -291,19 +266,22 @@ class Store(Shared, Matrix):
     def _opener(
         self, name: str, parts: Callable[[int, int], str] | None = None
     ) -> Callable[[], CheckedFile]:
-        size, sums = self._manifest.files[name]["bytes"], self._sums.get(name)
-        return partial(CheckedFile, self.directory / name, size, sums, self._hint, parts)
+        size = self._manifest.files[name]["bytes"]
+        path = self.directory / name
+        return partial(CheckedFile, path, size, self._sums[name], self._hint, parts)
 
     def _opened(self) -> list[CheckedFile]:
         """Return the files of the values."""
         raise NotImplementedError
 
     def damage(self, threads: int = 1) -> list[str]:
-        """Read the whole store, and return what is damaged; files are compared by `threads`.
-
-        The files of a store without checksums are compared with their digests, if it has some.
-        """
-        found = list(self._damage_of_files(threads))
+        """Read the whole store, and return what is damaged; files are compared by `threads`."""
+        found: list[str] = []
+        files = [*self._opened(), self._open(FEATURES), self._open(SAMPLES)]
+        parts = [(file, span) for file in files for span in cut(file.blocks, CHECKED_AT_ONCE)]
+        with ThreadPoolExecutor(threads) as pool:
+            for (file, _), bad in zip(parts, pool.map(lambda p: p[0].damaged(*p[1]), parts)):
+                found += (f"{file.path.name}, {file.describe(block)}" for block in bad)
         if not found:
             try:
                 self._check_structure()
@@ -311,25 +289,15 @@ class Store(Shared, Matrix):
                 found.append(error.what)
         return found
 
-    def _damage_of_files(self, threads: int) -> Iterator[str]:
-        files = [*self._opened(), self._open(FEATURES), self._open(SAMPLES)]
-        if not self.has_checksums:
-            for name, facts in self._manifest.files.items():
-                if facts.get("sha256", "") not in ("", sha256_file(self.directory / name)):
-                    yield f"{name} (it has another digest)"
-            return
-        parts = [(file, span) for file in files for span in cut(file.blocks, CHECKED_AT_ONCE)]
-        with ThreadPoolExecutor(threads) as pool:
-            for (file, _), bad in zip(parts, pool.map(lambda p: p[0].damaged(*p[1]), parts)):
-                yield from (f"{file.path.name}, {file.describe(block)}" for block in bad)
-
     def _check_structure(self) -> None:
         """Raise an `InputError` if ids or indices are not as a store has them."""
         self.ids.features[:1]
 
 
-class DenseStore(DenseReads, Store):
+class DenseStore(Store):
     """A dense store: ``values.bin`` holds the features one after the other."""
+
+    sparse = False
 
     def __init__(self, directory: Path, manifest: Manifest, hint: str = REBUILD) -> None:
         super().__init__(directory, manifest, hint)
@@ -348,8 +316,10 @@ class DenseStore(DenseReads, Store):
         self._file.read_ahead(span.lo * self._row, span.size * self._row)
 
 
-class SparseStore(SparseReads, Store):
+class SparseStore(Store):
     """A sparse store: non-zero values feature by feature."""
+
+    sparse = True
 
     def __init__(self, directory: Path, manifest: Manifest, hint: str = REBUILD) -> None:
         super().__init__(directory, manifest, hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -54,39 +54,44 @@ def rises_in_bounds(indices: np.ndarray, counts: np.ndarray, n: int) -> bool:
     return bool(rises.all())
 
 
-class Matrix(Protocol):
-    """A samples x features matrix, read in blocks of whole features."""
+class Matrix:
+    """A samples x features matrix, read in blocks of whole features.
+
+    A dense one says how to `read`, a sparse one how to `read_stored`.
+    """
 
     dtype: np.dtype[Any]
     sparse: bool
     missing: Missing
+    _ids: Ids
 
     @property
     def ids(self) -> Ids:
         """Names of features and samples; those of a store are read when they are first needed."""
-        ...
+        return self._ids
 
     @property
     def n_features(self) -> int:
         """Number of features m."""
-        ...
+        return len(self.ids.features)
 
     @property
     def n_samples(self) -> int:
         """Number of samples n."""
-        ...
+        return len(self.ids.samples)
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Fill `out` (span.size x n_samples, C-ordered, of the matrix's dtype)."""
-        ...
+        counts, indices, data = self.read_stored(span)
+        out[...] = 0
+        out[np.repeat(np.arange(len(counts)), counts), indices] = data
 
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of a sparse matrix; not to be written to."""
-        ...
+        raise NotImplementedError
 
     def prefetch(self, span: Span) -> None:
         """Announce that a span will be read soon."""
-        ...
 
 
 def look(matrix: Matrix, features: int = LOOK_FEATURES) -> np.ndarray:
@@ -103,62 +108,18 @@ def look(matrix: Matrix, features: int = LOOK_FEATURES) -> np.ndarray:
     return np.concatenate(blocks)
 
 
-class IdShape:
-    """The shape of a matrix, from its ids."""
-
-    ids: Ids
-
-    @property
-    def n_features(self) -> int:
-        """Number of features m."""
-        return len(self.ids.features)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples n."""
-        return len(self.ids.samples)
-
-
-class DenseReads:
-    """What dense matrices have in common."""
-
-    sparse = False
-
-    def read_stored(self, span: Span) -> Stored:
-        """Refuse: zeros are stored too."""
-        raise NotImplementedError
-
-
-class SparseReads:
-    """What sparse matrices have in common."""
-
-    sparse = True
-
-    def read_stored(self, span: Span) -> Stored:
-        """Return the stored values of a block of features; not to be written to."""
-        raise NotImplementedError
-
-    def read(self, span: Span, out: np.ndarray) -> None:
-        """Write a block of features into `out`, zeros included, shape (b, n)."""
-        counts, indices, data = self.read_stored(span)
-        out[...] = 0
-        out[np.repeat(np.arange(len(counts)), counts), indices] = data
-
-
-class _InMemory(IdShape, Shared):
+class _InMemory(Matrix, Shared):
     def __init__(self, values: Any, ids: Ids, missing: Missing | None = None) -> None:
         self.values = values
-        self.ids = ids
-        self.dtype: np.dtype[Any] = values.dtype
+        self._ids = ids
+        self.dtype = values.dtype
         self.missing = missing or Missing()
 
-    def prefetch(self, span: Span) -> None:
-        """Nothing to do: the values are here."""
 
-
-class DenseMatrix(DenseReads, _InMemory):
+class DenseMatrix(_InMemory):
     """A dense matrix in memory: C-ordered values, shape (m, n), one row per feature."""
 
+    sparse = False
     values: np.ndarray
 
     def read(self, span: Span, out: np.ndarray) -> None:
@@ -166,9 +127,10 @@ class DenseMatrix(DenseReads, _InMemory):
         np.copyto(out, self.values[span.lo : span.hi])
 
 
-class SparseMatrix(SparseReads, _InMemory):
+class SparseMatrix(_InMemory):
     """A sparse matrix in memory: a csr_array, shape (m, n), one row per feature."""
 
+    sparse = True
     values: csr_array
 
     def read_stored(self, span: Span) -> Stored:
@@ -178,17 +140,12 @@ class SparseMatrix(SparseReads, _InMemory):
         return Stored(np.diff(indptr), self.values.indices[stored], self.values.data[stored])
 
 
-class FilledMatrix(DenseReads):
-    """A matrix whose missing values are the mean of what some samples, given by index, have.
+class DerivedMatrix(Matrix):
+    """A matrix made of another one, and like it but for what a subclass says."""
 
-    They are zero where none of these has a value.
-    """
-
-    def __init__(self, matrix: Matrix, samples: np.ndarray) -> None:
+    def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
-        self.samples = samples
-        self.dtype = matrix.dtype
-        self.missing = Missing()
+        self.dtype, self.sparse, self.missing = matrix.dtype, matrix.sparse, matrix.missing
 
     @property
     def ids(self) -> Ids:
@@ -205,6 +162,22 @@ class FilledMatrix(DenseReads):
         """Number of samples n."""
         return self.matrix.n_samples
 
+    def prefetch(self, span: Span) -> None:
+        """Announce that a span will be read soon."""
+        self.matrix.prefetch(span)
+
+
+class FilledMatrix(DerivedMatrix):
+    """A dense matrix whose missing values are the mean of what some samples, by index, have.
+
+    They are zero where none of these has a value.
+    """
+
+    def __init__(self, matrix: Matrix, samples: np.ndarray) -> None:
+        super().__init__(matrix)
+        self.samples = samples
+        self.sparse, self.missing = False, Missing()
+
     def read(self, span: Span, out: np.ndarray) -> None:
         """Read a block of features into `out`, missing values filled."""
         self.matrix.read(span, out)
@@ -214,12 +187,21 @@ class FilledMatrix(DenseReads):
             known = known[~np.isnan(known)]
             out[row, gaps[row]] = known.mean() if len(known) else 0
 
-    def prefetch(self, span: Span) -> None:
-        """Announce that a span will be read soon."""
-        self.matrix.prefetch(span)
+
+def runs(chosen: np.ndarray, every: int | None = None) -> Iterator[Span]:
+    """Yield the spans of neighbors among ascending indices; none crosses a multiple of `every`."""
+    if not len(chosen):
+        return
+    ends_here = np.diff(chosen) != 1
+    if every is not None:
+        ends_here |= chosen[1:] % every == 0
+    ends = np.append(np.flatnonzero(ends_here), len(chosen) - 1)
+    starts = np.append(0, ends[:-1] + 1)
+    for lo, hi in zip(chosen[starts].tolist(), chosen[ends].tolist()):
+        yield Span(lo, hi + 1)
 
 
-class FeatureView(IdShape):
+class FeatureView(Matrix):
     """Some features of a matrix; no value is copied until it is read.
 
     Each run of neighboring features is one read of the matrix, so that a store on disk reads
@@ -230,9 +212,8 @@ class FeatureView(IdShape):
         self.matrix = matrix
         self.features = np.asarray(features, np.int64)
         names = FeatureIds.of(matrix.ids.features).take(self.features)
-        self.ids = Ids(names, matrix.ids.samples, matrix.ids.obs)
-        self.dtype = matrix.dtype
-        self.sparse = matrix.sparse
+        self._ids = Ids(names, matrix.ids.samples, matrix.ids.obs)
+        self.dtype, self.sparse = matrix.dtype, matrix.sparse
         self.missing = self._count_missing() if matrix.missing.values else Missing()
 
     def read(self, span: Span, out: np.ndarray) -> None:
@@ -253,14 +234,7 @@ class FeatureView(IdShape):
             self.matrix.prefetch(run)
 
     def _runs(self, span: Span) -> Iterator[Span]:
-        """Yield the spans of neighboring features of the matrix that make up one of the view."""
-        chosen = self.features[span.lo : span.hi]
-        if not len(chosen):
-            return
-        ends = np.append(np.flatnonzero(np.diff(chosen) != 1), len(chosen) - 1)
-        starts = np.append(0, ends[:-1] + 1)
-        for lo, hi in zip(chosen[starts].tolist(), chosen[ends].tolist()):
-            yield Span(lo, hi + 1)
+        return runs(self.features[span.lo : span.hi])
 
     def _count_missing(self) -> Missing:
         """Count the missing values of the view: the matrix only knows those of all features."""

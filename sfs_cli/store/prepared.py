@@ -7,20 +7,30 @@ choices, so the two are kept side by side here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Block, Ids, LeftOut, NonZeros, Span, block_features, cut
+from sfs_cli.compute.matrix import (
+    Block,
+    Ids,
+    LeftOut,
+    NonZeros,
+    Span,
+    block_features,
+    cut,
+    pointers,
+)
 from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix
-from sfs_cli.store.quantile import Room, normalized, reads
+from sfs_cli.store.quantile import Passes, normalized, reads
 from sfs_cli.store.transforms import (
     QUANTILE,
     RESIDUALS,
@@ -52,46 +62,54 @@ def fitting_pass(step: str) -> Pass:
     return Pass(f"sums {of}", "sums")
 
 
+@dataclass(eq=False)
 class PreparedMatrix:
     """A view of a matrix that prepares each block as it passes.
 
-    `samples` are the indices of those to use, in any order, all by default; `missing` says what
-    becomes of features with missing values: refused by an `InputError`, left out, or filled by the
-    mean of the feature's known values; `features` are those that take part; `steps` are the names
-    of the transformations, in order; `adjustment` is taken out of the features after all steps;
-    `where` is the input, for messages.
+    Another view of the same kind, such as one of fewer samples, is made by `dataclasses.replace`;
+    its factors are then to be found again (`fit`), or taken over (`fitted_as`).
+
+    Attributes
+    ----------
+    matrix : Matrix
+        As it is stored.
+    samples : ndarray of int, shape (n,), optional
+        The indices of those to use, in any order; all by default.
+    missing : {"error", "drop", "mean"}
+        What becomes of features with missing values: refused by an `InputError`, left out, or
+        filled by the mean of the feature's known values.
+    features : FeatureFilter
+        Those that take part.
+    steps : tuple of str
+        The names of the transformations, in order.
+    adjustment : Adjustment, optional
+        Taken out of the features after all steps.
+    where : str
+        The input, for messages.
     """
 
-    def __init__(
-        self,
-        matrix: Matrix,
-        *,
-        samples: np.ndarray | None = None,
-        missing: MissingPolicy = "error",
-        features: FeatureFilter = EVERYTHING,
-        steps: tuple[str, ...] = (),
-        adjustment: Adjustment | None = None,
-        where: str = "",
-    ) -> None:
-        self.matrix = matrix
-        self.samples = samples
-        self.policy = missing
-        self.features = features
-        self.steps = steps
-        self.adjustment = adjustment
-        self.where = where
-        # of each step that needs a pass, by its place: the factors of the samples, or for quantile
-        # the normalized matrix
-        self._factors: dict[int, Any] = {}
-        self._work = Workspace()
-        found = matrix.missing
-        if missing == "error" and found.values:
+    matrix: Matrix
+    _: KW_ONLY
+    samples: np.ndarray | None = None
+    missing: MissingPolicy = "error"
+    features: FeatureFilter = EVERYTHING
+    steps: tuple[str, ...] = ()
+    adjustment: Adjustment | None = None
+    where: str = ""
+    # of each step that needs a pass, by its place: the factors of the samples, or for quantile the
+    # normalized matrix
+    _factors: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
+    _work: Workspace = field(default_factory=Workspace, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        found = self.matrix.missing
+        if self.missing == "error" and found.values:
             places = "; ".join(f"feature {f}, sample {s}" for f, s in found.places)
             raise InputError(
                 f"{counted(found.values, 'value')} {'is' if found.values == 1 else 'are'} "
                 f"missing, in {found.features:,} of "
-                f"{matrix.n_features:,} features",
-                where=f"{where}: first at {places}",
+                f"{self.n_features:,} features",
+                where=f"{self.where}: first at {places}",
                 hint="--missing drop leaves those features out; --missing mean fills them by "
                 "their mean",
             )
@@ -109,7 +127,7 @@ class PreparedMatrix:
         """
         if self.features.by_id is not None:
             return int(np.count_nonzero(self.features.by_id == 0))
-        drops = self.policy == "drop" and self.n_samples == self.matrix.n_samples
+        drops = self.missing == "drop" and self.n_samples == self.matrix.n_samples
         return self.n_features - (self.matrix.missing.features if drops else 0)
 
     @property
@@ -190,15 +208,8 @@ class PreparedMatrix:
         so do the factors that `fit` found on all features: counts per million stay those of the
         whole library. `features` are ascending indices, shape (l,).
         """
-        view = PreparedMatrix(
-            FeatureView(self.matrix, features),
-            samples=self.samples,
-            missing=self.policy,
-            features=self.features.of_some(features),
-            steps=self.steps,
-            adjustment=self.adjustment,
-            where=self.where,
-        )
+        some = self.features.of_some(features)
+        view = replace(self, matrix=FeatureView(self.matrix, features), features=some)
         view.fitted_as(self)
         view._factors = {
             at: FeatureView(found, features) if self.steps[at] == QUANTILE else found
@@ -208,16 +219,7 @@ class PreparedMatrix:
 
     def adjusted(self, adjustment: Adjustment | None) -> PreparedMatrix:
         """Return the same matrix with something else, or nothing, taken out of its features."""
-        view = PreparedMatrix(
-            self.matrix,
-            samples=self.samples,
-            missing=self.policy,
-            features=self.features,
-            steps=self.steps,
-            adjustment=adjustment,
-            where=self.where,
-        )
-        return view.fitted_as(self)
+        return replace(self, adjustment=adjustment).fitted_as(self)
 
     def fitted_as(self, other: PreparedMatrix) -> PreparedMatrix:
         """Take over what `fit` has found of another view of the same samples; return this one."""
@@ -239,10 +241,11 @@ class PreparedMatrix:
     def _sample_steps(self) -> list[int]:
         return [at for at, name in enumerate(self.steps) if name in (*SAMPLE_STEPS, QUANTILE)]
 
-    def fit(self, room: Room) -> None:
-        """Find the sample factors that the steps need, by the passes of `room`.
+    def fit(self, passes: Passes, memory: int = 1 << 62, folder: Path | None = None) -> None:
+        """Find the sample factors that the steps need, by one pass for each such step.
 
-        Those that are known already stay. Quantile normalization refuses a sparse matrix by an
+        Those that are known already stay. A quantile normalization takes a part of `memory`, in
+        bytes, or is kept in a scratch folder where one is given; it refuses a sparse matrix by an
         `InputError`.
         """
         if self.sparse and QUANTILE in self.steps:
@@ -256,12 +259,12 @@ class PreparedMatrix:
             if at in self._factors:
                 continue
             name = self.steps[at]
-            passes = room.passes.at(fitting_pass(name))
+            made = passes.at(fitting_pass(name))
             if name == QUANTILE:
-                own, read = replace(room, passes=passes), partial(self._values_before, at)
-                self._factors[at] = normalized(own, read, self.ids)
+                before = partial(self._values_before, at)
+                self._factors[at] = normalized(made, before, self.ids, memory, folder)
                 continue
-            total, used = passes.total_over(partial(self._sample_sums, at))
+            total, used = made.total_over(partial(self._sample_sums, at))
             step = SAMPLE_STEPS[name]
             factors = step.factors(total, int(used))
             usable = np.isfinite(total) & np.isfinite(factors)
@@ -373,7 +376,7 @@ class PreparedMatrix:
         gaps = np.isnan(values)
         rows = np.flatnonzero(gaps.any(axis=1))
         out = np.zeros(len(values), bool)
-        if self.policy == "mean":
+        if self.missing == "mean":
             for row in rows:
                 known = values[row][~gaps[row]].astype(np.float64)
                 if len(known):
@@ -407,7 +410,7 @@ class PreparedMatrix:
         block = self._chosen_nonzeros(span)
         if self._leaves_out:
             block = self._without_left_out(block, span)
-        before = _indptr(block.data != 0)  # values that are not zero, before each place
+        before = pointers(block.data != 0)  # values that are not zero, before each place
         zero = before[block.indptr[1:]] == before[block.indptr[:-1]]
         if not n_steps:
             return replace(block, zero=zero)
@@ -436,7 +439,7 @@ class PreparedMatrix:
             order = np.lexsort((indices, rows))  # sums go by the order of the samples
             indices, data = indices[order], data[order]
         indices = indices.astype(np.int32, copy=False)
-        return NonZeros(_indptr(counts), indices, data.copy(), self.n_samples)
+        return NonZeros(pointers(counts), indices, data.copy(), self.n_samples)
 
     def _without_left_out(self, block: NonZeros, span: Span) -> NonZeros:
         """Deal with NaN in place; store nothing of features that take no part."""
@@ -449,12 +452,12 @@ class PreparedMatrix:
             lambda: np.bincount(block.rows, known, minlength=span.size),
         )
         if self.matrix.missing.values:
-            why[_fill_stored(block, self.policy) & (by_id == 0)] = LeftOut.MISSING
+            why[_fill_stored(block, self.missing) & (by_id == 0)] = LeftOut.MISSING
         kept = why[block.rows] == 0
         counts = np.bincount(block.rows[kept], minlength=span.size)
         return replace(
             block,
-            indptr=_indptr(counts),
+            indptr=pointers(counts),
             indices=block.indices[kept],
             data=block.data[kept],
             left_out=why,
@@ -487,8 +490,3 @@ def _fill_stored(block: NonZeros, policy: MissingPolicy) -> np.ndarray:
         if not out[row]:
             block.data[stored][gaps[stored]] = known.mean()
     return out
-
-
-def _indptr(counts: np.ndarray) -> np.ndarray:
-    """Return where each feature begins, from how many stored values it has."""
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])

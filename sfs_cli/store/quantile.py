@@ -8,8 +8,7 @@ samples at a time are gathered from the blocks, sorted, and written back feature
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -45,28 +44,13 @@ class Passes(Protocol):
         """Return passes of a purpose."""
         ...
 
-    def total_over(self, task: Callable[[Span], Any]) -> Any:
-        """Add up what a task makes of each span of features."""
-        ...
-
     def run_over(self, task: Callable[[Span], T]) -> Iterator[tuple[Span, T]]:
         """Run a task on each span of features; yield the results in their order."""
         ...
 
-
-@dataclass(frozen=True)
-class Room:
-    """Where a matrix is normalized: passes over it, the memory of the run, and a scratch folder."""
-
-    passes: Passes
-    memory: int = 1 << 62  # bytes
-    folder: Path | None = None  # None where everything is to stay in memory
-
-    def each(self, task: Callable[[int], T], count: int) -> Iterator[T]:
-        """Run a task on each of the samples held here, in their order."""
-        threads = self.passes.executor.nearby
-        found: Iterator[T] = threads.map(lambda at: task(at.lo), cut(count, 1))
-        return found
+    def total_over(self, task: Callable[[Span], Sequence[np.ndarray]]) -> list[np.ndarray]:
+        """Add up what a task makes of all spans."""
+        ...
 
 
 def group_size(n: int, m: int, memory: int) -> int:
@@ -89,7 +73,9 @@ def held(n: int, m: int, memory: int) -> int:
     return size if size <= memory // HELD_PART else 0
 
 
-def normalized(room: Room, read: ReadSpan, ids: Ids) -> Matrix:
+def normalized(
+    passes: Passes, read: ReadSpan, ids: Ids, memory: int, folder: Path | None
+) -> Matrix:
     """Return a matrix in which every sample has the mean distribution of all samples.
 
     The k-th smallest value of a sample becomes the mean of the k-th smallest values of all samples
@@ -98,12 +84,16 @@ def normalized(room: Room, read: ReadSpan, ids: Ids) -> Matrix:
 
     Parameters
     ----------
-    room : Room
-        Passes over the features, and what may be used.
+    passes : Passes
+        Over the features.
     read : callable
         Reads a span. Features that take no part have no rank, and become 0.
     ids : Ids
         Of the m features and the n samples.
+    memory : int
+        Bytes of the run, of which a part may be used.
+    folder : Path, optional
+        For scratch; by default everything stays in memory.
 
     Returns
     -------
@@ -112,29 +102,34 @@ def normalized(room: Room, read: ReadSpan, ids: Ids) -> Matrix:
         threads.
     """
     n, m = len(ids.samples), len(ids.features)
-    limit = room.memory // HELD_PART
-    groups = cut(n, group_size(n, m, room.memory))
+    limit = memory // HELD_PART
+    groups = cut(n, group_size(n, m, memory))
     total, taking, values = np.zeros(0), np.zeros(0, bool), np.zeros((0, 0))
     for group in groups:
-        values, taking = _gathered(room, read, group, n, m)
+        values, taking = _gathered(passes, read, group, m)
         total = total if total.size else np.zeros(np.count_nonzero(taking))
-        for ordered in room.each(partial(_ordered, values, taking), len(values)):
+        for ordered in _each(passes, partial(_ordered, values, taking), len(values)):
             total += ordered  # in the order of the samples
     reference = total / n
-    folder = None if room.folder is None else room.folder / f"quantiles-{uuid.uuid4().hex}"
-    sink = SampleRows(folder or Path(), 1 << 62 if folder is None else limit)
+    place = None if folder is None else folder / f"quantiles-{uuid.uuid4().hex}"
+    sink = SampleRows(place or Path(), 1 << 62 if place is None else limit)
     for group in groups:
         if len(groups) > 1:  # a single one is here still
-            values, taking = _gathered(room, read, group, n, m)
-        for _ in room.each(partial(_replace, values, taking, reference), len(values)):
+            values, taking = _gathered(passes, read, group, m)
+        for _ in _each(passes, partial(_replace, values, taking, reference), len(values)):
             pass
         sink.add(values)
     in_memory = sink.finish(to_disk=False)
     if in_memory is not None:
         return DenseMatrix(in_memory, ids)
-    assert folder is not None
-    write_store_files(folder, ids, Manifest(m, n, "float64", sparse=False), sink.sums)
-    return open_store(folder, hint=FAULTY_SCRATCH)
+    assert place is not None
+    write_store_files(place, ids, Manifest(m, n, "float64", sparse=False), sink.sums)
+    return open_store(place, hint=FAULTY_SCRATCH)
+
+
+def _each(passes: Passes, task: Callable[[int], T], count: int) -> Iterator[T]:
+    """Run a task on each of the samples held here, in their order."""
+    return passes.executor.nearby.map(lambda at: task(at.lo), cut(count, 1))
 
 
 def replaced(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
@@ -151,9 +146,7 @@ def replaced(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return found
 
 
-def _gathered(
-    room: Room, read: ReadSpan, group: Span, n: int, m: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _gathered(passes: Passes, read: ReadSpan, group: Span, m: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of some samples, shape (samples, m), and which features take part."""
 
     def columns(span: Span) -> tuple[np.ndarray, np.ndarray]:
@@ -161,7 +154,7 @@ def _gathered(
         return values[:, group.lo : group.hi].copy(), taking
 
     values, taking = np.empty((group.size, m)), np.empty(m, bool)
-    for span, (part, used) in room.passes.run_over(columns):
+    for span, (part, used) in passes.run_over(columns):
         values[:, span.lo : span.hi] = part.T
         taking[span.lo : span.hi] = used
     return values, taking

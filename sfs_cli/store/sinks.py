@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from sfs_cli.compute.matrix import pointers
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.scratch import made
 from sfs_cli.store.checksums import BlockSums, SumsByFile
@@ -303,6 +304,5 @@ def stored_bytes(block: np.ndarray | csr_array) -> int:
 
 def write_indptr(folder: Path, counts: list[np.ndarray], sums: SumsByFile) -> None:
     """Write where each feature's values start, from how many each has."""
-    total = np.concatenate([np.zeros(1, np.int64), *counts]).cumsum(dtype=np.int64)
     with (folder / INDPTR).open("wb") as file:
-        write(file, as_bytes(total), sums[INDPTR])
+        write(file, as_bytes(pointers(np.concatenate(counts))), sums[INDPTR])

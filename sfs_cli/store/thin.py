@@ -10,19 +10,18 @@ share that variation.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Ids, Span
+from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
-from sfs_cli.store.matrix import Matrix, Stored
+from sfs_cli.store.matrix import DerivedMatrix, Matrix, Stored
 
 MOST = 2.0**53
 """Larger numbers are not whole by themselves."""
 
 
-class ThinnedMatrix:
+class ThinnedMatrix(DerivedMatrix):
     """One of the two parts of a matrix of counts.
 
     What is drawn depends on the seed, the name of the feature and the order of the samples alone.
@@ -51,34 +50,13 @@ class ThinnedMatrix:
         where: str = "",
         samples: np.ndarray | None = None,
     ) -> None:
-        self.matrix, self.seed, self.second, self.where = matrix, seed, second, where
+        super().__init__(matrix)  # what is missing stays missing
+        self.seed, self.second, self.where = seed, second, where
         # the turn of each sample: those that are not used come last
         self._turn = np.arange(matrix.n_samples)
         if samples is not None:
             self._turn += len(samples)
             self._turn[samples] = np.arange(len(samples))
-        self.dtype: np.dtype[Any] = matrix.dtype
-        self.sparse = matrix.sparse
-        self.missing = matrix.missing  # what is missing stays missing
-
-    @property
-    def ids(self) -> Ids:
-        """Names of features and samples."""
-        return self.matrix.ids
-
-    @property
-    def n_features(self) -> int:
-        """Number of features m."""
-        return self.matrix.n_features
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples n."""
-        return self.matrix.n_samples
-
-    def prefetch(self, span: Span) -> None:
-        """Announce that a span will be read soon."""
-        self.matrix.prefetch(span)
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Fill `out` with the part of a block of features, shape (b, n)."""

@@ -19,7 +19,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.run.checkpoints import MatrixCheckpoint
 from tests.cli.running import run_here
 from tests.making import annotated, write_table
-from tests.store.damaging import as_before, as_if_written, flip
+from tests.store.damaging import as_if_written, flip
 
 BAD = 3
 N, M = 30, 400
@@ -162,18 +162,6 @@ def test_converting_again_finds_the_damage_and_with_force_mends_it(
         assert run_here(command, capfd).code == BAD
         assert run_here([*command, "--force"], capfd).code == 0
         assert {path.name: path.read_bytes() for path in store.iterdir()} == whole
-
-
-def test_a_store_of_the_version_before_gives_the_same_ranking_and_a_note(
-    store: Path, capfd: Capture
-) -> None:
-    new = run_here(["rank", str(store), *OPTIONS], capfd)
-    as_before(store)
-    old = run_here(["rank", str(store), *OPTIONS], capfd)
-    assert (new.code, old.code) == (0, 0)
-    assert new.out == old.out
-    assert "without checksums" in old.err
-    assert "without checksums" not in new.err
 
 
 def test_a_damaged_checkpoint_of_the_matrix_is_made_again(stores: Path, tmp_path: Path) -> None:

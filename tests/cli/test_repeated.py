@@ -51,13 +51,6 @@ def test_a_value_given_twice_is_refused(verb, capfd):
         assert f"{flag} is given twice: '31' and '32'" in done.err
 
 
-def test_old_names_and_new_ones_are_one_option(tmp_path, capfd):
-    twice = ["--rank", "5", "--response-rank=6"]
-    done = run_here(["rank", good(tmp_path), *twice], capfd)
-    assert done.code == 2
-    assert "--response-rank is given twice: '5' and '6'" in done.err
-
-
 def test_flags_may_be_repeated_but_not_contradicted(tmp_path, capfd):
     command = ["rank", good(tmp_path), "--method", "variance", "-q", "-q", "--quiet", "--force"]
     assert run_here([*command, "--force"], capfd).code == 0

@@ -23,7 +23,7 @@ RANKINGS = {
 }
 
 
-ON_MANY = RANKINGS | {"mrsf": ["--then", "mrsf", "--select", "5", "--rank", "10"]}
+ON_MANY = RANKINGS | {"mrsf": ["--then", "mrsf", "--select", "5", "--response-rank", "10"]}
 FILES = [".npz", ".parquet", ".tsv", ".csv"]
 
 

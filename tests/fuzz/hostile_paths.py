@@ -141,7 +141,7 @@ def options() -> Iterator[Case]:
         "rank clean.csv --method variance --method fisher",
         "rank clean.csv --method variance --seed 1 --seed=2",
         "rank clean.csv --method f-test --labels labels.tsv:tissue --labels labels.tsv:age",
-        "rank clean.csv --method l21 --rank 2 --response-rank 3",
+        "rank clean.csv --method l21 --response-rank 2 --response-rank 3",
         "rank clean.csv --method variance --signed --no-signed",
         "rank clean.csv --method variance --out one --out other",
         "select ranking.tsv --top 3 --top 5",

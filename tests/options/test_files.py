@@ -25,18 +25,6 @@ def test_every_option_is_a_key_under_the_name_of_its_flag():
     assert WORDS.items() <= current.items()
 
 
-def test_names_of_earlier_versions_are_accepted_and_not_shown(read):
-    from sfs_cli.cli.rank import command
-
-    assert read("rank: 3\n").options == {"response_rank": 3}
-    record = {"config": {"matrix": "x.csv", "rank": 2}, "fingerprint": "0"}
-    assert read(record, "run.json").options["response_rank"] == 2
-    with pytest.raises(InputError, match="twice") as caught:
-        read("response-rank: 3\nrank: 3\n")
-    assert caught.value.where == "run.yaml, line 2"
-    assert "--rank" not in [name for p in command.params for name in p.opts]
-
-
 @pytest.mark.parametrize(
     ("text", "option", "value"),
     [

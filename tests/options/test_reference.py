@@ -103,17 +103,3 @@ def test_tables_name_options_that_are_declared():
     assert {name for kind in KINDS.values() for name in kind.takes} == set(OPTIONS)
     own = {own_name(name) for name in declared if name.startswith("fusion_")}
     assert own <= {name for entry in WEIGHTINGS.values() for name in entry.options}
-
-
-@pytest.mark.parametrize("word", ["--rank", "--rank=3"])
-def test_old_flags_are_accepted_and_shown_nowhere(word, capfd):
-    from sfs_cli.cli.app import run
-
-    words = [word] if "=" in word else [word, "0"]
-    expected = "too small" if len(words) == 2 else "no effect"
-    assert run(["rank", "x.csv", "--method", "spec", *words]) == 2
-    said = capfd.readouterr().err
-    assert "--response-rank" in said
-    assert expected in said
-    assert run(["rank", "--help"]) == 0
-    assert "--rank " not in capfd.readouterr().out

@@ -308,12 +308,12 @@ def test_errors_inside_of_a_ranking_name_it(text, what):
 def test_options_of_a_ranking_are_typed_as_on_the_command_line():
     spec = parse_ranking(
         "a=--method kogs --members spec --members fisher --similarity=knn --neighbors 7 --beta 0.5 "
-        "--rank 3 --allow-unmatched --source 'm=profile:my file.csv' --source t=target:"
+        "--response-rank 3 --allow-unmatched --source 'm=profile:my file.csv' --source t=target:"
     )
     assert spec.options["members"] == ("spec", "fisher")
     assert spec.options["neighbors"] == 7
     assert spec.options["beta"] == 0.5
-    assert spec.options["response_rank"] == 3  # the name of an earlier version
+    assert spec.options["response_rank"] == 3
     assert spec.options["allow_unmatched"] is True
     assert [(s.name, s.path) for s in spec.options["source"]] == [("m", "my file.csv"), ("t", "")]
 

@@ -20,18 +20,6 @@ def as_if_written(folder: Path) -> None:
     replace(manifest, files=files, checksums=sums).write(folder)
 
 
-def as_before(folder: Path) -> None:
-    """Turn a store into one of version 1, which has no checksums."""
-    import hashlib
-
-    content = json.loads((folder / NAME).read_text())
-    (folder / CHECKSUMS).unlink()
-    for name, facts in content["files"].items():
-        facts["sha256"] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    kept = {k: v for k, v in content.items() if k not in ("checksum", "checksums")}
-    (folder / NAME).write_text(json.dumps(kept | {"version": 1}, indent=2) + "\n")
-
-
 def flip(path: Path, bit: int) -> None:
     """Change one bit of a file."""
     content = bytearray(path.read_bytes())

@@ -14,7 +14,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.store.disk import DenseStore
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.quantile import Room, group_size, held, reads, replaced
+from sfs_cli.store.quantile import group_size, held, reads, replaced
 from tests.making import features_of, fit, make_matrix
 from tests.oracles.preparation import quantile_normalized
 
@@ -40,7 +40,7 @@ def prepared(
 ) -> PreparedMatrix:
     source = PreparedMatrix(make_matrix(X), **({"steps": ("quantile",)} | how))  # type: ignore[arg-type]
     engine = Engine(source, ThreadExecutor(threads), DOUBLE, size)
-    source.fit(Room(engine, memory, folder))
+    source.fit(engine, memory, folder)
     return source
 
 
@@ -90,7 +90,7 @@ def test_the_passes_are_those_planned(samples: int, times: int, tmp_path: Path) 
     source = PreparedMatrix(make_matrix(values()), steps=("quantile",))
     passes = PassList([], M)
     engine = Engine(source, ThreadExecutor(), DOUBLE, 7, passes=passes)
-    source.fit(Room(engine, memory, tmp_path))
+    source.fit(engine, memory, tmp_path)
     assert sum(row.executed for row in passes.rows.values()) == times
     assert features_of(passes) == times * M
 

@@ -21,7 +21,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfs_cli.errors import InputError, counted, listed, unwritable
-from sfs_cli.io.files.names import check_lengths
 from sfs_cli.io.files.scratch import made
 from sfs_cli.io.files.table import other_annotations, pandas_index
 from sfs_cli.io.matrix.base import (
@@ -41,11 +40,10 @@ class TableSource(Protocol):
     """An open table, of which some columns can be decoded without the others."""
 
     schema: pa.Schema
-    n_rows: int
     n_parts: int  # parts that the rows are stored in, one after the other
 
-    def check_names(self, column: int) -> None:
-        """Refuse a column of names that takes more than names can, before it is decoded."""
+    def look(self, column: int) -> int:
+        """Refuse a column of names that takes more than names can; return the number of rows."""
         ...
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
@@ -75,13 +73,11 @@ class TableReader:
     def __init__(self, path: Path, name: str, source: TableSource, options: ReadOptions) -> None:
         self.path = path
         self.format = name
-        self.n_rows: int | None = source.n_rows
         self.annotations = Annotations()
         self._ids, self._values, notes = choose_columns(source.schema, path)
         self.notes: Sequence[str] = notes
-        if _is_text(source.schema.field(self._ids).type):
-            with read_errors(path, name):
-                source.check_names(self._ids)
+        with read_errors(path, name):
+            self.n_rows: int | None = source.look(self._ids)
         names = source.schema.names
         self.column_ids: Sequence[str] = [names[i] for i in self._values]
         self.groups = source.groups(self._values)
@@ -180,7 +176,7 @@ def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], l
     """
     found = (schema.get_all_field_indices(name) for name in pandas_index(schema, path))
     index = list(chain.from_iterable(found))
-    texts = [i for i, f in enumerate(schema) if _is_text(f.type)]
+    texts = [i for i, f in enumerate(schema) if holds_text(f.type)]
     codes = (
         i
         for i, f in enumerate(schema)
@@ -220,7 +216,8 @@ def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], l
     return ids, values, [f"index columns left out: {names}"] if left_out else []
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def holds_text(kind: pa.DataType) -> bool:
+    """Tell columns of texts, or of categories that are texts, from others."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     t = pa.types
@@ -273,13 +270,9 @@ def _id_strings(column: pa.Array, path: Path) -> list[str]:
             where=str(path),
             hint="name every row",
         )
-    if texts is not None and _is_text(column.type):  # a name of many rows is one text
-        check_lengths(column, "a row", str(path))
+    if texts is not None:  # a name of many rows is one text
         names = texts.to_pylist()
-        return [names[at] for at in column.indices.to_pylist()]
-    if _is_text(column.type):
-        check_lengths(column, "a row", str(path))
-        return column.to_pylist()
+        return [str(names[at]) for at in column.indices.to_pylist()]
     return [str(name) for name in column.to_pylist()]
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.io.files.names import check_lengths, check_total
 from sfs_cli.io.files.text import arrow_file
-from sfs_cli.io.matrix.arrow import group_columns, open_table
+from sfs_cli.io.matrix.arrow import group_columns, holds_text, open_table
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 
 # pyarrow's description of the columns takes so many times the footer's size (measured); that may
@@ -84,16 +84,16 @@ class ParquetSource:
         )
         self._budget = options.decode_bytes
         self.schema = self._file.schema_arrow
-        self.n_rows: int = metadata.num_rows
         self.n_parts: int = metadata.num_row_groups
         self._names: list[str] = self.schema.names  # which makes the list anew each time
         self._by_name: dict[str, list[int]] = defaultdict(list)
         for position, name in enumerate(self._names):
             self._by_name[name].append(position)
 
-    def check_names(self, column: int) -> None:
+    def look(self, column: int) -> int:
         """Refuse names that are too long, by the size of their column and by each text once."""
-        for part in range(self.n_parts):
+        is_text = holds_text(self.schema.field(column).type)
+        for part in range(self.n_parts) if is_text else ():
             group = self._file.metadata.row_group(part)
             size = group.column(column).total_uncompressed_size
             check_total(size, group.num_rows, f"{self._path}, row group {part + 1:,}")
@@ -103,6 +103,7 @@ class ParquetSource:
                     check_lengths(batch.column(0), "a row", str(self._path))
                     if n_rows < _LOOKS[-1]:
                         break
+        return self._file.metadata.num_rows
 
     def groups(self, columns: Sequence[int]) -> list[Sequence[int]]:
         """Return columns in groups that may be decoded together, by the largest row group."""
