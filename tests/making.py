@@ -21,6 +21,7 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.limits import Limits
 from sfs_cli.compute.matrix import Block, Ids, LeftOut, Span
+from sfs_cli.compute.passes import PassList
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Problem
@@ -75,6 +76,11 @@ def array_engine(
 ) -> Engine:
     """Return passes over an array source, `size` features at a time."""
     return Engine(ArraySource(X, left_out), ThreadExecutor(threads), np.dtype(dtype), size)
+
+
+def features_of(passes: PassList) -> int:
+    """Return how many features were read, each as often as it was."""
+    return sum(row.features for row in passes.rows.values())
 
 
 def make_matrix(X: np.ndarray, *, sparse: bool = False) -> DenseMatrix | SparseMatrix:

@@ -50,6 +50,7 @@ MAY_IMPORT = {
         "io.files.text",
         "compute.limits",
         "compute.matrix",
+        "compute.passes",
         "compute.workspace",
     ),
     "graph": ("errors", "logs", "options", "compute"),

@@ -22,8 +22,8 @@ from sfs_cli.options import RankConfig
 def command(config: RankConfig, messages: Messages, wall_time: str | None, as_json: bool) -> None:
     """Estimate what `sfs rank` needs with these options: passes, bytes, memory and time.
 
-    The time is measured on a sample of the blocks, here and now. On a busy machine, or if the file
-    is in the disk cache only now, the ranking itself can take longer.
+    The time is estimated from how fast this machine reads and multiplies a few blocks now. On a
+    busy machine, or if the file is in the disk cache only now, the ranking itself can take longer.
 
     \b
     sfs plan expression.csv

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfs_cli.compute.checkpoints import Checkpoints
 from sfs_cli.compute.matrix import MatrixView, Span, block_features, cut
-from sfs_cli.compute.passes import Kind, PassList
+from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.compute.tree import (
     FAN,
     MAX_CHUNKS,
@@ -33,6 +33,8 @@ from sfs_cli.compute.tree import (
 
 T = TypeVar("T")
 SpanTask = Callable[[Span], Sequence[np.ndarray]]
+UNNAMED = Pass("values", "sums")
+"""What passes are for where nobody says it."""
 TASKS_PER_WORKER = 4
 """Tasks that every worker of another process should get, or small ones keep the others waiting."""
 
@@ -120,13 +122,17 @@ class Engine:
     block_size : int, optional
         Features per block; by default set by the shape of the matrix.
     passes : PassList, optional
-        The passes of the run, which each pass is announced to.
+        The passes of the run, which each pass is counted in.
     features_per_task : callable, optional
         Features that a task reads for its span; by default those of the span.
     checkpoints : Checkpoints, optional
         Keeps the sums of passes on disk.
     nonzeros : bool
         Whether tasks get the stored values of a sparse matrix (`NonZeros`) in place of a `Block`.
+    made : Pass
+        What passes are made for: they are counted as this. See `at`.
+    whose : str
+        The part of the run that they are made for, such as `` for source mirna``.
     """
 
     source: MatrixView
@@ -137,11 +143,21 @@ class Engine:
     features_per_task: Callable[[Span], int] | None = None
     checkpoints: Checkpoints | None = None
     nonzeros: bool = False
+    made: Pass = UNNAMED
+    whose: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # in another process a task reads, no more: its result is counted and kept by this one
         kept = (self.source, ThreadExecutor(), self.dtype, self.block_size)
         return Engine, (*kept, None, None, None, self.nonzeros)
+
+    def at(self, made: Pass) -> Engine:
+        """Return an engine whose passes are made for a purpose."""
+        return replace(self, made=made.of(self.whose))
+
+    def of(self, whose: str) -> Engine:
+        """Return an engine whose passes are made for a part of the run."""
+        return replace(self, whose=whose + self.whose)
 
     def spans(self) -> list[Span]:
         """Cut the features as every pass does."""
@@ -158,42 +174,31 @@ class Engine:
         return read(span, dtype)
 
     def run(
-        self,
-        task: Callable[[Any], T],
-        dtype: np.dtype[Any] | None = None,
-        *,
-        kind: Kind = "solve",
+        self, task: Callable[[Any], T], dtype: np.dtype[Any] | None = None
     ) -> Iterator[tuple[Span, T]]:
         """Read each span, run `task` on its block, and yield the results in span order."""
-        return self.run_over(self._reading(task, dtype), kind=kind)
+        return self.run_over(self._reading(task, dtype))
 
-    def run_over(
-        self, task: Callable[[Span], T], *, kind: Kind = "solve"
-    ) -> Iterator[tuple[Span, T]]:
+    def run_over(self, task: Callable[[Span], T]) -> Iterator[tuple[Span, T]]:
         """Run `task` on each span, which it reads itself; yield the results in span order."""
-        self._begin(kind)
+        self.begin()
         spans = self.spans()
         for span, result in zip(spans, self.executor.map(task, spans)):
             self._count([span])
             yield span, result
 
     def total(
-        self,
-        task: Callable[[Any], Sequence[np.ndarray]],
-        dtype: np.dtype[Any] | None = None,
-        *,
-        kind: Kind = "sums",
+        self, task: Callable[[Any], Sequence[np.ndarray]], dtype: np.dtype[Any] | None = None
     ) -> PartialSum:
         """Read every span, and add up in float64 what `task` makes of the blocks.
 
-        It returns arrays, of the same shapes for every block, which are read as `dtype`; `kind` is
-        what it computes, as the list of passes has it.
+        It returns arrays, of the same shapes for every block, which are read as `dtype`.
         """
-        return self.total_over(self._reading(task, dtype), kind=kind)
+        return self.total_over(self._reading(task, dtype))
 
-    def total_over(self, task: SpanTask, *, kind: Kind = "sums") -> PartialSum:
+    def total_over(self, task: SpanTask) -> PartialSum:
         """Add up in float64 what `task` makes of the spans, which it reads itself."""
-        self._begin(kind)
+        self.begin()
         spans = self.spans()
         total = Accumulator(min(MAX_CHUNKS, len(spans)), add)
         for node, part in self._make_pass(task, spans, add):
@@ -201,25 +206,21 @@ class Engine:
         return total.result()
 
     def columns(
-        self,
-        task: Callable[[Any], Sequence[np.ndarray]],
-        dtype: np.dtype[Any] | None = None,
-        *,
-        kind: Kind = "sums",
+        self, task: Callable[[Any], Sequence[np.ndarray]], dtype: np.dtype[Any] | None = None
     ) -> PartialSum:
         """Read every span, and join what `task` makes of the blocks, feature after feature.
 
         It returns arrays whose first axis is the features of the block.
         """
-        return self.joined(self._reading(task, dtype), self.spans(), kind=kind)
+        return self.joined(self._reading(task, dtype), self.spans())
 
-    def joined(self, task: SpanTask, spans: Sequence[Span], *, kind: Kind = "sums") -> PartialSum:
+    def joined(self, task: SpanTask, spans: Sequence[Span]) -> PartialSum:
         """Join what `task` makes of spans, of features or of samples, along the first axes."""
-        self._begin(kind)
+        self.begin()
         return join([part for _, part in self._make_pass(task, spans, join)])
 
-    def whole(self, task: Callable[[], PartialSum], *, kind: Kind) -> PartialSum:
-        """Run one task that makes passes of this kind by itself; its result is kept as a whole.
+    def whole(self, task: Callable[[], PartialSum]) -> PartialSum:
+        """Run one task that makes all passes of a purpose; its result is kept as a whole.
 
         It runs in this thread, which signals interrupt.
         """
@@ -233,13 +234,18 @@ class Engine:
         here = replace(self, executor=self.executor.nearby.at_most(1), passes=None)
         part = join([part for _, part in here._make_pass(once, [Span(0, 1)], join)])
         if not made and self.passes is not None:
-            self.passes.restored(kind)
+            self.passes.restored(self.made)
         return part
 
-    def count(self, features: int) -> None:
-        """Count features that a task has read beside those of its span."""
+    def begin(self) -> None:
+        """Count a pass that begins."""
         if self.passes is not None:
-            self.passes.read(features)
+            self.passes.begin(self.made)
+
+    def count(self, features: int) -> None:
+        """Count features that were read beside those of spans."""
+        if self.passes is not None:
+            self.passes.read(self.made, features)
 
     def _make_pass(
         self, task: SpanTask, spans: Sequence[Span], combine: Combine
@@ -286,11 +292,5 @@ class Engine:
 
         return read_and_run
 
-    def _begin(self, kind: Kind) -> None:
-        if self.passes is not None:
-            self.passes.begin(kind)
-
     def _count(self, spans: Iterable[Span]) -> None:
-        if self.passes is not None:
-            features = self.features_per_task or (lambda span: span.size)
-            self.passes.read(sum(map(features, spans)))
+        self.count(sum(map(self.features_per_task or (lambda span: span.size), spans)))

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sfs_cli.compute.context import RunContext
-from sfs_cli.compute.limits import LIMITS, Limits
-from sfs_cli.compute.matrix import ArrayMatrix, Ids, arithmetic_dtype, cut
+from sfs_cli.compute.matrix import ArrayMatrix, Ids, arithmetic_dtype
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.compute.passes import Pass
 from sfs_cli.graph.distances import (
     DOUBLE,
+    GRAM,
+    GRAM_AGAIN,
     Samples,
     correlation,
     gram,
@@ -33,7 +34,7 @@ from sfs_cli.graph.neighbors import (
     find_neighbors,
     knn_lengths,
     knn_similarity,
-    searches_approximately,
+    search_passes,
 )
 from sfs_cli.graph.others import (
     car_similarity,
@@ -45,7 +46,7 @@ from sfs_cli.graph.others import (
     outcome_distances,
     relieff_similarity,
 )
-from sfs_cli.graph.pca import reads, reduced, reduction_of
+from sfs_cli.graph.pca import over_few, reduced, reduced_passes, reduction_of
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     Similarity,
@@ -57,20 +58,18 @@ from sfs_cli.options.graph import (
     DEFAULT_BETA,
     DEFAULT_NEIGHBORS,
     DEFAULT_RHO,
-    GRAPHS,
     LABELS_ALONE,
     NEAREST_PROFILES,
     NEIGHBOR_GRAPHS,
     SIMILARITIES,
     GraphOptions,
-    parse_bandwidth,
 )
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-COMPARISON = "comparison of samples that seem identical"
+BY_COORDINATES = " by the coordinates"
 
 
 @dataclass
@@ -104,7 +103,8 @@ def on_coordinates(run: RunContext, coordinates: np.ndarray, where: str) -> RunC
     """
     names = [f"coordinate {i + 1}" for i in range(coordinates.shape[1])]
     source = ArrayMatrix(np.ascontiguousarray(coordinates.T), Ids(names, run.matrix.ids.samples))
-    engine = replace(run.engine, source=source, dtype=DOUBLE, block_size=None)
+    engine = run.engine.of(BY_COORDINATES)
+    engine = replace(engine, source=source, dtype=DOUBLE, block_size=None)
     return replace(run, engine=engine, where=where)
 
 
@@ -240,75 +240,25 @@ MAKERS: dict[str, Callable[[GraphOptions, Samples], Graph]] = {
 """The makers of the graphs; `sfs_cli.options.graph` lists the options of each."""
 
 
-def graph_passes(
-    options: GraphOptions,
-    n: int,
-    m: int,
-    stored: np.dtype[Any],
-    of: str = "",
-    limits: Limits = LIMITS,
-) -> list[Pass]:
+def graph_passes(options: GraphOptions, n: int, m: int, stored: np.dtype[Any]) -> list[Pass]:
     """List the passes over the matrix, n x m of `stored` values, that `sample_graph` makes.
 
-    A graph that is given, or made of labels, takes no pass. Whose graph it is (`of`, such as
-    `` for source mirna``) stands in the purpose of each pass.
+    A graph that is given, or made of labels, takes no pass.
     """
     name = options.name
     if name not in SIMILARITIES or name in LABELS_ALONE:
         return []
-    reduction = reduction_of(options, n, m, limits=limits)
+    reduction = reduction_of(options, n, m)
     if reduction is not None:
-        used = reduction.features(m)
-        passes = [Pass(f"features that vary most{of}", "sums")] if used < m else []
-        count, times = reads(n, used, reduction.components, limits)
-        count, times = count + 1, times + 1  # one more finds identical samples
-        passes += [
-            Pass(
-                f"{reduction.components} principal components of the samples{of}",
-                "components",
-                count,
-                sharing="one",
-                fraction=times / count * used / m,
-            ),
-            # 0 times, because it is made only where samples have the same signature
-            Pass(f"{COMPARISON}{of}", "components", 0, exact=False, sharing="one"),
-        ]
-        search = _search_passes(options, n, f" among the components{of}", limits)
-        fraction = reduction.components / m
-        return passes + [
-            replace(each, fraction=each.fraction * fraction, of_matrix=False) for each in search
-        ]
+        return reduced_passes(options, reduction, n, m)
     if name in NEIGHBOR_GRAPHS:
-        return _search_passes(options, n, of, limits)
-    passes = [Pass(f"inner products of the samples{of}", "gram")]
+        return search_passes(options, n, m)
     default_rbf = name == "rbf" and options.bandwidth in (None, "median")
-    if default_rbf and arithmetic_dtype(n, m, stored) == np.float32:
-        again = f"inner products in float64, if samples nearly coincide{of}"
-        passes.append(Pass(again, "gram", 0, exact=False))
-    return passes
+    again = default_rbf and arithmetic_dtype(n, m, stored) == np.float32
+    return [GRAM, GRAM_AGAIN] if again else [GRAM]
 
 
-def coordinate_passes(
-    options: GraphOptions, n: int, m: int, columns: int, limits: Limits = LIMITS
-) -> list[Pass]:
+def coordinate_passes(options: GraphOptions, n: int, m: int, columns: int) -> list[Pass]:
     """List the passes of `sample_graph` over coordinates, n x `columns`, in a run of m features."""
-    found = graph_passes(options, n, columns, DOUBLE, " by the coordinates", limits)
-    return [replace(p, fraction=p.fraction * columns / m, of_matrix=False) for p in found]
-
-
-def _search_passes(options: GraphOptions, n: int, of: str, limits: Limits) -> list[Pass]:
-    """List the passes of `find_neighbors`."""
-    if n <= limits.dense_distances:
-        return [Pass(f"inner products of the samples{of}", "gram")]
-    weighted = "bandwidth" in GRAPHS[options.name].takes and options.edge_weights != "binary"
-    median = weighted and parse_bandwidth(options.bandwidth or "median") == "median"
-    pairs = [Pass(f"median distance of the samples{of}", "pairs")] if median else []
-    if searches_approximately(n, limits):
-        return [Pass(f"all values, to be searched in memory{of}", "sums", sharing="one"), *pairs]
-    panels = len(cut(n, limits.panel))  # each reads all features: n x n distances are never held
-    return [
-        *pairs,
-        Pass(f"identical samples{of}", "sums"),
-        Pass(f"{COMPARISON}{of}", "pairs", 0, exact=False),
-        Pass(f"neighbors of the samples{of}, by panels", "panels", fraction=panels),
-    ]
+    found = graph_passes(options, n, columns, DOUBLE)
+    return over_few(found, n, columns, m, BY_COORDINATES)

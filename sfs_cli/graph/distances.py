@@ -15,7 +15,7 @@ from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.passes import Kind
+from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import row_by_row
 from sfs_cli.errors import InputError
 from sfs_cli.graph.similarity import name_samples, row_panels
@@ -27,6 +27,8 @@ NOISE_UNITS = 16
 """Units of rounding in an entry of a Gram matrix, which is a long sum: a few, seldom ten."""
 GRID = 2.0**29
 """Correlations of samples are multiples of one over this, far above rounding, far below noise."""
+GRAM = Pass("inner products of the samples", "gram")
+GRAM_AGAIN = Pass("inner products in float64, if samples nearly coincide", "gram", 0, exact=False)
 SELF_TUNING_NEIGHBOR = 7
 """The neighbor whose distance is the self-tuning bandwidth of a sample."""
 
@@ -50,7 +52,7 @@ class Samples:
         """Return an option as messages name it."""
         return f"{self.source}: {option}" if self.source else f"--{option}"
 
-    def squared_distances(self, *, float64: bool = False) -> np.ndarray:
+    def squared_distances(self, *, float64: bool = False, made: Pass = GRAM) -> np.ndarray:
         """Return all squared distances, shape (n, n), a new array.
 
         Parameters
@@ -58,6 +60,8 @@ class Samples:
         float64 : bool
             Whether to compute in float64 whatever the size. Neighbors need it: which of two nearly
             equal distances is shorter changes a score far more than rounding does.
+        made : Pass
+            What the pass over the matrix is counted as.
 
         Raises
         ------
@@ -71,7 +75,7 @@ class Samples:
         n = self.n
         self.check_memory()
         engine = replace(self.run.engine, dtype=DOUBLE) if float64 else self.run.engine
-        products = gram(engine)
+        products = gram(engine, made)
         if not np.isfinite(products).all():
             raise InputError(
                 f"the distances between samples overflow {engine.dtype.name}",
@@ -82,7 +86,7 @@ class Samples:
         d2 = squared_distances(products, float(np.finfo(engine.dtype).eps))
         if engine.dtype != DOUBLE and np.count_nonzero(d2) < n * (n - 1):
             # single precision does not distinguish near duplicates from duplicates
-            return self.squared_distances(float64=True)
+            return self.squared_distances(float64=True, made=GRAM_AGAIN)
         return d2
 
     def check_memory(self) -> None:
@@ -138,7 +142,7 @@ def center(values: np.ndarray) -> None:
         values -= (first + np.ldexp(np.rint(fraction * 16), exponent - 4))[:, None]
 
 
-def gram(engine: Engine) -> np.ndarray:
+def gram(engine: Engine, made: Pass = GRAM) -> np.ndarray:
     """Return ``X X'``, shape (n, n), float64, by one pass over X (n x m) centered by `center`."""
 
     def products(block: BlockLike) -> tuple[np.ndarray]:
@@ -146,7 +150,7 @@ def gram(engine: Engine) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
             return (block.values.T @ block.values,)  # one symmetric rank-k update in BLAS
 
-    return engine.total(products, kind="gram")[0]
+    return engine.at(made).total(products)[0]
 
 
 def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
@@ -161,7 +165,7 @@ def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
         used = len(block.values) - dropped
         return block.values.T @ block.values, block.values.sum(axis=0), np.array(used)
 
-    total, sums, count = engine.total(products, DOUBLE, kind="gram")
+    total, sums, count = engine.at(GRAM).total(products, DOUBLE)
     return total, sums, int(count)
 
 
@@ -202,7 +206,7 @@ def profile_products(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
         with np.errstate(over="ignore", invalid="ignore"):
             return block.values.T @ block.values, block.values.sum(axis=0), used
 
-    total, sums, count = engine.total(products, DOUBLE, kind="gram")
+    total, sums, count = engine.at(GRAM).total(products, DOUBLE)
     return total, sums, int(count)
 
 
@@ -235,9 +239,7 @@ def profile_distances_of(total: np.ndarray, sums: np.ndarray, count: int) -> np.
     return squared_distances(products_)
 
 
-def pair_distances(
-    engine: Engine, first: np.ndarray, second: np.ndarray, kind: Kind = "pairs"
-) -> np.ndarray:
+def pair_distances(engine: Engine, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the squared Euclidean distances of p pairs of samples, shape (p,), by one pass."""
 
     def squares(block: BlockLike) -> tuple[np.ndarray]:
@@ -248,7 +250,7 @@ def pair_distances(
             total += gap * gap
         return (total,)
 
-    return engine.total(squares, DOUBLE, kind=kind)[0]
+    return engine.total(squares, DOUBLE)[0]
 
 
 def distance_panel(engine: Engine, lo: int, hi: int) -> np.ndarray:

@@ -17,10 +17,11 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import LIMITS, Limits
 from sfs_cli.compute.matrix import BlockLike, Span, cut
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.passes import Kind
+from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, MissingExtraError
 from sfs_cli.graph.distances import (
     DOUBLE,
+    GRAM,
     SELF_TUNING_NEIGHBOR,
     Samples,
     center,
@@ -30,7 +31,7 @@ from sfs_cli.graph.distances import (
     pair_distances,
 )
 from sfs_cli.graph.similarity import PANEL_VALUES, SparseSimilarity, name_samples
-from sfs_cli.options.graph import DEFAULT_NEIGHBORS, GraphOptions, parse_bandwidth
+from sfs_cli.options.graph import DEFAULT_NEIGHBORS, GRAPHS, GraphOptions, parse_bandwidth
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -51,6 +52,11 @@ DESCENT_COPIES = 3
 CANDIDATE_BYTES = 24
 """Bytes that the descent holds for each candidate of each sample, as measured."""
 SIGNATURE_SEED = 0
+MEDIAN = Pass("median distance of the samples", "pairs")
+IDENTICAL = Pass("identical samples", "sums")
+COMPARED = Pass("comparison of samples that seem identical", "pairs", 0, exact=False)
+BY_PANELS = Pass("neighbors of the samples, by panels", "panels")
+IN_MEMORY = Pass("all values, to be searched in memory", "sums", sharing="one")
 GIVE_A_GRAPH = "give a graph that is made already (--similarity obsp:KEY or --similarity-file)"
 
 
@@ -109,6 +115,21 @@ def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -
     return _by_panels(samples, k, rule)
 
 
+def search_passes(options: GraphOptions, n: int, m: int) -> list[Pass]:
+    """List the passes of `find_neighbors`, among samples of m features."""
+    if n <= LIMITS.dense_distances:
+        return [GRAM]
+    weighted = "bandwidth" in GRAPHS[options.name].takes and options.edge_weights != "binary"
+    median = weighted and parse_bandwidth(options.bandwidth or "median") == "median"
+    pairs = [MEDIAN] if median else []
+    if searches_approximately(n):
+        held = descent_bytes(n, m, options.neighbors or DEFAULT_NEIGHBORS)
+        return [replace(IN_MEMORY, held=held), *pairs]
+    panels = len(cut(n, LIMITS.panel))  # each reads all features: n x n distances are never held
+    by_panels = replace(BY_PANELS, fraction=panels, of_worker=panel_bytes(n))
+    return [*pairs, IDENTICAL, COMPARED, by_panels]
+
+
 def searches_approximately(n: int, limits: Limits = LIMITS) -> bool:
     """Return whether the neighbors of so many samples are searched approximately."""
     return n > limits.approximate_above and is_descent_installed()
@@ -151,7 +172,7 @@ def _by_panels(samples: Samples, k: int, rule: Rule) -> Neighbors:
         # widened by what these may differ, so that no distance at its ends is missed
         low, high = np.quantile(_sampled_distances(samples), [0.5 - BRACKET, 0.5 + BRACKET])
         bracket = float(low) * (1 - ROUNDING), float(high) * (1 + ROUNDING)
-    first = first_identical(engine)
+    first = first_identical(engine.at(IDENTICAL))
     copies = np.flatnonzero(first != np.arange(n))
 
     def panel(span: Span) -> tuple[np.ndarray, ...]:
@@ -165,7 +186,7 @@ def _by_panels(samples: Samples, k: int, rule: Rule) -> Neighbors:
         return (*found, *_count_pairs(d2, span, bracket))
 
     spans = cut(n, samples.run.limits.panel)
-    indices, d2, below, inside = over_panels.joined(panel, spans, kind="panels")
+    indices, d2, below, inside = over_panels.at(BY_PANELS).joined(panel, spans)
     if rule == "median":
         rule = _median_in_bracket(int(below.sum()), inside, n)
     facts = {"neighbors": k, "search": "exact"}
@@ -188,7 +209,7 @@ def _panel_workers(samples: Samples) -> int:
     return min(run.engine.executor.workers, run.memory // each)
 
 
-def first_identical(engine: Engine, kind: Kind = "sums") -> np.ndarray:
+def first_identical(engine: Engine) -> np.ndarray:
     """Return the first sample that is identical to each, shape (n,): itself, or an earlier one.
 
     Samples are distinguished by a random combination of their features; those that agree in it are
@@ -204,13 +225,12 @@ def first_identical(engine: Engine, kind: Kind = "sums") -> np.ndarray:
         # not by BLAS, in which the rounding of a sum depends on the position of a sample
         return (values.sum(axis=0),)
 
-    signature = engine.total_over(combine, kind=kind)[0]
+    signature = engine.total_over(combine)[0]
     _, position, inverse = np.unique(signature, return_index=True, return_inverse=True)
     first = position[inverse]
     copies = np.flatnonzero(first != np.arange(len(first)))
     if len(copies):
-        again: Kind = "pairs" if kind == "sums" else kind
-        differ = pair_distances(engine, copies, first[copies], again) != 0
+        differ = pair_distances(engine.at(COMPARED), copies, first[copies]) != 0
         first[copies[differ]] = copies[differ]
     return first
 
@@ -221,7 +241,7 @@ def _sampled_distances(samples: Samples) -> np.ndarray:
     rng = np.random.default_rng(samples.run.seed)
     first = rng.integers(0, n, SAMPLED_PAIRS)
     second = (first + rng.integers(1, n, SAMPLED_PAIRS)) % n
-    return pair_distances(samples.run.engine, first, second)
+    return pair_distances(samples.run.engine.at(MEDIAN), first, second)
 
 
 def _count_pairs(
@@ -274,15 +294,17 @@ def _by_descent(samples: Samples, k: int, rule: Rule) -> Neighbors:
         center(block.values)
         return block.values
 
+    engine = run.engine.at(IN_MEMORY)
+
     def search() -> list[np.ndarray]:
         # here and one block at a time: blocks that wait would take as much as the values themselves
         values = np.empty((n, m), np.float32)
-        here = replace(run.engine, executor=run.engine.executor.nearby.at_most(1))
-        for span, block in here.run(centered, DOUBLE, kind="sums"):
+        here = replace(engine, executor=engine.executor.nearby.at_most(1))
+        for span, block in here.run(centered, DOUBLE):
             values[:, span.lo : span.hi] = block.T
         return list(approximate_neighbors(values, wanted, run.seed))
 
-    indices, d2 = run.engine.whole(search, kind="sums")
+    indices, d2 = engine.whole(search)
     facts: dict[str, Any] = {"neighbors": k, "search": "approximate (pynndescent)"}
     if rule == "median":
         rule = float(np.sqrt(np.median(_sampled_distances(samples))))

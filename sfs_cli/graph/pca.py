@@ -19,10 +19,11 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import LIMITS, Limits
 from sfs_cli.compute.matrix import ArrayMatrix, BlockLike, Ids, NonZeros, Span, block_features, cut
 from sfs_cli.compute.memory import check_memory
+from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import row_by_row
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.distances import DOUBLE, Samples, center
-from sfs_cli.graph.neighbors import GIVE_A_GRAPH, first_identical
+from sfs_cli.graph.neighbors import COMPARED, GIVE_A_GRAPH, first_identical, search_passes
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     DEFAULT_VARIABLE_GENES,
@@ -52,6 +53,10 @@ ALIKE = 1e-9
 """Numbers that differ by no more than this, relative, are equal."""
 DIGITS = 9
 """Decimals of a normalized dispersion that count; the rest is rounding."""
+
+
+VARIABLE = Pass("features that vary most", "sums")
+AMONG_COMPONENTS = " among the components"
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,39 @@ def reduction_of(
     return Reduction(count, genes, False)
 
 
+def reduced_passes(options: GraphOptions, reduction: Reduction, n: int, m: int) -> list[Pass]:
+    """List the passes of `reduced`, and those of the search of neighbors that follows it."""
+    used = reduction.features(m)
+    count, times = reads(n, used, reduction.components)
+    count, times = count + 1, times + 1  # one more finds identical samples
+    width = reduction.components
+    held = room(n, width)
+    components = replace(_by_components(width), times=count, held=held, of_worker=held)
+    return [
+        *([VARIABLE] if used < m else []),
+        replace(components, fraction=times / count * used / m),
+        replace(COMPARED, kind="components", sharing="one"),
+        *over_few(search_passes(options, n, width), n, width, m, AMONG_COMPONENTS),
+    ]
+
+
+def over_few(passes: list[Pass], n: int, rows: int, m: int, whose: str) -> list[Pass]:
+    """Return passes over a matrix of few rows and n samples, in a run of m features."""
+    return [
+        replace(
+            each.of(whose),
+            fraction=each.fraction * rows / m,
+            of_matrix=False,
+            held=each.held + 8 * n * rows,
+        )
+        for each in passes
+    ]
+
+
+def _by_components(count: int) -> Pass:
+    return Pass(f"{count} principal components of the samples", "components", sharing="one")
+
+
 def _flag(samples: Samples | None) -> str:
     return samples.name_option("") if samples else "--"
 
@@ -165,9 +203,11 @@ def reduced(options: GraphOptions, samples: Samples) -> tuple[Samples, dict[str,
     if asked.components > most and not asked.by_default:
         raise _too_many(asked.components, run.n, used, samples)
     count = min(asked.components, most)
-    scores, facts = _scores(samples, genes, count)
+    made = replace(run, engine=run.engine.at(_by_components(asked.components)))
+    scores, facts = _scores(replace(samples, run=made), genes, count)
     ids = Ids([f"component {i + 1}" for i in range(count)], run.matrix.ids.samples)
-    engine = replace(run.engine, source=ArrayMatrix(scores, ids), dtype=DOUBLE, block_size=None)
+    engine = run.engine.of(AMONG_COMPONENTS)
+    engine = replace(engine, source=ArrayMatrix(scores, ids), dtype=DOUBLE, block_size=None)
     space = {"components": count, "variable_genes": used if by else "all", "variable_by": by}
     return replace(samples, run=replace(run, engine=engine)), space | facts
 
@@ -179,7 +219,7 @@ def _variable_genes(
     if asked.genes is None:
         return None, None
     run = samples.run
-    mean, variance, lowest = feature_moments(run.engine)
+    mean, variance, lowest = feature_moments(run.engine.at(VARIABLE))
     # the dispersion divides by the mean, which says nothing about values of both signs
     by = "dispersion" if lowest.min() >= 0 else "variance"
     if not (variance > 0).any():
@@ -209,7 +249,7 @@ def _scores(
     """Return the components, shape (count, n), equal for samples that are identical."""
     run = samples.run
     n = run.n
-    unit = room(n, count, 0)
+    unit = room(n, count)
     what = f"{count} principal components of {n:,} samples need"
     hint = f"raise --memory, use fewer components, or {GIVE_A_GRAPH}"
     check_memory(what, 2 * unit, run.memory, hint)
@@ -227,10 +267,10 @@ def _scores(
         found = principal_components(products, count, run.seed, run.limits)
         # BLAS rounds by the position of a sample: without this, identical samples would be
         # neighbors at a distance, and not ties
-        found.scores[...] = found.scores[:, first_identical(engine, "components")]
+        found.scores[...] = found.scores[:, first_identical(engine)]
         return [found.scores, np.array([found.kept]), np.array([found.how])]
 
-    scores, kept, how = run.engine.whole(find, kind="components")
+    scores, kept, how = run.engine.whole(find)
     if not scores.any():
         raise samples.identical()
     return scores, {"variance_kept": float(kept[0]), "components_by": str(how[0])}
@@ -301,9 +341,12 @@ def reads(n: int, m: int, count: int, limits: Limits = LIMITS) -> tuple[int, int
     return passes, passes
 
 
-def room(n: int, count: int, workers: int) -> int:
-    """Return the bytes that the search of components holds beside ordinary blocks."""
-    return ARRAYS * (1 + workers) * 8 * n * (count + OVERSAMPLING)
+def room(n: int, count: int) -> int:
+    """Return the bytes that the search of components holds beside ordinary blocks.
+
+    Each worker holds as many.
+    """
+    return ARRAYS * 8 * n * (count + OVERSAMPLING)
 
 
 def _rows(n: int, count: int) -> int:
@@ -325,7 +368,7 @@ def _of_samples(engine: Engine, count: int) -> Components:
             gram += values.T @ values
         return (gram,)
 
-    (gram,) = _grouped(engine).total_over(products, kind="components")
+    (gram,) = _grouped(engine).total_over(products)
     total = float(np.trace(gram))
     values, vectors = eigh(gram, subset_by_index=[n - count, n - 1], overwrite_a=True)
     sizes = np.maximum(values[::-1], 0)  # rounding
@@ -357,7 +400,7 @@ def _of_features(engine: Engine, count: int) -> Components:
 
     # a span is multiplied with itself and with all that follow it: the upper triangle is enough
     walking = replace(engine, features_per_task=lambda span: span.size + m - span.lo)
-    (gram,) = walking.joined(products, cut(m, held), kind="components")
+    (gram,) = walking.joined(products, cut(m, held))
     total = float(np.trace(gram))
     sizes, vectors = eigh(gram, lower=False, subset_by_index=[m - count, m - 1], overwrite_a=True)
     directions = vectors[:, ::-1]
@@ -365,7 +408,7 @@ def _of_features(engine: Engine, count: int) -> Components:
     def project(span: Span) -> tuple[np.ndarray, np.ndarray]:
         return transposed_times(engine, span, directions)
 
-    scores, _ = _grouped(engine).total_over(project, kind="components")
+    scores, _ = _grouped(engine).total_over(project)
     fraction = _fraction(np.maximum(sizes, 0), total)
     return Components(np.ascontiguousarray(scores.T), fraction, "exact")
 
@@ -390,16 +433,16 @@ def _randomized(engine: Engine, count: int, seed: int) -> Components:
         blocks = [times(*block, space, sums) for block in centered_blocks(engine, span)]
         return (np.concatenate(blocks),)
 
-    space, squares = grouped.total_over(begin, kind="components")
+    space, squares = grouped.total_over(begin)
     for _ in range(POWER_ITERATIONS):
         # orthonormal in every turn: left alone, all columns turn to the first component, and the
         # others are lost in its rounding
         space = _orthonormal(space)
         sums = space.sum(axis=0)
-        (space,) = grouped.total_over(turn, kind="components")
+        (space,) = grouped.total_over(turn)
     space = _orthonormal(space)
     sums = space.sum(axis=0)
-    (directions,) = grouped.joined(finish, grouped.spans(), kind="components")
+    (directions,) = grouped.joined(finish, grouped.spans())
     # space is orthonormal: X' space has the singular values of the projection of X on it
     left, sizes, _ = np.linalg.svd(directions.T, full_matrices=False)
     scores = (left[:, :count] * sizes[:count]).T @ space.T

@@ -13,6 +13,7 @@ import numpy as np
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Ids, arithmetic_dtype
+from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, located
 from sfs_cli.graph.build import Graph, sample_graph
 from sfs_cli.io.knowledge.gene_sets import read_id_map
@@ -24,6 +25,18 @@ from sfs_cli.options.source import SourceSpec
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
 from sfs_cli.store.transforms import parse as parse_transform
+
+BY_FEATURES = Pass(
+    "distances by what is known of the features",
+    "sums",
+    exact=False,  # more where memory holds a part of the products at a time
+    sharing="every",
+)
+
+
+def of_source(spec: SourceSpec) -> str:
+    """Return whose passes over the matrix those for a source are."""
+    return f" for source {spec.name}"
 
 
 @dataclass(frozen=True)
@@ -108,7 +121,8 @@ class SourceContext:
         # passes over the matrix itself are long enough to be kept; profiles are small
         checkpoints = own.checkpoints if prepared.matrix is self.matrix.matrix else None
         passes = None if spec.kind == "profile" else own.passes
-        return Engine(prepared, own.executor, dtype, passes=passes, checkpoints=checkpoints)
+        engine = Engine(prepared, own.executor, dtype, passes=passes, checkpoints=checkpoints)
+        return replace(engine, whose=of_source(spec) + own.whose)
 
     def matched(self, spec: SourceSpec, genes: Sequence[str], taxon: str | None = None) -> Matched:
         """Match the genes of a source with the features, however few they are.

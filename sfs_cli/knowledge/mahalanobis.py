@@ -21,6 +21,7 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import BlockLike, Span, cut
 from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import DOUBLE, center, squared_distances
+from sfs_cli.knowledge.base import BY_FEATURES
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -172,7 +173,7 @@ def _over_spans(engine: Engine, task: Task[T]) -> Iterator[tuple[Span, T]]:
         center(block.values)
         return task(span, block)
 
-    return engine.run_over(one, kind="sums")
+    return engine.at(BY_FEATURES).run_over(one)
 
 
 def _read_panel(engine: Engine, panel: slice) -> tuple[np.ndarray, np.ndarray]:

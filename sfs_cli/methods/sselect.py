@@ -16,6 +16,7 @@ from scipy import linalg
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.memory import check_memory
+from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, UsageError
 from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
 from sfs_cli.graph.laplacian import NormalizedLaplacian
@@ -31,6 +32,7 @@ MIXES = tuple(step / 10 for step in range(11))
 """Values of the mix that the cut value chooses from."""
 MAX_ITERATIONS = 1000
 _TIE = 1e-12
+TO_CHOOSE = Pass("scores and disagreements, to choose --lambda", "score")
 """Cuts whose gains differ by at most this share are equal."""
 
 
@@ -152,7 +154,8 @@ def choose_mix(scorer: SSelectScorer, engine: Engine, count: int) -> tuple[float
     InputError
         If no feature can be scored, or over half of the pairs of samples are equal.
     """
-    phi, disagreement, status = engine.columns(scorer.terms, scorer.dtype, kind="score")
+    engine = engine.at(TO_CHOOSE)
+    phi, disagreement, status = engine.columns(scorer.terms, scorer.dtype)
     require_variation(status)
     usable = np.flatnonzero(status == Status.OK)
     known: dict[bytes, float] = {}  # several mixes often select the same features

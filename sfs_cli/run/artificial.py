@@ -20,7 +20,7 @@ from sfs_cli.ranking.table import Picked, rank_features, tie_blocks
 from sfs_cli.run.guards import OTHER_GRAPH, OWN_EDGE, fused_from_matrix, own_file, own_graph
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
-from sfs_cli.run.passes import graph_asked, needed
+from sfs_cli.run.passes import Shape, graph_asked, needed
 from sfs_cli.run.scoring import make_graph, problem_of, score_on, scorer_of
 from sfs_cli.run.top import values_of
 from sfs_cli.store.copies import WithCopies
@@ -95,21 +95,21 @@ def artificial(
         ],
         m,
     )
-    plan = memory_plan(config, n, times * m, matrix.dtype, memory, passes)
+    plan = memory_plan(config, Shape(n, times * m, matrix.dtype, memory), passes)
     engine = replace(
         context.engine,
         executor=context.engine.executor.at_most(plan.workers),
         block_size=plan.block_size,
         passes=passes,
     )
-    run = replace(run, context=replace(context, engine=engine), passes=passes, plan=plan)
+    run = replace(run.on(engine), passes=passes, plan=plan)
     with run.log.progress("ranking with artificial features", passes.total) as advance:
         passes.watch(run.log.phase, advance)
         run.fit_matrix()
         warn_of_edge(run)
         graph = make_graph(run)
         view = WithCopies(matrix, copies, seed)
-        joined = replace(run, context=replace(run.context, engine=replace(engine, source=view)))
+        joined = run.on(replace(engine, source=view))
         with run.log.about("among artificial features"):
             solution = score_on(joined, graph).solution
     level = levels(solution).reshape(times, m)

@@ -15,6 +15,7 @@ from sfs_cli.run.batches import Batch, Batches, located_in
 from sfs_cli.run.fused_rank import DEFAULT_AGGREGATION, aggregate_solutions
 from sfs_cli.run.load import Run
 from sfs_cli.run.part import run_on
+from sfs_cli.run.passes import within_batch
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 
 MOST_COMPARED = 20
@@ -28,8 +29,7 @@ def rank_in_batches(run: Run, batches: Batches) -> Scored:
     """
     solutions, ranked = [], []
     for batch in batches.ranked:
-        part = _within(run, batch)
-        run.passes.close()
+        part = _within(run, batch).of(within_batch(batch.name))
         with located_in(batch.name), run.log.about(f"batch {batch.name}"):
             part.fit_matrix()
             scored = score_on(part, make_graph(part))

@@ -12,7 +12,7 @@ from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.run.class_columns import compared_classes
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import wants_direction
+from sfs_cli.run.passes import DIRECTION, wants_direction
 
 
 def direction_of(run: Run, solution: Solution) -> tuple[np.ndarray, str] | None:
@@ -27,11 +27,10 @@ def direction_of(run: Run, solution: Solution) -> tuple[np.ndarray, str] | None:
         return None
     found = solution.class_means
     if found is None:
-        run.passes.close()
         # neither shards nor checkpoints know of this pass: it comes when the scores are there
-        engine = replace(run.context.engine, checkpoints=None)
+        engine = replace(run.context.engine.at(DIRECTION), checkpoints=None)
         dtype = run.matrix.lossless_dtype
-        (found,) = engine.columns(partial(_measured, means), dtype, kind="score")
+        (found,) = engine.columns(partial(_measured, means), dtype)
     first, second = compared_classes(run)
     run.log.note(
         f"rnk: the metric is positive for features that are higher in {second} than in {first}, "

@@ -1,8 +1,8 @@
 """``sfs plan``: passes, bytes, memory and time of a ranking, before it is made.
 
-Passes and memory are those that the run itself plans. The time is an estimate: each kind of pass
-is run on a few blocks of the matrix (of random values where it is a text file, which is not read
-before the run), and extrapolated to all features.
+Passes and memory are those that the run itself plans. The time is an estimate: a few blocks of the
+matrix (of random values where it is a text file, which is not read before the run) are read and
+multiplied, and every pass is taken for so many products.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,40 +20,30 @@ from typing import Any
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.catalog import METHODS
-from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.matrix import Ids, Span
-from sfs_cli.compute.memory import MemoryPlan, format_size
-from sfs_cli.compute.passes import PassList
+from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.display import shown
 from sfs_cli.errors import counted, listed
-from sfs_cli.graph import distances
-from sfs_cli.graph.build import on_coordinates, sample_graph
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS
 from sfs_cli.graph.pca import OVERSAMPLING
-from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.io.files.room import reading_within
 from sfs_cli.io.files.text import count_lines
 from sfs_cli.io.knowledge.coordinates import open_coordinates
-from sfs_cli.io.results.writers import ranking_bytes
-from sfs_cli.logs import QUIET, Messages
-from sfs_cli.methods.base import Problem
+from sfs_cli.logs import Messages
+from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import parse_duration
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
-    SIMILARITIES,
-    default_similarity,
     parse_count,
 )
-from sfs_cli.ranking.table import rank_features
 from sfs_cli.run import covariates, inputs
-from sfs_cli.run.memory import memory_budget, memory_plan
-from sfs_cli.run.passes import graph_asked, needed, pass_list, with_defaults
-from sfs_cli.run.scoring import scorer_of
+from sfs_cli.run.memory import MemoryPlan, is_dense, memory_budget, memory_plan
+from sfs_cli.run.passes import Shape as RunShape
+from sfs_cli.run.passes import pass_list, with_defaults
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.disk import is_store, open_store
 from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
@@ -70,12 +60,17 @@ BLOCKS = 4
 """Blocks of every worker that passes are timed on."""
 REGIONS = 4
 """Regions of the store that these are read from."""
-SAMPLES = 2_000
-"""Samples that a graph and its scores are timed with at most; more are extrapolated."""
-PRODUCT_COLUMNS = 16
-"""Columns that a solver multiplies the matrix by."""
-WRITTEN = 20_000
-"""Rows of a ranking whose writing is timed."""
+COLUMNS = 64
+"""Columns that they are multiplied with, to see how long one takes."""
+SIMPLE, SOLVED = 30, 16
+"""Columns that cost as much as what is done to a feature to score it, without a graph; and those
+that a solver multiplies the matrix with in a pass."""
+OF_GRAPH = 200
+"""Columns that cost as much as what a sparse graph takes for each sample."""
+TESTED, PERMUTED = 3, 2
+"""Times that a score costs with its p-value, and in every permutation."""
+WRITTEN = 200_000
+"""Rows of a ranking that are ordered and written in a second."""
 
 
 @dataclass
@@ -95,14 +90,14 @@ class Shape:
     reading: float = 0.0  # seconds of reading the file once, where it is no store
 
 
-@dataclass
-class Timing:
-    """Seconds that the parts of a run take."""
+@dataclass(frozen=True)
+class Rates:
+    """How fast this machine is, in seconds for all features of the matrix."""
 
-    passes: dict[str, float]  # of one pass over the whole matrix, by its kind
-    fixed: float  # of what does not depend on the features: the sample graph and its spectrum
-    writing: float  # of ranking and writing all features
-    read_rate: float  # bytes per second of the first read of the blocks
+    prepared: float  # to read and prepare them
+    column: float  # to multiply them with a column
+    least: float  # where the disk is the limit of every pass
+    bytes_per_second: float  # of the first read of the blocks
     cached: bool  # whether the blocks seem to have been in memory already
 
 
@@ -133,33 +128,24 @@ def _estimate(
     if config.coordinates_from is not None:
         shape.coordinates = open_coordinates(config.coordinates_from, config.matrix).values
         width = shape.coordinates.shape[1]
-    passes = pass_list(
-        config,
-        n,
-        m,
-        stored=stored,
-        memory=memory,
-        batches=groups.batches,
-        coordinates=width,
-    )
+    of_run = RunShape(n, m, stored, memory, groups.batches, width)
+    passes = pass_list(config, of_run)
     held = 8 * n * groups.columns
-    room = memory_plan(config, n, m, stored, memory, passes, groups.batches, held, width)
-    timing = _time_run(config, passes, shape, room, groups.columns)
+    room = memory_plan(config, of_run, passes, held)
+    rates, columns = _rates(config, shape, room, groups.columns), _columns(config, n)
     size = n * m * stored.itemsize
-    rows = [
-        asdict(each)
-        | {
-            "bytes": round(each.times * each.fraction * each.of_matrix * size),
-            "seconds": each.times * each.fraction * each.work * timing.passes[each.kind],
-        }
-        for each in passes
-    ]
+    rows = []
+    for each in passes:
+        read = each.times * each.fraction
+        once = max(rates.least, rates.prepared + columns[each.kind] * rates.column)
+        took = {"bytes": round(read * each.of_matrix * size), "seconds": read * each.work * once}
+        rows.append(asdict(each) | took)
     seconds = {
         "start": START,
         "reading": shape.reading,
         "passes": sum(row["seconds"] for row in rows),
-        "graph": timing.fixed,
-        "writing": timing.writing,
+        "graph": n * columns["graph"] * rates.column / m,
+        "writing": m / WRITTEN,
     }
     held = size if shape.where == "held in memory" else 0
     facts: dict[str, Any] = {
@@ -180,8 +166,8 @@ def _estimate(
         "memory": room.bytes_by_use | {"matrix": held},
         "memory_needed": room.needed + held,
         "memory_allowed": memory,
-        "read_rate": timing.read_rate if shape.matrix is not None else None,
-        "in_page_cache": timing.cached if shape.matrix is not None else None,
+        "read_rate": rates.bytes_per_second if shape.matrix is not None else None,
+        "in_page_cache": rates.cached if shape.matrix is not None else None,
         "seconds": seconds | {"total": sum(seconds.values())},
     }
     if limit is not None:
@@ -293,10 +279,8 @@ def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str
     }
 
 
-def _time_run(
-    config: RankConfig, passes: PassList, shape: Shape, room: MemoryPlan, columns: int
-) -> Timing:
-    """Run each kind of pass on a few blocks; `columns` are taken out of their features."""
+def _rates(config: RankConfig, shape: Shape, room: MemoryPlan, columns: int) -> Rates:
+    """Read some blocks and multiply them; `columns` are taken out of their features."""
     sample, workers = _sample(shape, room), ThreadExecutor(room.workers)
     source = PreparedMatrix(
         sample,
@@ -305,49 +289,49 @@ def _time_run(
         adjustment=_some_adjustment(columns, shape.n),
     )
     engine = Engine(source, workers, room.dtype, room.block_size)
+    source.fit(engine)
 
     def read(span: Span) -> None:
-        source.matrix.read(span, np.empty((span.size, shape.n), sample.dtype))
+        sample.read(span, np.empty((span.size, shape.n), sample.dtype))
 
+    def multiply(width: int) -> None:
+        ones = np.ones((shape.n, width), room.dtype)
+        engine.total(lambda block: (block.values.T @ (block.values @ ones),))
+
+    # the first one finds whether the blocks were in memory, so it comes before all others
     first, again = (_seconds(lambda: list(workers.map(read, engine.spans()))) for _ in range(2))
-    source.fit(engine)
-    graph = graph_asked(config, shape.n).name if "graph" in needed(config) else None
-    kinds = {each.kind for each in passes}
-    rng = np.random.default_rng(0)
-    double = engine if graph == "rbf" else replace(engine, dtype=np.dtype(np.float64))
+    one, many = (_seconds(partial(multiply, width)) for width in (1, COLUMNS))
+    scale, cached = shape.m / sample.n_features, first <= 3 * again
+    return Rates(
+        prepared=scale * one,
+        column=scale * many / (2 * COLUMNS),  # there and back
+        least=0.0 if cached or shape.matrix is None else scale * first,
+        bytes_per_second=sample.n_features * shape.n * sample.dtype.itemsize / first,
+        cached=cached,
+    )
+
+
+def _columns(config: RankConfig, n: int) -> dict[str, float]:
+    """Return by the kind of a pass how many products its values take, about."""
+    scores = SIMPLE + (n if is_dense(config, n) else 0)
+    null, _, count = (config.pvalues or "").partition(":")
+    if null:
+        drawn = int(float(count or DEFAULT_PERMUTATIONS)) if null == "permutation" else 0
+        scores *= TESTED + PERMUTED * drawn
     width = (parse_count(config.components or DEFAULT_COMPONENTS) or 0) + OVERSAMPLING
-    size = LIMITS.panel
-    panels = [Span(i * size, (i + 1) * size) for i in range(workers.workers)]
-    work: dict[str, Callable[[], Any]] = {
-        "sums": lambda: engine.total(lambda block: (block.values.sum(axis=0),)),
-        "gram": lambda: distances.gram(double),
-        "pairs": lambda: distances.pair_distances(
-            engine, *rng.integers(0, shape.n, (2, SAMPLED_PAIRS))
-        ),
-        "panels": lambda: list(
-            workers.map(lambda at: distances.distance_panel(engine, at.lo, at.hi)[0, 0], panels)
-        ),
-        "components": lambda: _multiply(engine, width),
-        "solve": lambda: _multiply(engine, PRODUCT_COLUMNS),
-        "prune": lambda: _multiply(engine, config.kept_features),
-        "modules": lambda: _multiply(engine, config.modules_of),
+    return {
+        # of each sample, with its part of the spectrum
+        "graph": OF_GRAPH + (n / 2 if is_dense(config, n) else 0),
+        "sums": 1,
+        "gram": n / 2,  # of a symmetric product
+        "pairs": 2 * SAMPLED_PAIRS / n,
+        "panels": LIMITS.panel,
+        "components": 2 * width,
+        "score": scores,
+        "solve": SOLVED,
+        "prune": config.kept_features,
+        "modules": config.modules_of,
     }
-    seconds = {kind: _seconds(work[kind]) for kind in work if kind in kinds}
-    if "panels" in seconds:
-        seconds["panels"] /= workers.workers  # so many were made beside each other
-    fixed, seconds["score"] = _time_graph_and_scores(
-        config, engine, graph, "score" in kinds, shape.coordinates
-    )
-    if first > 3 * again and shape.matrix is not None:  # the disk is the limit of every pass
-        seconds = {kind: max(each, first) for kind, each in seconds.items()}
-    scale = shape.m / sample.n_features
-    return Timing(
-        {kind: max(each, again) * scale for kind, each in seconds.items()},
-        fixed,
-        _time_writing(config, shape.m),
-        sample.n_features * shape.n * sample.dtype.itemsize / first,
-        first <= 3 * again,
-    )
 
 
 def _sample(shape: Shape, room: MemoryPlan) -> Matrix:
@@ -363,71 +347,6 @@ def _sample(shape: Shape, room: MemoryPlan) -> Matrix:
     return DenseMatrix(values, Ids(names[:rows], names[: shape.n]))
 
 
-def _multiply(engine: Engine, width: int) -> None:
-    """Center the blocks and multiply them by some columns, as solvers do."""
-    columns = np.ones((engine.source.n_samples, width), engine.dtype)
-
-    def task(block: Any) -> tuple[np.ndarray]:
-        distances.center(block.values)
-        return (block.values.T @ (block.values @ columns),)
-
-    engine.total(task)
-
-
-def _time_graph_and_scores(
-    config: RankConfig,
-    engine: Engine,
-    graph: str | None,
-    scored: bool,
-    coordinates: np.ndarray | None,
-) -> tuple[float, float]:
-    """Return the seconds that the sample graph takes beside its pass, and those of the scores.
-
-    Of many samples some are taken, and the time grows with their number: linearly for a sparse
-    graph, by its square (scores) or cube (spectrum) for a dense one.
-    """
-    whole = engine.source
-    assert isinstance(whole, PreparedMatrix)
-    n = whole.n_samples
-    few = min(n, SAMPLES, LIMITS.dense_distances)
-    chosen = None if few == n else np.linspace(0, n - 1, few).astype(int)
-    columns = 0 if whole.adjustment is None else len(whole.adjustment.basis)
-    source = replace(whole, samples=chosen, adjustment=_some_adjustment(columns, few))
-    engine = replace(engine, source=source)
-    source.fit(engine)
-    values = np.arange(few, dtype=np.float64) if config.numeric else None
-    labels, quiet = Labels(np.arange(few) % 2, ["a", "b"], values), Messages(QUIET)
-    context = RunContext(engine, labels, 1 << 62, 0, quiet)
-    similarity, fixed = None, 0.0
-    if graph is not None:
-        name = graph if graph in SIMILARITIES else default_similarity(n)
-        options = replace(config.graph_options(name), components=None, variable_genes=None)
-        points = context
-        if coordinates is not None:
-            rows = np.resize(coordinates, (few, coordinates.shape[1]))
-            points = on_coordinates(context, rows, "")
-        start = time.perf_counter()
-        similarity = sample_graph(options, points).similarity
-        fixed = time.perf_counter() - start
-        fixed = max(0.0, fixed - _seconds(lambda: distances.gram(points.engine)))
-    scores = []
-    for member in config.member_configs() or [config]:
-        method = METHODS[member.scorer]
-        if scored and not method.iterative:
-            own = similarity if "graph" in needed(member) else None
-            problem = Problem(context, own, member.method_options())
-            start = time.perf_counter()
-            scorer = scorer_of(member, problem)
-            fixed += time.perf_counter() - start
-            score = partial(engine.columns, scorer.score_block, scorer.dtype)
-            score()  # warms up
-            scores.append(_seconds(score))
-    each = sum(scores) / max(1, len(scores))  # a pass of each member
-    dense = isinstance(similarity, DenseSimilarity)
-    growth = n / few
-    return fixed * growth ** (3 if dense else 1), each * growth ** (2 if dense else 1)
-
-
 def _some_adjustment(columns: int, n: int) -> Adjustment | None:
     """Return an adjustment that takes as long as one of so many columns."""
     if not columns or n < 2:
@@ -435,20 +354,6 @@ def _some_adjustment(columns: int, n: int) -> Adjustment | None:
     # waves: their number is what counts, and they are cheap
     at = np.arange(1, min(columns, n - 1) + 1)[:, None] * (np.arange(n) + 0.5) * np.pi / n
     return Adjustment(np.sqrt(2 / n) * np.cos(at))
-
-
-def _time_writing(config: RankConfig, m: int) -> float:
-    rows = min(WRITTEN, m)
-    score = np.random.default_rng(0).random(rows)
-    names = [f"feature{i}" for i in range(rows)]
-
-    def write() -> None:
-        ranking = rank_features(
-            names, score, np.zeros(rows, np.int8), ["ok"], larger_is_better=True
-        )
-        ranking_bytes(ranking, config.format, config.digits)
-
-    return _seconds(write) * m / rows
 
 
 def _seconds(work: Callable[[], Any]) -> float:
@@ -490,7 +395,7 @@ def _text(facts: dict[str, Any]) -> str:
     seconds = facts["seconds"]
     each = ", ".join(f"{k} {_duration(v)}" for k, v in seconds.items() if k != "total")
     lines.append(("time", f"about {_duration(seconds['total'])} ({each})"))
-    lines.append(("", "an estimate: a few blocks of each pass were timed on this machine"))
+    lines.append(("", "an estimate: a few blocks were read and multiplied on this machine"))
     shards = facts.get("shards")
     if shards:
         each = ", ".join(f"{k} {_duration(v)}" for k, v in shards["seconds"].items())

@@ -21,7 +21,6 @@ from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.memory import format_size
-from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import InputError, OutOfMemoryError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.classify import standard_error as error_of
@@ -33,6 +32,7 @@ from sfs_cli.evaluation.measures import (
     points_of,
     redundancy,
 )
+from sfs_cli.graph.distances import GRAM
 from sfs_cli.io.knowledge.gene_sets import read_gene_list, read_sets
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import Messages
@@ -46,7 +46,7 @@ from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files, split_sets
 from sfs_cli.run.folds import (
     FoldRankings,
-    fitting_passes,
+    in_fold,
     place,
     read_features,
     stratified_folds,
@@ -63,7 +63,9 @@ from sfs_cli.run.lists import (
 )
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
-from sfs_cli.run.passes import needed
+from sfs_cli.run.passes import SCORES, needed
+from sfs_cli.store.prepared import fitting_passes
+from sfs_cli.store.transforms import before_fitting
 from sfs_cli.tables import header
 
 EVALUATION, FOLDS, ENRICHMENT = "evaluation.tsv", "folds.tsv", "enrichment.tsv"
@@ -73,6 +75,8 @@ IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
 """When the features of a list were chosen: by the training samples of each fold, or before."""
 LEAST_FOUND = 0.1
 """A list of which less is in the matrix was made from another one."""
+FOR_VARIABLE = ", for the most variable features"
+BY_ALL_FEATURES = GRAM.of(" by all features")
 SQUARES = 4
 """Arrays (n, n) of float64 that a thread holds while it judges a list."""
 MEMORY_SHARE = 2
@@ -286,10 +290,11 @@ class Evaluation(FoldRankings):
                 "a half of --memory"
             )
         self.found = Evaluated()
-        judging = fitting_passes(run.matrix)
-        judging.append(Pass("variances, for the most variable features", "score"))
+        steps, m = before_fitting(run.matrix.steps), run.matrix.n_features
+        judging = [*fitting_passes(steps, n, m, memory), SCORES]
+        judging = [each.of(FOR_VARIABLE) for each in judging]
         if self.squares:
-            judging.append(Pass("inner products of the samples by all features", "gram"))
+            judging.append(BY_ALL_FEATURES)
         super().__init__(run, folds, rankings=list(runs.values()), judging=judging)
         self.runs = dict(zip(runs, self.rankings))
 
@@ -329,8 +334,6 @@ class Evaluation(FoldRankings):
             self._judge_once(once, variable, values)
             for fold in self.folds:
                 self._judge_in(fold, whole, given, values)
-        for surprise in run.passes.surprises():
-            run.log.detail(f"passes over the matrix were not as planned: {surprise}")
         if self.folds:
             self._average()
         self._set_facts(once, variable)
@@ -356,7 +359,8 @@ class Evaluation(FoldRankings):
         base = replace(
             run, config=config, context=replace(run.context, engine=engine, given=()), sources=[]
         )
-        return _scored(self.ranked(run_on(base, samples, None), of, None))
+        part = run_on(base, samples, None).of(in_fold(of)).of(FOR_VARIABLE)
+        return _scored(self.ranked(part, of, None))
 
     def _candidates(
         self,
@@ -437,7 +441,7 @@ class Evaluation(FoldRankings):
             for rows in pool.map(judge, lists):
                 self.found.folds += rows
         if self.squares:
-            K = _inner_products(values, variable, fold.train)
+            K = _inner_products(values.of(in_fold(of)), variable, fold.train)
             found = accuracies(K, codes, fold.train, fold.test, products=True)
             self.found.folds.append(InFold(fold, ALL, IN_FOLDS, self.background, found))
         if self.in_folds:
@@ -689,9 +693,7 @@ def _inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> 
         Z = Z[used[span.lo : span.hi]]
         return (Z.T @ Z,)
 
-    if values.passes is not None:
-        values.passes.close()
-    return values.total_over(products, kind="gram")[0]
+    return values.at(BY_ALL_FEATURES).total_over(products)[0]
 
 
 # ---- tables ------------------------------------------------------------------------------------

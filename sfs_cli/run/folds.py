@@ -26,23 +26,17 @@ from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
 from sfs_cli.run.memory import memory_plan
 from sfs_cli.run.part import run_on
-from sfs_cli.run.passes import needed, pass_list
+from sfs_cli.run.passes import WITHOUT_EACH, Shape, needed, pass_list
 from sfs_cli.run.rank import ranked
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.matrix import FilledMatrix, Matrix
-from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.transforms import SAMPLE_STEPS, before_fitting
+from sfs_cli.store.prepared import fitting_passes
+from sfs_cli.store.transforms import before_fitting
 
 READ_AT_ONCE = 64
 """Features of a list that are read at a time."""
 _SCALING = ("zscore", "center", "unit")
 _DOUBLE = np.dtype(np.float64)
-
-
-def fitting_passes(matrix: PreparedMatrix) -> list[Pass]:
-    """Return the passes that the values of a matrix need before lists are judged by them."""
-    steps = [step for step in before_fitting(matrix.steps) if step in SAMPLE_STEPS]
-    return [Pass(f"sums of the samples for --transform {step}", "sums") for step in steps]
 
 
 def stratified_folds(
@@ -157,30 +151,30 @@ class FoldRankings:
         matrix, memory = runs[0].matrix, runs[0].context.memory
         n, m = matrix.n_samples, matrix.n_features
 
+        def shape_of(run: Run, samples: int) -> Shape:
+            width = None if run.coordinates is None else run.coordinates.shape[1]
+            return Shape(samples, m, matrix.dtype, memory, coordinates=width)
+
         def passes_of(samples: int, of: str) -> list[Pass]:
             found: list[Pass] = []
             for each in rankings:
-                config, width = replace(each.config, leave_one_out=True), _width(each)
-                made = pass_list(
-                    config, samples, m, stored=matrix.dtype, memory=memory, coordinates=width
-                )
+                config = replace(each.config, leave_one_out=True)
+                made = pass_list(config, shape_of(each, samples))
                 # without each source nothing is ranked here
-                found += [p for p in made if not p.purpose.endswith(", without each source")]
-            return [replace(each, purpose=each.purpose + of) for each in (*found, *judging)]
+                found += [p for p in made if not p.purpose.endswith(WITHOUT_EACH)]
+            return [each.of(of) for each in (*found, *judging)]
 
-        fitting = fitting_passes(matrix)
+        fitting = fitting_passes(self.steps, n, m, memory)
         planned = fitting + (passes_of(n, "") if whole else [])
         for fold in self.folds:
             more = fitting if matrix.matrix.missing.values else []
-            planned += more + passes_of(len(fold.train), f" in {place(fold)}")
+            planned += more + passes_of(len(fold.train), in_fold(place(fold)))
         passes = PassList(planned, m)
         parts: list[dict[str, int]] = [{}]
         if self.folds:  # a sparse graph of all samples may be a dense one of fewer
             parts.append({"training samples": len(self.folds[0].train)})
         plans = [
-            memory_plan(
-                each.config, n, m, matrix.dtype, memory, passes, sizes, coordinates=_width(each)
-            )
+            memory_plan(each.config, replace(shape_of(each, n), batches=sizes), passes)
             for each in runs
             for sizes in parts
         ]
@@ -234,7 +228,6 @@ class FoldRankings:
         if config.source:  # what each source changes is not asked
             config = replace(config, leave_one_out=config.method == "kogs")
         context = replace(part.context, labels=labels if needs else None, log=quiet)
-        part.passes.close()
         of = ", ".join(filter(None, (name and f"ranking {name}", of)))
         with _located(of):
             ranking = ranked(replace(part, config=config, context=context))
@@ -253,7 +246,8 @@ class FoldRankings:
         `run` is one of `rankings`, by default the one that all is about, and `name` its name.
         """
         known = labels.take(fold.train)
-        return self.ranked(run_on(run or self.run, fold.train, known), place(fold), known, name)
+        part = run_on(run or self.run, fold.train, known).of(in_fold(place(fold)))
+        return self.ranked(part, place(fold), known, name)
 
     def values(self, train: np.ndarray) -> Engine:
         """Return passes over the values that are judged; gaps are filled by training samples."""
@@ -270,7 +264,6 @@ class FoldRankings:
             adjustment=None,
         )
         engine = replace(run.context.engine, source=view, dtype=_DOUBLE)
-        run.passes.close()
         view.fit(engine, run.context.memory, run.context.scratch)
         return engine
 
@@ -279,8 +272,9 @@ class FoldRankings:
         return self.values(fold.train) if self.run.matrix.matrix.missing.values else values
 
 
-def _width(run: Run) -> int | None:
-    return None if run.coordinates is None else run.coordinates.shape[1]
+def in_fold(of: str) -> str:
+    """Return whose passes those in a fold are, by the `place` of it; of none, of all samples."""
+    return f" in {of}" if of else ""
 
 
 def place(fold: Fold) -> str:
@@ -301,11 +295,9 @@ def _located(of: str) -> Iterator[None]:
 
 def read_features(values: Engine, features: np.ndarray) -> np.ndarray:
     """Return the values of some features, shape (l, n), in their order."""
-    matrix = values.source
-    assert isinstance(matrix, PreparedMatrix)
-    out = np.empty((len(features), matrix.n_samples))
+    out = np.empty((len(features), values.source.n_samples))
     ascending = np.argsort(features, kind="stable")  # the matrix is read forwards
-    view = matrix.selecting(features[ascending])
+    view = values.source.selecting(features[ascending])
     for span in cut(len(features), READ_AT_ONCE):
         out[ascending[span.lo : span.hi]] = view.read(span, _DOUBLE).values
     return out

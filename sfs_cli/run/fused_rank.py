@@ -24,6 +24,7 @@ from sfs_cli.ranking.aggregate import aggregate, midranks
 from sfs_cli.ranking.agreement import agreement, compare_rankings
 from sfs_cli.run.guards import guard_lists
 from sfs_cli.run.load import Run
+from sfs_cli.run.passes import WITHOUT_EACH, for_member, on_source
 from sfs_cli.run.scoring import (
     Scored,
     check_solution,
@@ -129,7 +130,7 @@ def _leave_one_out(run: Run, fused: Fused, whole: Solution) -> list[dict[str, An
     for k, source in enumerate(fused.fusion.sources):
         similarity, ranks = _fused_without(run, fused, k), None
         if similarity is not None:
-            solution = solve(run, similarity)
+            solution = solve(run.of(WITHOUT_EACH), similarity)
             ranks = ranks_of(solution)
             if not solution.converged:
                 run.log.note(f"without source {source.spec.name}: {solution.stop}")
@@ -247,10 +248,10 @@ def _rankings(run: Run) -> Iterator[tuple[str, Run, Solution, dict[str, Any]]]:
             name, similarity = source.spec.name, similarity_of(source.matrix)
             if not run.method.kernel:
                 check_degrees(similarity, fusion.sample_ids, f"source {name}")
-            yield name, run, solve(run, similarity), source.facts
+            yield name, run, solve(run.of(on_source(name)), similarity), source.facts
         return
     for config in run.config.member_configs():
-        member = replace(run, config=config)
+        member = replace(run, config=config).of(for_member(config))
         graph = make_graph(member)
         solution = solve(member, graph.similarity if graph else None)
         yield config.ranker, member, solution, {} if graph is None else graph.facts

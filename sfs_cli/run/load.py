@@ -15,7 +15,6 @@ import numpy as np
 from sfs_cli.catalog import METHODS, SIGNED, Method
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
-from sfs_cli.compute.memory import MemoryPlan
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
 from sfs_cli.io.files.room import reading_within
@@ -34,8 +33,8 @@ from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.columns import check_columns, check_names
 from sfs_cli.run.features import feature_filter, given_features
-from sfs_cli.run.memory import memory_budget, memory_plan, thread_count
-from sfs_cli.run.passes import needed, pass_list, with_defaults
+from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan, thread_count
+from sfs_cli.run.passes import Shape, needed, pass_list, with_defaults
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.matrix import Matrix
@@ -101,6 +100,14 @@ class Run:
             return None
         names = [str(column.values[sample]) for sample in self.matrix.ids.samples]
         return np.unique(names, return_inverse=True)[1]
+
+    def on(self, engine: Engine) -> Run:
+        """Return the run with other passes over its matrix, or another matrix."""
+        return replace(self, context=replace(self.context, engine=engine))
+
+    def of(self, whose: str) -> Run:
+        """Return a part of the run, which its passes are counted for."""
+        return self.on(self.context.engine.of(whose))
 
     @property
     def log(self) -> Messages:
@@ -237,18 +244,11 @@ def loaded(
         n, m, stored = prepared.n_samples, prepared.n_features, prepared.dtype
         sizes = {} if batches is None else batches.sizes
         width = None if found is None else found.width
-        passes = pass_list(
-            config,
-            n,
-            m,
-            stored=stored,
-            memory=memory,
-            batches=sizes,
-            coordinates=width,
-        )
+        shape = Shape(n, m, stored, memory, sizes, width)
+        passes = pass_list(config, shape)
         passes.look(looked)
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
-        plan = memory_plan(config, n, m, stored, memory, passes, sizes, held, width)
+        plan = memory_plan(config, shape, passes, held)
         engine = Engine(
             prepared,
             start(plan.workers),

@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sfs_cli.catalog import BY_CLASS, METHODS
 from sfs_cli.compute.cgroups import processor_limits
-from sfs_cli.compute.matrix import arithmetic_dtype
-from sfs_cli.compute.memory import (
-    BUFFERS,
-    FEATURE_BYTES,
-    ID_BYTES,
-    SENT_SQUARES,
-    SERIES_BUFFERS,
-    SQUARES,
-    MemoryModel,
-    MemoryPlan,
-    default_memory,
-    parse_size,
-    plan_memory,
-)
+from sfs_cli.compute.matrix import arithmetic_dtype, block_features
+from sfs_cli.compute.memory import default_memory, parse_size
 from sfs_cli.compute.passes import PassList
-from sfs_cli.graph.neighbors import descent_bytes, panel_bytes, searches_approximately
-from sfs_cli.graph.pca import reduction_of, room
+from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import (
-    DEFAULT_NEIGHBORS,
-    DENSE_SAMPLES,
-    NEIGHBOR_GRAPHS,
-    SIMILARITIES,
-    GraphOptions,
-    default_similarity,
-)
+from sfs_cli.options.graph import DENSE_SAMPLES
 from sfs_cli.run.passes import (
+    Shape,
     bytes_together,
     graph_asked,
     needed,
@@ -52,6 +32,35 @@ MEASURED = ("profile", "target", "genes", "interactions")
 """Kinds of sources that are made of measurements of the samples."""
 SPARSE_GRAPHS = ("knn", "knn-correlation", "relieff", "label")
 """Similarities that are not n x n arrays."""
+BUFFERS = 5
+"""Blocks of one worker: as read, prepared, centered and their products."""
+SERIES_BUFFERS = 12
+"""Blocks of one worker where a series or an iteration takes the place of a matrix."""
+SQUARES = 4
+"""n x n arrays of a dense sample graph: products, distances, weights, operator; before that, the
+sums of products that wait for each other."""
+DOUBLE_SQUARES = 2
+"""n x n arrays of finished tasks, beside one for each worker, where sums are in float64."""
+SENT_SQUARES = 3
+"""n x n arrays of a worker in another process, which adds up several blocks and sends the sum."""
+ID_BYTES = 40
+"""An id, where ids are not read yet."""
+FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240, "prune": 40, "classes": 104}
+"""A feature beside its id: a score, a status and a position in the table; what a solver knows of
+it; several rankings that are compared; beside one of these, what a pruned table adds, and a
+comparison of classes: a p-value, a q-value, two means and their difference, before and after they
+are put in order."""
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """How a run fits into memory."""
+
+    dtype: np.dtype[Any]  # of the dense arithmetic
+    block_size: int  # features in a block
+    workers: int  # threads that run at a time, as far as the memory allows
+    needed: int  # bytes of anonymous memory, without the matrix itself
+    bytes_by_use: dict[str, int]  # what `needed` is made of: features, graph, threads
 
 
 def memory_budget(config: RankConfig) -> int:
@@ -78,83 +87,69 @@ def thread_count(asked: int | None = None) -> int:
     return min([count, *processor_limits()])
 
 
-def memory_plan(
-    config: RankConfig,
-    n: int,
-    m: int,
-    stored: np.dtype[Any],
-    memory: int,
-    passes: PassList,
-    batches: Mapping[str, int] | None = None,
-    held: int = 0,
-    coordinates: int | None = None,
-) -> MemoryPlan:
-    """Fit a run on a matrix of n samples and m features, `stored` as this type, into memory.
+@dataclass(frozen=True)
+class Needs:
+    """The bytes that a run holds beside the matrix."""
 
-    `batches` are the numbers of samples of the batches that are ranked, `held` the bytes of what is
-    taken out of the features, and of given ones, `coordinates` how many each sample has, where the
-    graph is made of some.
+    feature: int  # of every feature, with its id
+    graph: int  # of the sample graph, where it is an n x n array
+    held: int  # of what else is held once
+    worker: int  # of every worker, beside its blocks
+    buffers: int  # blocks of a worker
+
+
+def memory_plan(config: RankConfig, shape: Shape, passes: PassList, held: int = 0) -> MemoryPlan:
+    """Fit a run into memory, with fewer workers than there are threads where it must.
+
+    `held` are the bytes of what is taken out of the features, and of given ones.
+
+    Raises
+    ------
+    OutOfMemoryError
+        When one worker alone does not fit.
     """
-    plan = _memory_plan(config, n, m, stored, memory, passes, batches or {}, held, coordinates)
+    if QUANTILE in parse_transform(config.transform):
+        held += quantile.held(shape.n, shape.m, shape.memory)
+    # within batches the graphs are smaller, but may be dense where that of all would be sparse
+    sizes = [*shape.batches.values()] or [shape.n]
+    plan = _plan(config, shape, needs_of(config, shape, max(sizes), passes, held))
     if config.stability is None:
         return plan
     # subsets of the samples come when the graph of all is gone; theirs may be dense where that is
     # sparse, and several are held where they are ranked together
-    sizes = {name: subset_size(config.subset_kind, size) for name, size in (batches or {}).items()}
-    sizes = sizes or {"subset": subset_size(config.subset_kind, n)}
-    more = bytes_together(config, n, memory) if ranks_together(config, n, m) else 0
-    other = _memory_plan(config, n, m, stored, memory, passes, sizes, held + more, coordinates)
+    largest = subset_size(config.subset_kind, max(sizes))
+    if ranks_together(config, shape.n, shape.m):
+        held += bytes_together(config, shape.n, shape.memory)
+    other = _plan(config, shape, needs_of(config, shape, largest, passes, held))
     return min((plan, other), key=lambda each: (each.workers, -each.needed))
 
 
-def _memory_plan(
-    config: RankConfig,
-    n: int,
-    m: int,
-    stored: np.dtype[Any],
-    memory: int,
-    passes: PassList,
-    batches: Mapping[str, int],
-    held: int,
-    coordinates: int | None,
-) -> MemoryPlan:
-    """Fit a run into memory whose sample graphs are of the largest of the `batches`, or of all."""
-    # within batches the graphs are smaller, but may be dense where that of all would be sparse
-    largest = max(batches.values(), default=n)
-    model = memory_model(config, largest, m, passes, coordinates)
-    if largest < n:
-        room = model.graph_bytes(largest, arithmetic_dtype(largest, m, stored))
-        sums = model.worker_bytes(largest, 0)
-        model = replace(model, dense_graph=False, held=room, panel=sums)
-    if QUANTILE in parse_transform(config.transform):
-        held += quantile.held(n, m, memory)
-    return plan_memory(
-        n,
-        m,
-        stored,
-        replace(model, held=model.held + held),
-        threads=thread_count(config.threads),
-        memory=memory,
-        block_size=config.block_size,
-    )
+def _plan(config: RankConfig, shape: Shape, needs: Needs) -> MemoryPlan:
+    n, m, memory = shape.n, shape.m, shape.memory
+    dtype = arithmetic_dtype(n, m, shape.stored)
+    size = min(m, config.block_size or block_features(n, dtype.itemsize))
+    features, graph = needs.feature * m, needs.graph + needs.held
+    each = needs.buffers * size * n * 8 + needs.worker
+    workers = min(thread_count(config.threads), max(1, -(-m // size)))
+    # blocks are not made smaller: they decide how sums are rounded, and memory must not
+    while workers > 1 and features + graph + each * workers > memory:
+        workers -= 1
+    uses = {"features": features, "graph": graph, "threads": each * workers}
+    total = sum(uses.values())
+    if total > memory:
+        sparse = ", or take --similarity knn, which stays sparse" * (needs.graph > memory)
+        raise OutOfMemoryError(
+            f"{n:,} samples x {m:,} features need {total / 2**20:,.0f} MiB beside the matrix",
+            where=f"--memory allows {memory / 2**20:,.0f} MiB",
+            hint=f"raise --memory{sparse}",
+        )
+    return MemoryPlan(dtype, size, workers, total, uses)
 
 
-def memory_model(
-    config: RankConfig,
-    n: int,
-    m: int,
-    passes: PassList,
-    coordinates: int | None = None,
-) -> MemoryModel:
-    """Return what a run holds in memory beside the matrix."""
-    kinds = {each.kind for each in passes}
-    asked = graph_asked(config, n) if "graph" in needed(config) else None
-    name = None if asked is None else asked.name
-    given = name is not None and (name == "file" or name.startswith("obsp:"))
-    sparse = name in SPARSE_GRAPHS or (name == "sources" and _sparse_sources(config, n))
-    dense = name is not None and not sparse and not given
-    sums, held = _components(config, asked, n, m if coordinates is None else coordinates)
-    held += 8 * n * (coordinates or 0)
+def needs_of(config: RankConfig, shape: Shape, n: int, passes: PassList, held: int) -> Needs:
+    """Return what a run holds beside the matrix whose largest sample graph is of n samples."""
+    products = any(each.kind == "gram" for each in passes)
+    dense = is_dense(config, n)
     # a function of a sparse graph is applied term by term
     gamma = str(config.method_options().get("gamma", ""))
     series = not dense and (gamma in ("exp", "inverse") or gamma.startswith("heat"))
@@ -165,51 +160,35 @@ def memory_model(
     added = 0 if config.max_correlation is None else FEATURE_BYTES["prune"]
     if config.method in BY_CLASS:
         added += FEATURE_BYTES["classes"]
-    return MemoryModel(
-        # a sparse graph of few samples comes from all their distances, which are dense for a while
-        dense_graph=dense or "gram" in kinds,
-        distances="gram" in kinds,
-        # the similarities of all sources are held beside the fused one
-        squares=SQUARES
-        + (config.sample_weights is not None)  # the weighted graph beside the graph itself
-        + len(config.source) * (2 if config.weights == "snf" else 1),
+    square, squares, sums = 8 * n * n, 0, 0
+    # a sparse graph of few samples comes from all their distances, which are dense for a while
+    if dense or products:
+        # the similarities of all sources are held beside the fused one, and the weighted graph
+        # beside the graph itself
+        squares = SQUARES + (config.sample_weights is not None)
+        squares += len(config.source) * (2 if config.weights == "snf" else 1)
+    if products:
+        sums = 1 if config.executor == "local" else SENT_SQUARES
+        doubles = arithmetic_dtype(n, shape.m, shape.stored).itemsize == 8
+        squares += DOUBLE_SQUARES if doubles else 0
+    return Needs(
+        feature=ID_BYTES + FEATURE_BYTES[feature] + added,
+        graph=squares * square,
+        held=held + max((each.held for each in passes), default=0),
+        worker=sums * square + max((each.of_worker for each in passes), default=0),
         buffers=SERIES_BUFFERS if series else BUFFERS,
-        panel=max(panel_bytes(n) if "panels" in kinds else 0, sums),
-        held=held,
-        sums=1 if config.executor == "local" else SENT_SQUARES,
-        feature_bytes=ID_BYTES + FEATURE_BYTES[feature] + added,
     )
 
 
-def _components(config: RankConfig, graph: GraphOptions | None, n: int, m: int) -> tuple[int, int]:
-    """Return the bytes of a worker, and of all, that principal components and a search take.
-
-    `graph` is that of `graph_asked`. Of sources other than the matrix itself, components are known
-    only when the source has been read.
-    """
-    asked: list[GraphOptions] = []
-    name = None if graph is None else graph.name
+def is_dense(config: RankConfig, n: int) -> bool:
+    """Tell whether the graph of n samples is an n x n array; given ones are taken for sparse."""
+    if "graph" not in needed(config):
+        return False
+    name = graph_asked(config, n).name
     if name == "sources":
-        targets = [source for source in config.source if source.kind == "target"]
-        default = default_similarity(n)
-        asked = [source.graph_options(source.similarity or default) for source in targets]
-    elif graph is not None and name in SIMILARITIES:
-        asked = [graph]
-    found = [reduction_of(options, n, m) for options in asked]
-    counts = [reduction.components for reduction in found if reduction is not None]
-    width = max(counts, default=m)
-    searched = name in NEIGHBOR_GRAPHS and searches_approximately(n)
-    k = config.neighbors or DEFAULT_NEIGHBORS
-    search = descent_bytes(n, width, k) if searched else 0
-    if not counts:
-        return 0, search
-    fixed = room(n, width, 0)
-    return room(n, width, 1) - fixed, max(fixed, search + 8 * n * width)
-
-
-def _sparse_sources(config: RankConfig, n: int) -> bool:
-    """Tell whether no source of many samples is an n x n array; given ones are taken for sparse."""
-    return n > DENSE_SAMPLES and all(
-        spec.kind == "similarity" or (spec.kind in MEASURED and spec.similarity in (None, "knn"))
-        for spec in config.source
-    )
+        return n <= DENSE_SAMPLES or not all(
+            each.kind == "similarity"
+            or (each.kind in MEASURED and each.similarity in (None, "knn"))
+            for each in config.source
+        )
+    return name not in (*SPARSE_GRAPHS, "file") and not name.startswith("obsp:")

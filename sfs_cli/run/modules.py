@@ -8,6 +8,7 @@ from sfs_cli.provenance import ModuleFacts
 from sfs_cli.ranking.modules import Modules, find_modules
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
+from sfs_cli.run.passes import modules_pass
 from sfs_cli.run.prune import read_standardized, room_for_features
 
 LARGEST = 10
@@ -18,10 +19,10 @@ def modules_of(run: Run, ranking: Ranking) -> tuple[Modules, ModuleFacts]:
     """Find the modules of the first features of a ranking, by their values as they were scored."""
     config, n = run.config, run.matrix.n_samples
     count, least = min(ranking.n_scored, config.modules_of), config.least_module_correlation
-    run.passes.close()
-    run.passes.begin("modules")
+    engine = run.context.engine.at(modules_pass(config, run.matrix.n_features))
+    engine.begin()
     with room_for_features((count, n), run) as rows:
-        read_standardized(run, ranking.order[:count], rows)
+        read_standardized(engine, ranking.order[:count], rows)
         names = ranking.feature[:count]
         found = find_modules(rows, names, run.matrix.ids.samples, least)
     order = run.matrix.as_in_file

@@ -1,10 +1,13 @@
-"""What a run needs, which sample graph it makes, and its passes, listed before any is made."""
+"""What a run needs, which sample graph it makes, and the passes that it is made of.
+
+Every pass is declared once, here or beside the code that makes it, and is named by that code.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,9 @@ from sfs_cli.catalog import METHODS, ON_SOURCES, ORDER_BLIND, SIGNED
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.graph.build import coordinate_passes, graph_passes
+from sfs_cli.graph.distances import GRAM
 from sfs_cli.graph.pca import reduction_of
+from sfs_cli.knowledge.base import BY_FEATURES, of_source
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
@@ -24,8 +29,8 @@ from sfs_cli.options.graph import (
     default_similarity,
 )
 from sfs_cli.options.source import SourceSpec
-from sfs_cli.store import quantile
-from sfs_cli.store.transforms import QUANTILE, SAMPLE_STEPS, before_fitting, parse
+from sfs_cli.store.prepared import fitting_passes
+from sfs_cli.store.transforms import before_fitting, parse
 
 EXAMINED_FOR_EACH = 2
 """Features that pruning examines for each that it keeps: what is planned, as it depends on them."""
@@ -36,108 +41,202 @@ TOGETHER_SHARE, TOGETHER_SQUARES = 4, 2
 sample graph that is so many n x n arrays."""
 PRODUCTS = ("feature-similarity", "terms")
 """Kinds of sources whose distances come from products with what is known of the features."""
+NOISE_SUBSETS = 10
+"""At most so many subsets of the samples are ranked again with shuffled features."""
+SCORES = Pass("scores", "score")
+DIRECTION = Pass(
+    "differences between the classes, for --format rnk",
+    "score",
+    exact=False,  # made where there are two classes; without batches the pass of the scores does it
+    sharing="merge",
+)
+WITHOUT_EACH = ", without each source"
+OF_NOISE = ", with shuffled features"
+OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
+"""What passes of these parts of a run are made for, after their purpose; others depend on names."""
 
 
-def pass_list(
-    config: RankConfig,
-    n: int,
-    m: int,
-    *,
-    stored: np.dtype[Any],
-    memory: int,
-    batches: Mapping[str, int] | None = None,
-    coordinates: int | None = None,
-) -> PassList:
-    """List the passes of a run in their order.
+@dataclass(frozen=True)
+class Shape:
+    """What the passes and the memory of a run depend on, beside its configuration."""
 
-    Parameters
-    ----------
-    config : RankConfig
-        What is asked for.
-    n, m : int
-        Samples in use and features.
-    stored : dtype
-        Type of the stored values.
-    memory : int
-        Bytes that may be used.
-    batches : mapping of str to int, optional
-        The batches that are ranked one after the other, and their samples.
-    coordinates : int, optional
-        Number of coordinates of a sample, where the graph is made of some.
-    """
-    passes = _scoring_passes(config, n, m, stored, memory, batches or {}, coordinates)
-    if batches and wants_direction(config):
-        # where there are two classes; without batches the pass of the scores finds it
-        what = "differences between the classes, for --format rnk"
-        passes.append(Pass(what, "score", 1, exact=False, sharing="merge"))
-    passes += _pruning_passes(config, m)
+    n: int  # samples in use
+    m: int  # features
+    stored: np.dtype[Any]  # type of the stored values
+    memory: int  # bytes that may be used
+    # the batches that are ranked one after the other, and their samples
+    batches: Mapping[str, int] = field(default_factory=dict)
+    coordinates: int | None = None  # of a sample, where the graph is made of some
+
+
+def pass_list(config: RankConfig, shape: Shape) -> PassList:
+    """List the passes of a run in their order."""
+    passes = _scoring_passes(config, shape)
+    if shape.batches and wants_direction(config):
+        passes.append(DIRECTION)
+    passes += _pruning_passes(config, shape)
     if config.modules:
-        few = min(config.modules_of, m)
-        what = f"correlations of the first {few:,} features, for --modules"
-        passes.append(Pass(what, "modules", 1, sharing="merge", fraction=few / m))
+        passes.append(modules_pass(config, shape.m))
     if config.stability is not None:
-        passes += _subset_passes(config, n, m, stored, memory, batches or {}, coordinates)
-    return PassList(passes, m)
-
-
-def _scoring_passes(
-    config: RankConfig,
-    n: int,
-    m: int,
-    stored: np.dtype[Any],
-    memory: int,
-    batches: Mapping[str, int],
-    coordinates: int | None,
-) -> list[Pass]:
-    """Return the passes until the features have scores."""
-    passes, count = _fitting(config.transform, "", n, m, memory), len(config.source)
-    for spec in config.source:
-        passes += _source_passes(spec, config, n, m, stored, memory)
-    if config.source and config.method == "kogs":
-        passes += count * _method_passes(config, n, m, memory)
-    elif config.source:
-        ranking = _method_passes(config, n, m, memory)
-        passes += ranking
-        if config.leave_one_out and count > 1:
-            # not exact: nothing is ranked where the other sources make no graph
-            passes += [
-                replace(each, purpose=f"{each.purpose}, without each source", exact=False)
-                for each in ranking
-                for _ in range(count)
+        passes += _passes_on_subsets(config, shape)
+        noise = of_noise(config)
+        if noise is not None:
+            again = [
+                *(replace(each, sharing="merge") for each in _fitting(config, shape)),
+                *_passes_on_subsets(noise, shape),
             ]
-    elif batches:
-        for name, size in batches.items():
-            of = f" within batch {name}"
-            passes += _fitting(config.transform, of, size, m, memory)
-            own = _ranking_passes(config, size, m, stored, memory, coordinates)
-            passes += [replace(each, purpose=each.purpose + of) for each in own]
+            passes += _of(again, OF_NOISE)
+    return PassList(passes, shape.m)
+
+
+def _of(passes: list[Pass], whose: str) -> list[Pass]:
+    return [each.of(whose) for each in passes]
+
+
+def _scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes until the features have scores."""
+    passes = _fitting(config, shape)
+    if config.source:
+        return passes + _passes_on_sources(config, shape)
+    if shape.batches:
+        for name, size in shape.batches.items():
+            part = replace(shape, n=size)
+            own = [*_fitting(config, part), *_graph_passes(config, part)]
+            passes += _of([*own, *_method_passes(config, part)], within_batch(name))
     elif config.split == "features":
-        own = _ranking_passes(config, n, m, stored, memory, coordinates)
+        own = [*_graph_passes(config, shape), *_method_passes(config, shape)]
         for half in ("first", "other"):
-            what = f", to test the {half} half of the features"
-            passes += [replace(each, purpose=each.purpose + what) for each in own]
+            passes += _of(own, to_test(half))
     elif config.split == "counts":
-        for part in ("graph", "scores"):
-            passes += _fitting(config.transform, f", of the counts for the {part}", n, m, memory)
-        passes += _ranking_passes(config, n, m, stored, memory, coordinates)
+        of_graph, of_scores = OF_COUNTS
+        passes += _of(passes, of_graph) + _of(passes, of_scores)
+        passes += _of(_graph_passes(config, shape), of_graph)
+        passes += _of(_method_passes(config, shape), of_scores)
+    elif config.members:
+        for member in config.member_configs():
+            own = [*_graph_passes(member, shape), *_method_passes(member, shape)]
+            passes += _of(own, for_member(member))
     else:
-        for member in config.member_configs() or [config]:
-            passes += _ranking_passes(member, n, m, stored, memory, coordinates)
+        passes += [*_graph_passes(config, shape), *_method_passes(config, shape)]
     return passes
 
 
-def _pruning_passes(config: RankConfig, m: int) -> list[Pass]:
-    """Return the pass of ``--max-correlation``."""
-    if config.max_correlation is None:
+def within_batch(name: str) -> str:
+    """Return whose passes those of a batch are."""
+    return f" within batch {name}"
+
+
+def to_test(half: str) -> str:
+    """Return whose passes those of a half of the features are: ``first`` or ``other``."""
+    return f", to test the {half} half of the features"
+
+
+def for_member(config: RankConfig) -> str:
+    """Return whose passes those of a member of an aggregate are."""
+    return f" for {config.ranker}"
+
+
+def on_source(name: str) -> str:
+    """Return whose passes those of a ranking on one source are."""
+    return f" on source {name}"
+
+
+def _passes_on_sources(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes of the knowledge sources, and those of the rankings on them."""
+    passes: list[Pass] = []
+    for spec in config.source:
+        passes += _of(_source_passes(spec, config, shape), of_source(spec))
+    ranking = _method_passes(config, shape)
+    if config.method == "kogs":
+        for spec in config.source:
+            passes += _of(ranking, on_source(spec.name))
+        return passes
+    passes += ranking
+    count = len(config.source)
+    if config.leave_one_out and count > 1:
+        # not exact: nothing is ranked where the other sources make no graph
+        again = [replace(each, times=count * each.times, exact=False) for each in ranking]
+        passes += _of(again, WITHOUT_EACH)
+    return passes
+
+
+def _source_passes(spec: SourceSpec, config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes over the matrix that one knowledge source takes."""
+    n, m = shape.n, shape.m
+    if spec.kind not in ("target", "genes", "interactions", *PRODUCTS):
+        return []  # read from its own file, or a matrix of its own
+    passes: list[Pass] = []
+    if spec.transform is not None or spec.missing is not None:
+        transform = config.transform if spec.transform is None else spec.transform
+        passes += fitting_passes(parse(transform), n, m, shape.memory)
+    if spec.kind in PRODUCTS:
+        return [*passes, BY_FEATURES]
+    options = spec.graph_options(spec.similarity or default_similarity(n))
+    of_graph = graph_passes(options, n, m, shape.stored)
+    if spec.kind == "target":
+        return passes + of_graph
+    # of some features, which are known when the source is matched
+    varying = options.components is not None
+    return passes + [
+        replace(each, sharing="every", exact=each.exact and not varying) for each in of_graph
+    ]
+
+
+def _fitting(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes for the steps of the transformation that need some of all features."""
+    return fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
+
+
+def _graph_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes of a sample graph, where one is needed."""
+    if "graph" not in needed(config):
         return []
+    options = graph_asked(config, shape.n)
+    if shape.coordinates is not None:
+        return coordinate_passes(options, shape.n, shape.m, shape.coordinates)
+    return graph_passes(options, shape.n, shape.m, shape.stored)
+
+
+def _method_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes of a method, once its graph is there."""
+    found = [method_pass(config, shape.n, shape.m, shape.memory)]
+    if config.scorer == "sselect" and config.method_options()["variant"] == "cut-value":
+        from sfs_cli.methods.sselect import TO_CHOOSE
+
+        return [TO_CHOOSE, *found]
+    return found
+
+
+def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
+    """Return the passes of the scores, or of a solver."""
+    method = METHODS[config.scorer]
+    if not method.iterative:
+        return SCORES
+    solving = Pass(method.title, "solve", sharing="merge")
+    if method.passes.isdigit():
+        return replace(solving, times=int(method.passes))
+    if is_held(n, m, memory):
+        return replace(solving, times=method.first_passes)
+    return replace(solving, times=method.typical_passes, exact=False)
+
+
+def pruning_pass(config: RankConfig, m: int) -> Pass:
+    """Return the pass of ``--max-correlation``."""
     # every feature at most; how many there are until enough are kept shows as they are read
     typical = min(1.0, EXAMINED_FOR_EACH * config.kept_features / m)
     what = f"correlations, until {config.kept_features:,} features are kept"
-    return [Pass(what, "prune", 1, exact=False, sharing="merge", fraction=typical)]
+    return Pass(what, "prune", exact=False, sharing="merge", fraction=typical)
 
 
-NOISE_SUBSETS = 10
-"""At most so many subsets of the samples are ranked again with shuffled features."""
+def _pruning_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+    return [] if config.max_correlation is None else [pruning_pass(config, shape.m)]
+
+
+def modules_pass(config: RankConfig, m: int) -> Pass:
+    """Return the pass of ``--modules``."""
+    few = min(config.modules_of, m)
+    what = f"correlations of the first {few:,} features, for --modules"
+    return Pass(what, "modules", sharing="merge", fraction=few / m)
 
 
 def of_noise(config: RankConfig) -> RankConfig | None:
@@ -151,67 +250,32 @@ def of_noise(config: RankConfig) -> RankConfig | None:
     return replace(config, stability=count, on_no_convergence="warn")
 
 
-def _subset_passes(
-    config: RankConfig,
-    n: int,
-    m: int,
-    stored: np.dtype[Any],
-    memory: int,
-    batches: Mapping[str, int],
-    coordinates: int | None,
-) -> list[Pass]:
-    """Return the passes of the rankings on subsets, and of those of shuffled features."""
-    noise, given = of_noise(config), (n, m, stored, memory, batches, coordinates)
-    if noise is None:
-        return _passes_on_subsets(config, *given)
-    fitting = _fitting(config.transform, OF_NOISE, n, m, memory)
-    again = [
-        replace(each, purpose=each.purpose + (OF_NOISE if at >= len(fitting) else ""))
-        for at, each in enumerate(fitting + _passes_on_subsets(noise, *given))
-    ]
-    again = [replace(each, sharing="merge") for each in again]
-    return _passes_on_subsets(config, *given) + again
+def on_subsets(config: RankConfig) -> str:
+    """Return whose passes those on subsets of the samples are."""
+    what = "half-samples" if config.subset_kind == "half" else "bootstrap samples"
+    return f", on {config.subset_count} {what}"
 
 
-OF_NOISE = ", with shuffled features"
-
-
-def _passes_on_subsets(
-    config: RankConfig,
-    n: int,
-    m: int,
-    stored: np.dtype[Any],
-    memory: int,
-    batches: Mapping[str, int],
-    coordinates: int | None,
-) -> list[Pass]:
+def _passes_on_subsets(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of the rankings on subsets of the samples."""
-    count, kind = config.subset_count, config.subset_kind
+    count, kind, n = config.subset_count, config.subset_kind, shape.n
     size = max(1, subset_size(kind, n))
-    of = f", on {count} {'half-samples' if kind == 'half' else 'bootstrap samples'}"
-    if ranks_together(config, n, m):
-        passes = []  # what the transformation needs of each sample is known
-        if made_of_distances(config, n):
-            what = f"inner products of the samples, for the sample graphs{of}"
-            passes.append(Pass(what, "gram", sharing="merge"))
-        groups = -(-count // scored_together(config, n, memory))
+    if ranks_together(config, n, shape.m):
+        # what the transformation needs of each sample is known
+        groups = -(-count // scored_together(config, n, shape.memory))
         work = count / groups * size / n
-        passes.append(Pass(f"scores{of}", "score", groups, sharing="merge", work=work))
-        return passes
-    sizes = {name: max(1, subset_size(kind, each)) for name, each in batches.items()}
-    config = replace(config, leave_one_out=not config.source and config.method != "kogs")
-    one = _scoring_passes(config, size, m, stored, memory, sizes, coordinates)
-    return [
-        replace(
-            each,
-            purpose=f"{each.purpose}{of}",
-            times=count * each.times,
-            sharing="merge",
-            rounds=count,
-            work=size / n,
-        )
-        for each in [*one, *_pruning_passes(config, m)]
-    ]
+        passes = [GRAM] if made_of_distances(config, n) else []
+        passes.append(replace(SCORES, times=groups, work=work))
+    else:
+        sizes = {name: max(1, subset_size(kind, each)) for name, each in shape.batches.items()}
+        part = replace(shape, n=size, batches=sizes)
+        alone = not config.source and config.method != "kogs"
+        one = _scoring_passes(replace(config, leave_one_out=alone), part)
+        passes = [
+            replace(each, times=count * each.times, rounds=count, work=size / n)
+            for each in [*one, *_pruning_passes(config, part)]
+        ]
+    return _of([replace(each, sharing="merge") for each in passes], on_subsets(config))
 
 
 def subset_size(kind: str, n: int) -> int:
@@ -275,25 +339,6 @@ def _subset_bytes(config: RankConfig, n: int) -> int:
     return TOGETHER_SQUARES * 8 * max(1, subset_size(config.subset_kind, n)) ** 2
 
 
-def _ranking_passes(
-    config: RankConfig,
-    n: int,
-    m: int,
-    stored: np.dtype[Any],
-    memory: int,
-    coordinates: int | None,
-) -> list[Pass]:
-    """Return the passes of a sample graph, where one is needed, and of the method."""
-    passes: list[Pass] = []
-    if "graph" in needed(config):
-        options = graph_asked(config, n)
-        if coordinates is None:
-            passes += graph_passes(options, n, m, stored)
-        else:
-            passes += coordinate_passes(options, n, m, coordinates)
-    return passes + _method_passes(config, n, m, memory)
-
-
 def wants_direction(config: RankConfig) -> bool:
     """Tell whether the metric of an rnk file has a sign, where there are two classes."""
     return config.format == "rnk" and config.signed and config.method in SIGNED
@@ -331,56 +376,3 @@ def graph_asked(config: RankConfig, n: int) -> GraphOptions:
     """
     name = config.similarity if config.graph == "obsp" else config.graph
     return config.default_sample_graph(n) if name is None else config.graph_options(name)
-
-
-def _fitting(transform: str | None, of: str, n: int, m: int, memory: int) -> list[Pass]:
-    """Return the passes for the steps that need some of all features, in their order."""
-    passes = []
-    for step in parse(transform):
-        what = f"of the samples for --transform {step}{of}"
-        if step in SAMPLE_STEPS:
-            passes.append(Pass(f"sums {what}", "sums"))
-        elif step == QUANTILE:
-            times = quantile.reads(n, m, memory)
-            passes.append(Pass(f"values {what}", "sums", times, sharing="every"))
-    return passes
-
-
-def _source_passes(
-    spec: SourceSpec, config: RankConfig, n: int, m: int, stored: np.dtype[Any], memory: int
-) -> list[Pass]:
-    """Return the passes over the matrix that one knowledge source takes."""
-    of = f" for source {spec.name}"
-    if spec.kind not in ("target", "genes", "interactions", *PRODUCTS):
-        return []  # read from its own file, or a matrix of its own
-    own = spec.transform is not None or spec.missing is not None
-    transform = config.transform if spec.transform is None else spec.transform
-    fitting = _fitting(transform, of, n, m, memory) if own else []
-    if spec.kind in PRODUCTS:
-        what = f"distances by what is known of the features{of}"
-        # more where memory holds a part of the products at a time
-        return [*fitting, Pass(what, "sums", 1, exact=False, sharing="every")]
-    options = spec.graph_options(spec.similarity or default_similarity(n))
-    passes = graph_passes(options, n, m, stored, of)
-    if spec.kind != "target":  # some features, which are known when the source is matched
-        varying = options.components is not None
-        passes = [
-            replace(each, sharing="every", exact=each.exact and not varying) for each in passes
-        ]
-    return fitting + passes
-
-
-def _method_passes(config: RankConfig, n: int, m: int, memory: int) -> list[Pass]:
-    """Return the passes of a method, once its graph is there."""
-    method = METHODS[config.scorer]
-    if not method.iterative:
-        options = config.method_options()
-        chosen = method.name == "sselect" and options["variant"] == "cut-value"
-        mixed = Pass("scores and disagreements, to choose --lambda", "score")
-        return [*([mixed] if chosen else []), Pass("scores", "score")]
-    if method.passes.isdigit():
-        return [Pass(method.title, "solve", int(method.passes), sharing="merge")]
-    if is_held(n, m, memory):
-        return [Pass(method.title, "solve", method.first_passes, sharing="merge")]
-    times = method.typical_passes
-    return [Pass(method.title, "solve", times, exact=False, sharing="merge")]

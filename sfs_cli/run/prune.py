@@ -9,11 +9,13 @@ from typing import cast
 
 import numpy as np
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.provenance import PruningFacts
 from sfs_cli.ranking.prune import InOrder, prune, pruned_ranking, standardized
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
+from sfs_cli.run.passes import pruning_pass
 
 BATCH_BYTES = 16 << 20
 MAX_BATCH = 1024
@@ -32,14 +34,14 @@ def without_repeats(
     From the best on, a batch of features is read at a time, until enough are kept; the rest of the
     matrix is not read. A feature without a score stays at the end.
     """
-    source, passes, nearby = run.matrix, run.passes, run.context.engine.executor.nearby
+    source = run.matrix
+    engine = run.context.engine.at(pruning_pass(run.config, source.n_features))
     n, count, keep = source.n_samples, ranking.n_scored, run.config.kept_features
-    passes.close()
-    passes.begin("prune")
+    engine.begin()
 
     def take(lo: int, hi: int) -> np.ndarray:
         out = np.empty((hi - lo, n))
-        read_standardized(run, ranking.order[lo:hi], out)
+        read_standardized(engine, ranking.order[lo:hi], out)
         return out
 
     batch = max(1, min(MAX_BATCH, BATCH_BYTES // (8 * n)))  # never by memory: see `prune`
@@ -47,8 +49,8 @@ def without_repeats(
     g = len(given)
     with room_for_features((g + min(keep, count), n), run) as values:
         if g:
-            read_standardized(run, given, values[:g])
-        in_order = cast(InOrder, nearby.map)
+            read_standardized(engine, given, values[:g])
+        in_order = cast(InOrder, engine.executor.nearby.map)
         pruned = prune(take, count, max_correlation, values, batch, in_order, g)
     kept, moved = len(pruned.kept), len(pruned.moved)
     better = "a better one" if not g else "a given or better one"
@@ -69,18 +71,18 @@ def without_repeats(
     return pruned_ranking(ranking, pruned, [ids[i] for i in given.tolist()]), facts
 
 
-def read_standardized(run: Run, features: np.ndarray, out: np.ndarray) -> None:
+def read_standardized(engine: Engine, features: np.ndarray, out: np.ndarray) -> None:
     """Read features (b,) as they were scored into `out` (b, n), centered and of unit norm."""
     ascending = np.argsort(features)  # as they lie in the matrix, so that it is read forwards
-    view = run.matrix.selecting(features[ascending])
+    view = engine.source.selecting(features[ascending])
 
     def read(span: Span) -> None:
         values = view.read(span, np.dtype(np.float64)).values
         out[ascending[span.lo : span.hi]] = standardized(values)
 
-    for _ in run.context.engine.executor.nearby.map(read, cut(len(features), READ_AT_ONCE)):
+    for _ in engine.executor.nearby.map(read, cut(len(features), READ_AT_ONCE)):
         pass
-    run.passes.read(len(features))
+    engine.count(len(features))
 
 
 @contextmanager

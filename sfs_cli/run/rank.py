@@ -419,8 +419,6 @@ def _progress(run: Run) -> Iterator[None]:
     with run.log.progress("ranking", run.passes.total) as advance:
         run.passes.watch(run.log.phase, advance)
         yield
-    for surprise in run.passes.surprises():
-        run.log.detail(f"passes over the matrix were not as planned: {surprise}")
 
 
 def _explained(run: Run, ranking: Ranking) -> dict[str, ExplainedFacts]:

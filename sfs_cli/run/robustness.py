@@ -17,7 +17,7 @@ import numpy as np
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.memory import format_size
-from sfs_cli.compute.passes import Pass, PassList
+from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.evaluation import figure
 from sfs_cli.evaluation.robustness import (
@@ -42,7 +42,7 @@ from sfs_cli.ranking.agreement import correlations, top_overlap
 from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.passes import graph_asked
+from sfs_cli.run.passes import SCORES, graph_asked
 from sfs_cli.run.scoring import make_graph
 from sfs_cli.tables import header
 
@@ -62,6 +62,7 @@ NEGATIVE = 1e-8
 """An eigenvalue below minus this is none of rounding."""
 ROUNDING = 1e-10
 """By so much, relative to the largest score, a change may exceed its bound."""
+UNDER_NOISE = SCORES.of(" under noise")
 _DOUBLE = np.dtype(np.float64)
 
 
@@ -153,9 +154,8 @@ def _prepared(run: Run, config: RobustnessConfig) -> Run:
             option="memory",
         )
     times = len(config.levels) * config.n_draws
-    passes = PassList([*run.passes, Pass("scores under noise", "score", times)], context.m)
-    engine = replace(context.engine, passes=passes)
-    return replace(run, context=replace(context, engine=engine), passes=passes)
+    passes = PassList([*run.passes, replace(UNDER_NOISE, times=times)], context.m)
+    return replace(run.on(replace(context.engine, passes=passes)), passes=passes)
 
 
 def _measure(run: Run, config: RobustnessConfig) -> Found:
@@ -169,10 +169,8 @@ def _measure(run: Run, config: RobustnessConfig) -> Found:
     function = _function(run, L)
     before = system_of(L, trivial, function)
     engine = run.context.engine
-    run.passes.close()
     features = Features(engine, degrees, function, config.seed)
     score = features.scores(before)
-    run.passes.close()
     if np.isnan(score).all():
         raise InputError(
             "no feature varies between the samples, so none has a score",
@@ -285,7 +283,7 @@ class Features:
             varies = units(values, self.degrees, self._varies).any(axis=1)
             return (np.where(varies, scores(U, system), np.nan),)
 
-        return np.asarray(self.engine.joined(of_span, self.engine.spans(), kind="score")[0])
+        return np.asarray(self.engine.at(SCORES).joined(of_span, self.engine.spans())[0])
 
     def under_noise(
         self, before: System, after: System, level: float, draw: int
@@ -306,7 +304,7 @@ class Features:
             distance = np.sqrt(np.vecdot(moved, moved))
             return scores(U, after), scores(V, before), scores(V, after), distance
 
-        found = self.engine.joined(of_span, self.engine.spans(), kind="score")
+        found = self.engine.at(UNDER_NOISE).joined(of_span, self.engine.spans())
         return tuple(np.asarray(each) for each in found)
 
     def _read(self, span: Span) -> np.ndarray:

@@ -24,7 +24,7 @@ from sfs_cli.provenance import BatchFacts
 from sfs_cli.run.depth import depth_facts
 from sfs_cli.run.guards import guard_graph, guard_normal, guard_pvalues
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import graph_asked, needed
+from sfs_cli.run.passes import graph_asked, method_pass, needed
 
 SPECTRUM_SAMPLES = 5000
 """The spectrum is shown in the report up to this many samples."""
@@ -117,8 +117,10 @@ def score_on(run: Run, graph: Graph | None) -> Scored:
 def solve(run: Run, similarity: Similarity | None) -> Solution:
     """Score every feature by the method of a run, on a sample graph where it needs one."""
     run.log.phase("scores")
-    run.passes.close()  # what follows is scored by a method and on a graph of its own
-    engine = run.context.engine
+    context = run.context
+    made = method_pass(run.config, context.n, context.m, context.memory)
+    engine = context.engine.at(made)
+    run = run.on(engine)
     problem = problem_of(run, similarity)
     solver = run.method.load("solve")
     if solver is not None:
@@ -131,7 +133,7 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     if means is None and run.method.name in BY_CLASS:
         means = ClassMeans.of(problem)
         task = task if means is None else partial(_with_means, scorer, means)
-    score, status, *measured = engine.columns(task, reads.dtype, kind="score")
+    score, status, *measured = engine.columns(task, reads.dtype)
     class_means = None if means is None else measured.pop()
     score = score.astype(np.float64, copy=False)
     if run.config.pvalues == "gaussian":

@@ -19,6 +19,7 @@ from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.errors import InputError, located
 from sfs_cli.methods.base import Solution
 from sfs_cli.run.load import Run
+from sfs_cli.run.passes import OF_COUNTS, to_test
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.store.copies import digests
 from sfs_cli.store.ids import CHUNK
@@ -61,10 +62,10 @@ def _by_halves(run: Run) -> Scored:
     first = first_half(run.context.seed, matrix.ids.features)
     found = []
     for name, tested in (("first", first), ("other", ~first)):
-        run.passes.close()
+        half = run.of(to_test(name))
         with located(f"the {name} half of the features"):
-            graph = make_graph(_of(run, _only(matrix, ~tested)))
-            found.append(score_on(_of(run, _only(matrix, tested)), graph))
+            graph = make_graph(_of(half, _only(matrix, ~tested)))
+            found.append(score_on(_of(half, _only(matrix, tested)), graph))
     return _joined(run, found, first)
 
 
@@ -84,7 +85,7 @@ def part_of_counts(run: Run, *, second: bool = False) -> Run:
         where=run.config.matrix,
         samples=run.matrix.samples,
     )
-    part = _of(run, replace(run.matrix, matrix=thinned))
+    part = _of(run.of(OF_COUNTS[second]), replace(run.matrix, matrix=thinned))
     part.fit_matrix()
     return part
 
@@ -132,6 +133,4 @@ def _only(matrix: PreparedMatrix, features: np.ndarray) -> PreparedMatrix:
 
 def _of(run: Run, matrix: PreparedMatrix) -> Run:
     """Return a run on another view of its matrix."""
-    return replace(
-        run, context=replace(run.context, engine=replace(run.context.engine, source=matrix))
-    )
+    return run.on(replace(run.context.engine, source=matrix))

@@ -25,6 +25,7 @@ from sfs_cli.errors import InputError, SfsError, counted
 from sfs_cli.graph.distances import (
     DOUBLE,
     EPS,
+    GRAM,
     center,
     gram,
     profile_distances_of,
@@ -42,10 +43,12 @@ from sfs_cli.run.guards import guard_stability
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import (
     OF_NOISE,
+    SCORES,
     graph_asked,
     made_of_distances,
     needed,
     of_noise,
+    on_subsets,
     ranks_together,
     scored_together,
     subset_size,
@@ -84,7 +87,6 @@ def stability_of(run: Run, ranking: Ranking, ranked: RankedBy) -> tuple[Ranking,
     candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
     top = _length(run, candidates)
     subsets = draw_subsets(run)
-    run.passes.close()
     _tell_of_graph(run)
     _tell_of_uneven(run, subsets)
     lists = _lists(run, subsets.samples, top, ranked)
@@ -118,11 +120,10 @@ def stability_of_noise(
     whole, config = run.matrix, of_noise(run.config)
     if config is None:
         return None
-    run.passes.restart_rounds(OF_NOISE)
     parts = [] if run.batches is None else [each.samples for each in run.batches.ranked]
     shuffled = ShuffledMatrix(whole.matrix, run.context.seed, whole.samples, parts)
     source = replace(whole, matrix=shuffled)
-    engine = replace(run.context.engine, source=source, checkpoints=None)
+    engine = replace(run.context.engine.of(OF_NOISE), source=source, checkpoints=None)
     context = replace(run.context, engine=engine, log=Messages(verbosity=-1))
     noise = replace(run, config=config, context=context)
     chosen = replace(subsets, samples=subsets.samples[: config.subset_count])
@@ -189,7 +190,6 @@ def rank_in_turn(
     """Rank on one subset after the other; return the first features of each, by index."""
     lists, quiet = [], Messages(verbosity=-1)
     for number, samples in enumerate(subsets, 1):
-        run.passes.next_round()
         with _located(run, number, subsets):
             found = ranked(run_on_subset(run, samples, quiet))
         lists.append(np.asarray(found.order[: min(top, found.n_scored)], np.int64))
@@ -227,7 +227,7 @@ def _log_warnings(run: Run, quiet: Messages) -> None:
 
 def rank_together(run: Run, subsets: list[np.ndarray], top: int) -> list[np.ndarray]:
     """Score on all subsets by one or two passes; return the first features of each, by index."""
-    engine = replace(run.context.engine, checkpoints=None)
+    engine = replace(run.context.engine.of(on_subsets(run.config)), checkpoints=None)
     run.log.phase("sample graphs of the subsets")
     distances = _distances(run, engine, subsets)
     lists: list[np.ndarray] = []
@@ -242,7 +242,7 @@ def rank_together(run: Run, subsets: list[np.ndarray], top: int) -> list[np.ndar
         )
         run.log.phase("scores on the subsets")
         best = [_Best(top, scorer.larger_is_better) for _, scorer in scorers.scorers]
-        for span, scores in engine.run(scorers.score_block, scorers.dtype, kind="score"):
+        for span, scores in engine.at(SCORES).run(scorers.score_block, scorers.dtype):
             for each, column in zip(best, scores.T):
                 each.add(span.lo, column)
         for number, each in enumerate(best, lo + 1):
@@ -367,7 +367,7 @@ def _profile_products(
         with np.errstate(over="ignore", invalid="ignore"):
             return values.T @ values, values.sum(axis=0), used
 
-    total, sums, used = engine.total(products, DOUBLE, kind="gram")
+    total, sums, used = engine.at(GRAM).total(products, DOUBLE)
     return total, sums, used
 
 

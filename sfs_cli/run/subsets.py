@@ -15,6 +15,7 @@ from sfs_cli.run.batches import Batch, Batches, compressed, design_batches
 from sfs_cli.run.covariates import check_labels, design_of
 from sfs_cli.run.load import Run
 from sfs_cli.run.part import run_on
+from sfs_cli.run.passes import on_subsets
 
 FEWEST = 4
 """Units (donors, or samples) that are divided: of fewer, there are hardly two ways to do it."""
@@ -224,7 +225,8 @@ def run_on_subset(run: Run, samples: np.ndarray, log: Messages) -> Run:
         adjustment, columns = design.adjustment, len(design.basis)
     part = run_on(run, samples, labels, adjustment, columns)
     context = replace(part.context, log=log)
-    engine = replace(context.engine, checkpoints=None)  # a few of its passes are kept by none
+    engine = context.engine.of(on_subsets(run.config))
+    engine = replace(engine, checkpoints=None)  # a few of its passes are kept by none
     return replace(part, config=config, context=replace(context, engine=engine), batches=batches)
 
 

@@ -24,12 +24,13 @@ from sfs_cli.compute.matrix import (
     cut,
     pointers,
 )
+from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix, mean_of_known
-from sfs_cli.store.quantile import Passes, normalized
+from sfs_cli.store.quantile import Passes, normalized, reads
 from sfs_cli.store.transforms import (
     QUANTILE,
     RESIDUALS,
@@ -42,6 +43,23 @@ from sfs_cli.store.transforms import (
 
 _DOUBLE = np.dtype(np.float64)
 MissingPolicy = Literal["error", "drop", "mean"]
+
+
+def fitting_passes(steps: tuple[str, ...], n: int, m: int, memory: int) -> list[Pass]:
+    """List the passes of `PreparedMatrix.fit`: those of steps that need some of all features."""
+    return [
+        replace(fitting_pass(step), times=reads(n, m, memory) if step == QUANTILE else 1)
+        for step in steps
+        if step in SAMPLE_STEPS or step == QUANTILE
+    ]
+
+
+def fitting_pass(step: str) -> Pass:
+    """Return the passes for one step."""
+    of = f"of the samples for --transform {step}"
+    if step == QUANTILE:
+        return Pass(f"values {of}", "sums", sharing="every")
+    return Pass(f"sums {of}", "sums")
 
 
 @dataclass(eq=False)
@@ -241,11 +259,12 @@ class PreparedMatrix:
             if at in self._factors:
                 continue
             name = self.steps[at]
+            made = passes.at(fitting_pass(name))
             if name == QUANTILE:
                 before = partial(self._values_before, at)
-                self._factors[at] = normalized(passes, before, self.ids, memory, folder)
+                self._factors[at] = normalized(made, before, self.ids, memory, folder)
                 continue
-            total, used = passes.total_over(partial(self._sample_sums, at))
+            total, used = made.total_over(partial(self._sample_sums, at))
             step = SAMPLE_STEPS[name]
             factors = step.factors(total, int(used))
             usable = np.isfinite(total) & np.isfinite(factors)

@@ -11,11 +11,12 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from sfs_cli.compute.matrix import Ids, Span, cut
+from sfs_cli.compute.passes import Pass
 from sfs_cli.store.build import write_store_files
 from sfs_cli.store.disk import FAULTY_SCRATCH, open_store
 from sfs_cli.store.matrix import DenseMatrix, Matrix
@@ -39,9 +40,11 @@ class Passes(Protocol):
         """Runs the tasks."""
         ...
 
-    def run_over(
-        self, task: Callable[[Span], T], *, kind: Literal["sums"] = ...
-    ) -> Iterator[tuple[Span, T]]:
+    def at(self, made: Pass) -> Any:
+        """Return passes of a purpose."""
+        ...
+
+    def run_over(self, task: Callable[[Span], T]) -> Iterator[tuple[Span, T]]:
         """Run a task on each span of features; yield the results in their order."""
         ...
 
@@ -151,7 +154,7 @@ def _gathered(passes: Passes, read: ReadSpan, group: Span, m: int) -> tuple[np.n
         return values[:, group.lo : group.hi].copy(), taking
 
     values, taking = np.empty((group.size, m)), np.empty(m, bool)
-    for span, (part, used) in passes.run_over(columns, kind="sums"):
+    for span, (part, used) in passes.run_over(columns):
         values[:, span.lo : span.hi] = part.T
         taking[span.lo : span.hi] = used
     return values, taking

@@ -25,10 +25,10 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.logs import Messages
 silent = Messages(verbosity=-1)
 passes = []
-def columns(*args, once=Engine.columns, kind="sums"):
+def columns(engine, *args, once=Engine.columns):
     start = time.perf_counter()
-    found = once(*args, kind=kind)
-    if kind == "score":
+    found = once(engine, *args)
+    if engine.made.kind == "score":
         passes.append(time.perf_counter() - start)
     return found
 Engine.columns = columns

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import OutOfMemoryError, UsageError
-from sfs_cli.graph import distances, neighbors
+from sfs_cli.graph import neighbors
 from sfs_cli.graph.pca import ARRAYS, reads
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.run.estimate import estimate
 from sfs_cli.run.memory import memory_plan
-from sfs_cli.run.passes import pass_list
+from sfs_cli.run.passes import Shape, pass_list
 from tests.making import write_table
 
 
@@ -28,7 +28,7 @@ def table(tmp_path):
 
 def passes_of(config, n, m):
     float32 = np.dtype(np.float32)
-    return list(pass_list(config, n, m, stored=float32, memory=1 << 30))
+    return list(pass_list(config, Shape(n, m, float32, 1 << 30)))
 
 
 def planned(path, wall_time=None, **options):
@@ -102,18 +102,9 @@ def test_components_of_a_source_are_planned():
     assert [p.fraction for p in found[:2]] == [1, 0.25]
 
 
-def test_a_plan_of_many_samples_is_made_without_their_inner_products(
-    tmp_path, set_limits, monkeypatch
-):
+def test_a_search_among_components_takes_time(tmp_path, set_limits, monkeypatch):
     set_limits(dense_distances=20, approximate_above=30)
     monkeypatch.setattr(neighbors, "is_descent_installed", lambda: True)
-    real = distances.gram
-
-    def gram(engine):
-        assert engine.source.n_samples <= 20
-        return real(engine)
-
-    monkeypatch.setattr(distances, "gram", gram)
     path = tmp_path / "x.csv"
     rows = [",".join([f"g{i}", *map(str, range(i, i + 40))]) for i in range(60)]
     path.write_text("\n".join([",".join(["id", *[f"s{j}" for j in range(40)]]), *rows]) + "\n")
@@ -125,6 +116,14 @@ def test_a_plan_of_many_samples_is_made_without_their_inner_products(
     assert facts["seconds"]["graph"] > 0
 
 
+def test_p_values_of_permutations_take_longer(table):
+    def seconds(**options):
+        plan = planned(table, method="spec", similarity="knn", neighbors=3, **options)
+        return plan["passes"][-1]["seconds"]
+
+    assert seconds(pvalues="permutation:9999") > 2 * seconds()
+
+
 def test_components_take_memory_for_every_worker(monkeypatch):
     monkeypatch.setattr(neighbors, "is_descent_installed", lambda: True)
     config = RankConfig(matrix="x", similarity="knn", threads=4)
@@ -132,9 +131,8 @@ def test_components_take_memory_for_every_worker(monkeypatch):
 
     def shape(memory, **options):
         asked = replace(config, **options)
-        size = (1_000_000, 3000)
-        passes = pass_list(asked, *size, stored=stored, memory=memory)
-        return memory_plan(asked, *size, stored, memory, passes)
+        size = Shape(1_000_000, 3000, stored, memory)
+        return memory_plan(asked, size, pass_list(asked, size))
 
     sums = 8 * 1_000_000 * 60
     much = shape(1 << 40)

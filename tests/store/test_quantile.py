@@ -15,7 +15,7 @@ from sfs_cli.store.disk import DenseStore
 from sfs_cli.store.filters import FeatureFilter
 from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.quantile import group_size, held, reads, replaced
-from tests.making import fit, make_matrix
+from tests.making import features_of, fit, make_matrix
 from tests.oracles.preparation import quantile_normalized
 
 N, M = 11, 60
@@ -91,8 +91,8 @@ def test_the_passes_are_those_planned(samples: int, times: int, tmp_path: Path) 
     passes = PassList([], M)
     engine = Engine(source, ThreadExecutor(), DOUBLE, 7, passes=passes)
     source.fit(engine, memory, tmp_path)
-    assert sum(entry.executed for entry in passes.entries) == times
-    assert sum(entry.features for entry in passes.entries) == times * M
+    assert sum(row.executed for row in passes.rows.values()) == times
+    assert features_of(passes) == times * M
 
 
 def test_steps_before_and_behind_it_are_taken_in_order(tmp_path: Path) -> None:

@@ -8,24 +8,20 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute.matrix import FLOAT64_BELOW, arithmetic_dtype, block_features
-from sfs_cli.compute.memory import MemoryModel, plan_memory
 from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.options import RankConfig
 from sfs_cli.run import memory as run_memory
-from sfs_cli.run.memory import thread_count
+from sfs_cli.run.memory import memory_plan, thread_count
+from sfs_cli.run.passes import Shape, pass_list
 
 FLOAT32 = np.dtype(np.float32)
 
 
 def plan(n=200, m=100_000, *, dense=True, threads=8, memory=1 << 32, block_size=None):
-    return plan_memory(
-        n,
-        m,
-        FLOAT32,
-        MemoryModel(dense_graph=dense, distances=dense),
-        threads=threads,
-        memory=memory,
-        block_size=block_size,
-    )
+    how = {"method": "spec", "similarity": "rbf"} if dense else {"method": "variance"}
+    config = RankConfig(matrix="x", threads=threads, block_size=block_size, **how)
+    shape = Shape(n, m, FLOAT32, memory)
+    return memory_plan(config, shape, pass_list(config, shape))
 
 
 def test_what_is_needed_fits_with_as_many_workers_as_fit():
