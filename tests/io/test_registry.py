@@ -87,9 +87,9 @@ def test_layers_are_asked_of_anndata_only(tmp_path, options):
     path.write_bytes(TEXT)
     with pytest.raises(UsageError, match="AnnData"):
         open_matrix(path, options)
-    layered = {f.name for f in FORMATS if f.layers}
+    layered = {f.name for f in FORMATS if f.anndata}
     assert layered == {"h5ad", "h5mu", "zarr"}
-    assert format_of(tmp_path / "x.h5ad", Content(Kind.HDF5)).layers
+    assert format_of(tmp_path / "x.h5ad", Content(Kind.HDF5)).anndata
 
 
 def test_a_folder_of_files_names_those_that_may_be_the_matrix(tmp_path):
