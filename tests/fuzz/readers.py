@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,8 @@ def text(path: Path) -> Iterator[Reading]:
     content = _decompressed(path).decode("utf-8-sig")
     if "\0" in content:
         raise ValueError("NUL")
+    while content.startswith("#"):  # comments may stand above the header
+        content = content.partition("\n")[2]
     for delimiter in ",\t; ":
         try:
             head, *rows = _split(content, delimiter)
@@ -114,8 +117,10 @@ def _frame(table: Any) -> Iterator[Reading]:
     if b"pandas" in known:
         import json
 
-        columns = json.loads(known[b"pandas"]).get("index_columns") or []
-        names = [c for c in columns if isinstance(c, str) and c in data.columns]
+        # Parquet has it twice, and one of both may be damaged
+        with suppress(ValueError):
+            columns = json.loads(known[b"pandas"]).get("index_columns") or []
+            names = [c for c in columns if isinstance(c, str) and c in data.columns]
     texts = [f.name for f in table.schema if str(f.type) in ("string", "large_string")]
     for name in dict.fromkeys([*names[:1], *texts[:1], data.columns[0]]):
         values = data.drop(columns=list({name, *names}))  # no level of the index is a sample
