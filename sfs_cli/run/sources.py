@@ -138,7 +138,7 @@ def coverage_of(
 
     `rows` says what else to check then, such as --rows.
     """
-    known = known if isinstance(known, dict) else set(known)
+    known = dict.fromkeys(known)  # errors name the first of the file
     has = np.array([sample in known for sample in samples])
     if not has.any():
         what = (f"a {noun}", where, list(known), samples, option)
