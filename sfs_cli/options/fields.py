@@ -36,6 +36,14 @@ SECTIONS = (
 )
 """The headings of help and reference, in their order."""
 
+# the commands that take an option of a ranking
+WHOLE = ("rank", "plan", "shard init")
+RANKING = (*WHOLE, "evaluate")
+ON_SOURCE = (*RANKING, "fuse")
+ON_MATRIX = (*ON_SOURCE, "compare", "robustness")
+READING = (*ON_MATRIX, "convert", "inspect")
+WHOLE_ON_SOURCE = (*WHOLE, "fuse")
+
 
 # ---- values that are not single words ----------------------------------------------------------
 

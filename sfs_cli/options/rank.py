@@ -9,8 +9,21 @@ from typing import Any, ClassVar
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.features import FeatureFields
 from sfs_cli.options import weightings
-from sfs_cli.options.fields import SMALLEST, Config, numbers_of, option, split_words
+from sfs_cli.options.fields import (
+    ON_MATRIX,
+    ON_SOURCE,
+    RANKING,
+    READING,
+    SMALLEST,
+    WHOLE,
+    WHOLE_ON_SOURCE,
+    Config,
+    numbers_of,
+    option,
+    split_words,
+)
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     GRAPH_FIELDS,
@@ -36,29 +49,14 @@ from sfs_cli.options.weightings import WEIGHTINGS, own_name
 FORMATS = ("tsv", "csv", "parquet", "json", "rnk")
 MAX_GAMMA_POWER = 64
 """Eigenvalues go up to 2: larger powers leave the range of float32."""
-DEFAULT_KEEP = 1000
-"""Features that pruning keeps before it ends: more than most lists are read to."""
 TOGETHER = 10_000
 """Up to this many samples features are selected together by default; above, one by one."""
 LABEL_TYPES = ("classes", "ordered", "continuous")
-DEFAULT_MODULE_FEATURES, MOST_MODULE_FEATURES = 200, 5000
-DEFAULT_MODULE_CORRELATION = 0.7
-"""The features that modules are made of, and how similar those of a module are."""
 DEFAULT_BATCH_SIZE = 10
 """Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
-DEFAULT_STABILITY_TOP = 50
-"""Features of the list whose stability is measured, where there are many."""
-SUBSETS = ("half", "bootstrap")
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
-# the commands that take an option
-WHOLE = ("rank", "plan", "shard init")
-RANKING = (*WHOLE, "evaluate")
-ON_SOURCE = (*RANKING, "fuse")
-ON_MATRIX = (*ON_SOURCE, "compare", "robustness")
-READING = (*ON_MATRIX, "convert", "inspect")
-WHOLE_ON_SOURCE = (*WHOLE, "fuse")
 _WRITING = ("rank", "shard merge")
 _TABLES = {
     "evaluate": "evaluation.tsv",
@@ -78,10 +76,8 @@ _own = partial(_method, takers=catalog.takers)
 _spec = partial(_own, verbs=(*RANKING, "robustness"))
 _sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE)
 _fusion = partial(_sources, takers=weightings.taking)
-_stability = partial(option, section="Method", verbs=WHOLE)
 _graph = partial(option, section="Sample graph", verbs=(*RANKING, "robustness"), lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
-_modules = partial(option, section="Output", verbs=("rank", "shard init"))
 _page = partial(option, section="Output", verbs=("rank", "shard init", "report"))
 _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
@@ -178,11 +174,9 @@ class PageFields(Config):
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
-    """The options of a ranking; None stands for a default that depends on the data."""
-
-    VERB: ClassVar[str] = "rank"
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
+    """The options of every ranking; those of its optional parts are in `sfs_cli.features`."""
 
     matrix: str = _reading(
         "The matrix; one on the command line replaces it.",
@@ -382,44 +376,11 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         words=("features", "counts"),
         takers=lambda _: catalog.SPLIT,
     )
-    max_correlation: float | None = _method(
-        "Prune the ranking: a feature whose absolute Pearson correlation with a better one is "
-        "above R moves behind those that are kept.",
-        metavar="R",
-        above=0,
-        below=1,
-    )
-    keep: int | None = _method(
-        "Number of features that --max-correlation keeps before it ends; those behind follow in "
-        "their order.",
-        metavar="N",
-        least=1,
-        default_text=str(DEFAULT_KEEP),
-    )
     given_: str | None = _method(
         "List of features that are already chosen: the methods "
         f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
         metavar="FILE",
         path=READS,
-    )
-    stability: int | None = _stability(
-        "Rank on this many subsets of the samples too, and count how often each feature is among "
-        "the first.",
-        metavar="B",
-        least=2,
-        most=10_000,
-    )
-    stability_how: str | None = _stability(
-        "Subsets of --stability: halves of the samples, in pairs that have none in common, or as "
-        "many draws as samples, with replacement, each drawn sample taken once.",
-        words=SUBSETS,
-        default_text="half",
-    )
-    stability_top: int | None = _stability(
-        "Number of first features that --stability counts.",
-        metavar="K",
-        least=1,
-        default_text=f"{DEFAULT_STABILITY_TOP}, of few features a quarter",
     )
     donors: str | None = option(
         "Column of the donor of each sample: subsets and folds take whole donors, and p-values of "
@@ -512,30 +473,6 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         "Rank without each source as well, to show what it changes.", verbs=WHOLE, default=True
     )
 
-    signed: bool = _modules(
-        f"With --format rnk, two classes and {', '.join(catalog.SIGNED)}: give the metric the sign "
-        "of the difference between the means of the classes.",
-        default=True,
-    )
-    modules: bool = _modules(
-        "Group the first features by their correlations, and write the modules, their mean "
-        "profiles and an edge list to --out.",
-        default=False,
-    )
-    module_features: int | None = _modules(
-        "Number of features that --modules groups.",
-        metavar="N",
-        least=2,
-        most=MOST_MODULE_FEATURES,
-        default_text=str(DEFAULT_MODULE_FEATURES),
-    )
-    module_correlation: float | None = _modules(
-        "Mean absolute correlation from which --modules joins groups, and that of an edge.",
-        metavar="R",
-        above=0,
-        below=1,
-        default_text=str(DEFAULT_MODULE_CORRELATION),
-    )
     write_h5ad: str | None = _beside(
         "Copy the input, an h5ad, h5mu or AnnData zarr, to this file or folder, with the scores in "
         "var.",
@@ -577,6 +514,13 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="TIME",
         words=("DURATION",),
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankConfig(FeatureFields, CoreFields):
+    """The options of a ranking; None stands for a default that depends on the data."""
+
+    VERB: ClassVar[str] = "rank"
 
     def __post_init__(self) -> None:
         from sfs_cli.options.rules import check_rank  # imported late: help does not need the rules
@@ -692,33 +636,6 @@ class RankConfig(GraphFields, PageFields, OutputFields, ResourceFields):
         if self.members and self.weights is None:
             return [1.0] * len(self.members)
         return self.source_weights
-
-    @property
-    def kept_features(self) -> int:
-        """Number of features that pruning keeps at most."""
-        return DEFAULT_KEEP if self.keep is None else self.keep
-
-    @property
-    def modules_of(self) -> int:
-        """Number of features that modules are made of at most."""
-        return DEFAULT_MODULE_FEATURES if self.module_features is None else self.module_features
-
-    @property
-    def least_module_correlation(self) -> float:
-        """Mean absolute correlation from which groups are joined."""
-        given = self.module_correlation
-        return DEFAULT_MODULE_CORRELATION if given is None else given
-
-    @property
-    def subset_kind(self) -> str:
-        """What the subsets of the samples are, one of `SUBSETS`."""
-        return self.stability_how or SUBSETS[0]
-
-    @property
-    def subset_count(self) -> int:
-        """Number of subsets of the samples: halves come in pairs."""
-        count = self.stability or 0
-        return count + count % 2 if self.subset_kind == "half" else count
 
     @property
     def smallest_batch(self) -> int:

@@ -63,6 +63,7 @@ class Run:
     config: RankConfig
     context: RunContext  # matrix, engine, labels (where they are used), memory, seed and log
     plan: MemoryPlan
+    shape: Shape
     passes: PassList  # as planned and as made
     opened: inputs.Opened  # the matrix as it was read, before samples were chosen
     labels: Labels | None  # of all samples in the file
@@ -270,6 +271,7 @@ def loaded(
             config,
             context,
             plan,
+            shape,
             passes,
             opened,
             labels,

@@ -14,16 +14,10 @@ from sfs_cli.compute.matrix import arithmetic_dtype, block_features
 from sfs_cli.compute.memory import default_memory, parse_size
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.features import steps_of
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import DENSE_SAMPLES
-from sfs_cli.run.passes import (
-    Shape,
-    bytes_together,
-    graph_asked,
-    needed,
-    ranks_together,
-    subset_size,
-)
+from sfs_cli.run.passes import Shape, graph_asked, needed
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE
 from sfs_cli.store.transforms import parse as parse_transform
@@ -45,11 +39,10 @@ SENT_SQUARES = 3
 """n x n arrays of a worker in another process, which adds up several blocks and sends the sum."""
 ID_BYTES = 40
 """An id, where ids are not read yet."""
-FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240, "prune": 40, "classes": 104}
+FEATURE_BYTES = {"score": 32, "solve": 136, "compare": 240, "classes": 104}
 """A feature beside its id: a score, a status and a position in the table; what a solver knows of
-it; several rankings that are compared; beside one of these, what a pruned table adds, and a
-comparison of classes: a p-value, a q-value, two means and their difference, before and after they
-are put in order."""
+it; several rankings that are compared; beside one of these a comparison of classes: a p-value, a
+q-value, two means and their difference, before and after they are put in order."""
 
 
 @dataclass(frozen=True)
@@ -113,15 +106,14 @@ def memory_plan(config: RankConfig, shape: Shape, passes: PassList, held: int = 
     # within batches the graphs are smaller, but may be dense where that of all would be sparse
     sizes = [*shape.batches.values()] or [shape.n]
     plan = _plan(config, shape, needs_of(config, shape, max(sizes), passes, held))
-    if config.stability is None:
-        return plan
-    # subsets of the samples come when the graph of all is gone; theirs may be dense where that is
-    # sparse, and several are held where they are ranked together
-    largest = subset_size(config.subset_kind, max(sizes))
-    if ranks_together(config, shape.n, shape.m):
-        held += bytes_together(config, shape.n, shape.memory)
-    other = _plan(config, shape, needs_of(config, shape, largest, passes, held))
-    return min((plan, other), key=lambda each: (each.workers, -each.needed))
+    # what comes later, when the graph of all is gone, may need more
+    plans = [plan]
+    for made in (step.graphs(shape) for step in steps_of(config)):
+        if made is not None:
+            largest, more = made
+            needs = needs_of(config, shape, largest, passes, held + more)
+            plans.append(_plan(config, shape, needs))
+    return min(plans, key=lambda each: (each.workers, -each.needed))
 
 
 def _plan(config: RankConfig, shape: Shape, needs: Needs) -> MemoryPlan:
@@ -156,8 +148,7 @@ def needs_of(config: RankConfig, shape: Shape, n: int, passes: PassList, held: i
     feature = "solve" if METHODS[config.scorer].iterative else "score"
     if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
         feature = "compare"
-    # kept features come when the graph is gone, and take a quarter of the memory at most
-    added = 0 if config.max_correlation is None else FEATURE_BYTES["prune"]
+    added = sum(step.feature_bytes for step in steps_of(config))
     if config.method in BY_CLASS:
         added += FEATURE_BYTES["classes"]
     square, squares, sums = 8 * n * n, 0, 0

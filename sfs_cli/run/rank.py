@@ -22,6 +22,7 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import ConflictError, UsageError
+from sfs_cli.features import ordering_steps, steps_of
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.io.files.atomic import replacing
@@ -36,17 +37,13 @@ from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.provenance import (
     CovariateFacts,
-    ExplainedFacts,
     InputFile,
     LabelFacts,
     MatrixFacts,
-    ModuleFacts,
     OutputFile,
     PassFacts,
-    PruningFacts,
     RunFacts,
     RunRecord,
-    StabilityFacts,
 )
 from sfs_cli.ranking.modules import Modules
 from sfs_cli.ranking.table import Ranking, rank_features
@@ -61,10 +58,8 @@ from sfs_cli.run.checkpoints import (
 from sfs_cli.run.class_columns import class_columns, compared_classes
 from sfs_cli.run.covariates import explained_part
 from sfs_cli.run.depth import guard_depth
-from sfs_cli.run.direction import direction_of
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.modules import modules_of
 from sfs_cli.run.outputs import (
     are_as_written,
     check_json_option,
@@ -87,11 +82,10 @@ from sfs_cli.run.outputs import (
 )
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.pipes import as_given
-from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.report_data import page_facts, report_data
 from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
-from sfs_cli.run.top import read_top
+from sfs_cli.run.top import TopFeatures, read_top
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.tables import CHANGES
 
@@ -180,22 +174,20 @@ class RankResult:
     ----------
     config : RankConfig
         What was done: as asked for, with the default method filled in.
+    scored : Scored
+        What the method has found.
     ranking : Ranking
         The table.
-    method : Method
-        The method of the configuration.
     facts : RunFacts
         What ``run.json`` and the report say of the run.
-    eigenvalues : ndarray, optional
-        Leading eigenvalues of the sample graph.
-    coefficients : (list of str, ndarray), optional
-        Features with non-zero coefficients and their rows, for methods that have some.
     warnings : list of str
         Warnings that the user was given.
     seconds : float
         Wall time.
     peak_memory : int
         Largest resident size of the process, bytes.
+    coefficients : (list of str, ndarray), optional
+        Features with non-zero coefficients and their rows, for methods that have some.
     modules : Modules, optional
         Groups of the best features, where they are asked for.
     groups : Groups, optional
@@ -205,17 +197,21 @@ class RankResult:
     """
 
     config: RankConfig
+    scored: Scored
     ranking: Ranking
-    method: Method
     facts: RunFacts
-    eigenvalues: np.ndarray | None = None
-    coefficients: tuple[list[str], np.ndarray] | None = None
     warnings: list[str] = field(default_factory=list)
     seconds: float = 0.0
     peak_memory: int = 0
+    coefficients: tuple[list[str], np.ndarray] | None = None
     modules: Modules | None = None
     groups: Groups | None = None
     pictures: Pictures | None = None
+
+    @property
+    def method(self) -> Method:
+        """The method of the configuration."""
+        return METHODS[self.config.ranker]
 
 
 def rank(
@@ -249,72 +245,57 @@ def rank(
         config = run.config  # with the method that suits the samples
         raw = guards.guard_values(run)
         guards.guard_sources(run)
-        if config.stability is not None and run.columns.donors is not None:
-            from sfs_cli.run.subsets import draw_subsets
-
-            draw_subsets(run)  # what cannot be divided is refused before anything is ranked
+        steps = steps_of(config)
+        for step in steps:
+            step.check(run)
         with _progress(run):
             scored = _score(run)
             scored.solution = without_given(scored.solution, run)
-            solution, features = scored.solution, run.matrix.ids.features
-            ranking = in_order(run, solution)
-            direction = direction_of(run, solution)
-            if direction is not None:
-                ranking = replace(ranking, direction=direction[0][ranking.order])
-            pruning = PruningFacts()
-            if config.max_correlation is not None:
-                ranking, pruning = without_repeats(run, ranking, config.max_correlation)
-            modules, of_modules = None, ModuleFacts()
-            if config.modules:
-                modules, of_modules = modules_of(run, ranking)
-            of_subsets = StabilityFacts()
-            if config.stability is not None:
-                from sfs_cli.run.stability import stability_of
-
-                ranking, of_subsets = stability_of(run, ranking, ranked)
-        top = read_top(run, ranking)
-        repeated = guards.guard_ranking(run, ranking, top)
-        if "p_value" in ranking.extra:
-            guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
-            guard_depth(run, solution.facts)
-        untested = None if "p_value" in ranking.extra else _untested(run)
-        if untested is not None:
-            messages.note(untested)
-        leading = solution.facts.get("response_rank")
-        if leading is not None:
-            messages.note(
-                f"the response is the {leading} leading eigenvectors of the similarity of "
-                f"{run.context.n:,} samples, which are more than {DIRECT_LIMIT:,}; --response-rank "
-                "takes another number of them"
-            )
-        explained = _explained(run, ranking)
-        facts = _facts(run, scored, pruning, explained)
-        if untested is not None:
-            facts["method"]["no_p_values"] = untested
-        facts["modules"], facts["stability"] = of_modules, of_subsets
-        if config.out is not None and run.sources:
-            from sfs_cli.run.enrichment import enriched_sets  # imports SciPy
-
-            facts["knowledge"] |= enriched_sets(run, ranking)
-        for name in set(CHANGES) & set(ranking.extra):  # one at most
-            first, second = compared_classes(run)
-            facts["method"][name] = f"{second} - {first}"
-        if direction is not None:
-            facts["method"]["direction"] = direction[1]
-        facts["next_runs"] = after_ranking(run, raw, repeated)
-        result = RankResult(config, ranking, METHODS[config.ranker], facts, modules=modules)
-        result.eigenvalues = scored.eigenvalues
+            ranking = in_order(run, scored.solution)
+            found = RankResult(config, scored, ranking, _facts(run, scored, ranking))
+            for step in steps:
+                step.find(run, found)
+        top = read_top(run, found.ranking)
+        repeated = _warn(run, found, top)
+        _add_explained(run, found)
+        found.facts["next_runs"] = after_ranking(run, raw, repeated)
         if scored.spectrum is not None:
-            result.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
+            found.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
         if config.out is not None and top is not None:
-            result.pictures = pictures_of(run, ranking, top, scored.spectrum, result.groups)
-        if solution.coefficients is not None:
-            indices, rows = solution.coefficients
-            result.coefficients = ([features[int(i)] for i in indices], rows)
-    result.warnings = list(messages.warnings)
-    result.seconds = time.perf_counter() - started
-    result.peak_memory = memory_of.peak_resident()
-    return result
+            found.pictures = pictures_of(run, found.ranking, top, scored.spectrum, found.groups)
+        if scored.solution.coefficients is not None:
+            indices, rows = scored.solution.coefficients
+            features = run.matrix.ids.features
+            found.coefficients = ([features[int(i)] for i in indices], rows)
+        found.facts["plan"]["passes"] = run.passes.executed
+        found.facts["passes"] = cast(list[PassFacts], run.passes.facts())
+    found.warnings = list(messages.warnings)
+    found.seconds = time.perf_counter() - started
+    found.peak_memory = memory_of.peak_resident()
+    return found
+
+
+def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
+    """Warn of what a ranking should not be trusted for; return how far the best repeat each other.
+
+    Why a method has no p-values here is said, too.
+    """
+    solution, ranking = found.scored.solution, found.ranking
+    repeated = guards.guard_ranking(run, ranking, top)
+    if "p_value" in ranking.extra:
+        guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
+        guard_depth(run, solution.facts)
+    elif untested := _untested(run):
+        run.log.note(untested)
+        found.facts["method"]["no_p_values"] = untested
+    leading = solution.facts.get("response_rank")
+    if leading is not None:
+        run.log.note(
+            f"the response is the {leading} leading eigenvectors of the similarity of "
+            f"{run.context.n:,} samples, which are more than {DIRECT_LIMIT:,}; --response-rank "
+            "takes another number of them"
+        )
+    return repeated
 
 
 def _untested(run: Run) -> str | None:
@@ -364,10 +345,10 @@ def _score(run: Run) -> Scored:
 
 
 def ranked(run: Run) -> Ranking:
-    """Score, order and prune the features of a run as `rank` does, and find out nothing else."""
+    """Score and order the features of a run as `rank` does, and find out nothing else."""
     ranking = in_order(run, without_given(_score(run).solution, run))
-    if run.config.max_correlation is not None:
-        ranking, _ = without_repeats(run, ranking, run.config.max_correlation)
+    for step in ordering_steps(run.config):
+        ranking, _ = step.order(run, ranking)
     return ranking
 
 
@@ -421,54 +402,42 @@ def _progress(run: Run) -> Iterator[None]:
         yield
 
 
-def _explained(run: Run, ranking: Ranking) -> dict[str, ExplainedFacts]:
+def _add_explained(run: Run, found: RankResult) -> None:
     """Find and log how much of the best features covariates and batches explain."""
-    found: dict[str, ExplainedFacts] = {}
+    facts = found.facts
     if run.batches is not None:
         bare, basis = run.matrix.adjusted(None), run.batches.basis
-        facts = explained_part(ranking, basis, bare, None, run.passes)
-        found["batches"] = facts
+        explained = explained_part(found.ranking, basis, bare, None, run.passes)
+        facts["batches"]["explained"] = explained
         run.log.note(
-            f"the batches explain {facts['before']:.1%} of the variance of the first "
-            f"{facts['features']} features ({facts['by_chance']:.1%} by chance), which the "
+            f"the batches explain {explained['before']:.1%} of the variance of the first "
+            f"{explained['features']} features ({explained['by_chance']:.1%} by chance), which the "
             "rankings within batches do not see"
         )
+        designs = [(b.name, b.design) for b in run.batches.ranked if b.design is not None]
         covariates, before = run.batches.covariates, run.matrix.adjusted(Adjustment(basis))
+        columns = [{"batch": k} | column for k, design in designs for column in design.columns]
+        rank, within = max((design.rank for _, design in designs), default=0), " within batches"
     elif run.design is not None:
         covariates, before = run.design.basis, run.matrix.adjusted(None)
+        columns, rank, within = run.design.columns, run.design.rank, ""
     else:
-        return {}
+        return
     if len(covariates):
-        facts = explained_part(ranking, covariates, before, run.matrix, run.passes)
-        found["covariates"] = facts
-        within = "" if run.batches is None else " within batches"
+        explained = explained_part(found.ranking, covariates, before, run.matrix, run.passes)
+        facts["covariates"] = CovariateFacts(columns=columns, rank=rank, explained=explained)
         run.log.note(
-            f"the covariates explain {facts['before']:.1%} of the variance of the first "
-            f"{facts['features']} features{within} before adjusting, {facts['after']:.1%} after "
-            f"({facts['by_chance']:.1%} by chance)"
+            f"the covariates explain {explained['before']:.1%} of the variance of the first "
+            f"{explained['features']} features{within} before adjusting, "
+            f"{explained['after']:.1%} after ({explained['by_chance']:.1%} by chance)"
         )
-    return found
 
 
-def _covariate_facts(run: Run, explained: dict[str, ExplainedFacts]) -> CovariateFacts:
-    """Return what was taken out of the features."""
-    if "covariates" not in explained:
-        return {}
-    columns: list[dict[str, Any]]
-    if run.batches is None:
-        assert run.design is not None
-        columns, rank = run.design.columns, run.design.rank
-    else:
-        designs = [(b.name, b.design) for b in run.batches.ranked if b.design is not None]
-        columns = [{"batch": k} | column for k, design in designs for column in design.columns]
-        rank = max(design.rank for _, design in designs)
-    return CovariateFacts(columns=columns, rank=rank, explained=explained["covariates"])
+def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
+    """Return what ``run.json`` and the report say of a run, once the features have scores.
 
-
-def _facts(
-    run: Run, scored: Scored, pruning: PruningFacts, explained: dict[str, ExplainedFacts]
-) -> RunFacts:
-    """Return what ``run.json`` and the report say of a run."""
+    The steps add what they find.
+    """
     config, matrix, solution = run.config, run.matrix, scored.solution
     read = run.opened.facts | {
         "n_samples": matrix.n_samples,
@@ -503,30 +472,32 @@ def _facts(
     else:
         method |= {} if config.method == config.scorer else {"then": config.scorer}
         method |= run.options
+    method |= solution.facts
+    for name in set(CHANGES) & set(ranking.extra):  # one at most
+        first, second = compared_classes(run)
+        method[name] = f"{second} - {first}"
     facts: RunFacts = {
         "input": cast(MatrixFacts, read),
         "graph": scored.graph,
-        "method": method | solution.facts,
+        "method": method,
         "knowledge": scored.sources,
         "solver": {},
-        "pruning": pruning,
+        "pruning": {},
         "modules": {},
         "stability": {},
-        "covariates": _covariate_facts(run, explained),
+        "covariates": {},
         "batches": scored.batches,
         "plan": {
             "arithmetic": run.plan.dtype.name,
             "block_size": run.plan.block_size,
             "executor": config.executor,
             "threads": run.plan.workers,
-            "passes": run.passes.executed,
+            "passes": 0,
         },
-        "passes": cast(list[PassFacts], run.passes.facts()),
+        "passes": [],
         "labels": {},
         "next_runs": [],
     }
-    if "batches" in explained:
-        facts["batches"]["explained"] = explained["batches"]
     if solution.stop or solution.objective:
         facts["solver"] = {
             "converged": solution.converged,
@@ -634,7 +605,7 @@ def _write_result(
         "config": resolved(as_given(config), str(config.out)),
         **facts,
         "page": page_facts(result.config),
-        "result": ranking_facts(ranking) | {"eigenvalues": result.eigenvalues},
+        "result": ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues},
         **record_tail(result.warnings, result.seconds, result.peak_memory),
     }
     if beside:
@@ -645,10 +616,8 @@ def _write_result(
     )
     del ranking  # a copy of every column, which writing does without
     more: dict[str, Callable[[Path], None]] = {}
-    if result.modules is not None:
-        from sfs_cli.io.results.modules import module_writers
-
-        more = module_writers(result.modules, config.digits)
+    for step in steps_of(result.config):
+        more |= step.writers(result)
     return write_folder(config, result.ranking, data, record, threads, more, home)
 
 

@@ -27,6 +27,7 @@ from sfs_cli.errors import (
     counted,
     listed,
 )
+from sfs_cli.features.enrichment.step import FEWEST, tested_length, tested_sets
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.io.files.atomic import refuse_special, replacing
@@ -45,7 +46,6 @@ from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files, split_sets
-from sfs_cli.run.enrichment import FEWEST, tested_length, tested_sets
 from sfs_cli.run.lists import ranking_at
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.pictures import pictures_of

@@ -10,12 +10,14 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.errors import counted, listed
+from sfs_cli.features import FEATURES
+from sfs_cli.features.step import Pairs, as_pairs
 from sfs_cli.graph.groups import Groups
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
@@ -25,11 +27,9 @@ from sfs_cli.provenance import (
     BatchFacts,
     CovariateFacts,
     ExplainedFacts,
-    ModuleFacts,
     PageFacts,
     RunFacts,
     RunRecord,
-    StabilityFacts,
     named,
     versions,
 )
@@ -50,14 +50,6 @@ LEVEL, OFTEN = 0.05, 0.8
 """The q-value, and the part of resampled sample sets, that sentences speak of."""
 MUCH, LITTLE = 0.3, 0.1
 """A source decides if so much of the top changes without it, and so little without any other."""
-
-_MODULE_FILES = (
-    ("modules.tsv", "the modules of the best features"),
-    ("module_profiles.tsv", "their mean profiles, a column for each sample"),
-    ("module_edges.tsv", "pairs of correlated features, for Cytoscape and other network viewers"),
-)
-
-Pairs = list[tuple[str, str]]
 
 
 def page_facts(config: RankConfig) -> PageFacts:
@@ -83,13 +75,17 @@ def report_data(
     method, knowledge = METHODS[config.ranker], facts["knowledge"]
     eigenvalues = facts["result"].get("eigenvalues")
     words = [word for n in config.given(*ON_PAGE) for word in (flag(n), getattr(config, n))]
+    parts = [
+        (feature.name, feature.step, found)
+        for feature in FEATURES
+        if (found := cast(dict[str, Any], facts).get(feature.name))
+    ]
     sections = [
         ("Input", _input_pairs(facts)),
-        ("Sample graph", _pairs(facts["graph"])),
-        ("Combination of the sources", _pairs(_combination(knowledge))),
-        ("Method", _pairs(facts["method"])),
-        ("Pruning", _pairs(dict(facts["pruning"]))),
-        ("Stability", _stability_pairs(facts["stability"])),
+        ("Sample graph", as_pairs(facts["graph"])),
+        ("Combination of the sources", as_pairs(_combination(knowledge))),
+        ("Method", as_pairs(facts["method"])),
+        *((name.capitalize(), step.section(of)) for name, step, of in parts),
         ("Covariates", _explained(facts["covariates"].get("explained"))),
         ("Batches", _explained(facts["batches"].get("explained"))),
     ]
@@ -119,8 +115,7 @@ def report_data(
             *_knowledge_tables(knowledge),
             *_covariate_tables(facts["covariates"]),
             *_batch_tables(facts["batches"]),
-            *_module_tables(facts["modules"]),
-            *_stability_tables(facts["stability"]),
+            *(table for _, step, of in parts for table in step.tables(of)),
         ],
         facts=[(title, pairs) for title, pairs in sections if pairs],
         warnings=facts["warnings"],
@@ -132,7 +127,7 @@ def report_data(
             for name, what in (
                 (f"ranking.{config.format}", "the ranking of all features"),
                 ("run.json", "options, inputs, versions and digests of this run"),
-                *(_MODULE_FILES if facts["modules"] else ()),
+                *(file for _, step, _ in parts for file in step.downloads),
             )
         ],
     )
@@ -409,19 +404,6 @@ def _input_pairs(run: RunFacts) -> Pairs:
     return pairs
 
 
-def _pairs(facts: dict[str, Any]) -> Pairs:
-    """Return facts as words: numbers are rounded or grouped, None is left out."""
-    pairs = []
-    for name, value in facts.items():
-        if isinstance(value, float):
-            value = f"{value:.6g}"
-        elif isinstance(value, int) and not isinstance(value, bool):
-            value = f"{value:,}"
-        if value is not None:
-            pairs.append((name.replace("_", " ").capitalize(), str(value)))
-    return pairs
-
-
 def _explained(facts: ExplainedFacts | None) -> Pairs:
     """Return how much of the best features covariates or batches explain, in words."""
     if facts is None:
@@ -468,98 +450,6 @@ def _batch_tables(facts: BatchFacts) -> list[Table]:
     )
     compared = [_agreement(names, facts["kendall_tau"])] if "kendall_tau" in facts else []
     return [batches, *compared]
-
-
-def _module_tables(facts: ModuleFacts) -> list[Table]:
-    """Return the table of the largest modules."""
-    if not facts:
-        return []
-    rows = [
-        (m["module"], m["size"], m["representative"], m["mean_correlation"], listed(m["members"]))
-        for m in facts["largest"]
-    ]
-    alone, least = facts["features"] - facts["in_modules"], facts["min_correlation"]
-    rest = facts["modules"] - len(rows)
-    more = f" The largest {len(rows)} are shown." if rest > 0 else ""
-    return [
-        Table(
-            heading="Modules",
-            columns=("module", "size", "representative", "mean |r|", "members"),
-            rows=rows,
-            note=f"Of the first {facts['features']:,} features, {facts['in_modules']:,} are in "
-            f"{counted(facts['modules'], 'module')} of features that vary together (average "
-            f"linkage, absolute correlations of {least:g} on average), and {alone:,} are in "
-            f"none.{more} The representative is the best-ranked member.",
-            digits=3,
-        )
-    ]
-
-
-def _stability_pairs(facts: StabilityFacts) -> Pairs:
-    """Return how the samples were divided, and how stable the list is."""
-    if not facts:
-        return []
-    low, high = facts["interval"]
-    least, most = facts["samples"]
-    kind = "half-samples" if facts["how"] == "half" else "bootstrap samples"
-    size = counted(least, "sample") if least == most else f"{least:,} to {most:,} samples"
-    pairs = [
-        ("In words", facts["summary"]),
-        ("Subsets", f"{facts['subsets']:,} {kind} of {size}"),
-    ]
-    if facts["strata"]:
-        pairs.append(("Shares kept", f"of {' and '.join(facts['strata'])}"))
-    if facts["donors"] is not None:
-        pairs.append(("Whole donors", f"{facts['donors']:,}"))
-    measure = f"{facts['stability']:.3f} (95 % interval {low:.3f} to {high:.3f})"
-    pairs += [
-        ("List", f"the first {facts['top']:,} of {facts['features']:,} features"),
-        ("Stability", f"{measure}: 1 for equal lists, 0 for random ones (Nogueira et al. 2018)"),
-    ]
-    if "noise" in facts:
-        noise = facts["noise"]
-        low, high = noise["interval"]
-        level = f"{noise['stability']:.3f} (95 % interval {low:.3f} to {high:.3f})"
-        how = f"the samples of each feature shuffled, on {noise['subsets']:,} of the subsets"
-        pairs.append(("Stability of noise", f"{level}: {how}"))
-    return pairs
-
-
-def _stability_tables(facts: StabilityFacts) -> list[Table]:
-    """Return the table of the features that are selected often."""
-    if not facts:
-        return []
-    words = {"any": "any distribution", "unimodal": "unimodal", "r_concave": "r-concave"}
-    bounded = bool(facts["stable"][0]["false_selections"])
-    shown = words if bounded else {}
-    rows: list[tuple[object, ...]] = [
-        (
-            f"{row['threshold']:.0%}",
-            row["features"],
-            row["of_first"],
-            *(row["false_selections"][name] for name in shown),
-        )
-        for row in facts["stable"]
-    ]
-    note = (
-        "How many features are among the first of that share of the subsets, and how many of those "
-        f"are among the first {facts['top']:,} of the ranking."
-    )
-    if bounded:
-        note += (
-            " The other columns are upper bounds on the expected number of features selected so "
-            "often that are no likelier in a list than by chance, from the fewest assumptions to "
-            "the most (Shah and Samworth 2013)."
-        )
-    return [
-        Table(
-            heading="Features selected often",
-            columns=("in at least", "features", "of the first", *shown.values()),
-            rows=rows,
-            note=note,
-            digits=3,
-        )
-    ]
 
 
 def _agreement(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Table:

@@ -21,6 +21,7 @@ from sfs_cli.catalog import METHODS, ORDER_BLIND, PERMUTED, SIGNED, WITH_PVALUES
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
+from sfs_cli.features.pruning.step import PruningStep
 from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
@@ -47,7 +48,6 @@ from sfs_cli.run.folds import (
 from sfs_cli.run.guards import OWN_EDGE, dependent, dependent_samples, of_donors, optimistic
 from sfs_cli.run.lists import RankedList, list_of, order_without_effect, ranking_at
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.prune import without_repeats
 from sfs_cli.run.result import (
     Result,
     check_ranking,
@@ -532,7 +532,7 @@ def _prune(max_correlation: float, run: Run, made: Selected, index: np.ndarray, 
         features,
     )
     asked = replace(run.config, max_correlation=max_correlation, keep=keep)
-    pruned, facts = without_repeats(replace(run, config=asked), ranking, max_correlation)
+    pruned, facts = PruningStep(asked).order(replace(run, config=asked), ranking)
     row = dict(zip(features.tolist(), made.rows.tolist()))
     made.rows = np.array([row[i] for i in pruned.order[: pruned.n_kept].tolist()], np.int64)
     made.facts["redundancy"] = facts

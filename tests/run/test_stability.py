@@ -13,15 +13,8 @@ import pytest
 
 from sfs_cli import RankConfig
 from sfs_cli.errors import InputError
-from sfs_cli.logs import Messages
-from sfs_cli.options import parse_source
-from sfs_cli.provenance import PassFacts, StabilityFacts
-from sfs_cli.run import rank as run_rank
-from sfs_cli.run import stability as stability_of
-from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.passes import ranks_together
-from sfs_cli.run.rank import rank, ranked
-from sfs_cli.run.stability import (
+from sfs_cli.features.stability.plan import ranks_together
+from sfs_cli.features.stability.step import (
     SubsetScorers,
     _distances,
     constant_among,
@@ -29,7 +22,14 @@ from sfs_cli.run.stability import (
     rank_together,
     scorer_on,
 )
-from sfs_cli.run.subsets import draw_subsets, run_on_subset
+from sfs_cli.features.stability.subsets import draw_subsets, run_on_subset
+from sfs_cli.logs import Messages
+from sfs_cli.options import parse_source
+from sfs_cli.provenance import PassFacts, StabilityFacts
+from sfs_cli.run import rank as run_rank
+from sfs_cli.run import stability as stability_of
+from sfs_cli.run.load import Run, loaded
+from sfs_cli.run.rank import rank, ranked
 from tests.making import names, write_labels, write_table
 from tests.oracles import stability as slow
 from tests.results import bytes_of

@@ -4,7 +4,7 @@ The features are ranked again on subsets of the samples, each as a matrix of the
 would be ranked, and what is counted is how often a feature is among the first.
 
 Subsets are ranked one after the other, which goes for every method. Methods that score the features
-one by one take all subsets together where they can (`sfs_cli.run.passes.ranks_together`): one pass
+one by one take all subsets together where they can (`sfs_cli.features.stability.plan`): one pass
 finds the inner products of all samples, of which the sample graph of every subset is made, and
 another one reads each block once and scores it on every subset.
 """
@@ -15,13 +15,30 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Block, BlockLike
+from sfs_cli.compute.passes import Pass
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.errors import InputError, SfsError, counted
+from sfs_cli.features.stability import DEFAULT_TOP
+from sfs_cli.features.stability.page import stability_pairs, stability_tables
+from sfs_cli.features.stability.plan import (
+    OF_NOISE,
+    bytes_together,
+    made_of_distances,
+    of_noise,
+    on_subsets,
+    passes_of_stability,
+    ranks_together,
+    scored_together,
+    subset_size,
+)
+from sfs_cli.features.stability.subsets import Subsets, draw_subsets, run_on_subset
+from sfs_cli.features.step import Pairs, Step
 from sfs_cli.graph.distances import (
     DOUBLE,
     EPS,
@@ -35,26 +52,15 @@ from sfs_cli.graph.distances import (
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.blocks import CenteredScorer, pieces, rows_of
-from sfs_cli.options.rank import DEFAULT_STABILITY_TOP
 from sfs_cli.provenance import NoiseFacts, StabilityFacts, StableFeatures
 from sfs_cli.ranking.stability import false_selections, frequencies, nogueira
-from sfs_cli.ranking.table import Ranking, rank_features
+from sfs_cli.ranking.table import rank_features
+from sfs_cli.report.model import Table
 from sfs_cli.run.guards import guard_stability
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import (
-    OF_NOISE,
-    SCORES,
-    graph_asked,
-    made_of_distances,
-    needed,
-    of_noise,
-    on_subsets,
-    ranks_together,
-    scored_together,
-    subset_size,
-)
+from sfs_cli.run.passes import SCORES, Shape, graph_asked, needed
+from sfs_cli.run.rank import RankResult, ranked
 from sfs_cli.run.scoring import make_graph, problem_of, scorer_of
-from sfs_cli.run.subsets import Subsets, draw_subsets, run_on_subset
 from sfs_cli.store.copies import ShuffledMatrix
 
 UNEVEN = 0.35
@@ -70,44 +76,73 @@ SLACK = 1e-9
 ROUNDING = 4.0
 """Features that vary by so many units of rounding are looked at closely: may they be constant?"""
 
-RankedBy = Callable[[Run], Ranking]
-"""Scores, orders and prunes the features of a run (`sfs_cli.run.rank.ranked`)."""
+
+class StabilityStep(Step):
+    """Ranks on subsets of the samples, and counts how often a feature is among the first."""
+
+    def passes(self, shape: Shape) -> list[Pass]:
+        """Return the passes of the rankings on subsets, and of those of shuffled features."""
+        return passes_of_stability(self.config, shape)
+
+    def graphs(self, shape: Shape) -> tuple[int, int]:
+        """Return the samples of the largest subset, and the bytes of those ranked together.
+
+        Their graphs may be dense where that of all samples would be sparse.
+        """
+        config, n = self.config, max([*shape.batches.values()] or [shape.n])
+        together = ranks_together(config, shape.n, shape.m)
+        more = bytes_together(config, shape.n, shape.memory) if together else 0
+        return subset_size(config.subset_kind, n), more
+
+    def check(self, run: Run) -> None:
+        """Refuse donors that cannot be divided."""
+        if run.columns.donors is not None:
+            draw_subsets(run)
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Rank on subsets of the samples; add frequencies to the ranking.
+
+        Raises InputError when the samples cannot be divided, the list is as long as the ranking, or
+        a subset cannot be ranked.
+        """
+        ranking, m = found.ranking, run.matrix.n_features
+        codes = ranking.status.positions
+        candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
+        top = _length(run, candidates)
+        subsets = draw_subsets(run)
+        _tell_of_graph(run)
+        _tell_of_uneven(run, subsets)
+        lists = _lists(run, subsets.samples, top)
+        frequency = frequencies(lists, m)[ranking.order]
+        noise = stability_of_noise(run, subsets, top, candidates)
+        facts = _facts(run, subsets, lists, top, candidates, frequency, noise)
+        run.log.note(facts["summary"])
+        guard_stability(run, facts, ENOUGH)
+        found.ranking = replace(ranking, extra=ranking.extra | {"frequency": frequency})
+        found.facts["stability"] = facts
+
+    @staticmethod
+    def section(facts: dict[str, Any]) -> Pairs:
+        """Return how the samples were divided, and how stable the list is."""
+        return stability_pairs(facts)
+
+    @staticmethod
+    def tables(facts: dict[str, Any]) -> list[Table]:
+        """Return the table of the features that are selected often."""
+        return stability_tables(facts)
 
 
-def stability_of(run: Run, ranking: Ranking, ranked: RankedBy) -> tuple[Ranking, StabilityFacts]:
-    """Rank on subsets of the samples; return the ranking with frequencies, and what was found.
-
-    Raises
-    ------
-    InputError
-        When the samples cannot be divided, the list is as long as the ranking, or a subset cannot
-        be ranked.
-    """
-    m, codes = run.matrix.n_features, ranking.status.positions
-    candidates = int(np.isin(codes, (Status.OK, Status.NOT_SELECTED)).sum())
-    top = _length(run, candidates)
-    subsets = draw_subsets(run)
-    _tell_of_graph(run)
-    _tell_of_uneven(run, subsets)
-    lists = _lists(run, subsets.samples, top, ranked)
-    frequency = frequencies(lists, m)[ranking.order]
-    noise = stability_of_noise(run, subsets, top, candidates, ranked)
-    found = _facts(run, subsets, lists, top, candidates, frequency, noise)
-    run.log.note(found["summary"])
-    guard_stability(run, found, ENOUGH)
-    return replace(ranking, extra=ranking.extra | {"frequency": frequency}), found
+STEP = StabilityStep
 
 
-def _lists(run: Run, subsets: list[np.ndarray], top: int, ranked: RankedBy) -> list[np.ndarray]:
+def _lists(run: Run, subsets: list[np.ndarray], top: int) -> list[np.ndarray]:
     """Rank on subsets of the samples; return the first features of each, by index."""
     if ranks_together(run.config, run.matrix.n_samples, run.matrix.n_features):
         return rank_together(run, subsets, top)
-    return rank_in_turn(run, subsets, top, ranked)
+    return rank_in_turn(run, subsets, top)
 
 
-def stability_of_noise(
-    run: Run, subsets: Subsets, top: int, candidates: int, ranked: RankedBy
-) -> NoiseFacts | None:
+def stability_of_noise(run: Run, subsets: Subsets, top: int, candidates: int) -> NoiseFacts | None:
     """Return the stability of the same ranking where the samples of each feature are shuffled.
 
     Those that are used, among themselves, and within batches where these are ranked: mixed, the
@@ -129,7 +164,7 @@ def stability_of_noise(
     chosen = replace(subsets, samples=subsets.samples[: config.subset_count])
     try:
         noise.fit_matrix()
-        lists = _lists(noise, chosen.samples, top, ranked)
+        lists = _lists(noise, chosen.samples, top)
     except InputError as error:
         run.log.detail(f"shuffled features cannot be ranked as the features were: {error.what}")
         return None
@@ -143,7 +178,7 @@ def _length(run: Run, candidates: int) -> int:
     asked = run.config.stability_top
     if asked is None:
         selected = run.options.get("select") if not run.config.members else None
-        most = min(DEFAULT_STABILITY_TOP, selected or DEFAULT_STABILITY_TOP)
+        most = min(DEFAULT_TOP, selected or DEFAULT_TOP)
         asked = max(1, min(most, candidates // FEW))
     if asked >= candidates:
         raise InputError(
@@ -184,9 +219,7 @@ def _tell_of_uneven(run: Run, subsets: Subsets) -> None:
 # ---- one after the other ------------------------------------------------------------------------
 
 
-def rank_in_turn(
-    run: Run, subsets: list[np.ndarray], top: int, ranked: RankedBy
-) -> list[np.ndarray]:
+def rank_in_turn(run: Run, subsets: list[np.ndarray], top: int) -> list[np.ndarray]:
     """Rank on one subset after the other; return the first features of each, by index."""
     lists, quiet = [], Messages(verbosity=-1)
     for number, samples in enumerate(subsets, 1):

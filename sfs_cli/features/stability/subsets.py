@@ -10,12 +10,12 @@ import numpy as np
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.evaluation.dealing import classes_of, with_every_class
+from sfs_cli.features.stability.plan import on_subsets
 from sfs_cli.logs import Messages
 from sfs_cli.run.batches import Batch, Batches, compressed, design_batches
 from sfs_cli.run.covariates import check_labels, design_of
 from sfs_cli.run.load import Run
 from sfs_cli.run.part import run_on
-from sfs_cli.run.passes import on_subsets
 
 FEWEST = 4
 """Units (donors, or samples) that are divided: of fewer, there are hardly two ways to do it."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sfs_cli.features.step import Step
 from sfs_cli.knowledge.base import Source, SourceContext
 from sfs_cli.knowledge.genes import Genes, SharedTerms
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
+from sfs_cli.run.rank import RankResult
 
 LENGTH, SHARE = 100, 4
 """The first features that are tested: so many, or at most one in so many of all."""
@@ -90,3 +92,14 @@ def tested_sets(ranking: Ranking, name: str, sets: dict[str, list[str]]) -> dict
             for test in tests[:SHOWN]
         ],
     }
+
+
+class EnrichmentStep(Step):
+    """Tests the gene sets of the sources among the first features."""
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Add the tests to the facts of the sources."""
+        found.facts["knowledge"] |= enriched_sets(run, found.ranking)
+
+
+STEP = EnrichmentStep

@@ -1,0 +1,63 @@
+"""The work of ``--signed``: the difference between the means of two classes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from sfs_cli.compute.matrix import BlockLike
+from sfs_cli.compute.passes import Pass
+from sfs_cli.features.step import Step
+from sfs_cli.methods.base import Problem
+from sfs_cli.methods.class_means import ClassMeans
+from sfs_cli.run.class_columns import compared_classes
+from sfs_cli.run.load import Run
+from sfs_cli.run.passes import Shape
+from sfs_cli.run.rank import RankResult
+
+DIRECTION = Pass(
+    "differences between the classes, for --format rnk",
+    "score",
+    exact=False,  # made where there are two classes; without batches the pass of the scores does it
+    sharing="merge",
+)
+
+
+class DirectionStep(Step):
+    """Finds which of two classes is higher in each feature, by the values as they were scored."""
+
+    def passes(self, shape: Shape) -> list[Pass]:
+        """Return the pass over all samples, after rankings within batches; else scores know."""
+        return [DIRECTION] if shape.batches else []
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Give the ranking 1 or -1 for every feature, and say which difference it is the sign of.
+
+        It is 1 where the mean of the second class is not below that of the first, in the order of
+        their names; where there are not two classes there is no sign.
+        """
+        means = ClassMeans.of(Problem(run.context))
+        if means is None or len(means.classes) != 2:
+            return
+        measured = found.scored.solution.class_means
+        if measured is None:
+            # neither shards nor checkpoints know of this pass: it comes when the scores are there
+            engine = replace(run.context.engine.at(DIRECTION), checkpoints=None)
+            (measured,) = engine.columns(partial(_measured, means), run.matrix.lossless_dtype)
+        first, second = compared_classes(run)
+        run.log.note(
+            f"rnk: the metric is positive for features that are higher in {second} than in {first},"
+            " negative for those that are lower (--no-signed: positive for all)"
+        )
+        sign = np.where(measured[:, 2] < 0, -1.0, 1.0)
+        found.ranking = replace(found.ranking, direction=sign[found.ranking.order])
+        found.facts["method"]["direction"] = f"{second} - {first}"
+
+
+STEP = DirectionStep
+
+
+def _measured(means: ClassMeans, block: BlockLike) -> tuple[np.ndarray]:
+    return (means.measure(block.values),)

@@ -1,0 +1,50 @@
+"""``--modules``: groups of the best features that vary together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from sfs_cli.options.fields import Config, option
+
+MOST_FEATURES = 5000
+DEFAULT_FEATURES, DEFAULT_CORRELATION = 200, 0.7
+"""The features that modules are made of, and how similar those of a module are."""
+
+_modules = partial(option, section="Output", verbs=("rank", "shard init"))
+
+
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class ModuleFields(Config):
+    """The options of modules."""
+
+    modules: bool = _modules(
+        "Group the first features by their correlations, and write the modules, their mean "
+        "profiles and an edge list to --out.",
+        default=False,
+    )
+    module_features: int | None = _modules(
+        "Number of features that --modules groups.",
+        metavar="N",
+        least=2,
+        most=MOST_FEATURES,
+        default_text=str(DEFAULT_FEATURES),
+    )
+    module_correlation: float | None = _modules(
+        "Mean absolute correlation from which --modules joins groups, and that of an edge.",
+        metavar="R",
+        above=0,
+        below=1,
+        default_text=str(DEFAULT_CORRELATION),
+    )
+
+    @property
+    def modules_of(self) -> int:
+        """Number of features that modules are made of at most."""
+        return DEFAULT_FEATURES if self.module_features is None else self.module_features
+
+    @property
+    def least_module_correlation(self) -> float:
+        """Mean absolute correlation from which groups are joined."""
+        given = self.module_correlation
+        return DEFAULT_CORRELATION if given is None else given

@@ -1,0 +1,127 @@
+"""The work of ``--max-correlation``: the best features are read and compared, in batches."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+
+from sfs_cli.compute.engine import Engine
+from sfs_cli.compute.matrix import Span, cut
+from sfs_cli.compute.passes import Pass
+from sfs_cli.features.step import Pairs, Step, as_pairs
+from sfs_cli.provenance import PruningFacts
+from sfs_cli.ranking.prune import InOrder, prune, pruned_ranking, standardized
+from sfs_cli.ranking.table import Ranking
+from sfs_cli.run.load import Run
+from sfs_cli.run.passes import Shape
+from sfs_cli.run.rank import RankResult
+
+EXAMINED_FOR_EACH = 2
+"""Features that are examined for each that is kept: what is planned, as it depends on them."""
+BATCH_BYTES = 16 << 20
+MAX_BATCH = 1024
+"""Features that are examined at a time: so many, or fewer that take `BATCH_BYTES` in float64."""
+READ_AT_ONCE = 64
+"""Features of a batch that a thread reads."""
+HELD_SHARE = 4
+"""The kept features are held in memory if they take at most one in so many bytes of it."""
+
+
+class PruningStep(Step):
+    """Moves the features behind that repeat a better one."""
+
+    orders = True
+    feature_bytes = 40
+
+    def passes(self, shape: Shape) -> list[Pass]:
+        """Return the pass of the correlations, of as many features as are examined."""
+        # every feature at most; how many there are until enough are kept shows as they are read
+        keep = self.config.kept_features
+        typical = min(1.0, EXAMINED_FOR_EACH * keep / shape.m)
+        what = f"correlations, until {keep:,} features are kept"
+        return [Pass(what, "prune", exact=False, sharing="merge", fraction=typical)]
+
+    def order(self, run: Run, ranking: Ranking) -> tuple[Ranking, dict[str, Any]]:
+        """Prune the ranking by the correlations of its features, as they were scored.
+
+        From the best on, a batch of features is read at a time, until enough are kept; the rest of
+        the matrix is not read. A feature without a score stays at the end.
+        """
+        source, most = run.matrix, run.config.max_correlation
+        assert most is not None
+        (made,) = self.passes(run.shape)
+        engine = run.context.engine.at(made)
+        n, count, keep = source.n_samples, ranking.n_scored, run.config.kept_features
+        engine.begin()
+
+        def take(lo: int, hi: int) -> np.ndarray:
+            out = np.empty((hi - lo, n))
+            read_standardized(engine, ranking.order[lo:hi], out)
+            return out
+
+        batch = max(1, min(MAX_BATCH, BATCH_BYTES // (8 * n)))  # never by memory: see `prune`
+        given = np.array(run.context.given, np.int64)
+        g = len(given)
+        with room_for_features((g + min(keep, count), n), run) as values:
+            if g:
+                read_standardized(engine, given, values[:g])
+            in_order = cast(InOrder, engine.executor.nearby.map)
+            pruned = prune(take, count, most, values, batch, in_order, g)
+        kept, moved = len(pruned.kept), len(pruned.moved)
+        better = "a better one" if not g else "a given or better one"
+        run.log.note(
+            f"kept {kept:,} of the best {pruned.examined:,} features; {moved:,} with a correlation "
+            f"above {most:g} with {better} are behind them"
+        )
+        facts = {
+            "max_correlation": most,
+            "keep": keep,
+            "examined": pruned.examined,
+            "kept": kept,
+            "moved": moved,
+        }
+        if g:
+            facts["repeat_given"] = int((pruned.representative < g).sum())
+        ids = source.ids.features
+        return pruned_ranking(ranking, pruned, [ids[i] for i in given.tolist()]), facts
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Prune the ranking."""
+        found.ranking, facts = self.order(run, found.ranking)
+        found.facts["pruning"] = cast(PruningFacts, facts)
+
+    @staticmethod
+    def section(facts: dict[str, Any]) -> Pairs:
+        """Return what was kept and moved."""
+        return as_pairs(facts)
+
+
+STEP = PruningStep
+
+
+def read_standardized(engine: Engine, features: np.ndarray, out: np.ndarray) -> None:
+    """Read features (b,) as they were scored into `out` (b, n), centered and of unit norm."""
+    ascending = np.argsort(features)  # as they lie in the matrix, so that it is read forwards
+    view = engine.source.selecting(features[ascending])
+
+    def read(span: Span) -> None:
+        values = view.read(span, np.dtype(np.float64)).values
+        out[ascending[span.lo : span.hi]] = standardized(values)
+
+    for _ in engine.executor.nearby.map(read, cut(len(features), READ_AT_ONCE)):
+        pass
+    engine.count(len(features))
+
+
+@contextmanager
+def room_for_features(shape: tuple[int, int], run: Run) -> Iterator[np.ndarray]:
+    """Give an array of float64 for some features: in memory, or in a file if it is large."""
+    if 8 * shape[0] * shape[1] <= run.context.memory // HELD_SHARE:
+        yield np.empty(shape)
+        return
+    with tempfile.TemporaryFile(dir=run.config.scratch, prefix="sfs-") as file:
+        yield np.memmap(file, np.float64, "w+", shape=shape)

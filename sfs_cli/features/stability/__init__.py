@@ -1,0 +1,50 @@
+"""``--stability``: how far the first features of a ranking depend on the samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from sfs_cli.options.fields import WHOLE, Config, option
+
+DEFAULT_TOP = 50
+"""Features of the list whose stability is measured, where there are many."""
+SUBSETS = ("half", "bootstrap")
+
+_stability = partial(option, section="Method", verbs=WHOLE)
+
+
+@dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
+class StabilityFields(Config):
+    """The options of stability."""
+
+    stability: int | None = _stability(
+        "Rank on this many subsets of the samples too, and count how often each feature is among "
+        "the first.",
+        metavar="B",
+        least=2,
+        most=10_000,
+    )
+    stability_how: str | None = _stability(
+        "Subsets of --stability: halves of the samples, in pairs that have none in common, or as "
+        "many draws as samples, with replacement, each drawn sample taken once.",
+        words=SUBSETS,
+        default_text="half",
+    )
+    stability_top: int | None = _stability(
+        "Number of first features that --stability counts.",
+        metavar="K",
+        least=1,
+        default_text=f"{DEFAULT_TOP}, of few features a quarter",
+    )
+
+    @property
+    def subset_kind(self) -> str:
+        """What the subsets of the samples are, one of `SUBSETS`."""
+        return self.stability_how or SUBSETS[0]
+
+    @property
+    def subset_count(self) -> int:
+        """Number of subsets of the samples: halves come in pairs."""
+        count = self.stability or 0
+        return count + count % 2 if self.subset_kind == "half" else count

@@ -1,0 +1,72 @@
+"""What the report says of ``--stability``, from its facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfs_cli.errors import counted
+from sfs_cli.features.step import Pairs
+from sfs_cli.report.model import Table
+
+
+def stability_pairs(facts: dict[str, Any]) -> Pairs:
+    """Return how the samples were divided, and how stable the list is."""
+    low, high = facts["interval"]
+    least, most = facts["samples"]
+    kind = "half-samples" if facts["how"] == "half" else "bootstrap samples"
+    size = counted(least, "sample") if least == most else f"{least:,} to {most:,} samples"
+    pairs = [
+        ("In words", facts["summary"]),
+        ("Subsets", f"{facts['subsets']:,} {kind} of {size}"),
+    ]
+    if facts["strata"]:
+        pairs.append(("Shares kept", f"of {' and '.join(facts['strata'])}"))
+    if facts["donors"] is not None:
+        pairs.append(("Whole donors", f"{facts['donors']:,}"))
+    measure = f"{facts['stability']:.3f} (95 % interval {low:.3f} to {high:.3f})"
+    pairs += [
+        ("List", f"the first {facts['top']:,} of {facts['features']:,} features"),
+        ("Stability", f"{measure}: 1 for equal lists, 0 for random ones (Nogueira et al. 2018)"),
+    ]
+    if "noise" in facts:
+        noise = facts["noise"]
+        low, high = noise["interval"]
+        level = f"{noise['stability']:.3f} (95 % interval {low:.3f} to {high:.3f})"
+        how = f"the samples of each feature shuffled, on {noise['subsets']:,} of the subsets"
+        pairs.append(("Stability of noise", f"{level}: {how}"))
+    return pairs
+
+
+def stability_tables(facts: dict[str, Any]) -> list[Table]:
+    """Return the table of the features that are selected often."""
+    words = {"any": "any distribution", "unimodal": "unimodal", "r_concave": "r-concave"}
+    bounded = bool(facts["stable"][0]["false_selections"])
+    shown = words if bounded else {}
+    rows: list[tuple[object, ...]] = [
+        (
+            f"{row['threshold']:.0%}",
+            row["features"],
+            row["of_first"],
+            *(row["false_selections"][name] for name in shown),
+        )
+        for row in facts["stable"]
+    ]
+    note = (
+        "How many features are among the first of that share of the subsets, and how many of those "
+        f"are among the first {facts['top']:,} of the ranking."
+    )
+    if bounded:
+        note += (
+            " The other columns are upper bounds on the expected number of features selected so "
+            "often that are no likelier in a list than by chance, from the fewest assumptions to "
+            "the most (Shah and Samworth 2013)."
+        )
+    return [
+        Table(
+            heading="Features selected often",
+            columns=("in at least", "features", "of the first", *shown.values()),
+            rows=rows,
+            note=note,
+            digits=3,
+        )
+    ]

@@ -1,0 +1,146 @@
+"""What ``--stability`` takes: the sizes of subsets, how they are ranked, and in which passes.
+
+Subsets are ranked one after the other, which goes for every method. Methods that score the features
+one by one take all subsets together where they can (`ranks_together`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from sfs_cli.catalog import METHODS, ON_SOURCES, ORDER_BLIND
+from sfs_cli.compute.limits import LIMITS
+from sfs_cli.compute.passes import Pass
+from sfs_cli.features import ordering_steps
+from sfs_cli.graph.distances import GRAM
+from sfs_cli.graph.pca import reduction_of
+from sfs_cli.options import RankConfig
+from sfs_cli.options.graph import FROM_DISTANCES, LABELS_ALONE
+from sfs_cli.run.passes import (
+    SCORES,
+    Shape,
+    fitting,
+    graph_asked,
+    needed,
+    passes_of,
+    scoring_passes,
+)
+from sfs_cli.store.transforms import before_fitting, parse
+
+TOGETHER_SHARE, TOGETHER_SQUARES = 4, 2
+"""What scores on subsets of the samples takes at most one part in so many of the memory; of a
+sample graph that is so many n x n arrays."""
+NOISE_SUBSETS = 10
+"""At most so many subsets of the samples are ranked again with shuffled features."""
+OF_NOISE = ", with shuffled features"
+"""What the passes of noise are made for, after their purpose."""
+
+
+def passes_of_stability(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes of the rankings on subsets, and of those of shuffled features."""
+    passes, noise = passes_on_subsets(config, shape), of_noise(config)
+    if noise is not None:
+        again = [replace(each, sharing="merge") for each in fitting(config, shape)]
+        passes += passes_of([*again, *passes_on_subsets(noise, shape)], OF_NOISE)
+    return passes
+
+
+def of_noise(config: RankConfig) -> RankConfig | None:
+    """Return how shuffled features are ranked, to compare the stability with.
+
+    None where a method gives them the scores that they have.
+    """
+    if config.scorer in ORDER_BLIND:
+        return None
+    count = min(config.subset_count, NOISE_SUBSETS)
+    return replace(config, stability=count, on_no_convergence="warn")
+
+
+def on_subsets(config: RankConfig) -> str:
+    """Return whose passes those on subsets of the samples are."""
+    what = "half-samples" if config.subset_kind == "half" else "bootstrap samples"
+    return f", on {config.subset_count} {what}"
+
+
+def passes_on_subsets(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes of the rankings on subsets of the samples."""
+    count, kind, n = config.subset_count, config.subset_kind, shape.n
+    size = max(1, subset_size(kind, n))
+    if ranks_together(config, n, shape.m):
+        # what the transformation needs of each sample is known
+        groups = -(-count // scored_together(config, n, shape.memory))
+        work = count / groups * size / n
+        passes = [GRAM] if made_of_distances(config, n) else []
+        passes.append(replace(SCORES, times=groups, work=work))
+    else:
+        sizes = {name: max(1, subset_size(kind, each)) for name, each in shape.batches.items()}
+        part = replace(shape, n=size, batches=sizes)
+        alone = not config.source and config.method != "kogs"
+        one = scoring_passes(replace(config, leave_one_out=alone), part)
+        passes = [
+            replace(each, times=count * each.times, rounds=count, work=size / n)
+            for each in [*one, *(p for step in ordering_steps(config) for p in step.passes(part))]
+        ]
+    return passes_of([replace(each, sharing="merge") for each in passes], on_subsets(config))
+
+
+def subset_size(kind: str, n: int) -> int:
+    """Return how many of n samples a subset of a kind (`RankConfig.subset_kind`) has, typically."""
+    return n // 2 if kind == "half" else round(n * (1 - math.exp(-1)))
+
+
+def ranks_together(config: RankConfig, n: int, m: int) -> bool:
+    """Tell whether subsets of n samples are ranked together: by one or two passes for all of them.
+
+    So it is for methods that score the features one by one, if what is done to a value before does
+    not depend on other samples, and the sample graph of a subset follows from the inner products of
+    all samples. Else they are ranked one after the other.
+    """
+    method, steps = METHODS[config.scorer], parse(config.transform)
+    own_passes = method.name == "sselect" and config.method_options()["variant"] == "cut-value"
+    if method.iterative or config.ranker in ON_SOURCES or own_passes:
+        return False
+    fitted = before_fitting(steps) != steps or "clr" in steps  # a zero feature may vary after clr
+    fitted = fitted or config.missing != "error" or bool(config.adjust)
+    if fitted or config.batch is not None or config.max_correlation is not None:
+        return False
+    if config.min_samples is not None or config.min_total is not None:
+        return False
+    if "graph" not in needed(config):
+        return True
+    options = graph_asked(config, subset_size(config.subset_kind, n))
+    if options.name in LABELS_ALONE:
+        return n <= LIMITS.dense_distances
+    return (
+        made_of_distances(config, n)
+        and n <= LIMITS.dense_distances
+        and config.coordinates_from is None
+        and reduction_of(options, subset_size(config.subset_kind, n), m) is None
+    )
+
+
+def made_of_distances(config: RankConfig, n: int) -> bool:
+    """Tell whether the sample graphs of subsets of n samples are made of distances."""
+    if "graph" not in needed(config):
+        return False
+    name = graph_asked(config, subset_size(config.subset_kind, n)).name
+    return name == "knn-correlation" or name in FROM_DISTANCES
+
+
+def scored_together(config: RankConfig, n: int, memory: int) -> int:
+    """Return on how many subsets of n samples the features are scored by one pass."""
+    if "graph" not in needed(config):
+        return config.subset_count
+    return max(1, min(config.subset_count, memory // TOGETHER_SHARE // _subset_bytes(config, n)))
+
+
+def bytes_together(config: RankConfig, n: int, memory: int) -> int:
+    """Return the bytes of what scores on subsets of n samples by one pass."""
+    if "graph" not in needed(config):
+        return 0
+    return scored_together(config, n, memory) * _subset_bytes(config, n)
+
+
+def _subset_bytes(config: RankConfig, n: int) -> int:
+    return TOGETHER_SQUARES * 8 * max(1, subset_size(config.subset_kind, n)) ** 2

@@ -1,0 +1,86 @@
+"""What an optional part of a ranking does: its passes, its memory, its work, its part of the page.
+
+Each method does nothing by default; a room overrides those that it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfs_cli.compute.passes import Pass
+
+if TYPE_CHECKING:
+    from sfs_cli.options import RankConfig
+    from sfs_cli.ranking.table import Ranking
+    from sfs_cli.report.model import Table
+    from sfs_cli.run.load import Run
+    from sfs_cli.run.passes import Shape
+    from sfs_cli.run.rank import RankResult
+
+Pairs = list[tuple[str, str]]
+
+
+def as_pairs(facts: dict[str, Any]) -> Pairs:
+    """Return facts as words: numbers are rounded or grouped, None is left out."""
+    pairs = []
+    for name, value in facts.items():
+        if isinstance(value, float):
+            value = f"{value:.6g}"
+        elif isinstance(value, int) and not isinstance(value, bool):
+            value = f"{value:,}"
+        if value is not None:
+            pairs.append((name.replace("_", " ").capitalize(), str(value)))
+    return pairs
+
+
+class Step:
+    """The work of an optional part for one configuration."""
+
+    orders = False
+    """Whether it changes the order of the features (`order`)."""
+    feature_bytes = 0
+    """Bytes of each feature that it holds while the features have scores."""
+    downloads: tuple[tuple[str, str], ...] = ()
+    """The files that it writes beside the page: name, description."""
+
+    def __init__(self, config: RankConfig) -> None:
+        self.config = config
+
+    def passes(self, shape: Shape) -> list[Pass]:
+        """Return the passes over the matrix that it takes."""
+        return []
+
+    def graphs(self, shape: Shape) -> tuple[int, int] | None:
+        """Return the samples of the largest sample graph that it makes, and its other bytes.
+
+        None where it makes none.
+        """
+        return None
+
+    def check(self, run: Run) -> None:
+        """Refuse what it cannot do before anything is ranked."""
+
+    def order(self, run: Run, ranking: Ranking) -> tuple[Ranking, dict[str, Any]]:
+        """Return the ranking in another order, and its facts; subsets are ordered so, too."""
+        return ranking, {}
+
+    def find(self, run: Run, found: RankResult) -> None:
+        """Do the work: change what was found, and add its facts."""
+
+    def writers(self, found: RankResult) -> dict[str, Callable[[Path], None]]:
+        """Return what writes each of its files, by name."""
+        return {}
+
+    # ---- its part of the page, from its facts in run.json ----------------------------------------
+
+    @staticmethod
+    def section(facts: dict[str, Any]) -> Pairs:
+        """Return names and values of its section; none where there is no section."""
+        return []
+
+    @staticmethod
+    def tables(facts: dict[str, Any]) -> list[Table]:
+        """Return its tables of what the ranking was made from."""
+        return []
