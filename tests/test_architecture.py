@@ -55,7 +55,7 @@ MAY_IMPORT = {
     ),
     "graph": ("errors", "logs", "options", "compute"),
     "methods": ("errors", "graph", "compute", "ranking.aggregations"),
-    "ranking": ("errors", "compute.sorting"),
+    "ranking": ("errors",),
     "evaluation": ("errors", "ranking"),
     "knowledge": ("errors", "logs", "options", "graph", "compute", "store", "io"),
     "report": ("errors",),
