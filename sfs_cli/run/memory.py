@@ -15,7 +15,7 @@ from sfs_cli.compute.memory import default_memory, parse_size
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import DENSE_SAMPLES
+from sfs_cli.options.graph import DENSE_SAMPLES, SPARSE_GRAPHS
 from sfs_cli.run.passes import (
     Shape,
     bytes_together,
@@ -30,8 +30,6 @@ from sfs_cli.store.transforms import parse as parse_transform
 
 MEASURED = ("profile", "target", "genes", "interactions")
 """Kinds of sources that are made of measurements of the samples."""
-SPARSE_GRAPHS = ("knn", "knn-correlation", "relieff", "label")
-"""Similarities that are not n x n arrays."""
 BUFFERS = 5
 """Blocks of one worker: as read, prepared, centered and their products."""
 SERIES_BUFFERS = 12
