@@ -48,6 +48,7 @@ MAY_IMPORT = {
         "io.files.room",
         "io.files.scratch",
         "io.files.text",
+        "compute.engine",
         "compute.limits",
         "compute.matrix",
         "compute.passes",
