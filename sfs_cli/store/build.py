@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,11 @@ from sfs_cli.io.matrix.base import Axis, MatrixReader
 from sfs_cli.store.checksums import BlockSums, sums_of, write_sums
 from sfs_cli.store.disk import (
     CHECKSUMS,
-    DENSE,
     FAULTY_SCRATCH,
     FEATURES,
     REBUILD,
     SAMPLES,
+    VALUES,
     Manifest,
     files_of,
     open_store,
@@ -339,7 +339,7 @@ def write_store_files(
                 samples = samples.append_column(name, ids.obs[name])
     with arrow_file(folder / SAMPLES, "wb") as file:
         pq.write_table(samples, file)
-    sparse = not (folder / DENSE[0]).exists()
+    sparse = not (folder / VALUES).exists()
     names = files_of(sparse)
     found = [sums[name].result() if name in sums else sums_of(folder / name) for name in names]
     Manifest(
@@ -347,7 +347,7 @@ def write_store_files(
         n_samples=len(ids.samples),
         dtype=np.dtype(dtype).name,
         sparse=sparse,
-        missing=asdict(missing),
+        missing=missing,
         files={name: {"bytes": (folder / name).stat().st_size} for name in names},
         source=source or {},
         checksums=write_sums(folder / CHECKSUMS, found),

@@ -19,6 +19,7 @@ from sfs_cli.compute.matrix import pointers
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.scratch import made
 from sfs_cli.store.checksums import BlockSums, SumsByFile
+from sfs_cli.store.disk import DATA, FAULTY_SCRATCH, INDICES, INDPTR, VALUES
 from sfs_cli.store.matrix import rises_in_bounds
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="np.ndarray | csr_array")
 
-VALUES = "values.bin"
-INDPTR, INDICES, DATA = "indptr.bin", "indices.bin", "data.bin"
 PANELS = "panels.bin"
 TILE_BYTES = 256 << 10
 
@@ -227,7 +226,7 @@ class SparseSampleRows(Sink["csr_array"]):
                     raise InputError(
                         "the files of the transposition are damaged",
                         where=str(self.folder),
-                        hint="the disk may be faulty: run again with another --scratch",
+                        hint=FAULTY_SCRATCH,
                     )
                 counts.append(append(block))
                 lo = hi
