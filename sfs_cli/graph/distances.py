@@ -358,7 +358,11 @@ def median_bandwidth(d2: np.ndarray) -> float:
     middle = [(pairs.size - 1) // 2, pairs.size // 2]
     pairs.partition(middle)
     # the roots are averaged: the median of the distances is wanted, not that of their squares
-    median = float(np.sqrt(pairs[middle]).mean())
+    return positive_median(float(np.sqrt(pairs[middle]).mean()))
+
+
+def positive_median(median: float) -> float:
+    """Return a median distance; one of 0 is an `InputError`."""
     if median == 0.0:
         raise InputError(
             "the median distance between samples is 0: at least half of the pairs are identical",

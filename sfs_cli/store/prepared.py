@@ -107,8 +107,7 @@ class PreparedMatrix:
         if self.missing == "error" and found.values:
             places = "; ".join(f"feature {f}, sample {s}" for f, s in found.places)
             raise InputError(
-                f"{counted(found.values, 'value')} {'is' if found.values == 1 else 'are'} "
-                f"missing, in {found.features:,} of "
+                f"{counted(found.values, 'missing value')} in {found.features:,} of "
                 f"{self.n_features:,} features",
                 where=f"{self.where}: first at {places}",
                 hint="--missing drop leaves those features out; --missing mean fills them by "
