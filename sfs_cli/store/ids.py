@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,13 +60,7 @@ class FeatureIds(Sequence[str]):
     def __len__(self) -> int:
         return len(self.array)
 
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[str]: ...
-
-    def __getitem__(self, at: int | slice) -> str | list[str]:
+    def __getitem__(self, at: Any) -> Any:
         """Return an id, or a list of them."""
         return self.array[at].to_pylist() if isinstance(at, slice) else self.array[int(at)].as_py()
 
