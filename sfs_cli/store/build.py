@@ -197,7 +197,7 @@ class ValueCheck:
         self._largest, self._least = 0.0, TOO_SMALL
         self._large_columns = np.zeros(n_columns, bool)
         # of features in columns, whose values come in several blocks
-        self._low = np.full(n_columns, np.inf, np.float32)
+        self._low = np.full(n_columns if single else 0, np.inf, np.float32)
         self._high = -self._low
         self.large: list[str] = []  # features with values beyond exact whole numbers, in order
         self.coarse: list[str] = []  # features that vary little for their size, in order
