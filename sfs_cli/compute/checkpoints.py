@@ -72,9 +72,23 @@ class Checkpoints:
 
     Passes are numbered in the order in which a run makes them, which is the same in every run of
     the same work.
+
+    Attributes
+    ----------
+    shards : int
+        Number of shards.
+    own : range
+        The shards whose pieces this process makes (from 0).
+    only : int or None
+        The pass, from 0, after which it stops and of which alone it makes pieces.
+    active : bool
+        Whether passes that begin now are kept.
     """
 
     shards = 1
+    own = range(1)
+    only: int | None = None
+    active = True
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -82,22 +96,10 @@ class Checkpoints:
         self.chunks_made = 0
         self._saved = float("-inf")
 
-    @property
-    def active(self) -> bool:
-        """Whether passes that begin now are kept."""
-        return True
-
-    def owns(self, number: int, shard: int) -> bool:
-        """Tell whether this process makes the pieces of a shard (from 0) in a pass (from 0)."""
-        return True
-
     def begin(self, total: int) -> int:
         """Begin the next pass, which has `total` chunks; return its number."""
         self.passes += 1
         return self.passes - 1
-
-    def end(self, number: int) -> None:
-        """End a pass: this process has made all pieces that it owns."""
 
     def stop_saving(self) -> None:
         """Announce the passes of a solver, which one run alone can keep."""
@@ -114,22 +116,23 @@ class Checkpoints:
         `count` receives the spans that need not be made, for progress.
         """
         number = self.begin(len(chunks))
+        own = self.own if self.only in (None, number) else ()
         pieces = list(self.pieces(chunks))
         found = self._found(number)
         for shard, piece in pieces:
             done = found.get(_key(piece), 0)
             count([span for chunk in piece.chunks[:done] for span in chunk])
-            if done < len(piece.chunks) and self.owns(number, shard):
+            if done < len(piece.chunks) and shard in own:
                 self._make(number, piece, combine, make)
-        self.end(number)
+        if self.only == number:
+            raise ShardDoneError
         self._check_complete(number, pieces, len(chunks))
         # own pieces are read back like those of other shards: one at a time is in memory
         for shard, piece in pieces:
             part = self._load(number, piece)
-            if part is None and self.owns(number, shard):  # damaged: it is made again
+            if part is None and shard in own:  # damaged: it is made again
                 part = self._make(number, piece, combine, make)
             if part is None:
-                self._check_complete(number, pieces, len(chunks))
                 raise IncompletePassError(number, [shard], len(piece.chunks), len(chunks))
             yield piece, part
 
@@ -297,12 +300,6 @@ class ShardCheckpoints(Checkpoints):
         self.only = only
         self.gather = gather
         self.shares: list[int] = []
-        self._stopped = False
-
-    @property
-    def active(self) -> bool:
-        """Whether passes that begin now are kept."""
-        return not self._stopped
 
     def begin(self, total: int) -> int:
         """Begin the next pass, and note on disk how many chunks it has."""
@@ -314,20 +311,11 @@ class ShardCheckpoints(Checkpoints):
         self.shares.append(sum(owner(i, total, self.shards) in self.own for i in range(total)))
         return number
 
-    def owns(self, number: int, shard: int) -> bool:
-        """Tell whether this process makes the pieces of a shard (from 0) in a pass (from 0)."""
-        return shard in self.own and self.only in (None, number)
-
-    def end(self, number: int) -> None:
-        """Stop after the only pass that is asked for."""
-        if self.only == number:
-            raise ShardDoneError
-
     def stop_saving(self) -> None:
         """Stop; where all is gathered, go on without checkpoints."""
         if not self.gather:
             raise ShardDoneError
-        self._stopped = True
+        self.active = False
 
     def progress(self) -> list[list[tuple[int, int]]]:
         """Return, for each pass that was begun, the chunks that each shard has made, and has."""

@@ -56,15 +56,12 @@ class Executor(Protocol):
     @property
     def nearby(self) -> Executor:
         """The executor for arrays that this process holds."""
-        ...
 
     def at_most(self, workers: int) -> Executor:
         """Return the same executor with no more than `workers` tasks at a time."""
-        ...
 
     def map(self, task: Callable[[Span], T], spans: Iterable[Span]) -> Iterator[T]:
         """Yield ``task(span)`` for every span, in the order of the spans."""
-        ...
 
 
 class ThreadExecutor:

@@ -114,17 +114,14 @@ class BlockLike(Protocol):
     @property
     def values(self) -> np.ndarray:
         """The values, shape (b, n)."""
-        ...
 
     @property
     def left_out(self) -> np.ndarray | None:
         """As in `Block`."""
-        ...
 
     @property
     def zero(self) -> np.ndarray | None:
         """As in `Block`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -179,53 +176,42 @@ class MatrixView(Protocol):
     @property
     def n_features(self) -> int:
         """Number of features m."""
-        ...
 
     @property
     def n_samples(self) -> int:
         """Number of samples n that are used."""
-        ...
 
     @property
     def ids(self) -> Ids:
         """The ids of the features and of the samples that are used."""
-        ...
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the stored values."""
-        ...
 
     @property
     def lossless_dtype(self) -> np.dtype[Any]:
         """Shortest type in which blocks hold their values without rounding."""
-        ...
 
     @property
     def sparse(self) -> bool:
         """Whether zeros are not stored."""
-        ...
 
     @property
     def keeps_zeros(self) -> bool:
         """Whether zeros are not stored, and are still zero after the transformation."""
-        ...
 
     def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
         """Read a block; its values stay valid until this thread's next read."""
-        ...
 
     def read_nonzeros(self, span: Span, dtype: np.dtype[Any]) -> NonZeros:
         """Read the stored values of a block, where the matrix `keeps_zeros`."""
-        ...
 
     def prefetch(self, span: Span) -> None:
         """Announce that a span will be read soon."""
-        ...
 
     def selecting(self, features: np.ndarray) -> Self:
         """Return the view of some features (indices, ascending), transformed as among all."""
-        ...
 
 
 class ArrayMatrix(Shared):

@@ -6,7 +6,7 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -153,6 +153,23 @@ def gram(engine: Engine, made: Pass = GRAM) -> np.ndarray:
     return engine.at(made).total(products)[0]
 
 
+def _products_and_sums(
+    engine: Engine, prepared: Callable[[BlockLike], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return ``X X'`` (n, n), ``X 1`` (n,) and the sum of what `prepared` returns, by one pass.
+
+    It may change the values of each block, in place, which are float64.
+    """
+
+    def products(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        used = prepared(block)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return block.values.T @ block.values, block.values.sum(axis=0), used
+
+    total, sums, count = engine.at(GRAM).total(products, DOUBLE)
+    return total, sums, count
+
+
 def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
     """Return ``X X'`` (n, n), ``X 1`` (n,) and the number of features used, not centered.
 
@@ -160,12 +177,11 @@ def raw_gram(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
     for the digits that these offsets cost.
     """
 
-    def products(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        dropped = 0 if block.left_out is None else int(np.count_nonzero(block.left_out))
-        used = len(block.values) - dropped
-        return block.values.T @ block.values, block.values.sum(axis=0), np.array(used)
+    def used(block: BlockLike) -> np.ndarray:
+        left_out = np.zeros(0) if block.left_out is None else block.left_out
+        return np.array(len(block.values) - np.count_nonzero(left_out))
 
-    total, sums, count = engine.at(GRAM).total(products, DOUBLE)
+    total, sums, count = _products_and_sums(engine, used)
     return total, sums, int(count)
 
 
@@ -187,27 +203,30 @@ def profile_distances(engine: Engine) -> np.ndarray:
     InputError
         When the products overflow.
     """
-    return profile_distances_of(*profile_products(engine))
+    total, sums, count = profile_products(engine)
+    return profile_distances_of(total, sums, int(count))
 
 
-def profile_products(engine: Engine) -> tuple[np.ndarray, np.ndarray, int]:
+def profile_products(
+    engine: Engine, vary: Callable[[np.ndarray], np.ndarray] | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return ``X X'`` (n, n), ``X 1`` (n,) and how many features of X vary, by one pass.
 
-    X (n x m) is centered by `center`, and in float64.
+    X (n x m) is centered by `center`, and in float64. `vary` counts the features of a block (b, n),
+    as they are before, for other samples than all, of any shape.
     """
 
-    def products(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rounding = block.values.shape[1] * EPS * np.abs(block.values[:, 0])
-        center(block.values)
+    def centered(block: BlockLike) -> np.ndarray:
+        values = block.values
+        used = None if vary is None else vary(values)
+        rounding = values.shape[1] * EPS * np.abs(values[:, 0])
+        center(values)
         # features that do not vary, but for rounding, are no part of a profile
-        same = spread_of(block.values) <= rounding
-        block.values[same] = 0
-        used = np.array(len(same) - np.count_nonzero(same))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return block.values.T @ block.values, block.values.sum(axis=0), used
+        same = spread_of(values) <= rounding
+        values[same] = 0
+        return np.array(np.count_nonzero(~same)) if used is None else used
 
-    total, sums, count = engine.at(GRAM).total(products, DOUBLE)
-    return total, sums, int(count)
+    return _products_and_sums(engine, centered)
 
 
 def spread_of(values: np.ndarray) -> np.ndarray:
@@ -339,7 +358,11 @@ def median_bandwidth(d2: np.ndarray) -> float:
     middle = [(pairs.size - 1) // 2, pairs.size // 2]
     pairs.partition(middle)
     # the roots are averaged: the median of the distances is wanted, not that of their squares
-    median = float(np.sqrt(pairs[middle]).mean())
+    return positive_median(float(np.sqrt(pairs[middle]).mean()))
+
+
+def positive_median(median: float) -> float:
+    """Return a median distance; one of 0 is an `InputError`."""
     if median == 0.0:
         raise InputError(
             "the median distance between samples is 0: at least half of the pairs are identical",

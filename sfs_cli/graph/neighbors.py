@@ -29,6 +29,7 @@ from sfs_cli.graph.distances import (
     distance_panel,
     gaussian_weights,
     pair_distances,
+    positive_median,
 )
 from sfs_cli.graph.similarity import PANEL_VALUES, SparseSimilarity, name_samples
 from sfs_cli.options.graph import DEFAULT_NEIGHBORS, GRAPHS, GraphOptions, parse_bandwidth
@@ -105,14 +106,25 @@ def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -
         bandwidth = samples.bandwidth(options, d2) if weighted else None
         return Neighbors(indices, near, bandwidth, {"neighbors": k, "search": "exact"})
     rule = parse_bandwidth(options.bandwidth or "median") if weighted else None
+    wanted = max(k, SELF_TUNING_NEIGHBOR) if rule == "self-tuning" else k
     if searches_approximately(n, limits):
-        return _by_descent(samples, k, rule)
-    if n > limits.approximate_above:
-        samples.run.log.warn(
-            "an exact search of the neighbors of so many samples takes long; "
-            "pip install 'sfs-cli[singlecell]' for a fast approximate one"
-        )
-    return _by_panels(samples, k, rule)
+        indices, d2, median = _by_descent(samples, k, wanted, rule == "median")
+        facts = {"neighbors": k, "search": "approximate (pynndescent)"}
+        if median is not None:
+            facts["bandwidth_from"] = f"{SAMPLED_PAIRS:,} random pairs"
+    else:
+        if n > limits.approximate_above:
+            samples.run.log.warn(
+                "an exact search of the neighbors of so many samples takes long; "
+                "pip install 'sfs-cli[singlecell]' for a fast approximate one"
+            )
+        indices, d2, median = _by_panels(samples, wanted, rule == "median")
+        facts = {"neighbors": k, "search": "exact"}
+    if rule == "self-tuning":
+        bandwidth = np.sqrt(d2[:, SELF_TUNING_NEIGHBOR - 1])
+    else:
+        bandwidth = median if rule in ("median", None) else float(rule)
+    return Neighbors(indices[:, :k], d2[:, :k], bandwidth, facts)
 
 
 def search_passes(options: GraphOptions, n: int, m: int) -> list[Pass]:
@@ -150,14 +162,13 @@ def panel_bytes(n: int, limits: Limits = LIMITS) -> int:
     return PANEL_COPIES * 8 * limits.panel * n
 
 
-Rule = float | str | None
-"""A bandwidth, the rule for one (``median``, ``self-tuning``), or None where none is needed."""
+Found = tuple[np.ndarray, np.ndarray, float | None]
+"""Neighbors (n, k), nearest first, their squared distances, and the median distance if wanted."""
 
 
-def _by_panels(samples: Samples, k: int, rule: Rule) -> Neighbors:
+def _by_panels(samples: Samples, k: int, with_median: bool) -> Found:
     """Search exactly; each worker holds the distances of a few hundred samples to all others."""
     engine, n = samples.run.engine, samples.n
-    wanted = max(k, SELF_TUNING_NEIGHBOR) if rule == "self-tuning" else k
     over_panels = replace(
         engine,
         executor=engine.executor.at_most(_panel_workers(samples)),
@@ -167,7 +178,7 @@ def _by_panels(samples: Samples, k: int, rule: Rule) -> Neighbors:
     # narrow bracket of it; while panels pass, distances below the bracket are counted and those
     # inside are collected; the count tells which of these few is the median
     bracket = None
-    if rule == "median":
+    if with_median:
         # the pairs are measured value by value, panels through inner products: the bracket is
         # widened by what these may differ, so that no distance at its ends is missed
         low, high = np.quantile(_sampled_distances(samples), [0.5 - BRACKET, 0.5 + BRACKET])
@@ -182,22 +193,13 @@ def _by_panels(samples: Samples, k: int, rule: Rule) -> Neighbors:
         d2[:, copies] = d2[:, first[copies]]
         for i in np.flatnonzero(np.isin(first[span.lo : span.hi], first[copies])):
             d2[i, first == first[span.lo + i]] = 0
-        found = nearest_in_panel(d2, span.lo, wanted)
+        found = nearest_in_panel(d2, span.lo, k)
         return (*found, *_count_pairs(d2, span, bracket))
 
     spans = cut(n, samples.run.limits.panel)
     indices, d2, below, inside = over_panels.at(BY_PANELS).joined(panel, spans)
-    if rule == "median":
-        rule = _median_in_bracket(int(below.sum()), inside, n)
-    facts = {"neighbors": k, "search": "exact"}
-    return Neighbors(indices[:, :k], d2[:, :k], _bandwidth(rule, d2), facts)
-
-
-def _bandwidth(rule: Rule, d2: np.ndarray) -> float | np.ndarray | None:
-    """Return the bandwidth of a rule other than the median, from distances to neighbors."""
-    if rule == "self-tuning":
-        return np.sqrt(d2[:, SELF_TUNING_NEIGHBOR - 1])
-    return None if rule is None else float(rule)
+    median = _median_in_bracket(int(below.sum()), inside, n) if with_median else None
+    return indices, d2, median
 
 
 def _panel_workers(samples: Samples) -> int:
@@ -271,23 +273,15 @@ def _median_in_bracket(below: int, inside: np.ndarray, n: int) -> float:
             option="bandwidth",
         )
     middle = np.partition(inside, [first, second])[[first, second]]
-    median = float(np.sqrt(middle).mean())
-    if median == 0:
-        raise InputError(
-            "the median distance between samples is 0: at least half of the pairs are identical",
-            hint="give --bandwidth as a number",
-            option="bandwidth",
-        )
-    return median
+    return positive_median(float(np.sqrt(middle).mean()))
 
 
-def _by_descent(samples: Samples, k: int, rule: Rule) -> Neighbors:
+def _by_descent(samples: Samples, k: int, wanted: int, with_median: bool) -> Found:
     """Search approximately, by nearest-neighbor descent on all samples in memory."""
     run, n, m = samples.run, samples.run.n, samples.run.m
     what = f"an approximate search of {n:,} samples x {m:,} features needs"
     hint = f"raise --memory, select features first, or {GIVE_A_GRAPH}"
     check_memory(what, descent_bytes(n, m, k), run.memory, hint)
-    wanted = max(k, SELF_TUNING_NEIGHBOR) if rule == "self-tuning" else k
 
     # of values far from zero, seven digits of float32 would leave few for the distances
     def centered(block: BlockLike) -> np.ndarray:
@@ -305,11 +299,9 @@ def _by_descent(samples: Samples, k: int, rule: Rule) -> Neighbors:
         return list(approximate_neighbors(values, wanted, run.seed))
 
     indices, d2 = engine.whole(search)
-    facts: dict[str, Any] = {"neighbors": k, "search": "approximate (pynndescent)"}
-    if rule == "median":
-        rule = float(np.sqrt(np.median(_sampled_distances(samples))))
-        facts["bandwidth_from"] = f"{SAMPLED_PAIRS:,} random pairs"
-    return Neighbors(indices[:, :k], d2[:, :k], _bandwidth(rule, d2), facts)
+    if not with_median:
+        return indices, d2, None
+    return indices, d2, float(np.sqrt(np.median(_sampled_distances(samples))))
 
 
 def nearest_in_panel(

@@ -305,11 +305,9 @@ def fewer_neighbors(codes: np.ndarray, k: int, class_names: Sequence[str] | None
     if not small.size:
         return ""
     names = [repr(class_names[c]) if class_names else str(c) for c in small.tolist()]
-    classes = f"class {names[0]} has" if small.size == 1 else f"classes {listed(names)} have"
     return (
-        f"{classes} too few samples for {k} neighbors: ReliefF takes one less than the size of a "
-        f"class ({int(sizes[small].min()) - 1} of the smallest); --neighbors "
-        f"{int(sizes[small].min()) - 1} takes as many of every class"
+        f"ReliefF takes fewer than {k} neighbors of small classes ({listed(names)}), one less than "
+        f"the size of each; --neighbors {int(sizes[small].min()) - 1} takes as many of every class"
     )
 
 

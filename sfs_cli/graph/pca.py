@@ -69,7 +69,7 @@ class Reduction:
 
     def features(self, m: int) -> int:
         """Return how many of m features the components are made of."""
-        return m if self.genes is None else self.genes
+        return self.genes or m
 
 
 def reduction_of(
@@ -90,20 +90,17 @@ def reduction_of(
     """
     if options.name not in NEIGHBOR_GRAPHS:
         return None
-    if options.variable_genes is None:
-        genes = DEFAULT_VARIABLE_GENES if m > DEFAULT_VARIABLE_GENES else None
-    else:
-        genes = parse_count(options.variable_genes)
-        genes = None if genes is None or genes >= m else genes
-    most = m if genes is None else genes
+    genes = parse_count(options.variable_genes or DEFAULT_VARIABLE_GENES)
+    if genes is not None and genes >= m:
+        genes = None
     if options.components is None:
         above = limits.approximate_above
         if options.reduced_above is not None:
             above = min(options.reduced_above, above)
             if options.variable_genes is None and n <= limits.approximate_above:
-                genes, most = None, m
+                genes = None
         if n > above and m > DEFAULT_COMPONENTS:
-            return Reduction(min(DEFAULT_COMPONENTS, most), genes, True)
+            return Reduction(min(DEFAULT_COMPONENTS, genes or m), genes, True)
         if options.variable_genes is not None:
             flag = _flag(samples)
             raise UsageError(
@@ -117,8 +114,8 @@ def reduction_of(
     count = parse_count(options.components)
     if count is None:
         return None
-    if count > min(n - 1, most):
-        raise _too_many(count, n, most, samples)
+    if count > min(n - 1, genes or m):
+        raise _too_many(count, n, genes or m, samples)
     return Reduction(count, genes, False)
 
 

@@ -106,23 +106,29 @@ class Similarity(ABC):
         return self._casts[key]
 
 
-class DenseSimilarity(Similarity):
-    """A similarity held as a full matrix.
+class _WholeSimilarity(Similarity):
+    """A similarity held as a matrix.
 
     Parameters
     ----------
-    matrix : ndarray, shape (n, n)
+    matrix : ndarray or csr_array, shape (n, n)
         S, float64, symmetric.
     """
 
-    def __init__(self, matrix: np.ndarray) -> None:
+    def __init__(self, matrix: Any) -> None:
         super().__init__(matrix)
         self.matrix = matrix
 
     @cached_property
     def degrees(self) -> np.ndarray:
         """Row sums d = S 1, shape (n,)."""
-        return self.matrix.sum(axis=1)
+        return np.asarray(self.matrix.sum(axis=1))
+
+
+class DenseSimilarity(_WholeSimilarity):
+    """A similarity held as a full matrix."""
+
+    matrix: np.ndarray
 
     @cached_property
     def magnitudes(self) -> np.ndarray:
@@ -139,23 +145,10 @@ class DenseSimilarity(Similarity):
         return self.matrix
 
 
-class SparseSimilarity(Similarity):
-    """A similarity held as a sparse matrix.
+class SparseSimilarity(_WholeSimilarity):
+    """A similarity held as a sparse matrix."""
 
-    Parameters
-    ----------
-    matrix : csr_array, shape (n, n)
-        S, float64, symmetric.
-    """
-
-    def __init__(self, matrix: csr_array) -> None:
-        super().__init__(matrix)
-        self.matrix = matrix
-
-    @cached_property
-    def degrees(self) -> np.ndarray:
-        """Row sums d = S 1, shape (n,)."""
-        return np.asarray(self.matrix.sum(axis=1))
+    matrix: csr_array
 
     @cached_property
     def magnitudes(self) -> np.ndarray:

@@ -9,7 +9,6 @@ import numpy as np
 
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
-from sfs_cli.compute.sorting import ascending
 from sfs_cli.errors import InputError, MissingExtraError, counted
 from sfs_cli.graph.others import check_labeled
 from sfs_cli.methods.base import BlockLike, Problem, Status
@@ -84,14 +83,14 @@ def require_weight(count: float, above: int, method: str) -> None:
         )
 
 
-def q_values(p: np.ndarray, threads: int = 1) -> np.ndarray:
+def q_values(p: np.ndarray) -> np.ndarray:
     """Return the q-values of Benjamini and Hochberg for p-values, shape (m,); NaN for NaN.
 
     Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: ``q_(i) = min_{j >= i} p_(j) m / j``.
     """
     # not by scipy.stats, which takes longer to import than a typical matrix to rank
     q = np.full(len(p), np.nan)
-    order = ascending(p, threads)  # in any order of equal ones, which get one q-value
+    order = np.argsort(p)  # in any order of equal ones, which get one q-value
     order = order[: np.count_nonzero(~np.isnan(p))]  # NaN comes last
     steps = p[order] * len(order) / np.arange(1, len(order) + 1)
     q[order] = np.minimum.accumulate(steps[::-1])[::-1]
@@ -134,7 +133,7 @@ def f_tests(
     for _ in ThreadExecutor(threads).map(test, cut(len(statistic), TOGETHER)):
         pass
     p_value[np.isinf(statistic)] = least
-    return {"p_value": p_value, "q_value": q_values(p_value, threads)}
+    return {"p_value": p_value, "q_value": q_values(p_value)}
 
 
 def warn_of_infinite(statistic: np.ndarray, least: float) -> list[str]:

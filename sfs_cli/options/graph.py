@@ -39,8 +39,10 @@ class GraphKind(NamedTuple):
     meaning: str
     takes: tuple[str, ...] = ()  # its options
     from_labels: bool = False  # whether it is made from the labels of the samples
-    numeric: bool = False  # of those made from labels: whether labels are to be numbers
+    labels_alone: bool = False  # of those: whether the matrix has no part in it
+    numeric: bool = False  # of those: whether labels are to be numbers
     from_distances: bool = False  # whether distances between the samples are all it needs
+    sparse: bool = False  # whether it is held without its zeros
 
 
 GRAPHS = {
@@ -51,11 +53,13 @@ GRAPHS = {
         "graph of the nearest neighbors",
         ("neighbors", "bandwidth", "edge_weights", *_SPACE),
         from_distances=True,
+        sparse=True,
     ),
     "knn-correlation": GraphKind(
         "graph of the nearest neighbors by the Pearson correlation of the samples, of features "
         "less their means",
         ("neighbors", "bandwidth", "edge_weights"),
+        sparse=True,
     ),
     "geodesic": GraphKind(
         "shortest paths along the nearest neighbors", ("neighbors", *_SPACE), from_distances=True
@@ -70,17 +74,21 @@ GRAPHS = {
         ("neighbors", "rho", *_SPACE),
         from_distances=True,
     ),
-    "label": GraphKind("samples of one class are similar", from_labels=True),
+    "label": GraphKind(
+        "samples of one class are similar", from_labels=True, labels_alone=True, sparse=True
+    ),
     "outcome": GraphKind(
         "Gaussian kernel of the differences of numeric labels, or of the places of ordered classes",
         ("bandwidth",),
         from_labels=True,
+        labels_alone=True,
         numeric=True,
     ),
     "relieff": GraphKind(
         "near samples of one class are similar, near samples of other classes dissimilar",
         ("neighbors",),
         from_labels=True,
+        sparse=True,
     ),
     "linear": GraphKind("inner products"),
     "correlation": GraphKind("(1 + r) / 2 of the Pearson correlation r"),
@@ -89,10 +97,11 @@ GRAPHS = {
 
 SIMILARITIES = tuple(GRAPHS)
 LABEL_GRAPHS = tuple(name for name, graph in GRAPHS.items() if graph.from_labels)
-LABELS_ALONE = ("label", "outcome")
+LABELS_ALONE = tuple(name for name, graph in GRAPHS.items() if graph.labels_alone)
 """Those that are made from the labels without the matrix."""
 NEIGHBOR_GRAPHS = tuple(name for name, graph in GRAPHS.items() if "components" in graph.takes)
 FROM_DISTANCES = tuple(name for name, graph in GRAPHS.items() if graph.from_distances)
+SPARSE_GRAPHS = tuple(name for name, graph in GRAPHS.items() if graph.sparse)
 
 
 def taking(name: str) -> list[str]:

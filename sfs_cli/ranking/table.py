@@ -8,8 +8,6 @@ from typing import Protocol, overload, runtime_checkable
 
 import numpy as np
 
-from sfs_cli.compute.sorting import ascending
-
 CHUNK = 65_536
 """Number of strings made at a time by an iteration over all."""
 SAME = 1e-12
@@ -164,7 +162,6 @@ def rank_features(
     larger_is_better: bool,
     order: np.ndarray | None = None,
     extra: Mapping[str, np.ndarray | Picked] | None = None,
-    threads: int = 1,
 ) -> Ranking:
     """Order features by score, or by the order in which a method selected them.
 
@@ -191,13 +188,12 @@ def rank_features(
         omits follow in the order of the input.
     extra : mapping of ndarray or Picked, length m, optional
         More columns.
-    threads : int
-        Threads that sort.
     """
     by_score = order is None
     if order is None:
         # NaN is last in both directions; equal scores get the order of the input below
-        order = ascending(-score if larger_is_better else score, threads)
+        order = np.argsort(-score if larger_is_better else score)
+        order[np.count_nonzero(~np.isnan(score)) :].sort()
     else:
         omitted = np.ones(len(score), bool)
         omitted[order] = False

@@ -16,7 +16,7 @@ from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.features import steps_of
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import DENSE_SAMPLES
+from sfs_cli.options.graph import DENSE_SAMPLES, SPARSE_GRAPHS
 from sfs_cli.run.passes import Shape, graph_asked, needed
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE
@@ -24,8 +24,6 @@ from sfs_cli.store.transforms import parse as parse_transform
 
 MEASURED = ("profile", "target", "genes", "interactions")
 """Kinds of sources that are made of measurements of the samples."""
-SPARSE_GRAPHS = ("knn", "knn-correlation", "relieff", "label")
-"""Similarities that are not n x n arrays."""
 BUFFERS = 5
 """Blocks of one worker: as read, prepared, centered and their products."""
 SERIES_BUFFERS = 12

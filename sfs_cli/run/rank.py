@@ -362,7 +362,6 @@ def in_order(run: Run, solution: Solution) -> Ranking:
         larger_is_better=solution.larger_is_better,
         order=solution.order,
         extra=solution.extra | class_columns(run, solution),
-        threads=run.plan.workers,
     )
     return given_last(ranking) if run.context.given else ranking
 

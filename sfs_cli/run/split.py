@@ -66,7 +66,7 @@ def _by_halves(run: Run) -> Scored:
         with located(f"the {name} half of the features"):
             graph = make_graph(_of(half, _only(matrix, ~tested)))
             found.append(score_on(_of(half, _only(matrix, tested)), graph))
-    return _joined(run, found, first)
+    return _joined(found, first)
 
 
 def _by_counts(run: Run) -> Scored:
@@ -90,7 +90,7 @@ def part_of_counts(run: Run, *, second: bool = False) -> Run:
     return part
 
 
-def _joined(run: Run, found: list[Scored], first: np.ndarray) -> Scored:
+def _joined(found: list[Scored], first: np.ndarray) -> Scored:
     """Return the solution of all features, each from the half that it was tested in."""
     from sfs_cli.methods.significance.tested import tested_columns
 
@@ -100,7 +100,7 @@ def _joined(run: Run, found: list[Scored], first: np.ndarray) -> Scored:
         return np.where(first, a, b)
 
     p, effect = (chosen(one.extra[name], two.extra[name]) for name in ("p_value", "effect"))
-    columns, counted = tested_columns(p, effect, run.plan.workers)
+    columns, counted = tested_columns(p, effect)
     halves = [
         {"features": int(inside.sum()), "graph": scored.graph}
         for inside, scored in ((first, found[0]), (~first, found[1]))

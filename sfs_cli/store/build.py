@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from sfs_cli.io.matrix.base import Axis, MatrixReader
 from sfs_cli.store.checksums import BlockSums, sums_of, write_sums
 from sfs_cli.store.disk import (
     CHECKSUMS,
-    DENSE,
     FAULTY_SCRATCH,
     FEATURES,
     REBUILD,
     SAMPLES,
+    VALUES,
     Manifest,
     files_of,
     open_store,
@@ -58,7 +58,7 @@ class Built:
     matrix: Matrix  # in memory or on disk
     renamed: int  # feature ids that were given a suffix to be unique
     coarse: list[str]  # features that vary too little for their size to be resolved by float32
-    large: list[str] = field(default_factory=list)  # features with values beyond whole numbers
+    large: list[str]  # features with values beyond whole numbers
 
 
 @dataclass
@@ -85,8 +85,7 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
         samples = check_samples(reader.column_ids, where, in_rows=False)
     check_names(reader.column_ids, "a sample" if rows_are_features else "a feature", where)
     sink = _SINKS[options.rows, reader.sparse](options.folder, options.limit)
-    drained = _drain(reader, sink, options)
-    row_ids, missing, coarse = drained.row_ids, drained.missing, drained.coarse
+    row_ids, seen = _drain(reader, sink, options)
     if not rows_are_features:
         samples = check_samples(row_ids, where, in_rows=True)
     features = row_ids if rows_are_features else reader.column_ids
@@ -104,10 +103,10 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
     values = sink.finish(options.keep)
     if values is not None:
         kind = SparseMatrix if reader.sparse else DenseMatrix
-        return Built(kind(values, ids, missing), renamed, coarse, drained.large)
-    write_store_files(options.folder, ids, options.dtype, sink.sums, missing, options.source)
+        return Built(kind(values, ids, seen.missing), renamed, seen.coarse, seen.large)
+    write_store_files(options.folder, ids, options.dtype, sink.sums, seen.missing, options.source)
     hint = REBUILD if options.keep else FAULTY_SCRATCH
-    return Built(open_store(options.folder, hint=hint), renamed, coarse, drained.large)
+    return Built(open_store(options.folder, hint=hint), renamed, seen.coarse, seen.large)
 
 
 _SINKS: dict[tuple[str, bool], type[Sink[Any]]] = {
@@ -118,33 +117,22 @@ _SINKS: dict[tuple[str, bool], type[Sink[Any]]] = {
 }
 
 
-class _Drained(NamedTuple):
-    """What was seen while all blocks went from the reader to the sink."""
+def _drain(
+    reader: MatrixReader, sink: Sink[Any], options: BuildOptions
+) -> tuple[Sequence[str], ValueCheck]:
+    """Pass every block from the reader to the sink; return the ids of the rows, and what was seen.
 
-    row_ids: Sequence[str]
-    missing: Missing
-    coarse: list[str]
-    large: list[str]
-
-
-def _drain(reader: MatrixReader, sink: Sink[Any], options: BuildOptions) -> _Drained:
-    """Pass every block from the reader to the sink, looking at its values."""
-    rows_are_features = options.rows == "features"
-    check = FiniteCheck(str(reader.path), rows_are_features, reader.column_ids)
-    spread: SpreadCheck | None = None
-    if not reader.sparse and options.dtype == np.float32:
-        spread = SpreadCheck(rows_are_features, len(reader.column_ids))
+    The values have been looked at.
+    """
+    where, rows_are_features = str(reader.path), options.rows == "features"
+    single = not reader.sparse and options.dtype == np.float32
+    seen = ValueCheck(where, rows_are_features, reader.column_ids, single=single)
     row_ids: list[str] | FeatureIdsBuilder = FeatureIdsBuilder() if rows_are_features else []
-    held = Tally(str(reader.path))
-    large = LargeCheck(str(reader.path), rows_are_features, reader.column_ids)
-    row = "a feature" if rows_are_features else "a sample"
+    held = Tally(where)
     for block in reader.blocks():
-        check_names(block.ids, row, str(reader.path))
+        check_names(block.ids, "a feature" if rows_are_features else "a sample", where)
         held.add(sum(len(name) for name in block.ids if len(name) > FIELD_BYTES))
-        check.see(block.ids, block.values)
-        large.see(block.ids, block.values)
-        if spread is not None:
-            spread.see(block.ids, np.asarray(block.values))
+        seen.see(block.ids, block.values)
         sink.add(block.values)
         row_ids.extend(block.ids)
         if options.progress is not None:
@@ -152,12 +140,11 @@ def _drain(reader: MatrixReader, sink: Sink[Any], options: BuildOptions) -> _Dra
     if not len(row_ids):
         raise InputError(
             "the matrix has no rows",
-            where=str(reader.path),
+            where=where,
             hint="check the step that wrote it: a filter may have removed everything",
         )
-    coarse = [] if spread is None else spread.result(reader.column_ids)
-    rows = row_ids if isinstance(row_ids, list) else row_ids.finish()
-    return _Drained(rows, check.result(), coarse, large.result())
+    seen.finish()
+    return row_ids if isinstance(row_ids, list) else row_ids.finish(), seen
 
 
 def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
@@ -179,138 +166,93 @@ def build_subset(matrix: Matrix, features: np.ndarray, folder: Path) -> None:
     write_store_files(folder, view.ids, view.dtype, sink.sums, view.missing)
 
 
-class _ValueCheck:
-    """What checks of values have in common: they see blocks of rows, and name features."""
+class ValueCheck:
+    """Looks at the values of a matrix block by block: refuses some, and tells of others.
 
-    def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
-        self.where = where
-        self.rows_are_features = rows_are_features
-        self.column_ids = column_ids
+    Infinite values, those of `TOO_LARGE` or more, and a matrix whose largest value is below
+    `TOO_SMALL`, or has lost digits because it is below the normal numbers of its type, are an
+    `InputError`.
 
-    def place(self, row: str, column: int) -> tuple[str, str]:
-        """Return the feature and the sample of a value."""
-        other = self.column_ids[column]
-        return (row, other) if self.rows_are_features else (other, row)
-
-    def error(self, what: str, row: str, column: int, hint: str) -> InputError:
-        """Return the error about a value."""
-        feature, sample = self.place(row, column)
-        where = f"{self.where}: feature {feature}, sample {sample}"
-        return InputError(what, where=where, hint=hint)
-
-
-def _indices_of(values: np.ndarray | csr_array, chosen: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return rows and columns of some values, chosen among those that are stored."""
-    if isinstance(values, np.ndarray):
-        return np.nonzero(chosen)
-    places = np.flatnonzero(chosen)
-    return np.searchsorted(values.indptr, places, side="right") - 1, values.indices[places]
-
-
-class FiniteCheck(_ValueCheck):
-    """Counts missing values, and refuses infinite ones, block by block."""
-
-    def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
-        super().__init__(where, rows_are_features, column_ids)
-        self.values = 0
-        self.rows = 0
-        self.columns = np.zeros(len(column_ids), bool)
-        self.places: list[tuple[str, str]] = []
-
-    def see(self, ids: Sequence[str], values: np.ndarray | csr_array) -> None:
-        """Look at a block of rows with these ids, shape (rows, columns)."""
-        stored = values if isinstance(values, np.ndarray) else values.data
-        if _is_finite(stored):
-            return
-        bad = ~np.isfinite(stored)
-        found = stored[bad]
-        row, column = _indices_of(values, bad)
-        infinite = np.isinf(found)
-        if infinite.any():
-            first = int(np.argmax(infinite))
-            raise self.error(
-                f"the matrix holds an infinite value ({found[first]})",
-                ids[row[first]],
-                column[first],
-                "replace infinite values; empty or NA fields are missing values (--missing)",
-            )
-        self.values += len(found)
-        self.rows += len(np.unique(row))
-        self.columns[column] = True
-        free = SHOWN - len(self.places)
-        for i, j in zip(row[:free], column[:free]):
-            self.places.append(self.place(ids[i], j))
-
-    def result(self) -> Missing:
-        """Return the missing values."""
-        features = self.rows if self.rows_are_features else int(self.columns.sum())
-        return Missing(self.values, features, tuple(self.places))
-
-
-def _is_finite(values: np.ndarray) -> bool:
-    """Tell whether all values are finite, mostly by one pass at the speed of memory.
-
-    A finite sum has finite terms alone; where it is not, because one is not or because the sum has
-    overflowed, every value is looked at.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(np.add.reduce(values, axis=None)) or np.isfinite(values).all())
-
-
-class SpreadCheck:
-    """Finds the features of a dense float32 matrix that vary little for their size."""
-
-    def __init__(self, rows_are_features: bool, n_columns: int) -> None:
-        self.rows_are_features = rows_are_features
-        self._coarse: list[str] = []
-        self._low = np.full(0 if rows_are_features else n_columns, np.inf, np.float32)
-        self._high = -self._low
-
-    def see(self, ids: Sequence[str], values: np.ndarray) -> None:
-        """Look at a block."""
-        axis = 1 if self.rows_are_features else 0
-        low, high = np.fmin.reduce(values, axis), np.fmax.reduce(values, axis)
-        if self.rows_are_features:
-            self._coarse += [ids[i] for i in _coarse(low, high)]
-        else:
-            np.fmin(self._low, low, out=self._low)
-            np.fmax(self._high, high, out=self._high)
-
-    def result(self, column_ids: Sequence[str]) -> list[str]:
-        """Return the ids of these features, in order."""
-        if self.rows_are_features:
-            return self._coarse
-        return [column_ids[i] for i in _coarse(self._low, self._high)]
-
-
-class LargeCheck(_ValueCheck):
-    """Finds the features with values so large that whole numbers are no longer exact.
-
-    A value of `TOO_LARGE` or more, and a matrix whose largest one is below `TOO_SMALL` or has lost
-    digits because it is below the normal numbers of its type, are an `InputError`.
+    Parameters
+    ----------
+    where : str
+        The input, for messages.
+    rows_are_features : bool
+        Whether the rows of blocks are features; else samples.
+    column_ids : sequence of str
+        The ids of the columns.
+    single : bool
+        Whether to look for features that float32 hardly resolves, in dense blocks.
     """
 
-    def __init__(self, where: str, rows_are_features: bool, column_ids: Sequence[str]) -> None:
-        super().__init__(where, rows_are_features, column_ids)
-        self._rows: list[str] = []
-        self._columns = np.zeros(len(column_ids), bool)
+    def __init__(
+        self, where: str, rows_are_features: bool, column_ids: Sequence[str], *, single: bool
+    ) -> None:
+        self.where, self.rows_are_features = where, rows_are_features
+        self.column_ids, self.single = column_ids, single
+        n_columns = len(column_ids)
+        self._gaps, self._rows_with_gaps = 0, 0
+        self._columns_with_gaps = np.zeros(n_columns, bool)
+        self._places: list[tuple[str, str]] = []
         self._largest, self._least = 0.0, TOO_SMALL
+        self._large_columns = np.zeros(n_columns, bool)
+        # of features in columns, whose values come in several blocks
+        self._low = np.full(n_columns if single else 0, np.inf, np.float32)
+        self._high = -self._low
+        self.large: list[str] = []  # features with values beyond exact whole numbers, in order
+        self.coarse: list[str] = []  # features that vary little for their size, in order
+
+    @property
+    def missing(self) -> Missing:
+        """The missing values that were seen."""
+        features = self._rows_with_gaps if self.rows_are_features else self._columns_with_gaps.sum()
+        return Missing(self._gaps, int(features), tuple(self._places))
 
     def see(self, ids: Sequence[str], values: np.ndarray | csr_array) -> None:
         """Look at a block of rows with these ids, shape (rows, columns)."""
         stored = values if isinstance(values, np.ndarray) else values.data
         if not stored.size:
             return
-        # NaN is in neither extreme, and few matrices need a closer look
-        largest = max(float(np.fmax.reduce(stored, None)), -float(np.fmin.reduce(stored, None)))
+        # two passes at the speed of memory; few matrices need a closer look
+        low, high = float(stored.min()), float(stored.max())
+        if not np.isfinite(high - low):  # NaN is both, and infinities may meet
+            bad = ~np.isfinite(stored)
+            self._see_gaps(ids, *_indices_of(values, bad), stored[bad])
+            low, high = float(np.fmin.reduce(stored, None)), float(np.fmax.reduce(stored, None))
+        largest = max(high, -low)
         self._largest = max(self._largest, largest)
         self._least = max(self._least, float(np.finfo(stored.dtype).tiny))
-        if not largest >= LARGEST_EXACT:
-            return
-        limit = TOO_LARGE if largest >= TOO_LARGE else LARGEST_EXACT
-        rows, columns = _indices_of(values, np.abs(stored) >= limit)
-        if limit == TOO_LARGE and len(rows):
-            raise self.error(
+        if largest >= LARGEST_EXACT:
+            limit = TOO_LARGE if largest >= TOO_LARGE else LARGEST_EXACT
+            self._see_large(ids, *_indices_of(values, np.abs(stored) >= limit), limit)
+        if self.single:
+            self._see_spread(ids, stored)
+
+    def _see_gaps(
+        self, ids: Sequence[str], row: np.ndarray, column: np.ndarray, found: np.ndarray
+    ) -> None:
+        """Count missing values, and refuse infinite ones; `found` are what was found."""
+        infinite = np.isinf(found)
+        if infinite.any():
+            first = int(np.argmax(infinite))
+            raise self._error(
+                f"the matrix holds an infinite value ({found[first]})",
+                ids[row[first]],
+                column[first],
+                "replace infinite values; empty or NA fields are missing values (--missing)",
+            )
+        self._gaps += len(found)
+        self._rows_with_gaps += len(np.unique(row))
+        self._columns_with_gaps[column] = True
+        free = SHOWN - len(self._places)
+        self._places += [self._place(ids[i], j) for i, j in zip(row[:free], column[:free])]
+
+    def _see_large(
+        self, ids: Sequence[str], rows: np.ndarray, columns: np.ndarray, limit: float
+    ) -> None:
+        """Note the features with values so large that whole numbers are no longer exact."""
+        if limit == TOO_LARGE:
+            raise self._error(
                 f"the matrix holds values of {TOO_LARGE:g} or more, which measure nothing and "
                 "whose squares may overflow",
                 ids[int(rows[0])],
@@ -318,12 +260,22 @@ class LargeCheck(_ValueCheck):
                 "correct or remove them; missing values are written as NA",
             )
         if self.rows_are_features:
-            self._rows += [ids[int(i)] for i in np.unique(rows)]
+            self.large += [ids[int(i)] for i in np.unique(rows)]
         else:
-            self._columns[columns] = True
+            self._large_columns[columns] = True
 
-    def result(self) -> list[str]:
-        """Return the ids of these features, in order."""
+    def _see_spread(self, ids: Sequence[str], values: np.ndarray) -> None:
+        """Note the features that vary little for their size."""
+        axis = 1 if self.rows_are_features else 0
+        low, high = np.fmin.reduce(values, axis), np.fmax.reduce(values, axis)
+        if self.rows_are_features:
+            self.coarse += [ids[i] for i in _coarse(low, high).tolist()]
+        else:
+            np.fmin(self._low, low, out=self._low)
+            np.fmax(self._high, high, out=self._high)
+
+    def finish(self) -> None:
+        """Look at what only the whole matrix shows."""
         if 0 < self._largest < self._least:
             raise InputError(
                 f"the largest value of the matrix is {self._largest:g}: below {self._least:.2g} "
@@ -331,7 +283,30 @@ class LargeCheck(_ValueCheck):
                 where=self.where,
                 hint="multiply all values by one number, such as 1e100: change their unit",
             )
-        return self._rows or [self.column_ids[int(i)] for i in np.flatnonzero(self._columns)]
+        if not self.rows_are_features:
+            self.large = [self.column_ids[i] for i in np.flatnonzero(self._large_columns).tolist()]
+            self.coarse = [self.column_ids[i] for i in _coarse(self._low, self._high).tolist()]
+
+    def _place(self, row: str, column: int) -> tuple[str, str]:
+        """Return the feature and the sample of a value."""
+        other = self.column_ids[column]
+        return (row, other) if self.rows_are_features else (other, row)
+
+    def _error(self, what: str, row: str, column: int, hint: str) -> InputError:
+        feature, sample = self._place(row, column)
+        where = f"{self.where}: feature {feature}, sample {sample}"
+        return InputError(what, where=where, hint=hint)
+
+
+def _indices_of(
+    values: np.ndarray | csr_array, chosen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of some values, chosen among those that are stored."""
+    if isinstance(values, np.ndarray):
+        rows, columns = np.nonzero(chosen)
+        return rows, columns
+    places = np.flatnonzero(chosen)
+    return np.searchsorted(values.indptr, places, side="right") - 1, values.indices[places]
 
 
 def _coarse(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -364,7 +339,7 @@ def write_store_files(
                 samples = samples.append_column(name, ids.obs[name])
     with arrow_file(folder / SAMPLES, "wb") as file:
         pq.write_table(samples, file)
-    sparse = not (folder / DENSE[0]).exists()
+    sparse = not (folder / VALUES).exists()
     names = files_of(sparse)
     found = [sums[name].result() if name in sums else sums_of(folder / name) for name in names]
     Manifest(
@@ -372,7 +347,7 @@ def write_store_files(
         n_samples=len(ids.samples),
         dtype=np.dtype(dtype).name,
         sparse=sparse,
-        missing=asdict(missing),
+        missing=missing,
         files={name: {"bytes": (folder / name).stat().st_size} for name in names},
         source=source or {},
         checksums=write_sums(folder / CHECKSUMS, found),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -49,14 +50,25 @@ def _orders_of(
         yield rows, orders(names[rows], draw, seed, n)
 
 
-def _move(
-    indices: np.ndarray, data: np.ndarray, stored: slice, counts: np.ndarray, place: np.ndarray
-) -> None:
-    """Move stored values of b features, in place, to the sample that `place` (b, n) says."""
-    of = np.repeat(np.arange(len(counts)), counts)
-    moved = place[of, indices[stored]]
-    ascending = np.lexsort((moved, of))
-    indices[stored], data[stored] = moved[ascending], data[stored][ascending]
+def _moved(
+    counts: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    places: Iterable[tuple[slice, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return stored values of b features, each moved to the sample that `places` say.
+
+    `counts` (b,) say how many each feature has; `places` are rows, and the sample to which the
+    value of each sample goes, (rows, n).
+    """
+    indices, data, ends = indices.copy(), data.copy(), np.cumsum(counts)
+    for rows, place in places:
+        stored = slice(int(ends[rows.start] - counts[rows.start]), int(ends[rows.stop - 1]))
+        of = np.repeat(np.arange(len(place)), counts[rows])
+        moved = place[of, indices[stored]]
+        ascending = np.lexsort((moved, of))
+        indices[stored], data[stored] = moved[ascending], data[stored][ascending]
+    return indices, data
 
 
 class ShuffledMatrix(DerivedMatrix):
@@ -91,14 +103,14 @@ class ShuffledMatrix(DerivedMatrix):
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of shuffled features."""
         counts, indices, data = self.matrix.read_stored(span)
-        indices, data, ends = indices.copy(), data.copy(), np.cumsum(counts)
+        return Stored(counts, *_moved(counts, indices, data, self._places(span)))
+
+    def _places(self, span: Span) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield rows of a span, and where the value of each sample goes."""
         for rows, order in self._orders(span):
             place = np.tile(np.arange(self.n_samples), (len(order), 1))
-            # where each sample's value goes
             place[:, self.samples] = self.samples[np.argsort(order, axis=1)]
-            stored = slice(int(ends[rows.start] - counts[rows.start]), int(ends[rows.stop - 1]))
-            _move(indices, data, stored, counts[rows], place)
-        return Stored(counts, indices, data)
+            yield rows, place
 
     def _orders(self, span: Span) -> Iterator[tuple[slice, np.ndarray]]:
         names = self.ids.features[span.lo : span.hi]
@@ -157,8 +169,7 @@ class WithCopies:
     def read(self, span: Span, dtype: np.dtype[Any]) -> Block:
         """Read a block; its values stay valid until this thread's next read."""
         values = self._work.array("copies", span.size, self.n_samples, dtype)
-        left_out: list[np.ndarray | None] = []
-        zero: list[np.ndarray | None] = []
+        blocks: list[Block] = []
         at = 0
         for draw, run in self._runs(span):
             block = self.source.read(run, dtype)
@@ -168,32 +179,29 @@ class WithCopies:
                     part[rows] = np.take_along_axis(block.values[rows], order, axis=1)
             else:
                 np.copyto(part, block.values)
-            left_out.append(block.left_out)
-            zero.append(block.zero)
+            blocks.append(block)
             at += run.size
-        return Block(values, _joined(left_out), _joined(zero))
+        return Block(values, _joined(blocks, "left_out"), _joined(blocks, "zero"))
 
     def read_nonzeros(self, span: Span, dtype: np.dtype[Any]) -> NonZeros:
         """Read the stored values of a block, where the matrix `keeps_zeros`."""
-        parts = []
+        blocks: list[NonZeros] = []
         for draw, run in self._runs(span):
             block = self.source.read_nonzeros(run, dtype)
-            indices, data = block.indices, block.data
             if draw:
-                indices, data = indices.copy(), data.copy()
-                for rows, order in self._orders(draw, run):
-                    stored = slice(int(block.indptr[rows.start]), int(block.indptr[rows.stop]))
-                    counts = np.diff(block.indptr[rows.start : rows.stop + 1])
-                    # where each sample's value goes
-                    _move(indices, data, stored, counts, np.argsort(order, axis=1))
-            parts.append((block, indices, data))
+                orders = self._orders(draw, run)
+                places = ((rows, np.argsort(order, axis=1)) for rows, order in orders)
+                counts = np.diff(block.indptr)
+                indices, data = _moved(counts, block.indices, block.data, places)
+                block = replace(block, indices=indices, data=data)
+            blocks.append(block)
         return NonZeros(
-            pointers(np.concatenate([np.diff(block.indptr) for block, _, _ in parts])),
-            np.concatenate([indices for _, indices, _ in parts]),
-            np.concatenate([data for _, _, data in parts]),
+            pointers(np.concatenate([np.diff(block.indptr) for block in blocks])),
+            np.concatenate([block.indices for block in blocks]),
+            np.concatenate([block.data for block in blocks]),
             self.n_samples,
-            _joined([block.left_out for block, _, _ in parts]),
-            _joined([block.zero for block, _, _ in parts]),
+            _joined(blocks, "left_out"),
+            _joined(blocks, "zero"),
         )
 
     def _orders(self, draw: int, run: Span) -> Iterator[tuple[slice, np.ndarray]]:
@@ -219,13 +227,7 @@ class _Names(Sequence[str]):
     def __len__(self) -> int:
         return self._view.n_features
 
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[str]: ...
-
-    def __getitem__(self, at: int | slice) -> str | list[str]:
+    def __getitem__(self, at: Any) -> Any:
         """Return a name, or a list of them."""
         if isinstance(at, slice):
             return [self[i] for i in range(*at.indices(len(self)))]
@@ -234,6 +236,6 @@ class _Names(Sequence[str]):
         return f"{self._names[feature]} (copy {draw})" if draw else self._names[feature]
 
 
-def _joined(parts: list[np.ndarray | None]) -> np.ndarray | None:
-    known = [part for part in parts if part is not None]
+def _joined(blocks: Sequence[Block | NonZeros], name: str) -> np.ndarray | None:
+    known = [part for block in blocks if (part := getattr(block, name)) is not None]
     return np.concatenate(known) if known else None

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.matrix import Ids, Shared, Span, block_features, cut
-from sfs_cli.errors import InputError, listed
+from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import check_name_array, check_names, nfc
 from sfs_cli.io.files.text import arrow_file
 from sfs_cli.store.checksums import (
@@ -44,8 +44,9 @@ VERSION = 2
 
 FEATURES = "features.parquet"
 SAMPLES = "samples.parquet"
-DENSE = ("values.bin",)
-SPARSE = ("indptr.bin", "indices.bin", "data.bin")
+VALUES = "values.bin"
+"""The file of the values of a dense store; a sparse one has three."""
+INDPTR, INDICES, DATA = "indptr.bin", "indices.bin", "data.bin"
 CHECKSUMS = "checksums.bin"
 
 REBUILD = "build it again: sfs convert --force"
@@ -65,7 +66,7 @@ class Manifest:
     n_samples: int
     dtype: str  # float32 or float64; values are little-endian, one feature after the other
     sparse: bool  # whether values are three arrays (indptr int64, indices int32, data) or one
-    missing: dict[str, Any]  # values, features, places of the NaN
+    missing: Missing
     files: dict[str, dict[str, Any]]  # the size of each, in bytes
     source: dict[str, Any]  # what the store was built from
     checksums: dict[str, Any]  # of the file of checksums: algorithm, block_bytes and sha256
@@ -83,7 +84,7 @@ class Manifest:
 
 def files_of(sparse: bool) -> tuple[str, ...]:
     """Return the names of the files of a store that have checksums."""
-    return (*(SPARSE if sparse else DENSE), FEATURES, SAMPLES)
+    return (*((INDPTR, INDICES, DATA) if sparse else (VALUES,)), FEATURES, SAMPLES)
 
 
 def _with_checksum(content: dict[str, Any]) -> str:
@@ -138,19 +139,17 @@ def _parsed(content: dict[str, Any], text: str) -> Manifest:
     if _with_checksum({k: v for k, v in content.items() if k != "checksum"}) != text:
         raise ValueError("it was changed since it was written")
     own = ("format", "version", "checksum")
-    manifest = Manifest(**{k: v for k, v in content.items() if k not in own})
-    for count in (manifest.n_features, manifest.n_samples):
-        if type(count) is not int or count < 1:
-            raise ValueError(f"{count!r} is no number of features or samples")
-    if type(manifest.sparse) is not bool or not isinstance(manifest.source, dict):
-        raise ValueError("sparse and source are not of their types")
-    found = Missing(**manifest.missing)
-    if not all(type(count) is int and count >= 0 for count in (found.values, found.features)):
-        raise ValueError("missing values are not counted")
-    if not all(
-        isinstance(name, str) for feature, sample in found.places for name in (feature, sample)
-    ):
-        raise ValueError("places of missing values have no names")
+    found = content["missing"]
+    places = tuple((feature, sample) for feature, sample in found["places"])
+    missing = Missing(**found | {"places": places})
+    manifest = Manifest(**{k: v for k, v in content.items() if k not in own} | {"missing": missing})
+    shape = manifest.n_features, manifest.n_samples
+    counts = (*shape, missing.values, missing.features)
+    if not all(type(count) is int and count >= 0 for count in counts) or 0 in shape:
+        raise ValueError("a number of features, samples or missing values is none")
+    names = all(isinstance(name, str) for place in places for name in place)
+    if not (names and isinstance(manifest.sparse, bool) and isinstance(manifest.source, dict)):
+        raise ValueError("sparse, source or a place of a missing value is of another type")
     return manifest
 
 
@@ -162,26 +161,27 @@ def _sizes(manifest: Manifest) -> dict[str, int]:
     itemsize = {"float32": 4, "float64": 8}[manifest.dtype]
     sizes = {name: int(manifest.files[name]["bytes"]) for name in manifest.names}
     if manifest.sparse:
-        first, expected = SPARSE[0], 8 * (manifest.n_features + 1)
-        stored = sizes[SPARSE[1]] // 4
-        if (sizes[SPARSE[1]], sizes[SPARSE[2]]) != (4 * stored, itemsize * stored):
+        first, expected = INDPTR, 8 * (manifest.n_features + 1)
+        stored = sizes[INDICES] // 4
+        if (sizes[INDICES], sizes[DATA]) != (4 * stored, itemsize * stored):
             raise ValueError("there are not as many indices as values")
     else:
-        first, expected = DENSE[0], itemsize * manifest.n_features * manifest.n_samples
+        first, expected = VALUES, itemsize * manifest.n_features * manifest.n_samples
     if sizes[first] != expected:
         raise ValueError(f"{first} of {sizes[first]:,} bytes does not fit the shape")
     return sizes | {CHECKSUMS: SUM_TYPE.itemsize * sum(map(count_blocks, sizes.values()))}
+
+
+def _damaged(path: Path, why: str, hint: str) -> InputError:
+    what = f"{path.name} of the store is damaged: {why}"
+    return InputError(what, where=str(path), hint=hint)
 
 
 def _read_sums(directory: Path, manifest: Manifest, hint: str) -> dict[str, np.ndarray]:
     """Return the checksums of each file."""
     content = (directory / CHECKSUMS).read_bytes()
     if facts_of(content) != manifest.checksums:
-        raise InputError(
-            f"{CHECKSUMS} of the store is damaged, or of another one",
-            where=str(directory / CHECKSUMS),
-            hint=hint,
-        )
+        raise _damaged(directory / CHECKSUMS, "it may be that of another one", hint)
     sizes = [manifest.files[name]["bytes"] for name in manifest.names]
     ends = np.cumsum([count_blocks(size) for size in sizes])
     return dict(zip(manifest.names, np.split(np.frombuffer(content, SUM_TYPE), ends[:-1])))
@@ -204,9 +204,8 @@ def check_store(directory: Path, threads: int = 1, hint: str = REBUILD) -> None:
     """Read a whole store; raise an `InputError` that names the parts that are damaged."""
     found = open_store(directory, ids_later=True, hint=hint).damage(threads)
     if found:
-        parts = "part" if len(found) == 1 else "parts"
         raise InputError(
-            f"{len(found):,} {parts} of the store {'is' if len(found) == 1 else 'are'} damaged",
+            f"the store is damaged in {counted(len(found), 'place')}",
             where=f"{directory}: {listed(found, 8)}",
             hint=hint,
         )
@@ -222,10 +221,9 @@ class Store(Matrix, Shared):
         self._sums = _read_sums(directory, manifest, hint)
         self._known_ids: Ids | None = None
         self._reading = Lock()
+        self._values: list[CheckedFile] = []  # the files of the values
         self.dtype: np.dtype[Any] = np.dtype(manifest.dtype)
-        found = Missing(**manifest.missing)
-        places = tuple((feature, sample) for feature, sample in found.places)
-        self.missing = replace(found, places=places)
+        self.missing = manifest.missing
 
     @property
     def n_features(self) -> int:
@@ -249,7 +247,7 @@ class Store(Matrix, Shared):
             return self._known_ids
 
     def _read_ids(self) -> Ids:
-        obs = _read_samples(self._open(SAMPLES), self.n_samples)
+        obs = _read_samples(self._opener(SAMPLES)(), self.n_samples)
         samples, obs = list(map(nfc, obs["sample"].to_pylist())), obs.drop_columns(["sample"])
         # nothing of the store itself: in a circle it would stay, and its files open
         later = partial(_read_features, self._opener(FEATURES), self.n_features)
@@ -263,25 +261,18 @@ class Store(Matrix, Shared):
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
         return partial(open_store, ids_later=True, hint=self._hint), (self.directory.absolute(),)
 
-    def _open(self, name: str, parts: Callable[[int, int], str] | None = None) -> CheckedFile:
-        """Open a file; `parts` names what its bytes ``lo..hi - 1`` hold."""
-        return self._opener(name, parts)()
-
     def _opener(
         self, name: str, parts: Callable[[int, int], str] | None = None
     ) -> Callable[[], CheckedFile]:
+        """Return what opens a file; `parts` names what its bytes ``lo..hi - 1`` hold."""
         size = self._manifest.files[name]["bytes"]
         path = self.directory / name
         return partial(CheckedFile, path, size, self._sums[name], self._hint, parts)
 
-    def _opened(self) -> list[CheckedFile]:
-        """Return the files of the values."""
-        raise NotImplementedError
-
     def damage(self, threads: int = 1) -> list[str]:
         """Read the whole store, and return what is damaged; files are compared by `threads`."""
         found: list[str] = []
-        files = [*self._opened(), self._open(FEATURES), self._open(SAMPLES)]
+        files = [*self._values, self._opener(FEATURES)(), self._opener(SAMPLES)()]
         parts = [(file, span) for file in files for span in cut(file.blocks, CHECKED_AT_ONCE)]
         with ThreadPoolExecutor(threads) as pool:
             for (file, _), bad in zip(parts, pool.map(lambda p: p[0].damaged(*p[1]), parts)):
@@ -303,13 +294,11 @@ class DenseStore(Store):
 
     sparse = False
 
-    def __init__(self, directory: Path, manifest: Manifest, hint: str = REBUILD) -> None:
+    def __init__(self, directory: Path, manifest: Manifest, hint: str) -> None:
         super().__init__(directory, manifest, hint)
         self._row = self.n_samples * self.dtype.itemsize
-        self._file = self._open(DENSE[0], partial(_rows_between, self._row))
-
-    def _opened(self) -> list[CheckedFile]:
-        return [self._file]
+        self._file = self._opener(VALUES, partial(_rows_between, self._row))()
+        self._values = [self._file]
 
     def read(self, span: Span, out: np.ndarray) -> None:
         """Read a block of features into `out`."""
@@ -325,27 +314,22 @@ class SparseStore(Store):
 
     sparse = True
 
-    def __init__(self, directory: Path, manifest: Manifest, hint: str = REBUILD) -> None:
+    def __init__(self, directory: Path, manifest: Manifest, hint: str) -> None:
         super().__init__(directory, manifest, hint)
-        self._pointers = self._open(SPARSE[0], partial(_rows_between, 8))
+        pointers = self._opener(INDPTR, partial(_rows_between, 8))()
         self.indptr = np.empty(self.n_features + 1, np.int64)
-        self._pointers.read_into(0, self.indptr)
+        pointers.read_into(0, self.indptr)
         counts = np.diff(self.indptr)
-        stored = manifest.files[SPARSE[1]]["bytes"] // 4
+        stored = manifest.files[INDICES]["bytes"] // 4
         fits = self.indptr[0] == 0 and self.indptr[-1] == stored
         if not fits or counts.min() < 0 or counts.max() > self.n_samples:
-            raise InputError(
-                f"{SPARSE[0]} of the store is damaged: it does not say where each feature begins",
-                where=str(directory / SPARSE[0]),
-                hint=hint,
-            )
+            why = "it does not say where each feature begins"
+            raise _damaged(directory / INDPTR, why, hint)
         self._indices, self._data = (
-            self._open(name, partial(_values_between, self.indptr, size))
-            for name, size in zip(SPARSE[1:], (4, self.dtype.itemsize))
+            self._opener(name, partial(_values_between, self.indptr, size))()
+            for name, size in ((INDICES, 4), (DATA, self.dtype.itemsize))
         )
-
-    def _opened(self) -> list[CheckedFile]:
-        return [self._pointers, self._indices, self._data]
+        self._values = [pointers, self._indices, self._data]
 
     def read_stored(self, span: Span) -> Stored:
         """Return the stored values of a block of features.
@@ -359,12 +343,9 @@ class SparseStore(Store):
         self._data.read_into(self.dtype.itemsize * lo, data)
         counts = np.diff(self.indptr[span.lo : span.hi + 1])
         if not rises_in_bounds(indices, counts, self.n_samples):
-            raise InputError(
-                f"{SPARSE[1]} of the store is damaged: samples of features {span.lo + 1:,} to "
-                f"{span.hi:,} are out of bounds, repeated or out of order",
-                where=str(self.directory / SPARSE[1]),
-                hint=self._hint,
-            )
+            features = _features(span.lo, span.hi - 1)
+            why = f"samples of {features} are out of bounds, repeated or out of order"
+            raise _damaged(self.directory / INDICES, why, self._hint)
         return Stored(counts, indices, data)
 
     def prefetch(self, span: Span) -> None:

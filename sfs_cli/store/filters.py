@@ -41,27 +41,30 @@ class FeatureFilter:
         """Return the filter of a view of some features, given by index."""
         return self if self.by_id is None else replace(self, by_id=self.by_id[features])
 
-    def reasons(self, span: Span) -> np.ndarray:
-        """Return why the features of a span are left out for their ids, shape (b,)."""
-        if self.by_id is None:
-            return np.zeros(span.size, np.int8)
-        return self.by_id[span.lo : span.hi].copy()
-
-    def add_reasons(
+    def reasons(
         self,
-        reasons: np.ndarray,
+        span: Span,
         nonzeros: Callable[[], np.ndarray],
         totals: Callable[[], np.ndarray],
-    ) -> None:
-        """Add why features are left out for their values to their `reasons`, shape (b,).
+        missing: Callable[[], np.ndarray] | None,
+    ) -> np.ndarray:
+        """Return why features of a span are left out, shape (b,), 0 for those that take part.
 
         `nonzeros` and `totals` return how many measured values of each feature are not zero, and
-        the sum of the measured ones.
+        the sum of the measured ones; `missing`, which is called last, those that are left out for
+        values that are missing.
         """
+        by_id = np.zeros(span.size, np.int8)
+        if self.by_id is not None:
+            by_id = self.by_id[span.lo : span.hi]
+        why = by_id.copy()
         if self.min_samples is not None:
-            reasons[(reasons == 0) & (nonzeros() < self.min_samples)] = LeftOut.FEW_SAMPLES
+            why[(why == 0) & (nonzeros() < self.min_samples)] = LeftOut.FEW_SAMPLES
         if self.min_total is not None:
-            reasons[(reasons == 0) & (totals() < self.min_total)] = LeftOut.LOW_TOTAL
+            why[(why == 0) & (totals() < self.min_total)] = LeftOut.LOW_TOTAL
+        if missing is not None:
+            why[missing() & (by_id == 0)] = LeftOut.MISSING
+        return why
 
 
 EVERYTHING = FeatureFilter()

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,13 +60,7 @@ class FeatureIds(Sequence[str]):
     def __len__(self) -> int:
         return len(self.array)
 
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[str]: ...
-
-    def __getitem__(self, at: int | slice) -> str | list[str]:
+    def __getitem__(self, at: Any) -> Any:
         """Return an id, or a list of them."""
         return self.array[at].to_pylist() if isinstance(at, slice) else self.array[int(at)].as_py()
 
@@ -166,16 +160,13 @@ def check_samples(ids: Sequence[str], where: str, *, in_rows: bool) -> list[str]
     if found := repeated(samples):
         plain = all(name.isascii() for name in found)
         forms = "" if plain else " (the Unicode forms of an accented letter count as one)"
+        how = "; if the samples are in rows and the features in columns, add --rows samples"
+        if in_rows:
+            how = ", as adata.obs_names_make_unique() does"
         raise InputError(
-            f"{counted(len(found), 'sample id')} {'occurs' if len(found) == 1 else 'occur'} "
-            f"more than once{forms}: {listed(found)}",
+            f"{counted(len(found), 'repeated sample id')}{forms}: {listed(found)}",
             where=where,
-            hint="give every sample its own id"
-            + (
-                ", as adata.obs_names_make_unique() does"
-                if in_rows
-                else "; if the samples are in rows and the features in columns, add --rows samples"
-            ),
+            hint=f"give every sample its own id{how}",
         )
     if len(samples) < 2:
         raise InputError(

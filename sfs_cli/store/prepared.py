@@ -7,6 +7,7 @@ choices, so the two are kept side by side here.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import (
     Block,
     Ids,
@@ -30,13 +32,12 @@ from sfs_cli.errors import InputError, counted
 from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING, FeatureFilter
 from sfs_cli.store.matrix import FeatureView, Matrix, mean_of_known
-from sfs_cli.store.quantile import Passes, normalized, reads
+from sfs_cli.store.quantile import normalized, reads
 from sfs_cli.store.transforms import (
     QUANTILE,
     RESIDUALS,
     SAMPLE_STEPS,
     RefusedError,
-    Step,
     feature_step,
     keeps_zeros,
 )
@@ -106,8 +107,7 @@ class PreparedMatrix:
         if self.missing == "error" and found.values:
             places = "; ".join(f"feature {f}, sample {s}" for f, s in found.places)
             raise InputError(
-                f"{counted(found.values, 'value')} {'is' if found.values == 1 else 'are'} "
-                f"missing, in {found.features:,} of "
+                f"{counted(found.values, 'missing value')} in {found.features:,} of "
                 f"{self.n_features:,} features",
                 where=f"{self.where}: first at {places}",
                 hint="--missing drop leaves those features out; --missing mean fills them by "
@@ -241,7 +241,7 @@ class PreparedMatrix:
     def _sample_steps(self) -> list[int]:
         return [at for at, name in enumerate(self.steps) if name in (*SAMPLE_STEPS, QUANTILE)]
 
-    def fit(self, passes: Passes, memory: int = 1 << 62, folder: Path | None = None) -> None:
+    def fit(self, passes: Engine, memory: int = 1 << 62, folder: Path | None = None) -> None:
         """Find the sample factors that the steps need, by one pass for each such step.
 
         Those that are known already stay. A quantile normalization takes a part of `memory`, in
@@ -290,12 +290,14 @@ class PreparedMatrix:
         block: Block | NonZeros
         if self._keeps_zeros(at):
             block = self._prepare_nonzeros(span, at)
-            values = self._run_nonzeros(terms, block, block.data.astype(np.float64), span)
+            with self._naming(span, block):
+                (values,) = terms(block.data.astype(np.float64)[None])
             sums = np.bincount(block.indices, values, minlength=self.n_samples)
         else:
             block = self._prepare(span, np.dtype(np.float64), at)
             # features that are left out are zero, and add nothing
-            sums = self._run(terms, block.values, span).sum(axis=0)
+            with self._naming(span):
+                sums = terms(block.values).sum(axis=0)
         left_out = 0 if block.left_out is None else int(np.count_nonzero(block.left_out))
         return sums, np.array(span.size - left_out)
 
@@ -324,7 +326,8 @@ class PreparedMatrix:
             if name in SAMPLE_STEPS:
                 work = SAMPLE_STEPS[name].apply(work, self._factors[at])
             else:
-                work = self._run(feature_step(name), work, span)
+                with self._naming(span):
+                    work = feature_step(name)(work)
         if self.adjustment is not None and n_steps == len(self.steps):
             explained = self.adjustment.residuals(work, float(np.finfo(self.dtype).eps))
             left_out = np.zeros(len(work), np.int8) if left_out is None else left_out
@@ -358,16 +361,13 @@ class PreparedMatrix:
 
     def _leave_out(self, values: np.ndarray, span: Span) -> np.ndarray:
         """Deal with NaN in place; make features that take no part zero, and return why."""
-        by_id = self.features.reasons(span)
-        why = by_id.copy()
-        # before gaps are filled: what was not measured does not count (NaN is not zero for NumPy)
-        self.features.add_reasons(
-            why,
+        # gaps are filled last: what was not measured does not count (NaN is not zero for NumPy)
+        why = self.features.reasons(
+            span,
             lambda: np.count_nonzero(values, axis=1) - np.count_nonzero(np.isnan(values), axis=1),
             lambda: np.nan_to_num(values).sum(axis=1, dtype=np.float64),
+            partial(self._fill, values) if self.matrix.missing.values else None,
         )
-        if self.matrix.missing.values:
-            why[self._fill(values) & (by_id == 0)] = LeftOut.MISSING
         values[why != 0] = 0
         return why
 
@@ -383,17 +383,25 @@ class PreparedMatrix:
         values[out] = 0
         return out
 
-    def _run(self, step: Step, block: np.ndarray, span: Span) -> np.ndarray:
-        """Run a step; a refusal names the feature and the sample."""
-        try:
-            return step(block)
-        except RefusedError as error:
-            raise self._refusal(error, span.lo + error.row, error.column) from None
+    @contextmanager
+    def _naming(self, span: Span, stored: NonZeros | None = None) -> Iterator[None]:
+        """Have what a step refuses name the feature and the sample.
 
-    def _refusal(self, error: RefusedError, feature: int, sample: int) -> InputError:
-        ids = self.ids
-        where = f"{self.where}: feature {ids.features[feature]}, sample {ids.samples[sample]}"
-        return InputError(error.what, where=where, hint=error.hint)
+        The step takes a block of the span, or all `stored` values of it in one row.
+        """
+        try:
+            yield
+        except RefusedError as error:
+            row, sample = error.row, error.column
+            if stored is not None:
+                row, sample = int(stored.rows[sample]), int(stored.indices[sample])
+            ids = self.ids
+            raise InputError(
+                error.what,
+                where=f"{self.where}: feature {ids.features[span.lo + row]}, "
+                f"sample {ids.samples[sample]}",
+                hint=error.hint,
+            ) from None
 
     # stored values alone
 
@@ -418,7 +426,8 @@ class PreparedMatrix:
                 norms[norms == 0] = 1
                 data = data / norms[block.rows]
             else:
-                data = self._run_nonzeros(feature_step(name), block, data, span)
+                with self._naming(span, block):
+                    (data,) = feature_step(name)(data[None])
         return replace(block, data=data, zero=zero)
 
     def _chosen_nonzeros(self, span: Span) -> NonZeros:
@@ -438,16 +447,13 @@ class PreparedMatrix:
 
     def _without_left_out(self, block: NonZeros, span: Span) -> NonZeros:
         """Deal with NaN in place; store nothing of features that take no part."""
-        by_id = self.features.reasons(span)
-        why = by_id.copy()
-        known = np.nan_to_num(block.data)  # before gaps are filled, as `_leave_out` does
-        self.features.add_reasons(
-            why,
+        known = np.nan_to_num(block.data)
+        why = self.features.reasons(
+            span,
             lambda: np.bincount(block.rows[known != 0], minlength=span.size),
             lambda: np.bincount(block.rows, known, minlength=span.size),
+            partial(_fill_stored, block, self.missing) if self.matrix.missing.values else None,
         )
-        if self.matrix.missing.values:
-            why[_fill_stored(block, self.missing) & (by_id == 0)] = LeftOut.MISSING
         kept = why[block.rows] == 0
         counts = np.bincount(block.rows[kept], minlength=span.size)
         return replace(
@@ -457,16 +463,6 @@ class PreparedMatrix:
             data=block.data[kept],
             left_out=why,
         )
-
-    def _run_nonzeros(
-        self, step: Step, block: NonZeros, data: np.ndarray, span: Span
-    ) -> np.ndarray:
-        """Run a step on all stored values; a refusal names the feature and the sample."""
-        try:
-            return step(data[None, :])[0]
-        except RefusedError as error:
-            row, sample = int(block.rows[error.column]), int(block.indices[error.column])
-            raise self._refusal(error, span.lo + row, sample) from None
 
 
 def _fill_stored(block: NonZeros, policy: MissingPolicy) -> np.ndarray:

@@ -8,15 +8,15 @@ samples at a time are gathered from the blocks, sorted, and written back feature
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Ids, Span, cut
-from sfs_cli.compute.passes import Pass
 from sfs_cli.store.build import write_store_files
 from sfs_cli.store.disk import FAULTY_SCRATCH, open_store
 from sfs_cli.store.matrix import DenseMatrix, Matrix
@@ -30,27 +30,6 @@ VALUE_BYTES = 8
 
 # from a span to its values (b, n) and which features take part, of bool, shape (b,)
 ReadSpan = Callable[[Span], tuple[np.ndarray, np.ndarray]]
-
-
-class Passes(Protocol):
-    """What is used of ``sfs_cli.compute.engine.Engine``."""
-
-    @property
-    def executor(self) -> Any:
-        """Runs the tasks."""
-        ...
-
-    def at(self, made: Pass) -> Any:
-        """Return passes of a purpose."""
-        ...
-
-    def run_over(self, task: Callable[[Span], T]) -> Iterator[tuple[Span, T]]:
-        """Run a task on each span of features; yield the results in their order."""
-        ...
-
-    def total_over(self, task: Callable[[Span], Sequence[np.ndarray]]) -> list[np.ndarray]:
-        """Add up what a task makes of all spans."""
-        ...
 
 
 def group_size(n: int, m: int, memory: int) -> int:
@@ -74,7 +53,7 @@ def held(n: int, m: int, memory: int) -> int:
 
 
 def normalized(
-    passes: Passes, read: ReadSpan, ids: Ids, memory: int, folder: Path | None
+    passes: Engine, read: ReadSpan, ids: Ids, memory: int, folder: Path | None
 ) -> Matrix:
     """Return a matrix in which every sample has the mean distribution of all samples.
 
@@ -84,7 +63,7 @@ def normalized(
 
     Parameters
     ----------
-    passes : Passes
+    passes : Engine
         Over the features.
     read : callable
         Reads a span. Features that take no part have no rank, and become 0.
@@ -127,7 +106,7 @@ def normalized(
     return open_store(place, hint=FAULTY_SCRATCH)
 
 
-def _each(passes: Passes, task: Callable[[int], T], count: int) -> Iterator[T]:
+def _each(passes: Engine, task: Callable[[int], T], count: int) -> Iterator[T]:
     """Run a task on each of the samples held here, in their order."""
     return passes.executor.nearby.map(lambda at: task(at.lo), cut(count, 1))
 
@@ -146,7 +125,7 @@ def replaced(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return found
 
 
-def _gathered(passes: Passes, read: ReadSpan, group: Span, m: int) -> tuple[np.ndarray, np.ndarray]:
+def _gathered(passes: Engine, read: ReadSpan, group: Span, m: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of some samples, shape (samples, m), and which features take part."""
 
     def columns(span: Span) -> tuple[np.ndarray, np.ndarray]:

@@ -8,10 +8,10 @@ side, some features at a time: the transpose never needs more memory than a pane
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Generic, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from sfs_cli.compute.matrix import pointers
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.scratch import made
 from sfs_cli.store.checksums import BlockSums, SumsByFile
+from sfs_cli.store.disk import DATA, FAULTY_SCRATCH, INDICES, INDPTR, VALUES
 from sfs_cli.store.matrix import rises_in_bounds
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="np.ndarray | csr_array")
 
-VALUES = "values.bin"
-INDPTR, INDICES, DATA = "indptr.bin", "indices.bin", "data.bin"
 PANELS = "panels.bin"
 TILE_BYTES = 256 << 10
 
@@ -95,14 +94,10 @@ class FeatureRows(Sink["np.ndarray"]):
         blocks = self._held
         if len(blocks) == 1:
             return np.ascontiguousarray(blocks[0])
-        out = np.empty((sum(len(b) for b in blocks), blocks[0].shape[1]), blocks[0].dtype)
-        at = 0
+        shape, dtype = (sum(len(b) for b in blocks), blocks[0].shape[1]), blocks[0].dtype
         blocks.reverse()
-        while blocks:  # each is freed as soon as it is copied: the peak is one matrix, not two
-            block = blocks.pop()
-            out[at : at + len(block)] = block
-            at += len(block)
-        return out
+        # each is freed as soon as it is copied: the peak is one matrix, not two
+        return _filled(shape, dtype, (blocks.pop() for _ in range(len(blocks))))
 
     def _write(self) -> None:
         with (self.folder / VALUES).open("ab") as file:
@@ -125,12 +120,7 @@ class SampleRows(Sink["np.ndarray"]):
 
     def _in_memory(self) -> np.ndarray:
         width = sum(len(block) for block in self._held)
-        out = np.empty((self._held[0].shape[1], width), self._held[0].dtype)
-        at = 0
-        for tile in self._tiles():
-            out[at : at + len(tile)] = tile
-            at += len(tile)
-        return out
+        return _filled((self._held[0].shape[1], width), self._held[0].dtype, self._tiles())
 
     def _write(self) -> None:
         with (self.folder / PANELS).open("ab") as file:
@@ -173,6 +163,17 @@ class SampleRows(Sink["np.ndarray"]):
                     at += width
                 write(target, as_bytes(out), self.sums[VALUES])
         panels.unlink()
+
+
+def _filled(
+    shape: tuple[int, int], dtype: np.dtype[Any], blocks: Iterable[np.ndarray]
+) -> np.ndarray:
+    """Return an array whose rows are those of some blocks, one after the other."""
+    out, at = np.empty(shape, dtype), 0
+    for block in blocks:
+        out[at : at + len(block)] = block
+        at += len(block)
+    return out
 
 
 class SparseFeatureRows(Sink["csr_array"]):
@@ -227,7 +228,7 @@ class SparseSampleRows(Sink["csr_array"]):
                     raise InputError(
                         "the files of the transposition are damaged",
                         where=str(self.folder),
-                        hint="the disk may be faulty: run again with another --scratch",
+                        hint=FAULTY_SCRATCH,
                     )
                 counts.append(append(block))
                 lo = hi

@@ -157,7 +157,7 @@ def test_columns_of_several_types() -> None:
     pd.testing.assert_frame_equal(fisher(mixed, CLASSES), fisher(mixed.astype(float), CLASSES))
     gaps = COUNTED.astype("Float64")
     gaps.iloc[3, 4] = pd.NA
-    with pytest.raises(ValueError, match="missing, in 1 of 12"):
+    with pytest.raises(ValueError, match="1 missing value in 1 of 12"):
         fisher(gaps, CLASSES)
     with pytest.raises(ValueError, match="of type object"):
         fisher(COUNTED.assign(g11="high"), CLASSES)
@@ -178,7 +178,7 @@ def test_a_column_of_text_is_named_and_may_be_the_index(tmp_path: Path) -> None:
 def test_tables_of_arrow_keep_their_names_and_masks_are_missing_values() -> None:
     table = pa.Table.from_pandas(COUNTED, preserve_index=False)
     pd.testing.assert_frame_equal(fisher(table, CLASSES), fisher(COUNTED, CLASSES))
-    with pytest.raises(ValueError, match="1 value is missing"):
+    with pytest.raises(ValueError, match="1 missing value"):
         fisher(np.ma.masked_array(X, X[3, 4] == X), CLASSES)
 
 

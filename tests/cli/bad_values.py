@@ -91,7 +91,7 @@ VALUES = [
         "missing values",
         gaps,
         "m.parquet",
-        "3 values; 2 of 9; gene2, sample s3; gene8; --missing drop; --missing mean",
+        "3 missing values; 2 of 9; gene2, sample s3; gene8; --missing drop; --missing mean",
     ),
     bad("infinity in Parquet", infinite, "m.parquet", "infinite; gene4; s2"),
     bad(
@@ -118,7 +118,7 @@ VALUES = [
     bad("all constant", constant(3.5), "m.csv", "constant; 9; differ"),
     bad("all zero", constant(0.0), "m.csv", "zero; 9; differ"),
     bad("all missing and dropped", all_missing, "m.parquet", "missing; 9"),
-    bad("duplicate sample ids", repeated_samples, "m.csv", "more than once; s1, s2"),
+    bad("duplicate sample ids", repeated_samples, "m.csv", "repeated; s1, s2"),
     bad("missing header", without_header, "m.csv", "first line; ids"),
     bad("missing id column", without_ids, "m.csv", "first column; ids"),
     bad(

@@ -70,7 +70,7 @@ def test_the_place_of_the_damage_is_told_by_bytes_and_features(built, counts):
     place = f"bytes {lo:,} to {lo + BLOCK - 1:,} (features {lo // 88 + 1} to 21)"
     assert place in caught.value.where
     flip(folder / "values.bin", 8 * (2 * 88))
-    with pytest.raises(InputError, match="2 parts") as caught:
+    with pytest.raises(InputError, match="2 places") as caught:
         check_store(folder)
     assert place in caught.value.where
 

@@ -57,7 +57,7 @@ def test_a_subset_of_samples_comes_in_its_order_with_its_names(matrix, counts):
 
 def test_missing_values_are_refused_with_their_number_and_places(matrix, counts):
     counts[3, 7] = counts[20, 0] = counts[20, 10] = np.nan
-    with pytest.raises(InputError, match="3 values are missing, in 2 of 37 features") as caught:
+    with pytest.raises(InputError, match="3 missing values in 2 of 37 features") as caught:
         PreparedMatrix(matrix(counts), where="x.csv")
     assert "x.csv: first at feature g3, sample s7; feature g20, sample s0" in caught.value.where
     assert "--missing drop" in caught.value.hint

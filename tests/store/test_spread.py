@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfs_cli.store.build import SpreadCheck
+from sfs_cli.store.build import ValueCheck
 
 NAMES = ["fine", "coarse", "constant", "zero", "gap"]
 VALUES = np.array(
@@ -22,7 +22,8 @@ def test_only_features_that_vary_little_for_their_size_are_named(
     values = VALUES if rows_are_features else VALUES.T
     ids = NAMES if rows_are_features else ["s1", "s2", "s3", "s4"]
     columns = ["s1", "s2", "s3", "s4"] if rows_are_features else NAMES
-    check = SpreadCheck(rows_are_features, len(columns))
+    check = ValueCheck("file.csv", rows_are_features, columns, single=True)
     for lo in range(0, len(values), cut):
         check.see(ids[lo : lo + cut], values[lo : lo + cut])
-    assert check.result(columns) == ["coarse"]
+    check.finish()
+    assert check.coarse == ["coarse"]

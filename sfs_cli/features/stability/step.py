@@ -42,10 +42,10 @@ from sfs_cli.features.step import Pairs, Step
 from sfs_cli.graph.distances import (
     DOUBLE,
     EPS,
-    GRAM,
     center,
     gram,
     profile_distances_of,
+    profile_products,
     spread_of,
     squared_distances,
 )
@@ -369,7 +369,9 @@ def _distances(
         return lambda _: None
     name = graph_asked(config, subset_size(config.subset_kind, n)).name
     if name == "knn-correlation":
-        total, sums, used = _profile_products(engine, subsets)
+        total, sums, used = profile_products(
+            engine, lambda values: len(values) - constant_among(values, subsets)
+        )
 
         def of_profiles(number: int) -> np.ndarray:
             own = subsets[number]
@@ -384,24 +386,6 @@ def _distances(
             return squared_distances(products[np.ix_(own, own)])
 
     return of_products
-
-
-def _profile_products(
-    engine: Engine, subsets: list[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what `profile_products` does, with the features that vary in each subset, (B,)."""
-
-    def products(block: BlockLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        values = block.values
-        used = len(values) - constant_among(values, subsets)
-        rounding = values.shape[1] * EPS * np.abs(values[:, 0])
-        center(values)
-        values[spread_of(values) <= rounding] = 0
-        with np.errstate(over="ignore", invalid="ignore"):
-            return values.T @ values, values.sum(axis=0), used
-
-    total, sums, used = engine.at(GRAM).total(products, DOUBLE)
-    return total, sums, used
 
 
 def constant_among(values: np.ndarray, subsets: list[np.ndarray]) -> np.ndarray:

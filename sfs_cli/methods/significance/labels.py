@@ -51,7 +51,6 @@ class LabelPermutations(Scorer):
         self.scorer = scorer
         self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
         self.count = int(float(null.partition(":")[2] or DEFAULT_PERMUTATIONS))
-        self.threads = problem.engine.executor.nearby.workers
         self.n, self.seed = problem.n_samples, problem.context.seed
         labels = problem.codes if problem.outcome is None else problem.outcome
         assert labels is not None
@@ -110,7 +109,7 @@ class LabelPermutations(Scorer):
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
         *of_scorer, tested = measured
         p, effect = np.where(np.isnan(score), np.nan, tested.T)
-        columns, facts = tested_columns(p, effect, self.threads)
+        columns, facts = tested_columns(p, effect)
         self.facts |= facts
         if self.count < TAILED:
             self.warnings += warn_of_coarse(columns["q_value"], self.count)

@@ -236,7 +236,7 @@ class TestedScorer(Scorer):
             p, effect = np.where(np.isnan(p), of_formula, p), np.where(same, 0.0, effect)
         p = np.maximum(p, self.least)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
-        columns, facts = tested_columns(p, effect, self.threads.workers)
+        columns, facts = tested_columns(p, effect)
         self.facts |= facts
         drawn = 0 if self.permutations is None else self.permutations.count
         if self.null == "permutation" and drawn < TAILED:
@@ -291,13 +291,13 @@ class TestedScorer(Scorer):
 
 
 def tested_columns(
-    p: np.ndarray, effect: np.ndarray, threads: int
+    p: np.ndarray, effect: np.ndarray
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the columns of p-values and effects, shape (m,), and what ``run.json`` says of them.
 
     The q-value is that of Benjamini and Hochberg over all p-values that are not NaN.
     """
-    q = q_values(p, threads)
+    q = q_values(p)
     facts = {
         "tested_features": int(np.count_nonzero(~np.isnan(p))),
         f"q_value_at_most_{SIGNIFICANT}": int(np.count_nonzero(q <= SIGNIFICANT)),
