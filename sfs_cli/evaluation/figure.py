@@ -9,7 +9,7 @@ Laplacian of F1 to F3 is mixed with that of F4 to F6, both of the Gaussian kerne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,22 +65,19 @@ def measure(features: np.ndarray, levels: Sequence[float]) -> Measured:
     functions = [
         Function(f"phi{i}", power=power, clusters=GROUPS) for i in (1, 2, 3) for power in POWERS
     ]
-    values: list[np.ndarray] = []
-    sines: list[np.ndarray] = []
-    found: list[np.ndarray] = []
-    first = np.empty(0)
+    systems, found = [], []
     for level in levels:
         mixed = (1 - level) * L + level * noise
         of_level = []
         for function in functions:
             system = system_of(mixed, trivial, function)
             of_level.append(scores(units(features, degrees, function), system))
-        first = system.vectors if not values else first
-        cosines = np.abs(np.vecdot(first.T, system.vectors.T))
-        values.append(system.values)
-        sines.append(np.sqrt(np.maximum(0, 1 - cosines**2)))
+        systems.append(system)
         found.append(np.reshape(of_level, (3, len(POWERS), FEATURES)))
-    return Measured(np.array(values), np.array(sines), np.array(found))
+    first = systems[0].vectors.T
+    cosines = np.array([np.vecdot(first, each.vectors.T) for each in systems])
+    sines = np.sqrt(np.maximum(0, 1 - cosines**2))
+    return Measured(np.array([each.values for each in systems]), sines, np.array(found))
 
 
 def claims(measured: Sequence[Measured]) -> dict[str, float]:
@@ -88,7 +85,7 @@ def claims(measured: Sequence[Measured]) -> dict[str, float]:
 
     Levels ascend; the last is the strongest noise.
     """
-    held: dict[str, list[bool]] = {}
+    held: list[dict[str, Any]] = []  # truth values of each sample
     for m in measured:
         gap = m.values[:, TAIL[0]] - m.values[:, LEADING[-1]]
         turned = m.sines[1:].mean(axis=0)
@@ -97,36 +94,27 @@ def claims(measured: Sequence[Measured]) -> dict[str, float]:
         apart = _apart(m.scores)  # (a, 3, 2)
         mixed = ~apart[-1, :, 0]
         until = np.cumprod(apart, axis=0).sum(axis=0)  # levels until features mix
-        found = {
-            "the leading eigenvalues grow": bool(
-                (m.values[-1, LEADING] > m.values[0, LEADING]).all()
-            ),
-            "the gap between leading and tail eigenvalues shrinks": bool(gap[-1] < gap[0]),
-            "the leading eigenvectors turn less than those of the tail": bool(
+        claimed = {
+            "the leading eigenvalues grow": (m.values[-1, LEADING] > m.values[0, LEADING]).all(),
+            "the gap between leading and tail eigenvalues shrinks": gap[-1] < gap[0],
+            "the leading eigenvectors turn less than those of the tail": (
                 turned[list(LEADING)].max() < turned[list(TAIL)].min()
             ),
-            "phi3 changes less than phi1 and phi2, with lambda": _less(phi3[0], phi1[0], phi2[0]),
-            "phi3 changes less than phi1 and phi2, with lambda^3": _less(phi3[1], phi1[1], phi2[1]),
-            "phi1 and phi2 change alike": bool(
-                (np.abs(phi1 - phi2) <= ALIKE * np.maximum(phi1, phi2)).all()
-            ),
-            "phi1 and phi2 change more with lambda^3": bool(
-                phi1[1] > phi1[0] and phi2[1] > phi2[0]
-            ),
-            "phi3 changes less with lambda^3": bool(phi3[1] < phi3[0]),
+            "phi3 changes less than phi1 and phi2, with lambda": phi3[0] < min(phi1[0], phi2[0]),
+            "phi3 changes less than phi1 and phi2, with lambda^3": phi3[1] < min(phi1[1], phi2[1]),
+            "phi1 and phi2 change alike": (
+                np.abs(phi1 - phi2) <= ALIKE * np.maximum(phi1, phi2)
+            ).all(),
+            "phi1 and phi2 change more with lambda^3": phi1[1] > phi1[0] and phi2[1] > phi2[0],
+            "phi3 changes less with lambda^3": phi3[1] < phi3[0],
             "phi1 mixes relevant and irrelevant features at the last level": mixed[0],
             "phi2 mixes relevant and irrelevant features at the last level": mixed[1],
             "phi3 keeps them apart there": not mixed[2],
-            "phi2 keeps them apart longer than phi1": bool(until[1, 0] > until[0, 0]),
-            "phi1 keeps them apart longer with lambda^3": bool(until[0, 1] > until[0, 0]),
+            "phi2 keeps them apart longer than phi1": until[1, 0] > until[0, 0],
+            "phi1 keeps them apart longer with lambda^3": until[0, 1] > until[0, 0],
         }
-        for text, holds in found.items():
-            held.setdefault(text, []).append(bool(holds))
-    return {text: float(np.mean(each)) for text, each in held.items()}
-
-
-def _less(a: float, b: float, c: float) -> bool:
-    return bool(a < min(b, c))
+        held.append(claimed)
+    return {text: float(np.mean([each[text] for each in held])) for text in held[0]}
 
 
 def _apart(found: np.ndarray) -> np.ndarray:

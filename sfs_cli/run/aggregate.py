@@ -8,7 +8,6 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -34,9 +33,8 @@ from sfs_cli.run.lists import (
     RankedList,
     list_names,
     matrix_of,
-    order_without_effect,
     ranking_at,
-    read_list,
+    read_lists,
 )
 from sfs_cli.run.report_data import of_ranking
 from sfs_cli.run.ties import ties
@@ -120,7 +118,8 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
 
 def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
     """Read the lists and aggregate them."""
-    lists = _read_lists(config, messages)
+    paths = _paths(config)
+    lists = read_lists(paths, list_names(paths), config, messages)
     # sorted, so that ties are in the order of the ids, whatever that of the rows is
     features = sorted({feature for each in lists for feature in each.features})
     position = {feature: at for at, feature in enumerate(features)}
@@ -129,20 +128,21 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
         ranks[[position[feature] for feature in each.features], column] = each.ranks
     if found := alone(lists):
         messages.warn(found)
-    known = ~np.isnan(ranks).all(axis=1)
+    is_ranked = ~np.isnan(ranks).all(axis=1)
     cut = ranks if config.top is None else best_of(ranks, config.top)
-    result = aggregate(config.how, cut, np.array(config.weights), int(np.count_nonzero(known)))
+    result = aggregate(config.how, cut, np.array(config.weights), int(np.count_nonzero(is_ranked)))
     ranking = rank_features(
         features,
         result.score,
-        np.where(np.isnan(result.score), np.where(known, 2, 1), 0),
+        np.where(np.isnan(result.score), np.where(is_ranked, 2, 1), 0),
         STATUS,
         larger_is_better=result.larger_is_better,
         extra=result.extra | {f"rank_{each.name}": ranks[:, k] for k, each in enumerate(lists)},
     )
     if found := ties(ranking):
         messages.warn(found)
-    same = _of_one_matrix(lists)
+    known = [matrix_of(each.path) for each in lists]
+    same = any_same(same_matrix(one, other) for one, other in combinations(known, 2))
     if same and (warning := dependent(config.how)):
         messages.warn(warning)
     elif same is None and dependent(config.how):
@@ -151,12 +151,6 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
             "one matrix, p_value and q_value are too small"
         )
     return Aggregated(ranking, lists, ranks, same)
-
-
-def _of_one_matrix(lists: Sequence[RankedList]) -> bool | None:
-    """Tell whether two lists rank the features of one matrix; None where that is not known."""
-    known = [matrix_of(each.path) for each in lists]
-    return any_same(same_matrix(one, other) for one, other in combinations(known, 2))
 
 
 def alone(lists: list[RankedList]) -> str | None:
@@ -168,27 +162,16 @@ def alone(lists: list[RankedList]) -> str | None:
         if all(times[feature] == 1 for feature in each.features):
             others = [name for other in lists if other is not each for name in other.features]
             change = likely_change(each.features, others, 1)
-            one = len(lists) == 2
             return (
-                f"list {each.name} has no feature in common with {'the' if one else 'any'} other "
-                f"(it has {listed(each.features, 3)}; the other{' has' if one else 's have'} "
-                f"{listed(others, 3)}): {f'{change}; ' if change else ''}give lists with the same "
-                "kind of ids"
+                f"list {each.name} has no feature in common with any other (it has "
+                f"{listed(each.features, 3)}; others have {listed(others, 3)}): "
+                f"{f'{change}; ' if change else ''}give lists with the same kind of ids"
             )
     return None
 
 
 def _paths(config: AggregateConfig) -> list[Path]:
     return [ranking_at(Path(path)) for path in config.rankings]
-
-
-def _read_lists(config: AggregateConfig, messages: Messages) -> list[RankedList]:
-    """Read all tables, and log the columns that are used."""
-    paths = _paths(config)
-    lists = [read_list(p, config, messages, name) for name, p in zip(list_names(paths), paths)]
-    if config.order is not None and not any(found.order for found in lists):
-        raise order_without_effect()
-    return lists
 
 
 def _log_summary(config: AggregateConfig, result: Aggregated, messages: Messages) -> None:
@@ -260,8 +243,7 @@ def _tables(config: AggregateConfig, result: Aggregated, found: Agreement | None
                 int(found.common[i, j]),
                 *(float(values[i, j]) for values in (found.spearman, *found.overlap.values())),
             ]
-            for i in range(len(names))
-            for j in range(i + 1, len(names))
+            for i, j in combinations(range(len(names)), 2)
         ],
         note="Spearman's rank correlation over the features that both lists rank, and the share of "
         "the best 10, 50 and 100 that they have in common. Random short lists of many features "

@@ -86,13 +86,9 @@ def artificial(
     matrix, context, config = run.matrix, run.context, run.config
     n, m, memory = matrix.n_samples, matrix.n_features, context.memory
     times = copies + 1
+    longer = ("score", "solve")
     passes = PassList(
-        [
-            replace(each, fraction=times * each.fraction)
-            if each.kind in ("score", "solve")
-            else each
-            for each in run.passes
-        ],
+        [replace(p, fraction=p.fraction * (times if p.kind in longer else 1)) for p in run.passes],
         m,
     )
     plan = memory_plan(config, Shape(n, times * m, matrix.dtype, memory), passes)
@@ -116,7 +112,14 @@ def artificial(
     level[:, ~np.isin(solution.status[:m], _TAKES_PART)] = -np.inf
     level[:, np.array(context.given, np.int64)] = -np.inf
     found = compete(level, max_false)
-    facts = competition_facts(found, copies, max_false)
+    facts = ArtificialFacts(
+        kind="permuted",
+        copies=copies,
+        max_false=max_false,
+        selected=len(found.selected),
+        beaten=found.beaten,
+        estimated_share=found.share,
+    )
     if len(found.selected) and run.method.load("solve") is None:
         facts["selected_in_shuffles"] = selected_together(
             run, graph, solution, found.selected, seed, max_false
@@ -233,15 +236,3 @@ def warn_of_edge(run: Run) -> None:
             "which have nothing in common, are behind real ones that only vary together, and "
             "--max-false promises nothing; rank by labels, or on a graph of something else"
         )
-
-
-def competition_facts(found: Competition, copies: int, max_false: float) -> ArtificialFacts:
-    """Return what the record says of a competition."""
-    return {
-        "kind": "permuted",
-        "copies": copies,
-        "max_false": max_false,
-        "selected": len(found.selected),
-        "beaten": found.beaten,
-        "estimated_share": found.share,
-    }

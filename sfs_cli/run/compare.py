@@ -30,22 +30,19 @@ from sfs_cli.options.compare import (
     about_ranking,
     check_different,
 )
-from sfs_cli.options.rank import RankConfig
 from sfs_cli.run import outputs
 from sfs_cli.run.config import input_files
 from sfs_cli.run.evaluate import (
     GIVEN,
-    SHOWN_LENGTH,
-    Cost,
     Evaluated,
     Evaluation,
     describe_judged,
     log_summary,
-    read_given,
+    shown_length,
     table_names,
     tables_of,
 )
-from sfs_cli.run.lists import list_names, ranking_at
+from sfs_cli.run.lists import list_names, ranking_at, read_lists
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
 from sfs_cli.tables import header
@@ -64,7 +61,8 @@ def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> 
         found = compare(config, messages)
         pairs = overlaps(found)
         tables = tables_of(found, config, CURVES)
-        tables[OVERLAP] = _overlap_bytes(pairs, config.digits)
+        rows = [(a, b, k, each.shared, each.by_chance, each.jaccard) for a, b, k, each in pairs]
+        tables[OVERLAP] = table_bytes(header(OVERLAP), rows, config.digits)
         tables[METHODS] = _methods_bytes(found, config)
         return outputs.Made(tables, found.facts, partial(_log_summary, found, pairs, messages))
 
@@ -106,7 +104,7 @@ def compare(config: CompareConfig, messages: Messages) -> Evaluated:
     paths = _paths(config)
     names = [each.name or name for each, name in zip(config.list_, list_names(paths))]
     check_different([*config.rankings, *names])
-    given = read_given(config, paths, names, messages)
+    given = read_lists(paths, names, config, messages)
     with _loaded(config, messages) as runs:
         first = next(iter(runs.values()))
         rankings = {name: each for name, each in runs.items() if name in config.rankings}
@@ -117,7 +115,7 @@ def compare(config: CompareConfig, messages: Messages) -> Evaluated:
 @contextmanager
 def _loaded(config: CompareConfig, messages: Messages) -> Iterator[dict[str, Run]]:
     """Give a run for each ranking, all of the same matrix and samples; one where there is none."""
-    asked = config.rankings or {"": _without_ranking(config)}
+    asked = config.rankings or {"": replace(config, method="variance")}  # for given lists alone
     runs: dict[str, Run] = {}
     with ExitStack() as stack:
         for name, each in asked.items():
@@ -133,11 +131,6 @@ def _loaded(config: CompareConfig, messages: Messages) -> Iterator[dict[str, Run
                     messages.warn(f"ranking {name}: {warning}")
             runs[name] = replace(made, context=replace(made.context, log=messages))
         yield _on_common_samples(runs, config, messages)
-
-
-def _without_ranking(config: CompareConfig) -> RankConfig:
-    """Return a configuration that reads the matrix for given lists alone."""
-    return replace(config, method="variance")
 
 
 def _on_common_samples(
@@ -164,15 +157,12 @@ def _on_common_samples(
     orders = {name: np.argsort(each) for name, each in samples.items()}
     first = next(iter(samples.values()))
     wanted = first[np.isin(first, common)]
-    return {
-        name: _on(each, orders[name][np.searchsorted(samples[name], wanted, sorter=orders[name])])
-        for name, each in runs.items()
-    }
-
-
-def _on(run: Run, samples: np.ndarray) -> Run:
-    labels = run.context.labels
-    return run_on(run, samples, None if labels is None else labels.take(samples))
+    found = {}
+    for name, run in runs.items():
+        places = np.searchsorted(samples[name], wanted, sorter=orders[name])
+        chosen, labels = orders[name][places], run.context.labels
+        found[name] = run_on(run, chosen, None if labels is None else labels.take(chosen))
+    return found
 
 
 def _samples(run: Run) -> np.ndarray:
@@ -199,41 +189,27 @@ def overlaps(found: Evaluated) -> list[Pair]:
     ]
 
 
-def _overlap_bytes(pairs: list[Pair], digits: int) -> bytes:
-    rows = [(a, b, k, each.shared, each.by_chance, each.jaccard) for a, b, k, each in pairs]
-    return table_bytes(header(OVERLAP), rows, digits)
-
-
 def _methods_bytes(found: Evaluated, config: CompareConfig) -> bytes:
     texts = {each.name: each.text for each in config.ranking_of}
     methods = {each["name"]: each.get("method", "") for each in found.facts["lists"]}
-    rows = []
+    rows: list[tuple[str | float, ...]] = []
+    numbers: tuple[str | float, ...]
     for each in found.lists:
-        made = each.name in found.costs
-        kind = "given" if each.selection == GIVEN else "ranking" if made else "control"
+        kind, numbers = "given" if each.selection == GIVEN else "control", ("", "", "")
+        if cost := found.costs.get(each.name):
+            folds = round(float(np.mean(cost.fold_seconds)), 3) if cost.fold_seconds else ""
+            peak = "" if cost.peak_memory is None else cost.peak_memory
+            kind, numbers = "ranking", (round(cost.seconds, 3), folds, peak)
         count = found.facts["background"] if each.name == RANDOM else each.count
-        cost = found.costs.get(each.name)
-        numbers = ("", "", "") if cost is None else _cost_cells(cost)
-        rows.append(
-            (
-                *(each.name, kind, methods.get(each.name, "")),
-                *(texts.get(each.name, each.path), count, *numbers),
-            )
-        )
+        of_list = (methods.get(each.name, ""), texts.get(each.name, each.path))
+        rows.append((each.name, kind, *of_list, count, *numbers))
     return table_bytes(header(METHODS), rows, config.digits)
-
-
-def _cost_cells(cost: Cost) -> tuple[str | float, str | float, str | int]:
-    """Return seconds on all samples, mean seconds in a fold and peak memory, for the table."""
-    folds = round(float(np.mean(cost.fold_seconds)), 3) if cost.fold_seconds else ""
-    return round(cost.seconds, 3), folds, "" if cost.peak_memory is None else cost.peak_memory
 
 
 def _log_summary(found: Evaluated, pairs: list[Pair], messages: Messages) -> None:
     """Say what the lists are worth at one length, how far they agree, and what they took."""
     log_summary(found, messages)
-    lengths = [k for _, _, k, _ in pairs]
-    shown = max((k for k in lengths if k <= SHOWN_LENGTH), default=min(lengths, default=0))
+    shown = shown_length([k for _, _, k, _ in pairs])
     for a, b, k, each in pairs:
         if k == shown and VARIABLE not in (a, b):
             messages.note(

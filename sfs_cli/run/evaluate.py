@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.shared import require_sklearn
 from sfs_cli.options.compare import ALL, RANDOM, VARIABLE
 from sfs_cli.options.evaluate import DEFAULT_LENGTHS, EvaluateConfig, JudgeConfig
+from sfs_cli.options.fields import flag
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.provenance import EvaluatedList, InputFile
 from sfs_cli.ranking.table import Ranking
@@ -47,6 +48,7 @@ from sfs_cli.run.config import input_files, split_sets
 from sfs_cli.run.folds import (
     FoldRankings,
     in_fold,
+    lengths_up_to,
     place,
     read_features,
     stratified_folds,
@@ -57,9 +59,8 @@ from sfs_cli.run.lists import (
     RankedList,
     list_names,
     matrix_of,
-    order_without_effect,
     ranking_at,
-    read_list,
+    read_lists,
 )
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.part import run_on
@@ -86,8 +87,7 @@ SHOWN_LENGTH = 50
 _DOUBLE = np.dtype(np.float64)
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """A row of the result: a measure of the first features of a list."""
 
     name: str
@@ -99,8 +99,7 @@ class Measured:
     error: float = float("nan")
 
 
-@dataclass(frozen=True)
-class InFold:
+class InFold(NamedTuple):
     """The accuracy of the first features of a list in one fold."""
 
     fold: Fold
@@ -108,17 +107,6 @@ class InFold:
     selection: str
     length: int
     found: np.ndarray  # (classifiers, 2): accuracy and balanced accuracy
-
-
-@dataclass(frozen=True)
-class MeasuredInFold:
-    """A measure of the first features of a list that the training samples of a fold have made."""
-
-    fold: Fold
-    name: str
-    length: int
-    measure: str
-    value: float
 
 
 @dataclass(frozen=True)
@@ -151,7 +139,8 @@ class Evaluated:
 
     measures: list[Measured] = field(default_factory=list)
     folds: list[InFold] = field(default_factory=list)
-    fold_measures: list[MeasuredInFold] = field(default_factory=list)
+    # of lists of folds, by name, length and measure: a value for each fold
+    fold_measures: dict[tuple[str, int, str], list[float]] = field(default_factory=dict)
     lists: list[Candidate] = field(default_factory=list)  # those of all samples
     costs: dict[str, Cost] = field(default_factory=dict)  # of the rankings that were made
     enriched: list[tuple[str, str, int, Enrichment]] = field(default_factory=list)
@@ -219,20 +208,10 @@ def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
     if config.labels is not None:
         require_sklearn("the accuracy of classifiers")
     paths = [] if config.list_ is None else [ranking_at(Path(config.list_))]
-    given = read_given(config, paths, list_names(paths), messages)
+    given = read_lists(paths, list_names(paths), config, messages)
     with loaded(config, messages, labeled=config.labels is not None) as run:
         runs = {run.config.ranker: run} if config.ranks else {}
         return Evaluation(config, run, runs, given).evaluate()
-
-
-def read_given(
-    config: JudgeConfig, paths: Sequence[Path], names: Sequence[str], messages: Messages
-) -> list[RankedList]:
-    """Read the lists that are there already."""
-    found = [read_list(path, config, messages, name) for path, name in zip(paths, names)]
-    if config.order is not None and not any(each.order for each in found):
-        raise order_without_effect()
-    return found
 
 
 class Evaluation(FoldRankings):
@@ -265,8 +244,11 @@ class Evaluation(FoldRankings):
         self.drivers = None if config.drivers is None else read_gene_list(Path(config.drivers))
         self.sets = read_sets(config.sets) if config.sets else None
         self.ids = run.matrix.ids.features
-        self.lengths = self._lengths(run.matrix.n_features)
-        self.labels = run.context.labels
+        m = run.matrix.n_features
+        there = f"the matrix has {counted(m, 'feature')}"
+        lengths = lengths_up_to(m, config, DEFAULT_LENGTHS, there, config.matrix)
+        self.lengths = lengths or (max(1, m // 2),)
+        self.labels, self.everyone = run.context.labels, np.arange(run.matrix.n_samples)
         folds: list[Fold] = []
         if self.labels is not None:
             where = str(config.labels)
@@ -290,39 +272,25 @@ class Evaluation(FoldRankings):
                 "a half of --memory"
             )
         self.found = Evaluated()
-        steps, m = before_fitting(run.matrix.steps), run.matrix.n_features
-        judging = [*fitting_passes(steps, n, m, memory), SCORES]
-        judging = [each.of(FOR_VARIABLE) for each in judging]
+        fitting = fitting_passes(before_fitting(run.matrix.steps), n, m, memory)
+        judging = [each.of(FOR_VARIABLE) for each in (*fitting, SCORES)]
         if self.squares:
             judging.append(BY_ALL_FEATURES)
         super().__init__(run, folds, rankings=list(runs.values()), judging=judging)
         self.runs = dict(zip(runs, self.rankings))
 
-    # ---- what is asked for ---------------------------------------------------------------------
-
-    def _lengths(self, m: int) -> tuple[int, ...]:
-        asked = self.config.asked_lengths
-        if asked and asked[-1] > m:
-            raise InputError(
-                f"--lengths {asked[-1]:,}: the matrix has {counted(m, 'feature')}",
-                where=self.config.matrix,
-                hint=f"give lengths up to {m:,}",
-                option="lengths",
-            )
-        return asked or tuple(k for k in DEFAULT_LENGTHS if k <= m) or (max(1, m // 2),)
-
     # ---- the work ------------------------------------------------------------------------------
 
     def evaluate(self) -> Evaluated:
         """Judge every list on all samples, and in every fold."""
-        run, everyone = self.run, np.arange(self.run.matrix.n_samples)
+        run = self.run
         guard_raw(run, "what is ranked and judged")
         guard_labels(run)
         with run.log.progress("evaluating", run.passes.total) as advance:
             run.passes.watch(run.log.phase, advance)
-            values = self.values(everyone)
+            values = self.values(self.everyone)
             whole = {name: self._rank_once(name) for name in self.runs}
-            variable = self._variable(run, everyone)
+            variable = self._variable(run, self.everyone)
             given = [
                 Candidate(each.name, GIVEN, [self._positions(each)], str(each.path))
                 for each in self.given
@@ -383,19 +351,19 @@ class Evaluation(FoldRankings):
 
     def _lengths_of(self, each: Candidate, of: str = "") -> list[int]:
         """Return the lengths that a list has; one that is asked for and too long is refused."""
-        if self.config.asked_lengths and each.count < self.lengths[-1]:
-            about = ("lengths", "list_") if each.selection == GIVEN else ("lengths", "select")
-            hint = f"give lengths up to {each.count:,}"
-            if each.name in self.runs and "select" in self.runs[each.name].options:
-                hint += ", or let the method select more features (--select)"
-            raise InputError(
-                f"--lengths {self.lengths[-1]:,}: {each.name} ranks "
-                f"{counted(each.count, 'feature')} of the matrix{of and f' in {of}'}",
-                where=each.path or self.config.matrix,
-                hint=hint,
-                option=about,
-            )
-        return [k for k in self.lengths if k <= each.count]
+        option, hint = ("lengths", "list_"), ""
+        if each.selection != GIVEN:
+            option = ("lengths", "select")
+        if each.name in self.runs and "select" in self.runs[each.name].options:
+            hint = ", or let the method select more features (--select)"
+        there = (
+            f"{each.name} ranks {counted(each.count, 'feature')} of the matrix{of and f' in {of}'}"
+        )
+        where = each.path or self.config.matrix
+        found = lengths_up_to(
+            each.count, self.config, self.lengths, there, where, hint=hint, option=option
+        )
+        return list(found)
 
     def _judge_in(
         self,
@@ -445,25 +413,20 @@ class Evaluation(FoldRankings):
             found = accuracies(K, codes, fold.train, fold.test, products=True)
             self.found.folds.append(InFold(fold, ALL, IN_FOLDS, self.background, found))
         if self.in_folds:
-            everyone = np.arange(run.matrix.n_samples)
             for each in lists:
                 if each.selection == IN_FOLDS:  # of random lists one: each fold has its own
-                    self.found.fold_measures += [
-                        MeasuredInFold(fold, each.name, k, measure, value)
-                        for (k, measure), value in self._measures(
-                            each, each.orders[0], values, everyone, None
-                        )
-                    ]
+                    measures = self._measures(each, each.orders[0], values, None)
+                    for at, value in measures:
+                        self.found.fold_measures.setdefault((each.name, *at), []).append(value)
 
     def _judge_once(self, lists: list[Candidate], variable: np.ndarray, values: Engine) -> None:
         """Take the measures that need no test samples, of lists that all samples have made."""
         self.background = len(variable)
-        everyone = np.arange(self.run.matrix.n_samples)
-        K = _inner_products(values, variable, everyone) if self.squares else None
+        K = _inner_products(values, variable, self.everyone) if self.squares else None
         for each in lists:
             sums: dict[tuple[int, str], float] = {}
             for chosen in each.orders:
-                for at, value in self._measures(each, chosen, values, everyone, K):
+                for at, value in self._measures(each, chosen, values, K):
                     sums[at] = sums.get(at, 0.0) + value / len(each.orders)
             self.found.measures += [
                 Measured(each.name, each.selection, k, measure, "", value)
@@ -486,12 +449,11 @@ class Evaluation(FoldRankings):
         each: Candidate,
         chosen: np.ndarray,
         values: Engine,
-        everyone: np.ndarray,
         whole: np.ndarray | None,
     ) -> Iterator[tuple[tuple[int, str], float]]:
         """Yield the length and the name of each measure of a list, and its value."""
         lengths = self._lengths_of(each)
-        Z = standardized(read_features(values, chosen[: max(lengths, default=0)]), everyone)
+        Z = standardized(read_features(values, chosen[: max(lengths, default=0)]), self.everyone)
         for k in lengths:
             top = Z[:k]
             yield (k, "redundancy"), redundancy(top)
@@ -531,10 +493,7 @@ class Evaluation(FoldRankings):
                 for j, measure in enumerate(("accuracy", "balanced_accuracy")):
                     value, error = float(means[:, c, j].mean()), error_of(means[:, c, j])
                     found.append(Measured(name, selection, k, measure, classifier, value, error))
-        values: dict[tuple[str, int, str], list[float]] = {}
-        for one in self.found.fold_measures:
-            values.setdefault((one.name, one.length, one.measure), []).append(one.value)
-        for (name, k, measure), of_measure in values.items():
+        for (name, k, measure), of_measure in self.found.fold_measures.items():
             if len(of_measure) == len(self.folds):
                 means = np.reshape(of_measure, (self.config.rounds, -1)).mean(axis=1)
                 value, error = float(means.mean()), error_of(means)
@@ -556,8 +515,8 @@ class Evaluation(FoldRankings):
         share = len(found) / len(names)
         if share < LEAST_FOUND:
             raise InputError(
-                f"--list {given.path}: {len(found):,} of its {counted(len(names), 'feature')} "
-                f"{'is' if len(found) == 1 else 'are'} in the matrix",
+                f"--list {given.path}: the matrix has {len(found):,} of its "
+                f"{counted(len(names), 'feature')}",
                 where=where,
                 hint="check that both use the same kind of ids (--feature-column), and --rows",
                 option="list_",
@@ -572,16 +531,20 @@ class Evaluation(FoldRankings):
     def _check_sets(self, variable: np.ndarray) -> None:
         """Find the reference features and the sets among those of the matrix."""
         known = set(self.ids)
-        where = f"features of the matrix are {listed(list(self.ids[:3]), 3)}, ..."
+
+        def nothing(option: str, what: str) -> InputError:
+            return InputError(
+                f"{flag(option)}: {what} the matrix",
+                where=f"features of the matrix are {listed(list(self.ids[:3]), 3)}, ...",
+                hint="check that both use the same kind of ids",
+                option=option,
+            )
+
         if self.drivers is not None:
             self.known_drivers = known.intersection(self.drivers)
             if not self.known_drivers:
-                raise InputError(
-                    f"--drivers {self.config.drivers}: none of its "
-                    f"{counted(len(self.drivers), 'feature')} is in the matrix",
-                    where=where,
-                    hint="check that both use the same kind of ids",
-                    option="drivers",
+                raise nothing(
+                    "drivers", f"none of its {counted(len(self.drivers), 'feature')} is in"
                 )
             self.log.note(
                 f"--drivers {self.config.drivers}: {len(self.known_drivers):,} of "
@@ -590,14 +553,8 @@ class Evaluation(FoldRankings):
         if self.sets is not None:
             self.known_sets = sum(not known.isdisjoint(names) for names in self.sets.values())
             if not self.known_sets:
-                specs = " and ".join(self.config.sets)
-                raise InputError(
-                    f"--sets {specs}: none of {counted(len(self.sets), 'set')} has a "
-                    "feature of the matrix",
-                    where=where,
-                    hint="check that both use the same kind of ids",
-                    option="sets",
-                )
+                sets = counted(len(self.sets), "set")
+                raise nothing("sets", f"none of {sets} has a feature of")
 
     def _tell_of_leaks(self) -> None:
         """Say where a measure has seen the samples that it is taken on."""
@@ -619,17 +576,13 @@ class Evaluation(FoldRankings):
         if self.folds:
             self.tell_of_lists(self.config)
         for name, run in self.runs.items():
-            self._tell_of_labels(name, run)
-
-    def _tell_of_labels(self, name: str, run: Run) -> None:
-        """Say what a ranking may have seen of the test samples, or of the labels."""
-        if self.folds:
-            self.tell_of_leaks(run, self._label(name))
-        if self.labels is not None and needed(run.config) & {"labels", "some-labels"}:
-            self.log.note(
-                f"{name} uses the labels: NMI and ARI of its clusters are those of a list "
-                "that has seen all of them"
-            )
+            if self.folds:
+                self.tell_of_leaks(run, self._label(name))
+            if self.labels is not None and needed(run.config) & {"labels", "some-labels"}:
+                self.log.note(
+                    f"{name} uses the labels: NMI and ARI of its clusters are those of a list "
+                    "that has seen all of them"
+                )
 
     def _set_facts(self, once: Sequence[Candidate], variable: np.ndarray) -> None:
         """Keep what the record says of the evaluation."""
@@ -700,37 +653,30 @@ def _inner_products(values: Engine, features: np.ndarray, train: np.ndarray) -> 
 
 
 def _evaluation_bytes(found: Evaluated, digits: int) -> bytes:
-    rows = [
-        (
-            *(each.name, each.selection, each.length, each.measure, each.classifier),
-            *(each.value, "" if np.isnan(each.error) else each.error),
-        )
-        for each in found.measures
-    ]
+    rows = [(*m[:-1], "" if np.isnan(m.error) else m.error) for m in found.measures]
     return table_bytes(header(EVALUATION), rows, digits)
 
 
 def _folds_bytes(found: Evaluated, digits: int) -> bytes:
     rows = [
-        (
-            *(each.fold.repeat, each.fold.number, len(each.fold.test), each.name, each.selection),
-            *(each.length, classifier, float(plain), float(balanced)),
-        )
+        (each.fold.repeat, each.fold.number, len(each.fold.test), *each[1:-1], classifier, *both)
         for each in found.folds
-        for classifier, (plain, balanced) in zip(CLASSIFIERS, each.found)
+        for classifier, both in zip(CLASSIFIERS, each.found.tolist())
     ]
     return table_bytes(header(FOLDS), rows, digits)
 
 
 def _enrichment_bytes(found: Evaluated, digits: int) -> bytes:
     rows = [
-        (
-            *(name, selection, k, each.name, each.size, each.overlap, each.expected),
-            *(each.p_value, each.q_value, ";".join(each.members)),
-        )
+        (name, selection, k, *each[:-1], ";".join(each.members))
         for name, selection, k, each in found.enriched
     ]
     return table_bytes(header(ENRICHMENT), rows, digits)
+
+
+def shown_length(lengths: Sequence[int]) -> int:
+    """Return the length that the summary is about: the greatest up to `SHOWN_LENGTH`, if any."""
+    return max((k for k in lengths if k <= SHOWN_LENGTH), default=min(lengths, default=0))
 
 
 def log_summary(found: Evaluated, messages: Messages) -> None:
@@ -738,8 +684,7 @@ def log_summary(found: Evaluated, messages: Messages) -> None:
     measure = "balanced_accuracy" if found.folds else "redundancy"
     classifier = CLASSIFIERS[-1] if found.folds else ""
     rows = [m for m in found.measures if (m.measure, m.classifier) == (measure, classifier)]
-    lengths = [m.length for m in rows if m.name not in (ALL, RANDOM, VARIABLE)]
-    shown = max((k for k in lengths if k <= SHOWN_LENGTH), default=min(lengths, default=0))
+    shown = shown_length([m.length for m in rows if m.name not in (ALL, RANDOM, VARIABLE)])
     for each in rows:
         if each.length == shown or each.name == ALL:
             by = f" of a {classifier}" if classifier else ""

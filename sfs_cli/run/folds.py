@@ -20,6 +20,7 @@ from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.errors import InputError, SfsError, listed
 from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.logs import Messages
+from sfs_cli.options.evaluate import FoldFields
 from sfs_cli.options.fields import names_file
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.ranking.table import Ranking
@@ -39,6 +40,16 @@ _SCALING = ("zscore", "center", "unit")
 _DOUBLE = np.dtype(np.float64)
 
 
+def class_sizes(labels: Labels, donors: np.ndarray | None) -> dict[str, int]:
+    """Return how many samples each class has that is there, or donors where these are known."""
+    counts = labels.counts()
+    if donors is not None:
+        of_pairs = np.unique([labels.codes, donors], axis=1)[0]
+        of_class = np.bincount(of_pairs, minlength=len(labels.classes)).tolist()
+        counts = dict(zip(labels.classes, of_class))
+    return {name: count for name, count in counts.items() if count}
+
+
 def stratified_folds(
     labels: Labels,
     splits: int,
@@ -52,13 +63,7 @@ def stratified_folds(
     Raises InputError when there is one class, one has fewer samples, or donors, than there are
     folds, or donors cannot be dealt so that every fold has every class; `where` names the labels.
     """
-    counts = {name: count for name, count in labels.counts().items() if count}
-    units = "samples"
-    if donors is not None:
-        units = "donors"
-        pairs = np.unique([labels.codes, donors], axis=1)[0]
-        of_class = np.bincount(pairs, minlength=len(labels.classes)).tolist()
-        counts = {name: n for name, n in zip(labels.classes, of_class) if n}
+    counts, units = class_sizes(labels, donors), "samples" if donors is None else "donors"
     few = {name: count for name, count in counts.items() if count < splits}
     if len(counts) < 2:
         raise InputError(
@@ -93,6 +98,32 @@ def stratified_folds(
                 option=("splits", "donors", "labels"),
             )
     return folds
+
+
+def lengths_up_to(
+    count: int,
+    config: FoldFields,
+    known: Sequence[int],
+    there: str,
+    where: str,
+    *,
+    hint: str = "",
+    option: str | tuple[str, ...] = "lengths",
+) -> tuple[int, ...]:
+    """Return the lengths of lists of so many features: those asked for, or those known up to it.
+
+    Raises InputError where more are asked for; `there` says what there is, and `hint` what else to
+    do about it.
+    """
+    asked = config.asked_lengths
+    if asked and asked[-1] > count:
+        raise InputError(
+            f"--lengths {asked[-1]:,}: {there}",
+            where=where,
+            hint=f"give lengths up to {count:,}{hint}",
+            option=option,
+        )
+    return asked or tuple(k for k in known if k <= count)
 
 
 class FoldRankings:
@@ -180,17 +211,16 @@ class FoldRankings:
         ]
         plan = min(plans, key=lambda each: each.workers)
 
-        def planned_run(run: Run) -> Run:
+        planned_runs = []
+        for each in runs:
             engine = replace(
-                run.context.engine,
+                each.context.engine,
                 executor=ThreadExecutor(plan.workers),
                 block_size=plan.block_size,
                 passes=passes,
             )
-            context = replace(run.context, engine=engine)
-            return replace(run, context=context, plan=plan, passes=passes)
-
-        return [planned_run(each) for each in runs]
+            planned_runs.append(replace(each.on(engine), plan=plan, passes=passes))
+        return planned_runs
 
     def tell_of_leaks(self, run: Run, name: str = "") -> None:
         """Say what a ranking in the folds may have seen of the test samples.

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -71,13 +72,19 @@ def ranking_at(path: Path) -> Path:
     return there[0]
 
 
-def read_list(path: Path, config: TableFields, messages: Messages, name: str) -> RankedList:
-    """Read a table by the columns that are asked for, and log those that are used."""
-    return list_of(read_rank_table(path), config, messages, name)
+def read_lists(
+    paths: Sequence[Path], names: Sequence[str], config: TableFields, messages: Messages
+) -> list[RankedList]:
+    """Read tables by the columns that are asked for, and log those that are used."""
+    found = [
+        list_of(read_rank_table(path), config, messages, name) for path, name in zip(paths, names)
+    ]
+    check_order(found, config)
+    return found
 
 
 def list_of(table: TextTable, config: TableFields, messages: Messages, name: str) -> RankedList:
-    """Return the list of a table, as `read_list` does."""
+    """Return the list of a table, as `read_lists` does, which checks ``--order`` too."""
     path, order = table.path, ""
     if provenance.is_changed(path):
         messages.warn(
@@ -111,20 +118,24 @@ def matrix_of(path: Path) -> Identity:
 
     That is nothing where no record says so, or the table is not the one of the record.
     """
+    return identity_of(record_of(path).get("inputs"))
+
+
+def record_of(path: Path) -> dict[str, Any]:
+    """Return the record beside a table that is one of its outputs; empty where there is none."""
     record = provenance.read_record(provenance.record_beside(path)) or {}
     written = record.get("outputs")
-    if not isinstance(written, dict) or path.name not in written:
-        return Identity()
-    return identity_of(record.get("inputs"))
+    return record if isinstance(written, dict) and path.name in written else {}
 
 
-def order_without_effect() -> UsageError:
-    """Return the error for an order of scores where every table has ranks."""
-    return UsageError(
-        "--order has no effect: every table has a column of ranks, and rank 1 is the best",
-        hint="omit it, or name a column of scores with --score-column",
-        option=("order", "score_column"),
-    )
+def check_order(lists: Sequence[RankedList], config: TableFields) -> None:
+    """Refuse an order of scores where every table has ranks, with a UsageError."""
+    if config.order is not None and not any(each.order for each in lists):
+        raise UsageError(
+            "--order has no effect: every table has a column of ranks, and rank 1 is the best",
+            hint="omit it, or name a column of scores with --score-column",
+            option=("order", "score_column"),
+        )
 
 
 def list_names(paths: Sequence[Path]) -> list[str]:

@@ -94,13 +94,12 @@ def positions(run: Run, result: Result) -> np.ndarray:
     unknown = [name for name in result.features if name not in index]
     lacking = len(ids) - (len(result.features) - len(unknown))
     if unknown or (result.record is not None and lacking):
-        found, others = (unknown, "in the matrix") if unknown else ([], "in the ranking")
-        if not found:
-            known = set(result.features)
-            found = [name for name in ids if name not in known]
+        known = set(result.features)
+        found = unknown or [name for name in ids if name not in known]
+        others = "in the matrix" if unknown else "in the ranking"
         raise InputError(
-            f"the ranking is of another matrix: {counted(len(found), 'feature')} "
-            f"({listed(found, 3)}) {'is' if len(found) == 1 else 'are'} not {others}",
+            f"the ranking is of another matrix: not {others}: {counted(len(found), 'feature')} "
+            f"({listed(found, 3)})",
             where=f"{result.path}, {run.config.matrix}",
             hint="give the matrix that was ranked: --matrix FILE",
             option="matrix",

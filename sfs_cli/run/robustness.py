@@ -67,7 +67,11 @@ _DOUBLE = np.dtype(np.float64)
 
 
 class Change(NamedTuple):
-    """What noise of one kind and level has done in one draw."""
+    """What noise of one kind and level has done in one draw: a row of the table.
+
+    A part is 0 where the change and its bound are, and a change is within its bound but for
+    rounding.
+    """
 
     kind: str
     level: float
@@ -75,9 +79,16 @@ class Change(NamedTuple):
     size: float  # spectral norm of the perturbation of the Laplacian
     distance: float  # median distance between the unit vectors of the features
     resolved: int  # eigenvectors whose angle is bounded
-    change: np.ndarray  # (m,): absolute change of the score
-    bound: np.ndarray  # (m,)
-    sharp: np.ndarray  # (m,)
+    median: float  # of the absolute changes of the scores
+    most: float
+    bound: float  # of the theorem, the median
+    part: float  # of the bound that a change is, the median
+    most_part: float
+    within: float  # part of the features whose change is within the bound
+    sharp: float  # the sharp bound, and the same of it
+    sharp_part: float
+    most_sharp_part: float
+    within_sharp: float
     kendall: float
     shared: float  # part of the first features that stay
 
@@ -89,7 +100,6 @@ class Found:
     changes: list[Change]
     facts: dict[str, Any]
     top: int
-    largest: float  # score that is possible
 
 
 def run(config: RobustnessConfig, messages: Messages, *, as_json: bool = False) -> bytes:
@@ -203,8 +213,7 @@ def _measure(run: Run, config: RobustnessConfig) -> Found:
         "threads": run.plan.workers,
         "passes": run.passes.executed,
     }
-    largest = max(1.0, float(np.abs(function.of(np.array([2.0])))[0]))
-    return Found(changes, facts, min(TOP, n_scored), largest)
+    return Found(changes, facts, min(TOP, n_scored))
 
 
 def _function(run: Run, L: np.ndarray) -> Function:
@@ -324,6 +333,7 @@ def _changes(
     known = ~np.isnan(score)
     score, distance = score[known], measured[-1][known]
     still = np.zeros_like(distance)
+    largest = max(1.0, float(np.abs(function.of(np.array([2.0])))[0]))  # that is possible
     of_graph, of_features = limits
     found = []
     for kind, after, limit, moved in zip(
@@ -332,17 +342,19 @@ def _changes(
         now = after[known]
         sign = -1 if function.larger_is_better else 1
         ranks, others = sign * score, sign * now
-        tau, _ = correlations(ranks, others)
+        change = np.abs(now - score)
+        of_bounds = []
+        for bound in (limit.theorem(moved), limit.sharp(moved)):
+            part = np.divide(change, bound, out=np.zeros_like(change), where=bound > 0)
+            held = np.mean(change <= bound + ROUNDING * largest)
+            of_bounds += [np.median(bound), np.median(part), part.max(), held]
+        order = correlations(ranks, others)[0], top_overlap(ranks, others, min(TOP, len(score)))
+        numbers = (np.median(change), change.max(), *of_bounds, *order)
         found.append(
             Change(
                 *(kind, level, draw + 1, 0.0 if kind == "features" else size),
-                float(np.median(moved)),
-                limit.resolved,
-                np.abs(now - score),
-                limit.theorem(moved),
-                limit.sharp(moved),
-                tau,
-                top_overlap(ranks, others, min(TOP, len(score))),
+                *(float(np.median(moved)), limit.resolved),
+                *map(float, numbers),
             )
         )
     return found
@@ -351,33 +363,10 @@ def _changes(
 # ---- tables and the summary ----------------------------------------------------------------------
 
 
-def _share(change: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Return changes as parts of their bounds; 0 where both are 0."""
-    return np.divide(change, bound, out=np.zeros_like(change), where=bound > 0)
-
-
-def within(change: np.ndarray, bound: np.ndarray, largest: float) -> float:
-    """Return the part of the features whose change is within its bound, but for rounding."""
-    return float(np.mean(change <= bound + ROUNDING * largest))
-
-
 def _table_bytes(found: Found, digits: int) -> bytes:
-    rows = []
-    for c in found.changes:
-        of_bound, of_sharp = _share(c.change, c.bound), _share(c.change, c.sharp)
-        rows.append(
-            (
-                *(c.kind, c.level, c.draw, c.size, c.distance, c.resolved),
-                *(float(np.median(c.change)), float(c.change.max()), float(np.median(c.bound))),
-                *(float(np.median(of_bound)), float(of_bound.max())),
-                within(c.change, c.bound, found.largest),
-                *(float(np.median(c.sharp)), float(np.median(of_sharp))),
-                *(float(of_sharp.max()), within(c.change, c.sharp, found.largest)),
-                *(c.kendall, c.shared),
-            )
-        )
     *columns, kept = header(TABLE)
-    return table_bytes((*columns, kept.replace("N", str(found.top))), rows, digits)
+    names = (*columns, kept.replace("N", str(found.top)))
+    return table_bytes(names, found.changes, digits)
 
 
 def _log_summary(found: Found, messages: Messages) -> None:
@@ -391,16 +380,12 @@ def _log_summary(found: Found, messages: Messages) -> None:
             texts.append(f"{kind} {kept:.0%} (tau {tau:.2f})")
         kept_of = ", ".join(texts)
         messages.note(f"noise {level:g}: of the first {found.top} features stay {kept_of}")
-    outside = [
-        c
-        for c in found.changes
-        if min(within(c.change, b, found.largest) for b in (c.bound, c.sharp)) < 1
-    ]
-    largest = max(float(_share(c.change, c.bound).max()) for c in found.changes)
-    closest = max(float(_share(c.change, c.sharp).max()) for c in found.changes)
+    outside = sum(min(c.within, c.within_sharp) < 1 for c in found.changes)
     if outside:
-        messages.warn(f"{len(outside)} of {len(found.changes)} draws have changes above a bound")
+        messages.warn(f"{outside} of {len(found.changes)} draws have changes above a bound")
         return
+    largest = max(c.most_part for c in found.changes)
+    closest = max(c.most_sharp_part for c in found.changes)
     messages.note(
         f"every change is within its bounds: up to {largest:.2%} of that of the theorem, and "
         f"{closest:.0%} of the sharp one"

@@ -22,7 +22,6 @@ from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
 from sfs_cli.features.pruning.step import PruningStep
-from sfs_cli.io.files.atomic import check_writable
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
 from sfs_cli.io.results.writers import table_bytes
@@ -41,12 +40,14 @@ from sfs_cli.run.artificial import artificial, check_artificial
 from sfs_cli.run.depth import led_by_depth
 from sfs_cli.run.folds import (
     FoldRankings,
+    class_sizes,
+    lengths_up_to,
     place,
     read_features,
     stratified_folds,
 )
 from sfs_cli.run.guards import OWN_EDGE, dependent, dependent_samples, of_donors, optimistic
-from sfs_cli.run.lists import RankedList, list_of, order_without_effect, ranking_at
+from sfs_cli.run.lists import RankedList, check_order, list_of, ranking_at, record_of
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.result import (
     Result,
@@ -87,7 +88,6 @@ class Selected:
 
 def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Select, write what is asked for, and return what belongs on stdout."""
-    outputs.check_json_option(config.out, as_json)
     result = read_result(config, messages)
     ranking, copy, options = None, None, config.result_options()
     if config.reads_matrix:
@@ -96,21 +96,20 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         if config.write_matrix is not None:
             whole = Path(ranking.matrix).is_dir()  # it is written in the same format
             copy = outputs.Beside("write_matrix", Path(config.write_matrix), whole)
-            _check_copy(copy.path, ranking, result)
-    out = None if config.out is None else Path(config.out)
-    record = provenance.record_beside(result.path)
-    holds_ranking = (
-        out is not None
-        and out.exists()
-        and out.samefile(record.parent)
-        and provenance.named(config.prefix, provenance.NAME) == record.name
-    )
-    if holds_ranking and result.record is not None:
-        raise UsageError(
-            f"--out {out} is the folder of the ranking, whose run.json would be replaced",
-            hint="give another folder",
-            option="out",
-        )
+            check_target(ranking, copy.path)
+    if config.out is not None and result.record is not None:
+        own = Path(config.out) / provenance.named(config.prefix, provenance.NAME)
+        if own.exists() and own.samefile(provenance.record_beside(result.path)):
+            raise UsageError(
+                f"--out {config.out} is the folder of the ranking, whose run.json would be "
+                "replaced",
+                hint="give another folder",
+                option="out",
+            )
+
+    def describe() -> list[InputFile]:
+        found = outputs.describe_files([("result", result.path)])
+        return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
 
     def make() -> outputs.Made:
         found = select(config, result, ranking, messages, copy)
@@ -141,7 +140,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         config,
         messages,
         [IDS, ROWS] + [CURVE] * config.cv,
-        lambda: _describe(config, result, ranking),
+        describe,
         make,
         options=options,
         beside=copy,
@@ -167,13 +166,10 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
         )
     table = read_rank_table(path)
     ranked: RankedList = list_of(table, config, messages, path.stem)
-    if config.order is not None and not ranked.order:
-        raise order_without_effect()
+    check_order([ranked], config)
     order = np.argsort(ranked.ranks, kind="stable")[: ranked.n_ranked]
-    record = provenance.read_record(provenance.record_beside(path)) or {}
-    written = record.get("outputs")
-    ours = isinstance(written, dict) and path.name in written
-    known = ours and isinstance(record.get("method"), dict) and "input" in record
+    record = record_of(path)
+    known = isinstance(record.get("method"), dict) and "input" in record
     if known and not is_whole(record, path.name):
         raise InputError(
             "the record of the ranking is damaged",
@@ -308,18 +304,6 @@ def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
     return replace(made, max_correlation=config.min_redundancy, keep=longest)
 
 
-def _describe(config: SelectConfig, result: Result, ranking: RankConfig | None) -> list[InputFile]:
-    """Return the files that are read, with their digests."""
-    found = outputs.describe_files([("result", result.path)])
-    return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
-
-
-def _check_copy(target: Path, ranking: RankConfig, result: Result) -> None:
-    """Refuse a matrix that cannot be written."""
-    check_target(ranking, target)
-    check_writable(target, "--write-matrix")
-
-
 # ---- the choice ----------------------------------------------------------------------------------
 
 
@@ -392,28 +376,7 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
             )
         return order if config.min_redundancy is not None else order[: config.top]
     if config.fdr is not None:
-        tests = "rank with --pvalues, or by a method that tests (f-test, t-test, fisher)"
-        record = result.record or {}
-        method = record.get("method", {}).get("name")
-        if method in METHODS and method not in (*WITH_PVALUES, *PERMUTED, *SIGNED):
-            rules = (
-                "--top or --stable" if method in ORDER_BLIND else "--top, --stable or --artificial"
-            )
-            tests = (
-                f"{method} has none: choose by {rules}, or rank by a method that tests (f-test, "
-                "t-test, fisher)"
-            )
-        elif why := record.get("method", {}).get("no_p_values"):
-            tests = f"{why}, or choose by --top or --stable"
-        elif record.get("input", {}).get("sample_weights"):
-            tests += " and, as --pvalues treats all samples alike, without --sample-weights; or "
-            tests += "choose by --top or --stable"
-        elif record.get("covariates"):
-            tests = (
-                "of rankings with --adjust only --method f-test with --label-type ordered or "
-                "continuous has p-values; or choose by --top or --stable"
-            )
-        q = _column(result, Q_VALUE, "fdr", tests)
+        q = _column(result, Q_VALUE, "fdr", _to_have_q_values(result.record or {}))
         for warning in _doubts(result):
             messages.warn(warning)
         return order[q[order] <= config.fdr]
@@ -423,9 +386,32 @@ def _by_table(config: SelectConfig, result: Result, messages: Messages) -> np.nd
     return order[frequency[order] >= config.stable]
 
 
+def _to_have_q_values(record: Mapping[str, Any]) -> str:
+    """Return what to do about a ranking without q-values, by its record."""
+    method = record.get("method", {})
+    name, others = method.get("name"), "or choose by --top or --stable"
+    tests = "by a method that tests (f-test, t-test, fisher)"
+    if name in METHODS and name not in (*WITH_PVALUES, *PERMUTED, *SIGNED):
+        rules = "--top or --stable" if name in ORDER_BLIND else "--top, --stable or --artificial"
+        return f"{name} has none: choose by {rules}, or rank {tests}"
+    if why := method.get("no_p_values"):
+        return f"{why}, {others}"
+    if record.get("input", {}).get("sample_weights"):
+        return (
+            f"rank without --sample-weights, as --pvalues treats all samples alike, {tests} or "
+            f"with --pvalues; {others}"
+        )
+    if record.get("covariates"):
+        return (
+            "of rankings with --adjust only --method f-test with --label-type ordered or "
+            f"continuous has p-values; {others}"
+        )
+    return f"rank with --pvalues, or {tests}"
+
+
 def _doubts(result: Result) -> Iterator[str]:
     """Yield why the q-values of a ranking promise nothing."""
-    record = result.record or _of_aggregate(result.path)
+    record = result.record or {"of_one_matrix": record_of(result.path).get("of_one_matrix")}
     how = record.get("knowledge", {}).get("aggregation", {}).get("how")
     if how == "rra" or record.get("of_one_matrix"):
         yield str(dependent("rra"))
@@ -436,38 +422,17 @@ def _doubts(result: Result) -> Iterator[str]:
             f"the sample graph of this ranking was made of the tested features: {OWN_EDGE}, "
             + optimistic(asked.get("similarity"), asked.get("coordinates"), of_file=of_file)
         )
-    if warning := _of_donors(result):
+    if (known := _donors(result)) and (warning := dependent_samples(*known)):
         yield warning
     transform = record.get("config", {}).get("transform")
     if warning := led_by_depth(record.get("method", {}).get("depth"), transform):
         yield warning
 
 
-def _of_aggregate(path: Path) -> dict[str, Any]:
-    """Return the record of `sfs aggregate` beside a table; empty where there is none."""
-    record = provenance.read_record(provenance.record_beside(path)) or {}
-    written = record.get("outputs")
-    ours = isinstance(written, dict) and path.name in written
-    return record if ours and record.get("of_one_matrix") is True else {}
-
-
-def _of_donors(result: Result) -> str | None:
-    """Tell whether a ranking that is known is of several samples of some donors."""
-    known = _donors(result)
-    return None if known is None else dependent_samples(*known)
-
-
 def _donors(result: Result) -> tuple[DonorFacts, int] | None:
     """Return how the samples of a ranking are spread over donors, and their number."""
     own = (result.record or {}).get("input", {})
-    donors, samples = own.get("donors"), own.get("n_samples")
-    if not type(donors) is type(samples) is int:
-        return None
-    design = DonorFacts(
-        donors=donors, of_several_classes=0, donors_by_classes=donors, adjusted=False
-    )
-    design.update(own.get("donor_design", {}))
-    return design, samples
+    return (own["donor_design"], own["n_samples"]) if "donor_design" in own else None
 
 
 def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
@@ -486,7 +451,7 @@ def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray
     order = result.order
     count = None  # that is cut to at the end
     if config.artificial:
-        if (known := _donors(result)) is not None and _of_donors(result):
+        if (known := _donors(result)) and dependent_samples(*known):
             run.log.warn(
                 "the samples of one donor are no independent samples, and copies are shuffled as "
                 "if they were: real features are ahead of their copies where donors differ, and "
@@ -547,9 +512,9 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
     """Return the curve of the accuracy in folds, and the number of features to take."""
     labels = run.context.labels
     assert labels is not None
-    lengths = _lengths(config, n_ranked, run.config.matrix)
-    where = str(run.config.labels)
-    donors = run.donors
+    matrix, where, donors = run.config.matrix, str(run.config.labels), run.donors
+    there = f"the ranking has {counted(n_ranked, 'ranked feature')}"
+    lengths = lengths_up_to(n_ranked, config, CURVE_LENGTHS, there, matrix)
     folds = stratified_folds(labels, config.folds, config.rounds, config.seed, where, donors)
     inner = FoldRankings(run, folds, whole=False)
     inner.tell_of_lists(run.config)
@@ -568,7 +533,9 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
             kept = ranking.n_scored if ranking.n_kept is None else ranking.n_kept
             first = np.asarray(ranking.order[: min(kept, lengths[-1])], np.int64)
             if len(first) < lengths[-1]:
-                lengths = _shorter(config, lengths, len(first), place(fold), run.config)
+                kind = "ranked feature" if ranking.n_kept is None else "kept feature"
+                there = f"the list of {place(fold)} has {counted(len(first), kind)}"
+                lengths = lengths_up_to(len(first), config, lengths, there, matrix)
                 found = found[:, : len(lengths)]
             Z = standardized(read_features(of_fold, first), fold.train)
             found[at] = list(pool.map(partial(_balanced, Z, labels.codes, fold), lengths))
@@ -580,11 +547,8 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         f"({curve.mean[curve.best]:.3f} ± {curve.error[curve.best]:.3f}); {chosen:,} are the "
         f"fewest within that error ({curve.mean[curve.chosen]:.3f})"
     )
-    names, sizes = list(labels.counts()), list(labels.counts().values())
-    if donors is not None:  # samples of one donor are no further ones
-        pairs = np.unique(np.column_stack([labels.codes, donors]), axis=0)
-        sizes = np.bincount(pairs[:, 0], minlength=len(names)).tolist()
-    chance, limit = chance_accuracy([size for size in sizes if size])
+    sizes = class_sizes(labels, donors)  # samples of one donor are no further ones
+    chance, limit = chance_accuracy(list(sizes.values()))
     above = bool(curve.mean[curve.best] > limit)
     if not above:
         of = "samples" if donors is None else "donors"
@@ -615,34 +579,6 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
 def _balanced(Z: np.ndarray, codes: np.ndarray, fold: Fold, length: int) -> np.ndarray:
     """Return the balanced accuracy of each classifier by the first features of Z, (l, n)."""
     return accuracies(Z[:length].T, codes, fold.train, fold.test)[:, 1]
-
-
-def _lengths(config: SelectConfig, n_ranked: int, where: str) -> tuple[int, ...]:
-    asked = config.asked_lengths
-    if asked and asked[-1] > n_ranked:
-        raise InputError(
-            f"--lengths {asked[-1]:,}: the ranking has {counted(n_ranked, 'ranked feature')}",
-            where=where,
-            hint=f"give lengths up to {n_ranked:,}",
-            option="lengths",
-        )
-    return asked or tuple(k for k in CURVE_LENGTHS if k <= n_ranked)
-
-
-def _shorter(
-    config: SelectConfig, lengths: tuple[int, ...], count: int, of: str, ranking: RankConfig
-) -> tuple[int, ...]:
-    """Return the lengths that the list of a fold has; those that are asked for are refused."""
-    if config.asked_lengths:
-        pruned = config.min_redundancy is not None
-        raise InputError(
-            f"--lengths {lengths[-1]:,}: {counted(count, 'feature')} "
-            f"{'is' if count == 1 else 'are'} {'kept' if pruned else 'ranked'} in {of}",
-            where=ranking.matrix,
-            hint=f"give lengths up to {count:,}",
-            option="lengths",
-        )
-    return tuple(k for k in lengths if k <= count)
 
 
 def _curve_bytes(

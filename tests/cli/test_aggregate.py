@@ -278,7 +278,7 @@ def test_lists_without_a_feature_in_common_are_told(tmp_path, capfd, other, said
     second = text(tmp_path, "gene\trank\n" + rows, "second.tsv")
     done = run_here(["aggregate", first, second], capfd)
     assert done.code == 0
-    assert ("has no feature in common with the other" in done.err) == (said is not None)
+    assert ("has no feature in common with any other" in done.err) == (said is not None)
     assert (said or "") in done.err
 
 

@@ -8,7 +8,7 @@ Both are measured on features of the matrix itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -47,15 +47,16 @@ def too_often(values: np.ndarray, columns: np.ndarray, within: float, level: flo
     x = values - (values @ columns) @ columns.T
     square = np.vecdot(x, x)
     x, square = x[square > 0], square[square > 0]
-    (n, q), small, tested = columns.shape, 0, 0
+    n, q = columns.shape
     bound = q / within * fdtri(q, within, 1 - level)  # of between / within sums of squares
-    for orders in _orders(n, q, len(x)):
+
+    def is_small(orders: np.ndarray) -> np.ndarray:
         shuffled = np.moveaxis(columns[orders], 0, 1).reshape(n, -1)  # (n, orders q)
         found = (x @ shuffled).reshape(len(x), len(orders), q)
         between = np.vecdot(found, found)
-        small += int(np.count_nonzero(between > bound * (square[:, None] - between)))
-        tested += between.size
-    return small / tested / level if tested else 1.0
+        return between > bound * (square[:, None] - between)
+
+    return _times(is_small, n, q, len(x), level)
 
 
 def too_often_by_welch(values: np.ndarray, codes: np.ndarray, level: float) -> float:
@@ -68,8 +69,8 @@ def too_often_by_welch(values: np.ndarray, codes: np.ndarray, level: float) -> f
         x[:, codes == code] -= x[:, codes == code].mean(axis=1, keepdims=True)
     x = x[np.vecdot(x, x) > 0]
     sums, squares = x.sum(axis=1)[:, None], np.vecdot(x, x)[:, None]
-    small = tested = 0
-    for orders in _orders(n, 1, len(x)):
+
+    def is_small(orders: np.ndarray) -> np.ndarray:
         first = (codes[orders] == 0).T.astype(np.float64)  # (n, orders)
         own, own_squares = x @ first, (x * x) @ first
         errors, means = [], []
@@ -84,23 +85,28 @@ def too_often_by_welch(values: np.ndarray, codes: np.ndarray, level: float) -> f
             both = errors[0] + errors[1]
             shares = [(each / both) ** 2 / (c - 1) for each, c in zip(errors, counts)]
             p = fdtrc(1.0, 1 / (shares[0] + shares[1]), (means[0] - means[1]) ** 2 / both)
-        small += int(np.count_nonzero(p <= level))
-        tested += p.size
-    return small / tested / level if tested else 1.0
+        return p <= level
+
+    return _times(is_small, n, 1, len(x), level)
 
 
-def _orders(n: int, q: int, features: int) -> Iterator[np.ndarray]:
-    """Yield random orders of the samples, (r, n) at a time; none where they would be too few.
+def _times(
+    is_small: Callable[[np.ndarray], np.ndarray], n: int, q: int, features: int, level: float
+) -> float:
+    """Return how many times as often as `level` p-values are small in random orders of the samples.
 
-    They are as many as make `TESTS` statistics of so many features, or `WORK` allows.
+    `is_small` tells it of orders (r, n). They are as many as make `TESTS` statistics of so many
+    features, or `WORK` allows; where those are too few, 1 is returned.
     """
     count = int(min(-(-TESTS // features), WORK // (features * n * q))) if features else 0
     if count * features < FEWEST:
-        return
+        return 1.0
     rows = max(1, int(HELD // (max(n, features) * q)))
-    rng, own = np.random.default_rng(0), np.arange(n, dtype=np.int32)
+    rng, own, small = np.random.default_rng(0), np.arange(n, dtype=np.int32), 0
     for low in range(0, count, rows):
-        yield rng.permuted(np.tile(own, (min(rows, count - low), 1)), axis=1)
+        orders = rng.permuted(np.tile(own, (min(rows, count - low), 1)), axis=1)
+        small += int(np.count_nonzero(is_small(orders)))
+    return small / (count * features) / level
 
 
 def variances(values: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

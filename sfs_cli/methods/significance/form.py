@@ -47,7 +47,7 @@ class Form:
         if not U.shape[1] or not (isinstance(core, np.ndarray) or U.shape[1] > THIN + 2):
             return form
         check_dense(n)
-        return cls(form.dense(), np.empty((n, 0)), np.empty((0, 0)))
+        return cls.of(form.dense())
 
     @property
     def n(self) -> int:

@@ -12,7 +12,7 @@ from sfs_cli.methods.blocks import center
 from sfs_cli.methods.mutual_info import MutualInfoScorer
 from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.significance.permutation import TAIL, TAILED, TIE, tail
-from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS, tested_columns, warn_of_coarse
+from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS, told_columns
 
 HELD = 1_000_000
 """Permuted scores that are held together."""
@@ -109,8 +109,5 @@ class LabelPermutations(Scorer):
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
         *of_scorer, tested = measured
         p, effect = np.where(np.isnan(score), np.nan, tested.T)
-        columns, facts = tested_columns(p, effect)
-        self.facts |= facts
-        if self.count < TAILED:
-            self.warnings += warn_of_coarse(columns["q_value"], self.count)
+        columns = told_columns(self, p, effect, self.count)
         return self.scorer.columns(score, *of_scorer) | columns

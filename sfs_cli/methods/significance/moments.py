@@ -253,7 +253,7 @@ def _less(ratio: Ratio, t: float, mean: float) -> Form:
     if isinstance(A.core, np.ndarray):
         M = A.core - t * B.dense()
         M -= mean * (np.eye(n) - 1 / n)
-        return Form(M, np.empty((n, 0)), np.empty((0, 0)))
+        return Form.of(M)
     from scipy.sparse import eye_array
 
     core = A.core - t * B.core - mean * eye_array(n, format="csr")
@@ -275,7 +275,7 @@ def sums_of(M: Form) -> np.ndarray:
     """
     sparse = not isinstance(M.core, np.ndarray)
     if sparse and M.columns.shape[1] > COLUMNS and M.n <= DENSE_SAMPLES:
-        M, sparse = Form(M.dense(), np.empty((M.n, 0)), np.empty((0, 0))), False
+        M, sparse = Form.of(M.dense()), False
     if sparse:
         return _in_order(_sparse_sums(M))
     diagonal = np.diagonal(M.core)

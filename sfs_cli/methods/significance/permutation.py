@@ -162,7 +162,7 @@ class Permutations:
         entries = self.matrix.entries(places[:, one], places[:, two])
         form = entries @ (y[one] * y[two] * np.where(one == two, 1, 2))
         if ratio.even:
-            return form * (ratio.n - 1) / ratio.denominator.trace / _scatter(y, ratio.n)
+            return self._over_scatter(form, y)
         degrees = ratio.degrees[places]
         return form / (degrees @ (y * y) - (degrees @ y) ** 2 / ratio.degrees.sum())
 
@@ -186,9 +186,15 @@ class Permutations:
         ratio = self.ratio
         form = ratio.numerator.form(x)
         if ratio.even:
-            return form * (ratio.n - 1) / ratio.denominator.trace / _scatter(x, ratio.n)
+            return self._over_scatter(form, x)
         degrees = ratio.degrees
         return form / ((x * x) @ degrees - (x @ degrees) ** 2 / degrees.sum())
+
+    def _over_scatter(self, form: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return forms over those of B, which is even, by the n values: those not in y are 0."""
+        n = self.ratio.n
+        scatter = np.vecdot(y, y) - y.sum(axis=-1) ** 2 / n
+        return form * (n - 1) / self.ratio.denominator.trace / scatter
 
 
 def unusual(x: np.ndarray) -> np.ndarray:
@@ -203,11 +209,6 @@ def unusual(x: np.ndarray) -> np.ndarray:
 def _usual(f: np.ndarray) -> float:
     """Return the smallest or the largest value of a feature (n,), whichever more samples have."""
     return min((f.min(), f.max()), key=lambda end: np.count_nonzero(f != end))
-
-
-def _scatter(y: np.ndarray, n: int) -> np.ndarray:
-    """Return the sums of squares around the mean of n values, of which those not in y are 0."""
-    return np.vecdot(y, y) - y.sum(axis=-1) ** 2 / n
 
 
 def tail(values: np.ndarray, observed: np.ndarray, size: int) -> np.ndarray:

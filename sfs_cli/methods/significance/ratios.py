@@ -17,9 +17,7 @@ for better features.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +25,6 @@ import numpy as np
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import (
     THIN,
-    DenseSimilarity,
     FactoredSimilarity,
     Similarity,
     SparseSimilarity,
@@ -44,10 +41,6 @@ from sfs_cli.methods.spectral import HsicScorer, LaplacianScorer, SpecScorer
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Statistic = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""Returns the ratios ``f' A f / f' B f`` (m,), of the sign that A has, from the scores (m,), the
-part of ``f' D f`` that is not the mean's (m,) and the sums of squares around the mean (m,)."""
-
 
 @dataclass(frozen=True)
 class Ratio:
@@ -59,18 +52,20 @@ class Ratio:
         A and B. Smaller ratios are better.
     degrees : ndarray, shape (n,)
         d: weights of the samples in B.
-    statistic : callable
-        The ratios from the scores.
-    of_share, of_norm : bool
-        Whether the statistic depends on its second, and on its third argument.
+    factor : float
+        What a score is multiplied by.
+    over : str
+        And what it is divided by: ``share``, ``norm`` or nothing; ``rest`` of the Fisher Score.
+    at_zero : float
+        The score of a feature that is its mean alone.
     """
 
     numerator: Form
     denominator: Form
     degrees: np.ndarray
-    statistic: Statistic
-    of_share: bool = False
-    of_norm: bool = False
+    factor: float = 1.0
+    over: str = ""
+    at_zero: float = 0.0
 
     @property
     def n(self) -> int:
@@ -82,25 +77,21 @@ class Ratio:
         """Whether B is a multiple of the centering matrix."""
         return bool(np.ptp(self.degrees) <= EVEN * self.degrees.max())
 
+    def statistic(self, score: np.ndarray, share: np.ndarray, norm: np.ndarray) -> np.ndarray:
+        """Return the ratios ``f' A f / f' B f`` from the scores, shape (m,).
 
-def _of_score(sign: float, score: np.ndarray, _share: Any, _norm: Any) -> np.ndarray:
-    return sign * score
-
-
-def _of_phi1(at_zero: float, score: np.ndarray, share: np.ndarray, _norm: Any) -> np.ndarray:
-    return (score - at_zero * (1 - share)) / share
-
-
-def _of_share(factor: float, score: np.ndarray, share: np.ndarray, _norm: Any) -> np.ndarray:
-    return factor * score / share
-
-
-def _of_norm(factor: float, score: np.ndarray, _share: Any, norm: np.ndarray) -> np.ndarray:
-    return factor * score / norm
-
-
-def _of_fisher(score: np.ndarray, _share: Any, _norm: Any) -> np.ndarray:
-    return -1 / (1 + 1 / score)
+        Parameters
+        ----------
+        score : ndarray, shape (m,)
+            The scores.
+        share, norm : ndarray, shape (m,)
+            The part of ``f' D f`` that is not the mean's, and the sums of squares around the mean;
+            ones where the statistic does not depend on it.
+        """
+        if self.over == "rest":
+            return -1 / (1 + 1 / score)
+        of_score = self.factor * (score - self.at_zero * (1 - share))
+        return of_score / {"share": share, "norm": norm}.get(self.over, 1.0)
 
 
 def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
@@ -113,23 +104,19 @@ def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
     if isinstance(scorer, FisherScorer):
         columns = scorer.scatter.columns
         between = Form.of(_diagonal(np.zeros(n)), columns, -np.ones(columns.shape[1]))
-        return Ratio(between, _around_means(np.ones(n)), np.ones(n), _of_fisher)
+        return Ratio(between, _around_means(np.ones(n)), np.ones(n), over="rest")
     assert S is not None
     if isinstance(scorer, LaplacianScorer):
-        score = partial(_of_score, 1.0)
-        return Ratio(_laplacian(S), _around_means(S.degrees), S.degrees, score)
+        return Ratio(_laplacian(S), _around_means(S.degrees), S.degrees)
     if isinstance(scorer, SpecScorer):
         return _spec(scorer, S)
     if isinstance(scorer, HsicScorer):
-        statistic = partial(_of_norm, -1 / scorer.factor)
         one = np.ones(n)
-        return Ratio(-_hsic(scorer, S), _around_means(one), one, statistic, of_norm=True)
+        return Ratio(-_hsic(scorer, S), _around_means(one), one, -1 / scorer.factor, "norm")
     assert isinstance(scorer, GdcovScorer)
     degrees, A = scorer.covariance.laplacian.degrees, -_gdcov(scorer, S)
-    B = _around_means(degrees)
-    if scorer.covariance.normalized:
-        return Ratio(A, B, degrees, partial(_of_share, 1.0 - n), of_share=True)
-    return Ratio(A, B, degrees, partial(_of_norm, 1.0 - n), of_norm=True)
+    over = "share" if scorer.covariance.normalized else "norm"
+    return Ratio(A, _around_means(degrees), degrees, 1.0 - n, over)
 
 
 def _diagonal(d: np.ndarray) -> csr_array:
@@ -146,15 +133,14 @@ def _around_means(degrees: np.ndarray) -> Form:
 
 def _weighted(S: Similarity, diagonal: np.ndarray, sign: float) -> tuple[Any, np.ndarray]:
     """Return ``sign S + diag(diagonal)`` as a core and the columns Z of ``sign Z Z'``."""
-    if isinstance(S, DenseSimilarity):
-        return sign * S.matrix + np.diag(diagonal), np.empty((S.n, 0))
+    none = np.empty((S.n, 0))
     if isinstance(S, SparseSimilarity):
-        return _diagonal(diagonal) + sign * S.matrix, np.empty((S.n, 0))
-    assert isinstance(S, FactoredSimilarity)
-    if S.thin is not None:
-        return _diagonal(diagonal), S.thin
-    check_dense(S.n)
-    return sign * S.to_dense() + np.diag(diagonal), np.empty((S.n, 0))
+        return _diagonal(diagonal) + sign * S.matrix, none
+    if isinstance(S, FactoredSimilarity):
+        if S.thin is not None:
+            return _diagonal(diagonal), S.thin
+        check_dense(S.n)
+    return sign * S.to_dense() + np.diag(diagonal), none
 
 
 def _laplacian(S: Similarity) -> Form:
@@ -168,7 +154,7 @@ def _spec(scorer: SpecScorer, S: Similarity) -> Ratio:
     B, root = _around_means(S.degrees), laplacian.root
     if scorer.ranking == "phi3":
         A = Form.of(_diagonal(np.zeros(S.n)), root[:, None] * scorer.vectors, -scorer.phi3_weights)
-        return Ratio(A, B, S.degrees, partial(_of_share, -1.0), of_share=True)
+        return Ratio(A, B, S.degrees, -1.0, "share")
     if scorer.gamma == "power" and scorer.power == 1:
         A = _laplacian(S)
     else:
@@ -181,9 +167,8 @@ def _spec(scorer: SpecScorer, S: Similarity) -> Ratio:
             Gamma = np.linalg.matrix_power(N - laplacian.smooth_matrix(), scorer.power)
         A = Form.of(root[:, None] * Gamma * root)
     if scorer.ranking == "phi2":
-        return Ratio(A, B, S.degrees, partial(_of_score, 1.0))
-    at_zero = 1.0 if scorer.gamma == "exp" else 0.0
-    return Ratio(A, B, S.degrees, partial(_of_phi1, at_zero), of_share=True)
+        return Ratio(A, B, S.degrees)
+    return Ratio(A, B, S.degrees, over="share", at_zero=1.0 if scorer.gamma == "exp" else 0.0)
 
 
 def _hsic(scorer: HsicScorer, S: Similarity) -> Form:

@@ -125,7 +125,7 @@ class TestedScorer(Scorer):
 
     @property
     def _measures(self) -> bool:
-        return self.null != "gaussian" or self.ratio.of_share or self.ratio.of_norm
+        return self.null != "gaussian" or self.ratio.over in ("share", "norm")
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return scores, statuses, and what `columns` needs besides; may overwrite the block."""
@@ -143,7 +143,7 @@ class TestedScorer(Scorer):
         b, n = values.shape
         share, norm, found = np.ones(b), np.ones(b), np.full((b, MEASURES), np.nan)
         with np.errstate(all="ignore"):  # features that do not vary have no score
-            if self.ratio.of_share or self.ratio.of_norm:
+            if self.ratio.over in ("share", "norm"):
                 for part in pieces(b, n):
                     share[part], norm[part] = self._share_and_norm(values[part])
             if self.moments is not None:
@@ -157,7 +157,7 @@ class TestedScorer(Scorer):
         degrees, volume = self.ratio.degrees, self.ratio.degrees.sum()
         centered = center(Block(values.astype(np.float64)))
         x, norm = centered.values, centered.square * centered.scale**2
-        if not self.ratio.of_share:
+        if self.ratio.over == "norm":
             return np.ones(len(x)), norm
         x /= np.sqrt(centered.square)[:, None]
         offset = centered.offset / np.sqrt(centered.square)
@@ -236,11 +236,8 @@ class TestedScorer(Scorer):
             p, effect = np.where(np.isnan(p), of_formula, p), np.where(same, 0.0, effect)
         p = np.maximum(p, self.least)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
-        columns, facts = tested_columns(p, effect)
-        self.facts |= facts
-        drawn = 0 if self.permutations is None else self.permutations.count
-        if self.null == "permutation" and drawn < TAILED:
-            self.warnings += warn_of_coarse(columns["q_value"], drawn)
+        drawn = self.facts.get("permutations")
+        columns = told_columns(self, p, effect, drawn)
         if self.permutations is not None:
             self._note_values(found[~np.isnan(score), 5])
         return self.scorer.columns(score) | columns
@@ -305,20 +302,26 @@ def tested_columns(
     return {"p_value": p, "q_value": q, "effect": effect}, facts
 
 
-def warn_of_coarse(q: np.ndarray, permutations: int) -> list[str]:
-    """Return the warning, if any, that no q-value (m,) is small, as the p-values cannot be.
+def told_columns(
+    scorer: Scorer, p: np.ndarray, effect: np.ndarray, permutations: int | None
+) -> dict[str, np.ndarray]:
+    """Return the columns; give the scorer the facts, and a warning if no q-value can be small.
 
-    It is for permutations without a tail, which give no p-value below ``1 / (permutations + 1)``.
+    That is so of few permutations, without a tail, which give no p-value below
+    ``1 / (permutations + 1)``.
     """
-    tested = int(np.count_nonzero(~np.isnan(q)))
-    least = math.ceil(tested / (SIGNIFICANT * (permutations + 1)))
-    if least < 2 or not tested or np.nanmin(q) <= SIGNIFICANT:
-        return []
-    return [
-        f"{permutations:,} permutations give no p-value below 1/{permutations + 1:,}: no feature "
-        f"has a q-value of {SIGNIFICANT} unless {least:,} of the {tested:,} tested ones have that "
-        f"p-value; give --pvalues permutation:{DEFAULT_PERMUTATIONS} or more"
-    ]
+    columns, facts = tested_columns(p, effect)
+    scorer.facts |= facts
+    if permutations is not None and permutations < TAILED:
+        tested, q = facts["tested_features"], columns["q_value"]
+        least = math.ceil(tested / (SIGNIFICANT * (permutations + 1)))
+        if least > 1 and np.nanmin(q) > SIGNIFICANT:
+            scorer.warnings.append(
+                f"{permutations:,} permutations give no p-value below 1/{permutations + 1:,}: no "
+                f"feature has a q-value of {SIGNIFICANT} unless {least:,} of the {tested:,} tested "
+                f"ones have that p-value; give --pvalues permutation:{DEFAULT_PERMUTATIONS} or more"
+            )
+    return columns
 
 
 def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
