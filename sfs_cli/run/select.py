@@ -310,7 +310,7 @@ def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
 
 def _describe(config: SelectConfig, result: Result, ranking: RankConfig | None) -> list[InputFile]:
     """Return the files that are read, with their digests."""
-    found = outputs.describe_files([("result", result.path)])
+    found = outputs.describe_files([("result", result.path, {})])
     return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
 
 
