@@ -98,35 +98,27 @@ def claims(measured: Sequence[Measured]) -> dict[str, float]:
         mixed = ~apart[-1, :, 0]
         until = np.cumprod(apart, axis=0).sum(axis=0)  # levels until features mix
         found = {
-            "the leading eigenvalues grow": bool(
-                (m.values[-1, LEADING] > m.values[0, LEADING]).all()
-            ),
-            "the gap between leading and tail eigenvalues shrinks": bool(gap[-1] < gap[0]),
-            "the leading eigenvectors turn less than those of the tail": bool(
+            "the leading eigenvalues grow": (m.values[-1, LEADING] > m.values[0, LEADING]).all(),
+            "the gap between leading and tail eigenvalues shrinks": gap[-1] < gap[0],
+            "the leading eigenvectors turn less than those of the tail": (
                 turned[list(LEADING)].max() < turned[list(TAIL)].min()
             ),
-            "phi3 changes less than phi1 and phi2, with lambda": _less(phi3[0], phi1[0], phi2[0]),
-            "phi3 changes less than phi1 and phi2, with lambda^3": _less(phi3[1], phi1[1], phi2[1]),
-            "phi1 and phi2 change alike": bool(
-                (np.abs(phi1 - phi2) <= ALIKE * np.maximum(phi1, phi2)).all()
-            ),
-            "phi1 and phi2 change more with lambda^3": bool(
-                phi1[1] > phi1[0] and phi2[1] > phi2[0]
-            ),
-            "phi3 changes less with lambda^3": bool(phi3[1] < phi3[0]),
+            "phi3 changes less than phi1 and phi2, with lambda": phi3[0] < min(phi1[0], phi2[0]),
+            "phi3 changes less than phi1 and phi2, with lambda^3": phi3[1] < min(phi1[1], phi2[1]),
+            "phi1 and phi2 change alike": (
+                np.abs(phi1 - phi2) <= ALIKE * np.maximum(phi1, phi2)
+            ).all(),
+            "phi1 and phi2 change more with lambda^3": phi1[1] > phi1[0] and phi2[1] > phi2[0],
+            "phi3 changes less with lambda^3": phi3[1] < phi3[0],
             "phi1 mixes relevant and irrelevant features at the last level": mixed[0],
             "phi2 mixes relevant and irrelevant features at the last level": mixed[1],
             "phi3 keeps them apart there": not mixed[2],
-            "phi2 keeps them apart longer than phi1": bool(until[1, 0] > until[0, 0]),
-            "phi1 keeps them apart longer with lambda^3": bool(until[0, 1] > until[0, 0]),
+            "phi2 keeps them apart longer than phi1": until[1, 0] > until[0, 0],
+            "phi1 keeps them apart longer with lambda^3": until[0, 1] > until[0, 0],
         }
         for text, holds in found.items():
             held.setdefault(text, []).append(bool(holds))
     return {text: float(np.mean(each)) for text, each in held.items()}
-
-
-def _less(a: float, b: float, c: float) -> bool:
-    return bool(a < min(b, c))
 
 
 def _apart(found: np.ndarray) -> np.ndarray:
