@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -177,7 +178,7 @@ def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
     Those are told of once. Features with one and the same score are marked at their ranks.
     """
     rows = [dict(row) for row in data.top]
-    tied = [_count(row.pop("tied", None)) for row in rows]
+    tied = [_number(row.pop("tied", None)) or 0 for row in rows]
     names, same = list(rows[0]) if rows else [], []
     for name in names:
         for row, value in zip(rows, _whole([row[name] for row in rows])):
@@ -193,16 +194,12 @@ def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
     for cells, size in zip(grid.rows, tied):
         for i, name in enumerate(names):
             if name == "rank" and size > 1:
-                hint = f"{size:,} features have this score: their order says nothing"
+                hint = f"{size:,.0f} features have this score: their order says nothing"
                 cells[i] = cells[i]._replace(shown=f"{cells[i].shown} =", hint=hint)
             if name == "feature" and data.gene_links in GENE_PAGES:
                 page = GENE_PAGES[data.gene_links] + quote(cells[i].shown, safe="")
                 cells[i] = cells[i]._replace(link=page)
     return grid, same
-
-
-def _count(value: object) -> int:
-    return int(str(value)) if is_number(value) else 0
 
 
 def arranged(
@@ -222,29 +219,31 @@ def arranged(
     return Grid(columns, cells)
 
 
+def _number(value: object) -> float | None:
+    """Return a number that is there; None for text, NaN and what is missing."""
+    number = float(str(value)) if is_number(value) else math.nan
+    return None if math.isnan(number) else number
+
+
 def _whole(values: list[object]) -> list[object]:
     """Return the values of a column as integers, if they are whole numbers, none of them large."""
-    known = [float(str(v)) for v in values if is_number(v) and v == v]
-    if not known or not all(v.is_integer() and abs(v) < LARGEST_WHOLE for v in known):
+    numbers = [_number(value) for value in values]
+    known = [number for number in numbers if number is not None]
+    if not known or not all(each.is_integer() and abs(each) < LARGEST_WHOLE for each in known):
         return values
-    return [int(float(str(v))) if is_number(v) and v == v else v for v in values]
+    return [v if number is None else int(number) for v, number in zip(values, numbers)]
 
 
 def _cell(value: object, numeric: bool, digits: int, full: float | None) -> Cell:
     """Return a cell; a number is shaded by its size, completely at `full`."""
-    key = _key(value) if numeric and value is not None else ""
-    shade = None
-    if full is not None and is_number(value) and value == value:
-        shade = round(max(-1.0, min(1.0, float(str(value)) / full)), 3)
+    number = _number(value)
+    key, shade = "", None
+    if numeric and number is not None:  # as the script reads it; what has none comes last
+        shown = str(value) if isinstance(value, Integral) else repr(number)
+        key = shown.replace("inf", "Infinity")
+    if full is not None and number is not None:
+        shade = round(max(-1.0, min(1.0, number / full)), 3)
     return Cell(significant(value, digits), key, shade)
-
-
-def _key(value: object) -> str:
-    """Return a number as the script reads it, to sort by; "" for NaN, which comes last."""
-    if isinstance(value, Integral):
-        return str(int(value))
-    number = float(str(value))
-    return "" if number != number else repr(number).replace("inf", "Infinity")
 
 
 def linked(reference: str) -> Markup:

@@ -318,15 +318,17 @@ class Beside:
     partial: Path | None = None  # where to write it, while it is being made
 
     @contextmanager
-    def written(self) -> Iterator[None]:
-        """Let the file be written to `partial`; it takes its name when the block is done."""
-        with replacing(self.path) as self.partial:
-            yield
+    def written(
+        self, force: bool, lock: Lock | None = None, record: Mapping[str, Any] | None = None
+    ) -> Iterator[None]:
+        """Let the file be written to `partial`; it takes its name when the block is done.
 
-    def claim(self, force: bool, lock: Lock | None, record: Mapping[str, Any] | None) -> None:
-        """Do what `claim_copy` does."""
+        What it may not replace is refused, as `claim_copy` does.
+        """
         option = flag(self.option)
         claim_copy(option, self.path, lock, record, folder=self.folder, force=force)
+        with replacing(self.path) as self.partial:
+            yield
 
 
 def claim_copy(
@@ -380,11 +382,11 @@ def run_tables(
     check_json_option(config.out, as_json)
     others = {} if beside is None else {flag(beside.option): beside.path}
     if config.out is None:
-        with claimed_beside(others):
-            if beside is not None:
-                beside.claim(config.force, None, None)
-            with nullcontext() if beside is None else beside.written():
-                made = make()
+        with (
+            claimed_beside(others),
+            nullcontext() if beside is None else beside.written(config.force),
+        ):
+            made = make()
         made.summarize()
         return next(iter(made.tables.values()))
     out = Path(config.out)
@@ -399,9 +401,7 @@ def run_tables(
                 there = result_files(out, config.prefix, record)
                 tell_up_to_date(out, messages, (*others.values(), *there))
                 return json_bytes(record, as_json)
-        if beside is not None:
-            beside.claim(config.force, lock, record)
-        with nullcontext() if beside is None else beside.written():
+        with nullcontext() if beside is None else beside.written(config.force, lock, record):
             made = make()
             seconds, peak = time.perf_counter() - started, peak_resident()
             facts = {
