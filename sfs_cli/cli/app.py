@@ -32,7 +32,7 @@ from sfs_cli.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sfs_cli.logs import Messages
 
@@ -274,19 +274,22 @@ def _usage_error(error: click.ClickException) -> UsageError:
 
 def _commands_taking(option: str) -> list[str]:
     """Return the commands that take an option, as they are called."""
-    found = []
     with click.Context(app) as ctx:
-        for verb in VERBS:
-            command = app.get_command(ctx, verb)
-            parts = {verb: command}
-            if isinstance(command, click.Group):
-                parts = {f"{verb} {name}": part for name, part in command.commands.items()}
-            found += [
-                f"`sfs {name}`"
-                for name, part in parts.items()
-                if part is not None and any(option in each.opts for each in part.params)
-            ]
-    return found
+        return [
+            f"`sfs {name}`"
+            for name, command in commands_of(app, ctx)
+            if any(option in each.opts for each in command.params)
+        ]
+
+
+def commands_of(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command by the words that call it."""
+    for name in group.list_commands(ctx):
+        made = group.get_command(ctx, name)
+        if isinstance(made, click.Group):
+            yield from ((f"{name} {inner}", found) for inner, found in commands_of(made, ctx))
+        elif made is not None:
+            yield name, made
 
 
 def _explain(error: Exception, context: dict[str, Messages]) -> int:

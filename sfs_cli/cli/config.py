@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from sfs_cli.cli.app import Group, app
+from sfs_cli.cli.app import Group, app, commands_of
 from sfs_cli.cli.options import path_argument
 from sfs_cli.cli.streams import write_stdout
 from sfs_cli.options.paths import READS
@@ -70,16 +70,6 @@ def further_options() -> dict[str, list[tuple[str, str]]]:
     with click.Context(app) as ctx:
         further = {verb: list(_own_options(made)) for verb, made in commands_of(app, ctx)}
     return {verb: own for verb, own in further.items() if own}
-
-
-def commands_of(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
-    """Yield every command by the words that call it."""
-    for name in group.list_commands(ctx):
-        made = group.get_command(ctx, name)
-        if isinstance(made, click.Group):
-            yield from ((f"{name} {inner}", found) for inner, found in commands_of(made, ctx))
-        elif made is not None:
-            yield name, made
 
 
 def _own_options(made: click.Command) -> Iterator[tuple[str, str]]:

@@ -7,10 +7,11 @@ class; nothing in a chart depends on color alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,23 @@ class Axis:
     def label_width(self) -> float:
         """Width of the widest label."""
         return CHARACTER * max(map(len, self.labels))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis between two positions of a chart."""
+
+    axis: Axis
+    start: float
+    end: float
+
+    def __call__(self, values: np.ndarray | float) -> Any:
+        """Return the positions of values."""
+        return self.start + (self.end - self.start) * self.axis.place(values)
+
+    def ticks(self) -> Iterator[tuple[str, float]]:
+        """Yield the label and the position of each tick."""
+        return zip(self.axis.labels, self(np.array(self.axis.ticks)))
 
 
 SMALLEST = 1e-300
@@ -153,7 +171,7 @@ def element(name: str, *children: str, hint: str = "", **attributes: object) -> 
 
 
 def text(words: str, x: float, y: float, **attributes: str) -> str:
-    """Write words at a point."""
+    """Write words at a point; a `hint` is shown under the pointer."""
     return element("text", escape(words), x=x, y=y, **attributes)
 
 
@@ -228,37 +246,54 @@ class Frame:
         """Right end of the horizontal axis."""
         return WIDTH - max(RIGHT, self.horizontal.label_width / 2)
 
-    def x(self, values: np.ndarray | float) -> np.ndarray:
-        """Place values of the horizontal axis."""
-        return self.left + (self.right - self.left) * self.horizontal.place(values)
+    @property
+    def x(self) -> Scale:
+        """Positions of values of the horizontal axis."""
+        return Scale(self.horizontal, self.left, self.right)
 
-    def y(self, values: np.ndarray | float) -> np.ndarray:
-        """Place values of the vertical axis."""
-        return self.bottom - (self.bottom - TOP) * self.vertical.place(values)
+    @property
+    def y(self) -> Scale:
+        """Positions of values of the vertical axis."""
+        return Scale(self.vertical, self.bottom, TOP)
 
     def draw(self) -> str:
         """Draw grid, ticks, labels and titles."""
-        across = self.y(np.array(self.vertical.ticks))
-        along = self.x(np.array(self.horizontal.ticks))
-        parts = [line(self.left, y, self.right, y, "grid") for y in across]
-        parts += [
-            text(label, self.left - 8, y, dy="0.35em", class_="tick end")
-            for label, y in zip(self.vertical.labels, across)
-        ]
-        parts.append(line(self.left, self.bottom, self.right, self.bottom, "axis"))
-        parts += [line(x, self.bottom, x, self.bottom + 6, "axis") for x in along]
+        left, right, bottom = self.left, self.right, self.bottom
+        across, along = list(self.y.ticks()), list(self.x.ticks())
+        parts = [line(left, y, right, y, "grid") for _, y in across]
+        parts += [text(label, left - 8, y, dy="0.35em", class_="tick end") for label, y in across]
+        parts.append(line(left, bottom, right, bottom, "axis"))
+        parts += [line(x, bottom, x, bottom + 6, "axis") for _, x in along]
         minor = self.x(np.array(self.horizontal.minor))
-        parts += [line(x, self.bottom, x, self.bottom + 3, "axis") for x in minor]
+        parts += [line(x, bottom, x, bottom + 3, "axis") for x in minor]
         parts += [
-            text(label, x, self.bottom + 8, dy="0.9em", class_="tick middle")
-            for label, x in zip(self.horizontal.labels, along)
+            text(label, x, bottom + 8, dy="0.9em", class_="tick middle") for label, x in along
         ]
-        middle = (self.left + self.right) / 2
         parts.append(text(self.vertical.title, 2, 16, class_="axis-title"))
-        parts.append(
-            text(self.horizontal.title, middle, self.height - 6, class_="axis-title middle")
-        )
+        middle, foot = (left + right) / 2, self.height - 6
+        parts.append(text(self.horizontal.title, middle, foot, class_="axis-title middle"))
         return element("g", *parts)
+
+    def mark(self, value: float, words: str, at_top: bool) -> str:
+        """Draw a vertical line at a value, with words on the side that has more room."""
+        x = self.x(value)
+        side, shift = ("end", -6) if self.is_right(x) else ("start", 6)
+        y = TOP + 14 if at_top else self.bottom - 10
+        label = text(words, x + shift, y, class_=f"mark-label {side}")
+        return line(x, TOP, x, self.bottom, "mark") + label
+
+    def is_right(self, x: float) -> bool:
+        """Tell whether a position is in the right half."""
+        return x > (self.left + self.right) / 2
+
+    def bars(self, edges: np.ndarray, counts: np.ndarray, hints: Sequence[str]) -> list[str]:
+        """Draw the bars of a histogram, one of a single feature so that it is visible."""
+        x, base = self.x(edges), self.bottom - 0.5
+        y = np.minimum(self.y(counts), base - 1.5)
+        return [
+            rectangle(x[i] + 0.5, y[i], x[i + 1] - 0.5, base, "bar", hints[i])
+            for i in np.flatnonzero(counts).tolist()
+        ]
 
 
 # ---- charts --------------------------------------------------------------------------------------
@@ -290,11 +325,9 @@ def score_curve(scores: np.ndarray, *, larger_is_better: bool, elbow: int | None
         parts += [dot(a, b, "dot", hint) for a, b, hint in zip(x, y, hints)]
     described = f"{counted(m, 'score')} from {significant(scores[0])} to {significant(scores[-1])}."
     if elbow:
-        x_mark = float(frame.x(elbow + 0.5))
         # the label is where the curve is not
-        above = bool(scores[0] > scores[-1]) != _is_right(frame, x_mark)
-        y_mark = TOP + 14 if above else frame.bottom - 10
-        parts.append(_mark(frame, x_mark, y_mark, f"elbow: rank {elbow:,}"))
+        above = bool(scores[0] > scores[-1]) != frame.is_right(frame.x(elbow + 0.5))
+        parts.append(frame.mark(elbow + 0.5, f"elbow: rank {elbow:,}", above))
         described += f" The curve bends after {counted(elbow, 'feature')}."
     return svg("score-curve", "Score against rank", described, *parts)
 
@@ -312,8 +345,7 @@ def spectrum(eigenvalues: np.ndarray, *, clusters: int | None = None) -> str:
     if clusters and clusters < count:
         low, high = frame.y(values[clusters - 1 : clusters + 1])
         parts.append(rectangle(frame.left, low, frame.right, high, "band"))
-        at = float(frame.x(clusters + 0.5))
-        parts.append(_mark(frame, at, TOP + 14, f"gap after eigenvalue {clusters}"))
+        parts.append(frame.mark(clusters + 0.5, f"gap after eigenvalue {clusters}", True))
         described += (
             f" The gap after eigenvalue {clusters} is {significant(np.diff(values)[clusters - 1])}."
         )
@@ -336,32 +368,13 @@ def distribution(scores: np.ndarray) -> str:
         counts, edges = np.histogram(scores, bins, range=(low, high))
     most, tallest = int(counts.max()), int(np.argmax(counts))
     frame = Frame(axis, linear_axis("number of features", 0.0, most, count=min(5, most)))
-    x = frame.x(edges)
-    base = frame.bottom - 0.5
-    y = np.minimum(frame.y(counts), base - 1.5)  # so that a single feature is visible
     hints = [
         f"{significant(a, 4)} to {significant(b, 4)}: {counted(count, 'feature')}"
         for a, b, count in zip(edges, edges[1:], counts)
     ]
-    bars = [
-        rectangle(x[i] + 0.5, y[i], x[i + 1] - 0.5, base, "bar", hint)
-        for i, hint in enumerate(hints)
-        if counts[i]
-    ]
     described = f"The tallest of {counted(len(counts), 'bar')} is {hints[tallest]}."
-    return svg("distribution", "Distribution of the scores", described, frame.draw(), *bars)
-
-
-def _mark(frame: Frame, x: float, y: float, label: str) -> str:
-    """Draw a vertical line at x, with a label on the side that has more room."""
-    left = _is_right(frame, x)
-    class_ = f"mark-label {'end' if left else 'start'}"
-    words = text(label, x - 6 if left else x + 6, y, class_=class_)
-    return line(x, TOP, x, frame.bottom, "mark") + words
-
-
-def _is_right(frame: Frame, x: float) -> bool:
-    return x > (frame.left + frame.right) / 2
+    parts = frame.draw(), *frame.bars(edges, counts, hints)
+    return svg("distribution", "Distribution of the scores", described, *parts)
 
 
 def downsample(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from sfs_cli.report.charts import (
     WIDTH,
     Axis,
     Frame,
+    Scale,
     dot,
     element,
     fitted_axis,
@@ -59,6 +59,13 @@ def short(name: str, most: int = LONGEST) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
+def named(
+    name: str, x: float, y: float, *, hint: str = "", most: int = LONGEST, class_: str = "end"
+) -> str:
+    """Write a name, cut where it is too long; the `hint` or all of it is under the pointer."""
+    return text(short(name, most), x, y, hint=hint or name, dy="0.35em", class_=class_)
+
+
 def path(d: str, class_: str, hint: str = "") -> str:
     """Draw a path."""
     return element("path", hint=hint, d=d, class_=class_)
@@ -68,6 +75,23 @@ def brief(value: float) -> str:
     """Write a position with at most one digit after the point."""
     shown = f"{value:.1f}"
     return shown.removesuffix(".0")
+
+
+class Words:
+    """Words beside points, of which none covers another one or leaves the chart."""
+
+    def __init__(self, height: float) -> None:
+        self.height = height
+        self._taken: list[tuple[float, float, float]] = []
+
+    def fit(self, left: float, right: float, y: float) -> bool:
+        """Take a place where it is free, and tell whether it was."""
+        if left < 0 or right > WIDTH:
+            return False
+        if any(left < b and a < right and abs(y - c) < self.height for a, b, c in self._taken):
+            return False
+        self._taken.append((left, right, y))
+        return True
 
 
 # ---- heatmap -------------------------------------------------------------------------------------
@@ -83,24 +107,29 @@ def heatmap_chart(found: Heatmap, notes: SampleNotes) -> str:
     head, names = _block_names(blocks, notes, left, step)
     parts += names
     top = head
-    if found.codes is not None or found.outcome is not None:
-        parts += _annotation(found, notes, left, step, head)
+    kinds, letter = kinds_of(found)
+    if kinds is not None:
+        parts += [
+            rectangle(left + a * step, head, left + b * step, head + 9, color(kind, letter))
+            for a, b, kind in _blocks(kinds)
+        ]
         top += 13
     levels = np.clip(np.round(found.cells / LEVEL), -LEVELS, LEVELS).astype(int) + LEVELS
     bottom = top + g * ROW
     parts.append(_cells(levels, left, top, step))
     for i, (name, rank) in enumerate(zip(found.features, found.ranks)):
         y = top + (i + 0.5) * ROW
-        hint = f"{name}, rank {rank}"
-        words = element("title", escape(hint)) + escape(short(name))
-        parts.append(element("text", words, x=left - 30, y=y, dy="0.35em", class_="name end"))
+        parts.append(named(name, left - 30, y, hint=f"{name}, rank {rank}", class_="name end"))
         parts.append(text(str(rank), left - 6, y, dy="0.35em", class_="end"))
     for at, _, _ in blocks[1:]:
         x = left + at * step
         parts.append(line(x, head, x, bottom, "gap"))
     parts += _columns(found, notes, left, top, bottom, step)
     y = bottom + 24
-    parts += _scale(left, y)
+    most = LEVELS * LEVEL
+    styles = [f"h{level}" for level in range(2 * LEVELS + 1)]
+    low, high = f"−{most:g} sd", f"+{most:g} sd from the mean of the row"
+    parts += color_scale(low, styles, high, left, left + 58, y)
     y += 24
     if found.codes is not None and not (found.by_class and len(names) == len(blocks)):
         more, y = legend(notes, left, y, WIDE, letter=LETTER)
@@ -152,21 +181,11 @@ def class_name(notes: SampleNotes, code: int) -> str:
     return notes.classes[code] if code >= 0 else "no label"
 
 
-def _annotation(
-    found: Heatmap, notes: SampleNotes, left: float, step: float, y: float
-) -> list[str]:
-    """Draw the row of classes, or of outcomes, above the cells."""
-    if found.codes is not None:
-        return [
-            rectangle(left + a * step, y, left + b * step, y + 9, color(code))
-            for a, b, code in _blocks(found.codes)
-        ]
-    assert found.outcome is not None
-    levels = outcome_levels(found.outcome)
-    return [
-        rectangle(left + a * step, y, left + b * step, y + 9, f"q{level}" if level >= 0 else "none")
-        for a, b, level in _blocks(levels)
-    ]
+def kinds_of(found: Heatmap | Plane) -> tuple[np.ndarray | None, str]:
+    """Return what samples are drawn by, and the letter of its colors: k of classes, q of levels."""
+    if found.outcome is None:
+        return found.codes, "k"
+    return outcome_levels(found.outcome), "q"
 
 
 def outcome_levels(outcome: np.ndarray) -> np.ndarray:
@@ -217,21 +236,20 @@ def _columns(
     return parts
 
 
-def _scale(left: float, y: float) -> list[str]:
-    """Draw the scale of the colors of cells."""
-    most = LEVELS * LEVEL
-    parts = [text(f"−{most:g} sd", left, y, class_="start")]
-    x = left + 58
-    for level in range(2 * LEVELS + 1):
-        parts.append(rectangle(x, y - 10, x + 16, y, f"h{level}"))
+def color_scale(
+    low: str, styles: Iterable[str], high: str, left: float, start: float, y: float
+) -> list[str]:
+    """Draw a scale of colors from `start` on, between the words for its ends."""
+    parts, x = [text(low, left, y, class_="start")], start
+    for style in styles:
+        parts.append(rectangle(x, y - 10, x + 16, y, style))
         x += 16
-    parts.append(text(f"+{most:g} sd from the mean of the row", x + 6, y, class_="start"))
-    return parts
+    return [*parts, text(high, x + 6, y, class_="start")]
 
 
-def color(code: int) -> str:
-    """Return the style of a class."""
-    return f"k{code % COLORS}" if code >= 0 else "none"
+def color(kind: int, letter: str = "k") -> str:
+    """Return the style of a class, or of a level of the outcome."""
+    return f"{letter}{kind % COLORS}" if kind >= 0 else "none"
 
 
 def legend(
@@ -249,7 +267,7 @@ def legend(
         width = 18 + letter * len(words) + 12
         if x > left and x + width > right:
             x, y = left, y + 20
-        parts.append(marker(x + 6, y - 4, code, name))
+        parts.append(marker(x + 6, y - 4, code, color(code), name))
         parts.append(text(words, x + 15, y, class_="start"))
         x += width
     return parts, y + 20
@@ -259,35 +277,31 @@ def _outcome_legend(notes: SampleNotes, left: float, y: float) -> list[str]:
     assert notes.outcome is not None
     known = notes.outcome[np.isfinite(notes.outcome)]
     low, high = (significant(float(v), 4) for v in (known.min(), known.max()))
-    parts = [text(f"outcome {low}", left, y, class_="start")]
-    x = left + 8 + CHARACTER * 0.8 * (len(low) + 8)
-    for level in range(OUTCOME_LEVELS):
-        parts.append(rectangle(x, y - 10, x + 16, y, f"q{level}"))
-        x += 16
-    parts.append(text(high, x + 6, y, class_="start"))
-    return parts
+    start = left + 8 + CHARACTER * 0.8 * (len(low) + 8)
+    styles = [f"q{level}" for level in range(OUTCOME_LEVELS)]
+    return color_scale(f"outcome {low}", styles, high, left, start, y)
 
 
 # ---- samples in a plane --------------------------------------------------------------------------
 
 
-def marker(x: float, y: float, code: int, hint: str = "", style: str | None = None) -> str:
+def marker(x: float, y: float, shape: int, style: str, hint: str) -> str:
     """Draw the point of a class: a disc, a square or a triangle."""
-    style = style or f"point {color(code)}"
-    if code < 0 or code % 3 == 0:
+    style = f"point {style}"
+    if shape < 0 or shape % 3 == 0:
         return element("circle", hint=hint, cx=x, cy=y, r=4.0, class_=style)
-    if code % 3 == 1:
+    if shape % 3 == 1:
         return rectangle(x - 3.6, y - 3.6, x + 3.6, y + 3.6, style, hint)
     return path(f"M{x:.1f} {y - 4.6:.1f}l4.6 8.2h-9.2z", style, hint)
 
 
-def _markers(x: np.ndarray, y: np.ndarray, code: int) -> str:
+def _markers(x: np.ndarray, y: np.ndarray, shape: int, style: str) -> str:
     """Draw many points of a class, smaller ones of the shapes of `marker`."""
-    if code >= 0 and code % 3 == 2:
+    if shape >= 0 and shape % 3 == 2:
         d = "".join(f"M{brief(a)} {brief(b - 3)}l3 5.4h-6z" for a, b in zip(x, y))
-        return path(d, f"point {color(code)}")
-    square = " square" if code >= 0 and code % 3 == 1 else ""
-    return path(_dots(x, y), f"dots{square} s-{color(code)}")
+        return path(d, f"point {style}")
+    square = " square" if shape >= 0 and shape % 3 == 1 else ""
+    return path(_dots(x, y), f"dots{square} s-{style}")
 
 
 def plane_chart(found: Plane, notes: SampleNotes) -> str:
@@ -296,33 +310,27 @@ def plane_chart(found: Plane, notes: SampleNotes) -> str:
     horizontal = fitted_axis(found.axes[0], *_range(x_all), WIDTH - 100)
     frame = Frame(horizontal, linear_axis(found.axes[1], *_range(y_all)), 400.0)
     x, y = frame.x(x_all), frame.y(y_all)
-    parts = [frame.draw()]
-    codes = np.zeros(len(x), int) if found.codes is None else found.codes
-    levels = None if found.outcome is None else outcome_levels(found.outcome)
+    parts, bottom = [frame.draw()], frame.height
+    kinds, letter = kinds_of(found)
+    if kinds is None:
+        kinds = np.zeros(len(x), int)
+    shapes = kinds if letter == "k" else np.zeros(len(x), int)
     if found.samples is not None:
-        for j, name in enumerate(found.samples):
-            hint, style = name, None
+        for j, hint in enumerate(found.samples):
             if found.codes is not None:
-                hint += f": {class_name(notes, int(codes[j]))}"
-            if levels is not None and found.outcome is not None:
+                hint += f": {class_name(notes, int(kinds[j]))}"
+            if found.outcome is not None:
                 hint += f": {significant(float(found.outcome[j]), 4)}"
-                style = f"point q{levels[j]}" if levels[j] >= 0 else "point none"
-            parts.append(marker(float(x[j]), float(y[j]), int(codes[j]), hint, style))
+            parts.append(marker(x[j], y[j], int(shapes[j]), color(int(kinds[j]), letter), hint))
     else:
-        kinds = codes if levels is None else levels
         for kind in np.unique(kinds).tolist():
             at = np.flatnonzero(kinds == kind)
-            if levels is None:
-                parts.append(_markers(x[at], y[at], kind))
-            else:
-                style = f"q{kind}" if kind >= 0 else "none"
-                parts.append(path(_dots(x[at], y[at]), f"dots s-{style}"))
-    bottom = 400.0
+            parts.append(_markers(x[at], y[at], int(shapes[at[0]]), color(kind, letter)))
     if found.codes is not None:
-        parts += _centers(x, y, codes, notes)
+        parts += _centers(x, y, kinds, notes)
         more, bottom = legend(notes, frame.left, bottom + 20, WIDTH)
         parts += more
-    if levels is not None:
+    if found.outcome is not None:
         parts += _outcome_legend(notes, frame.left, bottom + 20)
         bottom += 30
     described = f"{counted(len(x), 'sample')} in {found.where}."
@@ -339,7 +347,7 @@ def _range(values: np.ndarray) -> tuple[float, float]:
 def _centers(x: np.ndarray, y: np.ndarray, codes: np.ndarray, notes: SampleNotes) -> list[str]:
     """Write the names of classes above the middle of their points, where they do not collide."""
     parts: list[str] = []
-    taken: list[tuple[float, float, float, float]] = []
+    places = Words(18)
     sizes = np.bincount(codes[codes >= 0], minlength=len(notes.classes))
     for code in np.argsort(-sizes, kind="stable").tolist():
         at = np.flatnonzero(codes == code)
@@ -354,11 +362,8 @@ def _centers(x: np.ndarray, y: np.ndarray, codes: np.ndarray, notes: SampleNotes
         # above most of the points around it, so that they are seen
         near = at[np.hypot(x[at] - x[middle], y[at] - y[middle]) <= half + 24]
         height = max(TOP, float(np.quantile(y[near], 0.1)) - 12)
-        box = (center - half, center + half, height - 9, height + 9)
-        if any(box[0] < b and a < box[1] and box[2] < d and c < box[3] for a, b, c, d in taken):
-            continue
-        taken.append(box)
-        parts.append(text(name, center, height, dy="0.35em", class_="center-label middle"))
+        if places.fit(center - half, center + half, height):
+            parts.append(text(name, center, height, dy="0.35em", class_="center-label middle"))
     return parts
 
 
@@ -369,8 +374,7 @@ def strip_chart(found: Strip, notes: SampleNotes) -> str:
     """Draw the values of one feature by class, against the outcome, or sorted."""
     name = f"strip-{found.rank}"
     words = f"{found.rank}. {short(found.feature, 28)}"
-    head = element("title", escape(found.feature)) + escape(words)
-    parts = [element("text", head, x=2.0, y=14.0, class_="axis-title strong")]
+    parts = [text(words, 2.0, 14.0, hint=found.feature, class_="axis-title strong")]
     if found.pairs is not None:
         drawn, height = _scatter(found.pairs, "outcome")
         described = "Values against the outcome."
@@ -395,34 +399,24 @@ def strip_chart(found: Strip, notes: SampleNotes) -> str:
 def _by_class(found: Strip, notes: SampleNotes) -> tuple[list[str], float]:
     shown = list(range(len(found.groups)))
     if len(shown) > MOST_GROUPS:
-        best = sorted(shown, key=lambda k: (-found.groups[k][1], k))[:MOST_GROUPS]
-        shown = best
+        shown = sorted(shown, key=lambda k: (-found.groups[k][1], k))[:MOST_GROUPS]
     low = min(float(found.groups[k][0][0]) for k in shown)
     high = max(float(found.groups[k][0][-1]) for k in shown)
     longest = max(len(short(notes.classes[k], NARROW)) for k in shown)
     left, top = 18 + LETTER * longest, 24.0
     step = 26.0 if len(shown) < 5 else 19.0
-    axis = fitted_axis("", low, high, PANEL - 12 - left)
-    right = _right(axis)
     bottom = top + step * len(shown)
-    parts = []
-
-    def place(values: np.ndarray | float) -> np.ndarray:
-        return left + (right - left) * axis.place(values)
-
-    for tick, label in zip(axis.ticks, axis.labels):
-        x = float(place(tick))
-        parts.append(line(x, top, x, bottom, "grid"))
-        parts.append(text(label, x, bottom + 15, class_="tick middle"))
+    axis = fitted_axis("", low, high, PANEL - 12 - left)
+    place = Scale(axis, left, _right(axis))
+    parts = _grid(place, top, bottom, 15)
     for row, k in enumerate(shown):
         values, median = found.groups[k]
         y = top + (row + 0.5) * step
-        label = element("title", escape(notes.classes[k])) + escape(short(notes.classes[k], NARROW))
-        parts.append(element("text", label, x=left - 8, y=y, dy="0.35em", class_="end"))
+        parts.append(named(notes.classes[k], left - 8, y, most=NARROW))
         # spread by the golden ratio, which fills a strip evenly, and the same way each time
         jitter = ((np.arange(len(values)) * 0.6180339887) % 1 - 0.5) * 0.62 * step
         parts.append(path(_dots(place(values), y + jitter), f"dots s-{color(k)}"))
-        x = float(place(median))
+        x = place(median)
         parts.append(line(x, y - 0.38 * step, x, y + 0.38 * step, "median"))
     return parts, bottom + 22
 
@@ -433,19 +427,24 @@ def _scatter(pairs: np.ndarray, title: str) -> tuple[list[str], float]:
     x_axis = fitted_axis(title, *_ends(pairs[:, 0]), PANEL - 60)
     y_axis = linear_axis("", *_ends(pairs[:, 1]), count=3)
     left, right = max(30.0, LETTER * max(map(len, y_axis.labels)) + 14), _right(x_axis)
-    x = left + (right - left) * x_axis.place(pairs[:, 0])
-    y = bottom - (bottom - top) * y_axis.place(pairs[:, 1])
+    along, up = Scale(x_axis, left, right), Scale(y_axis, bottom, top)
     parts = []
-    for tick, label in zip(y_axis.ticks, y_axis.labels):
-        at = bottom - (bottom - top) * float(y_axis.place(tick))
+    for label, at in up.ticks():
         parts.append(line(left, at, right, at, "grid"))
         parts.append(text(label, left - 6, at, dy="0.35em", class_="tick end"))
-    for tick, label in zip(x_axis.ticks, x_axis.labels):
-        at = left + (right - left) * float(x_axis.place(tick))
-        parts.append(text(label, at, bottom + 14, class_="tick middle"))
-    parts.append(path(_dots(x, y), "dots s-k0"))
+    parts += [text(label, at, bottom + 14, class_="tick middle") for label, at in along.ticks()]
+    parts.append(path(_dots(along(pairs[:, 0]), up(pairs[:, 1])), "dots s-k0"))
     parts.append(text(x_axis.title, (left + right) / 2, height - 6, class_="middle"))
     return parts, height
+
+
+def _grid(place: Scale, top: float, bottom: float, below: float) -> list[str]:
+    """Draw the vertical lines of a grid, with their labels so far below it."""
+    parts = []
+    for label, x in place.ticks():
+        parts.append(line(x, top, x, bottom, "grid"))
+        parts.append(text(label, x, bottom + below, class_="tick middle"))
+    return parts
 
 
 def _right(axis: Axis) -> float:
@@ -468,27 +467,19 @@ def p_value_chart(p: np.ndarray) -> str:
     axis = linear_axis("p-value", 0.0, 1.0)
     most = max(int(counts.max()), expected)
     frame = Frame(axis, linear_axis("number of features", 0.0, most, count=min(5, math.ceil(most))))
-    x, y = frame.x(edges), frame.y(counts)
-    base = frame.bottom - 0.5
-    bars = [
-        rectangle(
-            x[i] + 0.5,
-            min(y[i], base - 1.5),
-            x[i + 1] - 0.5,
-            base,
-            "bar",
-            f"{edges[i]:.2f} to {edges[i + 1]:.2f}: {counted(int(count), 'feature')}",
-        )
-        for i, count in enumerate(counts)
-        if count
+    hints = [
+        f"{a:.2f} to {b:.2f}: {counted(int(count), 'feature')}"
+        for a, b, count in zip(edges, edges[1:], counts)
     ]
-    at = float(frame.y(expected))
-    mark = line(frame.left, at, frame.right, at, "mark")
-    words = text("as many by chance", frame.right, at - 6, class_="mark-label end")
+    at = frame.y(expected)
+    parts = [
+        frame.draw(),
+        *frame.bars(edges, counts, hints),
+        line(frame.left, at, frame.right, at, "mark"),
+        text("as many by chance", frame.right, at - 6, class_="mark-label end"),
+    ]
     described = f"{counts[0]:,} of {counted(len(p), 'p-value')} are below {edges[1]:.2f}."
-    return svg(
-        "p-values", "Distribution of the p-values", described, frame.draw(), *bars, mark, words
-    )
+    return svg("p-values", "Distribution of the p-values", described, *parts)
 
 
 def volcano_chart(changes: np.ndarray, p: np.ndarray, names: Sequence[str], title: str) -> str:
@@ -508,14 +499,14 @@ def volcano_chart(changes: np.ndarray, p: np.ndarray, names: Sequence[str], titl
     seen = np.full(int(squares.max()) + 1, -1)
     seen[squares[::-1]] = np.arange(len(x) - 1, -1, -1)  # the best of each square is last
     rest = np.setdiff1d(seen[seen >= 0], first)
-    zero = float(frame.x(0.0)) if horizontal.low <= 0 <= horizontal.high else None
     parts = [frame.draw()]
-    if zero is not None:
+    if horizontal.low <= 0 <= horizontal.high:
+        zero = frame.x(0.0)
         parts.append(line(zero, TOP, zero, frame.bottom, "grid strong"))
     parts.append(path(_dots(x[rest], y[rest]), "dots small s-quiet"))
     for j in first.tolist():
         hint = f"{names[j]}: {significant(float(changes[j]), 3)}, p = {significant(float(p[j]), 3)}"
-        parts.append(dot(float(x[j]), float(y[j]), "dot", hint))
+        parts.append(dot(x[j], y[j], "dot", hint))
     parts += _point_names(x, y, names[:NAMED_GENES])
     described = f"The largest of {len(p):,} values is {height.max():.3g}."
     return svg("volcano", "Change and p-value", described, *parts, height=360.0)
@@ -528,19 +519,15 @@ def _dots(x: np.ndarray, y: np.ndarray) -> str:
 def _point_names(x: np.ndarray, y: np.ndarray, names: Iterable[str]) -> list[str]:
     """Write names beside points, where they do not collide and stay inside."""
     parts: list[str] = []
-    taken: list[tuple[float, float, float]] = []
+    places = Words(13)
     for a, b, name in zip(x.tolist(), y.tolist(), names):
         words = short(name, 14)
         width = CHARACTER * 0.75 * len(words)
-        left = a > WIDTH / 2
-        start = a - 7 - width if left else a + 7
-        clash = any(abs(b - v) < 13 and start < q and p < start + width for p, q, v in taken)
-        if clash or start < 0 or start + width > WIDTH:
-            continue
-        taken.append((start, start + width, b))
-        side = "end" if left else "start"
-        at = a - 7 if left else a + 7
-        parts.append(text(words, at, b, dy="0.35em", class_=f"point-name {side}"))
+        side, at, start = ("start", a + 7, a + 7)
+        if a > WIDTH / 2:
+            side, at, start = ("end", a - 7, a - 7 - width)
+        if places.fit(start, start + width, b):
+            parts.append(text(words, at, b, dy="0.35em", class_=f"point-name {side}"))
     return parts
 
 
@@ -549,19 +536,15 @@ def frequency_chart(names: Sequence[str], frequency: np.ndarray) -> str:
     longest = max(len(SELECTED), *(len(short(name)) for name in names))
     left, right, top, step = 18 + CHARACTER * longest, WIDTH - 30, 8.0, 17.0
     bottom = top + step * len(names)
-    parts = []
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = left + (right - left) * tick
-        parts.append(line(x, top, x, bottom, "grid"))
-        parts.append(text(f"{tick:.0%}", x, bottom + 16, class_="tick middle"))
+    ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
+    place = Scale(Axis("", 0.0, 1.0, ticks, tuple(f"{t:.0%}" for t in ticks)), left, right)
+    parts = _grid(place, top, bottom, 16)
     for i, (name, share) in enumerate(zip(names, frequency.tolist())):
         y = top + (i + 0.5) * step
-        words = element("title", escape(name)) + escape(short(name))
-        parts.append(element("text", words, x=left - 8, y=y, dy="0.35em", class_="end"))
+        parts.append(named(name, left - 8, y))
         if not math.isnan(share):
-            end = left + (right - left) * min(max(share, 0.0), 1.0)
-            hint = f"{name}: {share:.0%}"
-            parts.append(rectangle(left, y - 5.5, max(end, left + 1), y + 5.5, "bar", hint))
+            end = max(place(min(max(share, 0.0), 1.0)), left + 1)
+            parts.append(rectangle(left, y - 5.5, end, y + 5.5, "bar", f"{name}: {share:.0%}"))
     parts.append(text(SELECTED, 2, bottom + 16, class_="start"))
     described = f"How often each of the {counted(len(names), 'best feature')} was selected."
     return svg("frequency", "Stability", described, *parts, height=bottom + 26)

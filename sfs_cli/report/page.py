@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -33,13 +34,15 @@ GENE_PAGES = {
 """What the names of features link to, by the kind of ids."""
 
 
-class Figure(NamedTuple):
-    """A picture with its heading and explanation."""
+class Figure:
+    """A picture with its heading and explanation.
 
-    heading: str
-    charts: list[Markup]
-    caption: str
-    shape: str = "side"  # the explanation beside it; or wide, or a grid of many charts
+    Its shape is ``side``, with the explanation beside it, ``wide``, or a ``grid`` of many charts.
+    """
+
+    def __init__(self, heading: str, caption: str, *charts: str, shape: str = "side") -> None:
+        self.heading, self.caption, self.shape = heading, caption, shape
+        self.charts = [Markup(chart) for chart in charts]
 
 
 class Cell(NamedTuple):
@@ -103,11 +106,13 @@ def gene_figures(data: ReportData) -> list[Figure]:
     heading = f"The best {counted(len(found.features), 'feature')} in the samples"
     drawn = []
     if len(found.sizes) > 1 and len(found.features) > 1:
-        map_ = Markup(gene_charts.heatmap_chart(found, notes))
-        drawn.append(Figure(heading, [map_], words.heatmap_caption(found, notes), "wide"))
-    strips = [Markup(gene_charts.strip_chart(strip, notes)) for strip in pictures.strips]
+        caption = words.heatmap_caption(found, notes)
+        chart = gene_charts.heatmap_chart(found, notes)
+        drawn.append(Figure(heading, caption, chart, shape="wide"))
+    strips = [gene_charts.strip_chart(strip, notes) for strip in pictures.strips]
     heading = "The best features, one by one" if len(strips) > 1 else "The best feature"
-    drawn.append(Figure(heading, strips, words.strips_caption(pictures.strips, notes), "grid"))
+    caption = words.strips_caption(pictures.strips, notes)
+    drawn.append(Figure(heading, caption, *strips, shape="grid"))
     return drawn
 
 
@@ -118,14 +123,14 @@ def evidence_figures(data: ReportData) -> list[Figure]:
     if evidence.frequency is not None and len(names):
         shown = min(FREQUENCIES, len(names))
         bars = gene_charts.frequency_chart(names[:shown], evidence.frequency[:shown])
-        drawn.append(Figure("Stability", [Markup(bars)], words.frequency_caption()))
+        drawn.append(Figure("Stability", words.frequency_caption(), bars))
     if evidence.p_values is None:
         return drawn
     p = evidence.p_values
     known = np.isfinite(p)
     if known.any():
         bars = gene_charts.p_value_chart(p[known])
-        drawn.append(Figure("P-values", [Markup(bars)], words.p_value_caption(p[known])))
+        drawn.append(Figure("P-values", words.p_value_caption(p[known]), bars))
     if evidence.changes is None:
         return drawn
     both = known & (np.abs(evidence.changes) <= charts.LARGEST)
@@ -135,7 +140,7 @@ def evidence_figures(data: ReportData) -> list[Figure]:
         title += f" ({evidence.change})" if evidence.change else ""
         points = gene_charts.volcano_chart(evidence.changes[both], p[both], first, title)
         caption = words.volcano_caption(evidence.change, len(first), log2=evidence.log2)
-        drawn.append(Figure("Change and p-value", [Markup(points)], caption))
+        drawn.append(Figure("Change and p-value", caption, points))
     return drawn
 
 
@@ -143,13 +148,13 @@ def sample_figures(data: ReportData) -> list[Figure]:
     """Draw the samples, and the eigenvalues of their graph."""
     drawn, pictures = [], data.pictures
     if pictures is not None and pictures.plane is not None:
-        points = Markup(gene_charts.plane_chart(pictures.plane, pictures.notes))
+        points = gene_charts.plane_chart(pictures.plane, pictures.notes)
         caption = words.plane_caption(pictures.plane, pictures.notes)
-        drawn.append(Figure("The samples", [points], caption))
+        drawn.append(Figure("The samples", caption, points))
     if data.eigenvalues is not None and len(data.eigenvalues):
         marked = data.clusters or data.groups
         stems = charts.spectrum(np.asarray(data.eigenvalues), clusters=marked)
-        drawn.append(Figure("Groups of samples", [Markup(stems)], words.spectrum_caption(data)))
+        drawn.append(Figure("Groups of samples", words.spectrum_caption(data), stems))
     return drawn
 
 
@@ -162,8 +167,8 @@ def score_figures(data: ReportData) -> list[Figure]:
     curve = charts.score_curve(scores, larger_is_better=data.larger_is_better, elbow=elbow)
     bars = charts.distribution(scores)
     return [
-        Figure("Score against rank", [Markup(curve)], words.curve_caption(data)),
-        Figure("Distribution of scores", [Markup(bars)], words.distribution_caption(data)),
+        Figure("Score against rank", words.curve_caption(data), curve),
+        Figure("Distribution of scores", words.distribution_caption(data), bars),
     ]
 
 
@@ -173,7 +178,7 @@ def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
     Those are told of once. Features with one and the same score are marked at their ranks.
     """
     rows = [dict(row) for row in data.top]
-    tied = [_count(row.pop("tied", None)) for row in rows]
+    tied = [_number(row.pop("tied", None)) or 0 for row in rows]
     names, same = list(rows[0]) if rows else [], []
     for name in names:
         for row, value in zip(rows, _whole([row[name] for row in rows])):
@@ -189,16 +194,12 @@ def best_features(data: ReportData) -> tuple[Grid, list[tuple[str, str]]]:
     for cells, size in zip(grid.rows, tied):
         for i, name in enumerate(names):
             if name == "rank" and size > 1:
-                hint = f"{size:,} features have this score: their order says nothing"
+                hint = f"{size:,.0f} features have this score: their order says nothing"
                 cells[i] = cells[i]._replace(shown=f"{cells[i].shown} =", hint=hint)
             if name == "feature" and data.gene_links in GENE_PAGES:
                 page = GENE_PAGES[data.gene_links] + quote(cells[i].shown, safe="")
                 cells[i] = cells[i]._replace(link=page)
     return grid, same
-
-
-def _count(value: object) -> int:
-    return int(str(value)) if is_number(value) else 0
 
 
 def arranged(
@@ -218,31 +219,31 @@ def arranged(
     return Grid(columns, cells)
 
 
+def _number(value: object) -> float | None:
+    """Return a number that is there; None for text, NaN and what is missing."""
+    number = float(str(value)) if is_number(value) else math.nan
+    return None if math.isnan(number) else number
+
+
 def _whole(values: list[object]) -> list[object]:
     """Return the values of a column as integers, if they are whole numbers, none of them large."""
-    known = [float(str(v)) for v in values if is_number(v) and v == v]
-    if not known or not all(v.is_integer() and abs(v) < LARGEST_WHOLE for v in known):
+    numbers = [_number(value) for value in values]
+    known = [number for number in numbers if number is not None]
+    if not known or not all(each.is_integer() and abs(each) < LARGEST_WHOLE for each in known):
         return values
-    return [int(float(str(v))) if is_number(v) and v == v else v for v in values]
+    return [v if number is None else int(number) for v, number in zip(values, numbers)]
 
 
 def _cell(value: object, numeric: bool, digits: int, full: float | None) -> Cell:
     """Return a cell; a number is shaded by its size, completely at `full`."""
-    key = ""
-    if numeric and value is not None:
-        key = _key(value)
-    shade = None
-    if full is not None and is_number(value) and value == value:
-        shade = round(max(-1.0, min(1.0, float(str(value)) / full)), 3)
+    number = _number(value)
+    key, shade = "", None
+    if numeric and number is not None:  # as the script reads it; what has none comes last
+        shown = str(value) if isinstance(value, Integral) else repr(number)
+        key = shown.replace("inf", "Infinity")
+    if full is not None and number is not None:
+        shade = round(max(-1.0, min(1.0, number / full)), 3)
     return Cell(significant(value, digits), key, shade)
-
-
-def _key(value: object) -> str:
-    """Return a number as the script reads it, to sort by; "" for NaN, which comes last."""
-    if isinstance(value, Integral):
-        return str(int(value))
-    number = float(str(value))
-    return "" if number != number else repr(number).replace("inf", "Infinity")
 
 
 def linked(reference: str) -> Markup:

@@ -65,7 +65,7 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
         _log_summary(config, result, messages)
         return ranking_bytes(result.ranking, config.format, config.digits)
     paths = _paths(config)
-    described = outputs.describe_files([("rankings", path) for path in paths])
+    described = outputs.describe_files(("rankings", path, {}) for path in paths)
     options = config.result_options() | {"names": list_names(paths)}
     with outputs.claimed(Path(config.out), messages, prefix=config.prefix):
         wanted = provenance.fingerprint(options, described)

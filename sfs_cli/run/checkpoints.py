@@ -29,11 +29,6 @@ from sfs_cli.store.checksums import text_sum
 from sfs_cli.store.disk import is_store, open_store
 
 SUFFIX = "sfs-resume"
-_HINTS = {
-    False: "run it again without --resume, which reads the matrix anew",
-    True: "make the plan again: sfs shard init --force",
-}
-"""What to do about a damaged matrix, one that is fixed or not."""
 LAYOUT = 4
 """What checkpoints hold, and in which order sums are added; others are not used."""
 STORE = "store"
@@ -55,7 +50,11 @@ class MatrixCheckpoint:
     def __init__(self, folder: Path, *, fixed: bool = False) -> None:
         self.fixed = fixed
         self.store = folder / STORE
-        self._hint = _HINTS[fixed]
+        self._hint = (
+            "make the plan again: sfs shard init --force"
+            if fixed
+            else "run it again without --resume, which reads the matrix anew"
+        )
         self.reading = folder / READING
 
     def load(

@@ -78,14 +78,10 @@ def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str |
                 refuse_annotation(config)
             path, column = split_label_spec(text)
             yield role, path, {"column": column}
-    if config.similarity_file is not None:
-        yield "similarity_file", Path(config.similarity_file), {}
-    if config.coordinates is not None and not config.coordinates.startswith("obsm:"):
-        yield "coordinates", Path(config.coordinates), {}
-    if config.id_map is not None:
-        yield "id_map", Path(config.id_map), {}
-    if config.given_ is not None:
-        yield "given", Path(config.given_), {}
+    for name in ("similarity_file", "coordinates", "id_map", "given_"):
+        text = getattr(config, name)
+        if text is not None and not text.startswith("obsm:"):
+            yield name.rstrip("_"), Path(text), {}
     for option in ("include", "exclude"):
         for i, text in enumerate(getattr(config, option), 1):
             if names_file(text):

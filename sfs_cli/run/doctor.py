@@ -53,26 +53,22 @@ class Check:
 def doctor(as_json: bool) -> tuple[str, SfsError | None]:
     """Return the report, and the error to end with where something is not well."""
     checks = [
-        _guarded(name, check)
-        for name, check in (
-            ("versions", _versions),
-            ("libraries", _libraries),
-            ("BLAS", _blas),
-            ("threads", _threads),
-            ("memory", _memory),
-            ("scratch space", _scratch),
-            ("self-test", _self_test),
-        )
+        _guarded("versions", _versions),
+        _guarded("libraries", _libraries),
+        *_extras(),
+        _guarded("BLAS", _blas),
+        _guarded("threads", _threads),
+        _guarded("memory", _memory),
+        _guarded("scratch space", _scratch),
+        _guarded("self-test", _self_test),
     ]
-    checks[2:2] = _extras()
     bad = [check for check in checks if not check.well]
     error = None
     if bad:
-        first = bad[0]
         error = InputError(
-            f"this installation does not work: {first.found}",
+            f"this installation does not work: {bad[0].found}",
             where=", ".join(check.name for check in bad),
-            hint=first.hint,
+            hint=bad[0].hint,
         )
     if as_json:
         record = {"well": not bad, "checks": [asdict(check) for check in checks]}
@@ -219,24 +215,20 @@ def _self_test() -> tuple[str, str]:
     norms = d @ centered**2
     expected = norms - np.einsum("ij,ij->j", centered, S @ centered)  # f' L f, with L = D - S
     expected /= norms
-    of_one = _scores(X, S, "spec", 1)
-    difference = float(np.max(np.abs(of_one / expected - 1)))
+    of_one, of_two = (_scores(X, S, "spec", threads) for threads in (1, 2))
+    difference, of_laplacian = (
+        float(np.max(np.abs(scores / expected - 1)))
+        for scores in (of_one, _scores(X, S, "laplacian", 1))
+    )
+    wrong = ""
     if difference > _CLOSE:
-        raise InputError(
-            f"phi2 of a small matrix differs from its formula by {difference:.1e}",
-            hint="the numeric libraries of this installation compute wrongly: install numpy and "
-            "scipy anew, in an environment of their own",
-        )
-    if not np.array_equal(of_one, _scores(X, S, "spec", 2)):
-        raise InputError(
-            "one thread and two do not give the same numbers",
-            hint="install numpy and scipy anew, in an environment of their own",
-        )
-    if float(np.max(np.abs(_scores(X, S, "laplacian", 1) / expected - 1))) > _CLOSE:
-        raise InputError(
-            "the Laplacian Score of a small matrix is not phi2, as it has to be",
-            hint="install numpy and scipy anew, in an environment of their own",
-        )
+        wrong = f"phi2 of a small matrix differs from its formula by {difference:.1e}"
+    elif not np.array_equal(of_one, of_two):
+        wrong = "one thread and two do not give the same numbers"
+    elif of_laplacian > _CLOSE:
+        wrong = "the Laplacian Score of a small matrix is not phi2, as it has to be"
+    if wrong:
+        raise InputError(wrong, hint="install numpy and scipy anew, in an environment of their own")
     seconds = time.perf_counter() - started
     return (
         f"phi2 and the Laplacian Score of {_SAMPLES} x {_FEATURES} are their formula's (to "

@@ -193,7 +193,7 @@ def describe_judged(
     for text in config.sets:
         path, part = split_sets(text)
         named.append(("sets", path, {} if part is None else {"part": part}))
-    return outputs.describe_parts(named)
+    return outputs.describe_files(named)
 
 
 def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:

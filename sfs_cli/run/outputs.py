@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -149,24 +150,18 @@ def describe_inputs(config: RankConfig) -> list[InputFile]:
 
     Where a run reads only a column or a part of a file, that is named too.
     """
-    return describe_parts(list(input_files(config)))
+    return describe_files(input_files(config))
 
 
-def describe_parts(
-    files: Sequence[tuple[str, Path, dict[str, str | None]]],
-) -> list[InputFile]:
-    """Return role, path, size and sha256 of files, and the part of each that is read."""
-    described = describe_files([(role, path) for role, path, _ in files])
-    return [facts | part for facts, (_, _, part) in zip(described, files)]  # type: ignore[misc]
-
-
-def describe_files(files: Sequence[tuple[str, Path]]) -> list[InputFile]:
-    """Return role, path, size and sha256 of files, given as pairs of role and path.
+def describe_files(files: Iterable[tuple[str, Path, dict[str, str | None]]]) -> list[InputFile]:
+    """Return role, path, size and sha256 of files, and the part of each that is read.
 
     Raises InputError when one cannot be read.
     """
     try:
-        found = [{"role": role} | provenance.describe_input(path) for role, path in files]
+        found = [
+            {"role": role} | provenance.describe_input(path) | part for role, path, part in files
+        ]
         return cast(list[InputFile], found)
     except OSError as error:
         raise InputError(
@@ -249,36 +244,54 @@ def write_folder(
     """Write a ranking, its report and its record; all of them, or none.
 
     `record` is the content of ``run.json`` without its outputs; it is returned with them. `threads`
-    make the lines of the table. `more` are other files by their names, with what writes each. Files
-    of the result that is replaced, which the new one does not have, are removed. `home` is the
-    folder that the command was given in, where it works in another.
+    make the lines of the table. `more` are other files by their names, with what writes each.
+    `home` is the folder that the command was given in, where it works in another.
     """
     from sfs_cli.io.results.writers import write_ranking
     from sfs_cli.report.multiqc import multiqc, row_name
     from sfs_cli.report.page import render
 
     folder = Path(str(config.out))
-    before = provenance.unchanged_outputs(folder, config.prefix)
-    with OutputFolder(folder, _name_of(config.prefix)) as out:
-        table, report, section, run_json = (
-            named(config.prefix, name)
-            for name in (f"ranking.{config.format}", REPORT, MULTIQC, provenance.NAME)
-        )
-        more = {named(config.prefix, name): write for name, write in (more or {}).items()}
+
+    def table(path: Path) -> None:
         in_order = ThreadExecutor(threads).map
-        write_ranking(ranking, out.file(table), config.format, config.digits, in_order)
-        with ThreadPoolExecutor(1) as beside:
-            # a digest leaves the interpreter free, and the table is large: the report meanwhile
-            digest = beside.submit(describe_output, out.file(table))
-            out.file(report).write_text(shown(render(data)), encoding="utf-8")
-            row = multiqc(data, row_name(folder, data.method, config.prefix, home))
-            content = json.dumps(provenance.plain(row), indent=1, allow_nan=False)
-            out.file(section).write_text(content + "\n", encoding="utf-8")
-            outputs = {table: digest.result()}
-        for name, write in more.items():
-            write(out.file(name))
-        others = (report, section, *more)
-        outputs |= {name: describe_output(out.file(name)) for name in others}
+        write_ranking(ranking, path, config.format, config.digits, in_order)
+
+    def section(path: Path) -> None:
+        row = multiqc(data, row_name(folder, data.method, config.prefix, home))
+        content = json.dumps(provenance.plain(row), indent=1, allow_nan=False)
+        path.write_text(content + "\n", encoding="utf-8")
+
+    files = {
+        f"ranking.{config.format}": table,
+        REPORT: lambda path: path.write_text(shown(render(data)), encoding="utf-8"),
+        MULTIQC: section,
+        **(more or {}),
+    }
+    return write_result(folder, config.prefix, files, record)
+
+
+def write_result(
+    folder: Path,
+    prefix: str | None,
+    files: Mapping[str, Callable[[Path], object]],
+    record: dict[str, Any],
+) -> dict[str, Any]:
+    """Write the files of a result, by their names, and its record; all of them, or none.
+
+    The record is returned with the digests of the files. Files of the result that is replaced,
+    which the new one does not have, are removed.
+    """
+    before = provenance.unchanged_outputs(folder, prefix)
+    run_json = named(prefix, provenance.NAME)
+    with OutputFolder(folder, _name_of(prefix)) as out, ThreadPoolExecutor(1) as beside:
+        digests = {}
+        for name, write in files.items():
+            path = out.file(named(prefix, name))
+            write(path)
+            # a digest leaves the interpreter free, and tables are large: the next file meanwhile
+            digests[path.name] = beside.submit(describe_output, path)
+        outputs = {name: digest.result() for name, digest in digests.items()}
         run = record | {"outputs": outputs}
         out.file(run_json).write_text(provenance.dumps(run), encoding="utf-8")
         out.commit(last=run_json)
@@ -305,15 +318,17 @@ class Beside:
     partial: Path | None = None  # where to write it, while it is being made
 
     @contextmanager
-    def written(self) -> Iterator[None]:
-        """Let the file be written to `partial`; it takes its name when the block is done."""
-        with replacing(self.path) as self.partial:
-            yield
+    def written(
+        self, force: bool, lock: Lock | None = None, record: Mapping[str, Any] | None = None
+    ) -> Iterator[None]:
+        """Let the file be written to `partial`; it takes its name when the block is done.
 
-    def claim(self, force: bool, lock: Lock | None, record: Mapping[str, Any] | None) -> None:
-        """Do what `claim_copy` does."""
+        What it may not replace is refused, as `claim_copy` does.
+        """
         option = flag(self.option)
         claim_copy(option, self.path, lock, record, folder=self.folder, force=force)
+        with replacing(self.path) as self.partial:
+            yield
 
 
 def claim_copy(
@@ -367,11 +382,11 @@ def run_tables(
     check_json_option(config.out, as_json)
     others = {} if beside is None else {flag(beside.option): beside.path}
     if config.out is None:
-        with claimed_beside(others):
-            if beside is not None:
-                beside.claim(config.force, None, None)
-            with nullcontext() if beside is None else beside.written():
-                made = make()
+        with (
+            claimed_beside(others),
+            nullcontext() if beside is None else beside.written(config.force),
+        ):
+            made = make()
         made.summarize()
         return next(iter(made.tables.values()))
     out = Path(config.out)
@@ -386,43 +401,27 @@ def run_tables(
                 there = result_files(out, config.prefix, record)
                 tell_up_to_date(out, messages, (*others.values(), *there))
                 return json_bytes(record, as_json)
-        if beside is not None:
-            beside.claim(config.force, lock, record)
-        with nullcontext() if beside is None else beside.written():
+        with nullcontext() if beside is None else beside.written(config.force, lock, record):
             made = make()
             seconds, peak = time.perf_counter() - started, peak_resident()
-            record = {
+            facts = {
                 **record_head(options, described),
                 **made.facts,
                 **record_tail(messages.warnings, seconds, peak),
             }
             if beside is not None:
                 assert beside.partial is not None
-                record["beside"] = describe_beside({flag(beside.option): beside.partial})
-            _write_tables(out, config.prefix, made.tables, record)
+                facts["beside"] = describe_beside({flag(beside.option): beside.partial})
+            writing = {
+                name: partial(Path.write_bytes, data=table) for name, table in made.tables.items()
+            }
+            try:
+                record = write_result(out, config.prefix, writing, facts)
+            except OSError as error:
+                raise unwritable(out, error, "--out") from None
     made.summarize()
     messages.note(f"wrote {', '.join(f'{out}/{name}' for name in record['outputs'])}")
     return json_bytes(record, as_json)
-
-
-def _write_tables(
-    out: Path, prefix: str | None, made: Mapping[str, bytes], record: dict[str, Any]
-) -> None:
-    """Write tables by their names, and the record, which gets their digests; all, or none."""
-    before = provenance.unchanged_outputs(out, prefix)
-    tables = {named(prefix, name): table for name, table in made.items()}
-    try:
-        with OutputFolder(out, _name_of(prefix)) as folder:
-            for name, table in tables.items():
-                folder.file(name).write_bytes(table)
-            record["outputs"] = {name: describe_output(folder.file(name)) for name in tables}
-            text, run_json = provenance.dumps(record), named(prefix, provenance.NAME)
-            folder.file(run_json).write_text(text, encoding="utf-8")
-            folder.commit(last=run_json)
-        for name in before - set(tables):  # of the result that is replaced
-            (out / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise unwritable(out, error, "--out") from None
 
 
 def describe_output(path: Path) -> OutputFile:

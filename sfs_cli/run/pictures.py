@@ -262,18 +262,16 @@ def strips(top: TopFeatures, names: list[str], notes: SampleNotes) -> list[Strip
     made = []
     for i, name in enumerate(names):
         values = top.values[i] + top.means[i]
-        if notes.codes is not None:
-            parts = [values[notes.codes == k] for k in range(len(notes.classes))]
-            groups = [(_quantiles(part), float(np.median(part))) for part in parts if len(part)]
-            made.append(Strip(feature=name, rank=i + 1, groups=groups))
-        elif notes.outcome is not None:
+        groups, pairs = [], None
+        if notes.outcome is not None and notes.codes is None:
             known = np.flatnonzero(np.isfinite(notes.outcome))
             kept = known[np.unique(np.linspace(0, len(known) - 1, 200).astype(int))]
             pairs = np.column_stack([notes.outcome[kept], values[kept]])
-            made.append(Strip(feature=name, rank=i + 1, pairs=pairs))
         else:
-            groups = [(_quantiles(values), float(np.median(values)))]
-            made.append(Strip(feature=name, rank=i + 1, groups=groups))
+            codes = np.zeros(len(values), int) if notes.codes is None else notes.codes
+            parts = [values[codes == k] for k in range(len(notes.classes) or 1)]
+            groups = [(_quantiles(part), float(np.median(part))) for part in parts if len(part)]
+        made.append(Strip(feature=name, rank=i + 1, groups=groups, pairs=pairs))
     return made
 
 

@@ -9,7 +9,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.files import ConfigFile
 from sfs_cli.run.config import input_files
-from sfs_cli.run.outputs import describe_parts
+from sfs_cli.run.outputs import describe_files
 
 _DIGITS = 12
 """So much of a sha256 is shown."""
@@ -42,7 +42,7 @@ def check_recorded(
         and each[0].partition(".")[0] not in set(flags) - {"source"}
         and ".".join(each[0].split(".")[:2]) not in replaced
     ]
-    for now in describe_parts([each for each in parts if each[1].exists()]):
+    for now in describe_files(each for each in parts if each[1].exists()):
         before = recorded[now["role"]]
         if before["sha256"] == now["sha256"]:
             continue

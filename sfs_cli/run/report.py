@@ -8,7 +8,7 @@ of the same, so that both have the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -78,7 +78,7 @@ def run(config: ReportConfig, messages: Messages) -> None:
         When another page is there, and ``--force`` is not given.
     """
     result = read_result(config)
-    target = _target(config, result)
+    target = _page_beside(result) if config.out is None else Path(config.out)
     made = ranking_config(config, result)
     with outputs.claimed(target, messages):
         _check_target(config, target, result, made)
@@ -93,15 +93,10 @@ def run(config: ReportConfig, messages: Messages) -> None:
     messages.note(f"wrote {target}")
 
 
-def _target(config: ReportConfig, result: Result) -> Path:
-    """Return where the page goes: by default beside the ranking, with its prefix."""
-    if config.out is not None:
-        return Path(config.out)
-    return result.path.with_name(_page_beside(result))
-
-
-def _page_beside(result: Result) -> str:
-    return provenance.named(provenance.prefix_of(result.path), outputs.REPORT)
+def _page_beside(result: Result) -> Path:
+    """Return the page that was written with a ranking, which has its prefix."""
+    prefix = provenance.prefix_of(result.path)
+    return result.path.with_name(provenance.named(prefix, outputs.REPORT))
 
 
 def _check_target(config: ReportConfig, target: Path, result: Result, made: RankConfig) -> None:
@@ -114,7 +109,7 @@ def _check_target(config: ReportConfig, target: Path, result: Result, made: Rank
     if config.force or not target.exists():
         return
     assert result.record is not None
-    written = result.record["outputs"].get(_page_beside(result), {})
+    written = result.record["outputs"].get(_page_beside(result).name, {})
     if outputs.describe_output(target)["sha256"] != written.get("sha256"):
         return  # perhaps this page: that shows when it is made
     recorded = load(provenance.record_beside(result.path)).options
@@ -167,14 +162,7 @@ def read_result(config: ReportConfig) -> Result:
             where=str(where),
             hint=f"{_FIRST}; the others are made again by their own commands",
         )
-    if "page" not in record:
-        raise InputError(
-            "the record of the ranking lacks what the page needs: an earlier version has written "
-            "it",
-            where=str(where),
-            hint="rank again with this version",
-        )
-    if not is_whole(record, path.name):
+    if "page" not in record or not is_whole(record, path.name):
         raise _damaged(path)
     check_ranking(path, record, "rank again")
     table = read_rank_table(path)
@@ -275,7 +263,7 @@ def page_of(
     from sfs_cli.report.page import render
 
     record = cast(RunRecord, result.record)
-    given = read_sets(sets) if sets else None
+    given = read_sets(sets) if sets else {}
     with loaded(config, messages) as ready:
         index = positions(ready, result)
         with _recorded(result):
@@ -300,11 +288,11 @@ def page_of(
         if top is not None:
             pictures = pictures_of(replace(ready, config=drawn), ranking, top, spectrum, groups)
         config = ready.config
-    tested = None if given is None else _tested(ranking, sets, given, config.matrix)
+    tested = [_tested(ranking, sets, given, config.matrix)] if sets else []
     with _recorded(result):
-        if tested is not None:
+        if tested:
             known = record["knowledge"]
-            both = [*known.get("enrichment", []), tested]
+            both = [*known.get("enrichment", []), *tested]
             record = cast(RunRecord, {**record, "knowledge": known | {"enrichment": both}})
         return render(report_data(config, ranking, record, groups=groups, pictures=pictures))
 
@@ -326,8 +314,8 @@ def _tested(
         )
     if tested_length(ranking) < FEWEST:
         raise InputError(
-            f"--sets {spec}: {counted(ranking.n_scored, 'ranked feature')} "
-            f"{'is' if ranking.n_scored == 1 else 'are'} too few to test sets among the first",
+            f"--sets {spec}: too few ranked features ({ranking.n_scored:,}) to test sets among the "
+            "first",
             where=matrix,
             hint="leave it out",
             option="sets",
@@ -343,7 +331,7 @@ def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:
     columns = dict(facts["columns"])
     if {*_OWN, *columns} != set(table.columns):
         raise _damaged(result.path)
-    extra = {name: _column(table, name, kind, result) for name, kind in columns.items()}
+    extra = {name: _READERS[kind](table, name) for name, kind in columns.items()}
     kept = record["pruning"].get("kept")
     return Ranking(
         feature=Picked(ids, index),
@@ -356,20 +344,13 @@ def ranking_of(result: Result, index: np.ndarray, ids: Any) -> Ranking:
     )
 
 
-def _column(table: TextTable, name: str, kind: str, result: Result) -> np.ndarray | Picked:
-    if kind == "text":
-        return _texts(table, name)
-    if kind == "integer":
-        return np.array([int(value) for value in table.columns[name]], np.int64)
-    if kind == "number":
-        return _numbers(table, name)
-    raise _damaged(result.path)
-
-
 def _numbers(table: TextTable, name: str) -> np.ndarray:
-    return np.array(
-        [np.nan if value in NULL_TOKENS else float(value) for value in table.columns[name]]
-    )
+    values = table.columns[name]
+    return np.array([np.nan if value in NULL_TOKENS else float(value) for value in values])
+
+
+def _integers(table: TextTable, name: str) -> np.ndarray:
+    return np.array([int(value) for value in table.columns[name]], np.int64)
 
 
 def _texts(table: TextTable, name: str) -> Picked:
@@ -377,6 +358,14 @@ def _texts(table: TextTable, name: str) -> Picked:
     values = table.columns[name]
     codes = {text: code for code, text in enumerate(dict.fromkeys(values))}
     return Picked(list(codes), np.array([codes[text] for text in values], np.int32))
+
+
+_READERS: dict[str, Callable[[TextTable, str], np.ndarray | Picked]] = {
+    "text": _texts,
+    "integer": _integers,
+    "number": _numbers,
+}
+"""What reads a column, by its kind in the record."""
 
 
 def _spectrum(ready: Run, values: np.ndarray, result: Result) -> Spectrum | None:

@@ -114,7 +114,7 @@ def run(config: RobustnessConfig, messages: Messages, *, as_json: bool = False) 
         config,
         messages,
         names,
-        lambda: [] if config.example else outputs.describe_parts(list(input_files(config))),
+        lambda: [] if config.example else outputs.describe_files(input_files(config)),
         make,
         as_json=as_json,
     )

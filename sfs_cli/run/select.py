@@ -108,7 +108,7 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             )
 
     def describe() -> list[InputFile]:
-        found = outputs.describe_files([("result", result.path)])
+        found = outputs.describe_files([("result", result.path, {})])
         return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
 
     def make() -> outputs.Made:

@@ -40,6 +40,8 @@ VERSION = 3
 MAX_SHARDS = 10_000
 _AGAIN = "make the plan again: sfs shard init --force"
 _SHARD = re.compile(r"(\d+)(?:-of-(\d+))?")
+_FACTS = ("shards", "passes", "inputs", "fingerprint", "home")
+"""What ``plan.json`` holds of a `ShardPlan` as it is."""
 _PATHS = ("out", "write_h5ad", "weights_out", "scratch")
 
 
@@ -71,16 +73,11 @@ class ShardPlan:
     def write(self, folder: Path) -> None:
         """Write ``plan.json``."""
         sources = [str(source) for source in self.config.source]
-        config = asdict(self.config) | {"source": sources}
         content = {
             "format": FORMAT,
             "version": VERSION,
-            "config": config,
-            "shards": self.shards,
-            "passes": self.passes,
-            "inputs": self.inputs,
-            "fingerprint": self.fingerprint,
-            "home": self.home,
+            "config": asdict(self.config) | {"source": sources},
+            **{name: getattr(self, name) for name in _FACTS},
             "versions": provenance.versions(),
         }
         content["digest"] = _digest(content)
@@ -164,13 +161,7 @@ def read_plan(path: str | Path) -> ShardPlan:
         lists = {name: tuple(v) for name, v in config.items() if isinstance(v, list)}
         lists["source"] = tuple(parse_source(text) for text in config["source"])
         plan = ShardPlan(
-            folder,
-            RankConfig(**{**config, **lists}),
-            int(content["shards"]),
-            list(content["inputs"]),
-            str(content["fingerprint"]),
-            str(content["home"]),
-            content["passes"],
+            folder, RankConfig(**{**config, **lists}), **{name: content[name] for name in _FACTS}
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SfsError) as error:
         raise _unreadable(file, error) from None
@@ -219,7 +210,9 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
             partial.mkdir()
             plan = _rehearse(plan, partial, lock, messages)
             plan.write(partial)
-    known = "number of passes not known yet" if plan.passes is None else passes_text(plan.passes)
+    known = (
+        "number of passes not known yet" if plan.passes is None else counted(plan.passes, "pass")
+    )
     messages.note(f"wrote {folder}: {counted(shards, 'shard')}, {known}")
     again = "" if plan.passes == 1 else ", again for each pass"
     messages.note(
@@ -289,21 +282,18 @@ def run_shard(
         raise UsageError(
             f"--pass {only} is too small", hint="passes are numbered from 1", option="only"
         )
-    given = {option: value for option, value in running.items() if value is not None}
-    config = replace(plan.config, **given)
+    config = replace(plan.config, **{k: v for k, v in running.items() if v is not None})
     passes = plan.checkpoints(range(shard - 1, shard), only=None if only is None else only - 1)
     checkpoints = RunCheckpoints(passes, MatrixCheckpoint(plan.folder, fixed=True))
     hint = "run the same shard again: it continues"
-    missing: IncompletePassError | None = None
+    missing = None
     with plan.at_home(), time_limit(limit, messages, hint=hint):
         plan.check_inputs()
         try:
             with loaded(config, messages, checkpoints) as ready:
                 score(ready)
-        except IncompletePassError as error:
-            missing = error
-        except ShardDoneError:
-            pass
+        except (IncompletePassError, ShardDoneError) as error:
+            missing = error if isinstance(error, IncompletePassError) else None
     if only is not None and missing is not None and missing.number < only - 1:
         before = missing.number + 1
         raise InputError(
@@ -313,7 +303,7 @@ def run_shard(
         )
     if only is not None and missing is None and passes.passes < only:
         raise UsageError(
-            f"there is no pass {only}: {passes_text(passes.passes)} can be shared",
+            f"there is no pass {only}: {counted(passes.passes, 'pass')} can be shared",
             hint=f"give --pass 1 to {passes.passes}, or none; then run sfs shard merge",
             option="only",
         )
@@ -333,23 +323,14 @@ def run_shard(
 def parse_shard(text: str, shards: int) -> int:
     """Return the number of a shard, from 1."""
     match = _SHARD.fullmatch(text.strip())
-    if match is None:
+    number, of = (0, None) if match is None else (int(match[1]), match[2])
+    if not 1 <= number <= shards or (of is not None and int(of) != shards):
         raise UsageError(
-            f"shard {text!r} is not a number", hint=f"give 1 to {shards}", option="shard"
-        )
-    if match[2] is not None and int(match[2]) != shards:
-        raise UsageError(
-            f"shard {text}: the plan has {counted(shards, 'shard')}",
-            hint=f"give 1-of-{shards} to {shards}-of-{shards}",
+            f"there is no shard {text}: the plan has {counted(shards, 'shard')}",
+            hint=f"give 1 to {shards}, or 1-of-{shards} to {shards}-of-{shards}",
             option="shard",
         )
-    if not 1 <= int(match[1]) <= shards:
-        raise UsageError(
-            f"there is no shard {int(match[1])}: the plan has {counted(shards, 'shard')}",
-            hint=f"give 1 to {shards}",
-            option="shard",
-        )
-    return int(match[1])
+    return number
 
 
 # sfs shard merge, sfs shard status
@@ -408,7 +389,7 @@ def status(target: str, *, as_json: bool = False) -> str:
     rows: list[dict[str, Any]] = []
     for i, shares in enumerate(plan.checkpoints().progress(), 1):
         done = [shard for shard, (made, share) in enumerate(shares, 1) if made == share]
-        missing = [shard for shard, (made, share) in enumerate(shares, 1) if made != share]
+        missing = sorted({*range(1, plan.shards + 1)} - {*done})
         parts, total = (sum(column) for column in zip(*shares))
         rows.append({"pass": i, "done": done, "missing": missing, "parts": parts, "total": total})
     if as_json:
@@ -435,11 +416,6 @@ def _waiting(missing: IncompletePassError) -> str:
     return shards_text(shard + 1 for shard in missing.shards)
 
 
-def passes_text(count: int) -> str:
-    """Return a number of passes for a message."""
-    return f"{count} pass{'' if count == 1 else 'es'}"
-
-
 def shards_text(shards: Iterable[int]) -> str:
     """Return shards for a message, runs of them joined: ``shards 1-3, 7``."""
     runs: list[list[int]] = []
@@ -449,5 +425,4 @@ def shards_text(shards: Iterable[int]) -> str:
         else:
             runs.append([shard, shard])
     shown = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
-    one = len(runs) == 1 and runs[0][0] == runs[0][1]
-    return f"shard{'' if one else 's'} {shown}"
+    return f"shard{'' if shown.isdigit() else 's'} {shown}"

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from sfs_cli.cli.app import app, run
-from sfs_cli.cli.config import commands_of
+from sfs_cli.cli.app import app, commands_of, run
 from sfs_cli.options.paths import READS
 from tests.cli.making import AB, SAMPLES, good, h5ad, labels, table, text, values
 

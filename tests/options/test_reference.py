@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from sfs_cli import catalog
-from sfs_cli.cli.app import VERBS, app
-from sfs_cli.cli.config import commands_of
+from sfs_cli.cli.app import VERBS, app, commands_of
 from sfs_cli.options import RankConfig
 from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.options.compare import CompareConfig

@@ -317,7 +317,7 @@ def test_what_is_no_ranking_of_ours_is_refused(ranked, capfd):
     table.write_text(table.read_text().replace("\tok\t", "\tok \t", 1))
     refused(["results"], "not the one")
     edited(ranked / "run.json", lambda record: record.pop("page"))
-    refused(["results"], "earlier version")
+    refused(["results"], "run.json", "rank again")
 
 
 def test_an_earlier_page_is_there_until_the_new_one_is_whole(ranked, monkeypatch):
