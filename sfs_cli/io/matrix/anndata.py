@@ -87,15 +87,6 @@ def _open(
         samples, features = list(obs.index), list(_read_frame(group, var_key, path).index)
         reading(key)
         matrix, by_feature = _open_matrix(group[key], f"{path}, {key}", options)
-        expected = (len(features), len(samples)) if by_feature else (len(samples), len(features))
-        if matrix.shape != expected:
-            shape = matrix.shape[::-1] if by_feature else matrix.shape
-            raise InputError(
-                f"{key} is {shape[0]:,} x {shape[1]:,}, but obs has {len(samples):,} and "
-                f"{var_key} {len(features):,} names",
-                where=str(path),
-                hint=_REWRITE,
-            )
         comparisons = [
             f"{part}:{name}" for part in _COMPARING for name in _comparing(group, part, path)
         ]
