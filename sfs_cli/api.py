@@ -132,7 +132,7 @@ class Ranked:
     warnings: list[str]
     adata: AnnData | None
     ranking: Ranking = field(repr=False)
-    _inputs: Inputs | None = field(default=None, repr=False)
+    _inputs: Inputs = field(repr=False)
 
     @cached_property
     def table(self) -> pd.DataFrame:
