@@ -13,6 +13,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
+from copy import copy as copied
 from dataclasses import Field, dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property, wraps
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from sfs_cli.ranking.table import Ranking
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 MATCHED = ("source", "similarity_file", "coordinates")
 """Options that are matched with the samples, by ids or by their number."""
 OF_SAMPLES = ("labels", "sample_weights", "batch", "donors", "adjust")
@@ -130,7 +132,7 @@ class Ranked:
     warnings: list[str]
     adata: AnnData | None
     ranking: Ranking = field(repr=False)
-    _inputs: Inputs | None = field(default=None, repr=False)
+    _inputs: Inputs = field(repr=False)
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -223,12 +225,10 @@ def rank(
             what = f"a RankConfig holds all options; beside it there is {listed(given)}"
             hint = "put it into the RankConfig, or give the matrix in its place"
             raise UsageError(what, hint=hint, option=given[0])
-        return _rank(data, Inputs(data.matrix, None, None), verbose)
+        return _rank(data, Inputs(data.matrix), verbose)
     inputs = Inputs(data, modality, asked.get("rows"))
     _check_marks(inputs.adata, top, copy)
-    config = _config(RankConfig, inputs.matrix, inputs.options(asked))
-    with giving(inputs.objects):
-        result = _rank(config, inputs, verbose)
+    result = _rank(inputs.config(RankConfig, asked), inputs, verbose)
     if inputs.adata is not None:
         result.adata = _written(inputs, result, top, key_added, copy)
     return result
@@ -253,12 +253,9 @@ def _check_marks(adata: Any, top: Any, copy: bool) -> None:
 
 
 def _rank(config: RankConfig, inputs: Inputs, verbose: bool) -> Ranked:
-    messages = inputs.messages(verbose)
-    found = of_rank.rank(config, messages)
-    _warn(found.warnings, verbose)
+    found = inputs.run(of_rank.rank, config, verbose)
     told = [str(_in_python(text)) for text in found.warnings]
-    spelling = inputs.spelling(found.ranking.feature, found.config)
-    ranking = _as_spelled(found.ranking, spelling)
+    ranking = _as_spelled(found.ranking, inputs.spelling(found.config))
     return Ranked(found.config, dict(found.facts), told, None, ranking, inputs)
 
 
@@ -286,10 +283,6 @@ def _as_spelled(ranking: Ranking, spelling: Mapping[str, str]) -> Ranking:
     return replace(ranking, feature=spelled(ranking.feature), extra=extra)
 
 
-def _messages(verbose: bool) -> Messages:
-    return Messages(verbosity=0 if verbose else -1)
-
-
 def _warn(texts: Iterable[str], verbose: bool) -> None:
     """Give the warnings that were not shown, at the line that has called a function of ours."""
     for text in () if verbose else texts:
@@ -304,31 +297,25 @@ def _outside() -> int:
     return level
 
 
-def _config(kind: type, matrix: str, options: Mapping[str, Any]) -> Any:
-    """Return a configuration; UsageError for an option that it does not have, or of files."""
-    return kind(matrix, **_options(kind, options))
-
-
 def _options(kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as a configuration holds them."""
-    known = {each.name: each.default for each in fields(kind)}
-    of_files = {each.name for each in fields(kind) if _is_of_files(each)}
+    """Return options as a configuration holds them.
+
+    UsageError for one that it does not have, or that is about files.
+    """
+    known = {each.name: each for each in fields(kind)}
     made = {}
     for name, value in options.items():
         asked = name if name in known else f"{name}_"  # such as given_, as the commands have it
         if asked not in known:
-            taken = [other.rstrip("_") for other in known if other not in of_files]
+            taken = [o.name.rstrip("_") for o in known.values() if not _is_of_files(o)]
             close = get_close_matches(name, taken, 1)
             hint = f"did you mean {close[0]}?" if close else f"see `sfs {kind.VERB} --help`"
             raise UsageError(f"there is no option {name!r}", hint=hint, option=name)
-        if asked in of_files:
-            raise UsageError(
-                f"{name!r} is about the command and the files that it writes, and a function "
-                "writes none",
-                hint="leave it out, and take what the function returns",
-                option=name,
-            )
-        made[asked] = _value(name, value, known[asked])
+        if _is_of_files(known[asked]):
+            what = f"{name!r} is about the command and its files, and a function writes none"
+            hint = "leave it out, and take what the function returns"
+            raise UsageError(what, hint=hint, option=name)
+        made[asked] = _value(name, value, known[asked].default)
     return made
 
 
@@ -336,19 +323,16 @@ def _value(name: str, value: Any, default: Any) -> Any:
     """Return a value as configurations hold it: no scalar of NumPy, and lists as their type."""
     if isinstance(value, np.generic):
         value = value.item()
-    one = value is None or isinstance(value, str | Path | Number)
-    several = isinstance(value, Collection) and not isinstance(value, Mapping | bytes)
-    if getattr(value, "ndim", 1) > 1 or not (one or several):
-        raise _refused(name, value, "a text, a number, or a list of them")
-    if isinstance(default, tuple) and isinstance(value, Number):
-        raise _refused(name, value, "a text, or a list of them")
     if value is None:
         return default
-    if isinstance(default, tuple):
-        return tuple(str(v) if isinstance(v, Path) else v for v in texts_of(value))
-    if isinstance(value, list | tuple | range) or getattr(value, "ndim", 0) == 1:
-        return ",".join(map(str, value))  # as the command line has it
-    return value
+    repeated = isinstance(default, tuple)  # on the command line
+    one = isinstance(value, str | Path if repeated else str | Path | Number)
+    several = isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
+    if not one and not (several and getattr(value, "ndim", 1) == 1):
+        raise _refused(name, value, "a text, a number, or a list of them")
+    if repeated:
+        return tuple(str(v) if isinstance(v, Path) else v for v in ([value] if one else value))
+    return value if one else ",".join(map(str, value))  # as the command line has it
 
 
 def _is_of_files(option: Field[Any]) -> bool:
@@ -362,7 +346,7 @@ class Inputs:
     Parameters
     ----------
     data : AnnData, MuData, DataFrame, array, sparse matrix, str or Path
-        The matrix.
+        The matrix; "" where there is none.
     modality : str, optional
         Of a MuData.
     rows : str, optional
@@ -378,7 +362,7 @@ class Inputs:
         What each name stands for.
     """
 
-    def __init__(self, data: Any, modality: str | None, rows: str | None) -> None:
+    def __init__(self, data: Any, modality: str | None = None, rows: str | None = None) -> None:
         self.objects: dict[str, Any] = {}
         self.adata: AnnData | None = None
         self.modalities: dict[str, Any] = {}
@@ -386,28 +370,23 @@ class Inputs:
         self.samples: list[str] | None = None
         self.have_ids = True  # whether they are those of the data, not numbers that stand for them
         self._doubts: list[str] = []  # what a warning is due to
-        self._on_its_side: str | None = None
         self._n_columns = 0  # of what is taken to have samples in rows, since nobody said so
         self.path = isinstance(data, str | Path)
         if self.path:
-            if modality is not None:
-                data = f"{data}:{modality}"
-            self.matrix = str(data)
+            self.matrix = str(data) if modality is None else f"{data}:{modality}"
             return
         self.matrix = named("matrix")
         if hasattr(data, "n_mod"):
             data = self._chosen(data, modality)
         elif modality is not None:
-            raise UsageError(
-                "modality is of MuData, and this is none", hint="leave it out", option="modality"
-            )
+            what = "modality is of MuData, and this is none"
+            raise UsageError(what, hint="leave it out", option="modality")
         if _is_anndata(data):
             for name, each in {"matrix": data, **self.modalities}.items():
                 check_held(each, named(name))
-            if self.adata is None:
-                self.adata = data
+            self.adata = data
             self.samples = list(map(str, data.obs_names))
-            self.columns = [*self.columns, *map(str, data.obs.columns)]
+            self.columns += map(str, data.obs.columns)
             self.objects[self.matrix] = data
             return
         if rows not in (None, "auto", "samples", "features"):
@@ -416,36 +395,30 @@ class Inputs:
         table = as_table(data, "matrix", rows)
         self.have_ids = _has_index(data)
         self.objects[self.matrix] = table
-        if table.samples_are_rows is not None:
-            self.samples = list(table.row_ids if table.samples_are_rows else table.column_ids)
+        self.samples = list(table.row_ids if table.samples_are_rows else table.column_ids)
         if rows in (None, "auto") and not isinstance(data, Table):
-            self._on_its_side = on_its_side(*table.values.shape)
             self._n_columns = table.values.shape[1]
 
     def _chosen(self, data: Any, modality: str | None) -> Any:
         """Return the modality that is ranked; the others may be sources."""
         names = list(data.mod)
         if modality is None and len(names) > 1:
-            raise UsageError(
-                f"the MuData has {len(names)} modalities, and none is named",
-                hint=f"give modality, one of {listed(names)}",
-                option="modality",
-            )
+            what = f"the MuData has {len(names)} modalities, and none is named"
+            hint = f"give modality, one of {listed(names)}"
+            raise UsageError(what, hint=hint, option="modality")
         name = names[0] if modality is None else modality
         if name not in names:
-            raise UsageError(
-                f"there is no modality {name!r}", hint=nearest(name, names), option="modality"
-            )
-        chosen = data.mod[name]
-        self.adata = chosen
-        self.modalities = {other: data.mod[other] for other in names if other != name}
+            what = f"there is no modality {name!r}"
+            raise UsageError(what, hint=nearest(name, names), option="modality")
+        self.modalities = dict(data.mod)
+        chosen = self.modalities.pop(name)
+        # annotations of the whole, for the samples of the modality
         self.columns = [c for c in map(str, data.obs.columns) if c not in chosen.obs.columns]
-        if self.columns:  # annotations of the whole, for the samples of the modality
-            for column in self.columns:
-                self.objects[named(f"obs {column}")] = data.obs[[column]].dropna()
+        for column in self.columns:
+            self.objects[named(f"obs {column}")] = data.obs[[column]].dropna()
         return chosen
 
-    def spelling(self, names: Iterable[str], config: Any, samples: bool = False) -> dict[str, str]:
+    def spelling(self, config: Any, *, samples: bool = False) -> dict[str, str]:
         """Return how the matrix writes ids, of features or samples, read in another form."""
         held = self.objects.get(self.matrix)
         if held is None:
@@ -453,12 +426,12 @@ class Inputs:
         if not isinstance(held, Table):
             of_features = held.raw if config.use_raw else held
             return _spelling(held.obs_names if samples else of_features.var_names)
-        axes = [held.row_ids, held.column_ids] if samples else [held.column_ids, held.row_ids]
-        found = [_spelling(ids) for ids in axes]
-        if not any(found):
-            return {}
-        read = set(names)  # which are of the axis that has most of them
-        return found[int(np.argmax([len(read & set(map(nfc, map(str, ids)))) for ids in axes]))]
+        return _spelling(held.row_ids if held.samples_are_rows == samples else held.column_ids)
+
+    def config(self, kind: type, asked: Mapping[str, Any]) -> Any:
+        """Return a configuration of a command on the matrix, in which names stand for objects."""
+        of_kind: Any = kind
+        return of_kind(self.matrix, **_options(kind, self.options(asked)))
 
     def options(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return options of the command, in which names stand for the objects."""
@@ -473,29 +446,58 @@ class Inputs:
                 made[name] = self._of_samples(name, made[name])
         for name in ("similarity", "similarity_file"):
             if not isinstance(made.get(name), str | Path | None):
-                made["similarity_file"] = self._graph(made.pop(name))
-        if not isinstance(made.get("given"), str | Path | None):
-            genes = array_of(made["given"], "given", 1, "a list of features, or a path")
-            made["given"] = self.hold("given", genes.tolist())
-        places = made.get("coordinates")
-        if places is not None and not isinstance(places, str | Path):
-            made["coordinates"] = self.hold("coordinates", self._with_samples(places))
+                made["similarity_file"] = self.hold("similarity", self._graph(made.pop(name)))
+        for name, as_held in (
+            ("coordinates", lambda places: replace(self._of_rows(places), samples_are_rows=None)),
+            ("given", lambda genes: _texts(genes, "given", _GENES_TAKEN)),
+            ("drivers", lambda genes: _texts(genes, "drivers", _GENES_TAKEN)),
+        ):
+            if not isinstance(made.get(name), str | Path | None):
+                made[name] = self.hold(name, as_held(made[name]))
+        if isinstance(made.get("sets"), Mapping):
+            made["sets"] = self.hold("sets", _sets(made["sets"], "sets"), ".gmt")
         made["source"] = self._sources(made.get("source", ()))
         if any(not _is_unset(made.get(name)) for name in (*OF_SAMPLES, *MATCHED)):
-            self._on_its_side = None  # what is found for the samples says that they are the rows
+            self._n_columns = 0  # what is found for the samples says that they are the rows
         return {k: str(v) if isinstance(v, Path) else v for k, v in made.items()}
 
-    def messages(self, verbose: bool) -> Messages:
-        """Return what receives messages, with the warnings that are due so far."""
-        messages = _messages(verbose)
-        for text in dict.fromkeys((*self._doubts, *filter(None, [self._on_its_side]))):
+    def run(self, work: Callable[[Any, Messages], T], config: Any, verbose: bool) -> T:
+        """Do the work of a command, and give the warnings that are due."""
+        messages = Messages(verbosity=0 if verbose else -1)
+        if self._n_columns and self.samples is not None:
+            self._doubts += filter(None, [on_its_side(len(self.samples), self._n_columns)])
+        for text in dict.fromkeys(self._doubts):
             messages.warn(text)
-        self._doubts, self._on_its_side = [], None
-        return messages
+        self._doubts, self._n_columns = [], 0
+        with giving(self.objects):
+            found = work(config, messages)
+        _warn(messages.warnings, verbose)
+        return found
 
     def hold(self, what: str, value: Any, suffix: str = "") -> str:
         """Keep an object, and return the name that stands for it, which no other has."""
-        return hold(self.objects, what, value, suffix)
+        same = (f"{what}_{k}" for k in range(2, len(self.objects) + 2))
+        names = (named(each) + suffix for each in (what, *same))
+        name = next(name for name in names if name not in self.objects)
+        self.objects[name] = value
+        return name
+
+    def lists(self, given: Any, prefix: str = "") -> list[str]:
+        """Keep rankings, and return the names that stand for them; of files their paths.
+
+        With a `prefix` the names are as of what else there is; without they name the lists.
+        """
+        if not isinstance(given, Iterable):
+            raise _refused("rankings", given, "a list, or a dict of names and rankings")
+        pairs = given.items() if isinstance(given, Mapping) else enumerate(given, 1)
+        return [
+            str(each)
+            if isinstance(each, str | Path)
+            else self.hold(
+                f"{prefix}{name if isinstance(name, str) else f'list{name}'}", _frame_of_list(each)
+            )
+            for name, each in pairs
+        ]
 
     def _of_samples(self, option: str, value: Any) -> Any:
         """Return the text of the command for an annotation of the samples."""
@@ -516,21 +518,22 @@ class Inputs:
         """Return values of the samples as a data frame, with their ids as the index."""
         import pandas as pd
 
-        if isinstance(value, Mapping):
+        by_key = isinstance(value, Mapping)
+        if by_key:
             self._check_keys(value, option)
             value = pd.Series(dict(value))
-            return value.set_axis(value.index.map(str)).to_frame(option)
-        if isinstance(value, np.ma.MaskedArray):
+        elif isinstance(value, np.ma.MaskedArray):
             masked, value = np.ma.getmaskarray(value), value.data.astype(object)
             value[masked] = None
-        if not isinstance(value, pd.Series | pd.DataFrame):
+        if isinstance(value, pd.Series | pd.DataFrame):
+            by_place = not by_key and self._by_place(value.index, option)
+        else:
+            by_place = True
             if not isinstance(value, pd.Categorical | pd.CategoricalIndex):  # which have a type
                 value = array_of(value, option, 1, _OF_SAMPLES_TAKEN)
-            value = pd.Series(value, index=self._ids(len(value), option))
-        elif self._by_place(value.index, option):
-            value = value.set_axis(self._ids(len(value), option))
-        else:
-            value = value.set_axis(value.index.map(str))
+            value = pd.Series(value)
+        ids = self._ids(len(value), option) if by_place else value.index.map(str)
+        value = value.set_axis(ids)
         return value.to_frame(value.name or option) if value.ndim == 1 else value
 
     def _check_keys(self, values: Mapping[Any, Any], option: str) -> None:
@@ -540,9 +543,8 @@ class Inputs:
         known = set(self.samples)
         if others := [str(key) for key in values if str(key) not in known]:
             raise UsageError(
-                f"{option} has {counted(len(others), 'key')} ({listed(others, 3)}) that "
-                f"{'is' if len(others) == 1 else 'are'} no sample: those of an array have no ids, "
-                f"and are numbered from 0 to {len(known) - 1:,}",
+                f"{option} has {counted(len(others), 'key')} ({listed(others, 3)}) of no sample: "
+                f"those of an array are numbered from 0 to {len(known) - 1:,}",
                 hint="give these numbers as the keys, a list of values in the order of the "
                 "samples, or the matrix as a data frame with the ids as its index",
                 option=option,
@@ -558,23 +560,21 @@ class Inputs:
 
         if self.samples is None:
             return False
-        if self.have_ids:  # else values go by their order
-            _check_levels(index, f"samples of {option}")
-        else:
-            texts = list(map(str, index))
+        texts = list(map(str, index))
+        if not self.have_ids:
             if texts != self.samples and sorted(texts) == sorted(self.samples):
                 # shuffled before the matrix became an array, or without it: nobody can tell
-                told = (
+                self._doubts.append(
                     f"{option} is taken in the order of its rows, and its index, which counts the "
                     "samples in another order, is not used, since the samples of an array have no "
                     "ids: give its values without the index (to_numpy), or sort them by it "
                     "(sort_index) first"
                 )
-                self._doubts.append(told)
             return True
+        _check_levels(index, f"samples of {option}")
         if not isinstance(index, pd.RangeIndex):
             return False
-        known = len(set(map(str, index)).intersection(self.samples))
+        known = len(set(texts).intersection(self.samples))
         if 0 < known < len(self.samples):
             raise UsageError(
                 f"the index of {option} counts from {index.start}, and {known:,} of "
@@ -594,9 +594,7 @@ class Inputs:
                 option=option,
             )
         if len(self.samples) != length:
-            hint = "give one value for each sample, in their order"
-            if self.have_ids:
-                hint += ", or a Series with their ids as its index"
+            hint = "give one value for each sample, in their order, or by their ids"
             if length == self._n_columns:
                 hint = 'if the columns are the samples, give rows="features"'
             raise UsageError(
@@ -606,73 +604,51 @@ class Inputs:
             )
         return self.samples
 
-    def _with_samples(self, values: Any) -> Table:
-        """Return a table with a row for each sample."""
-        table = as_table(values, "coordinates", "samples")
-        if _has_index(values) and not self._by_place(values.index, "coordinates"):
-            return replace(table, samples_are_rows=None)
-        ids = self._ids(len(table.row_ids), "coordinates")
-        return replace(table, row_ids=ids, samples_are_rows=None)
+    def _of_rows(self, values: Any, what: str = "coordinates") -> Table:
+        """Return a table with a row for each sample, by their ids or in their order."""
+        table = as_table(values, what, "samples")
+        if not _has_index(values) or self._by_place(values.index, what):
+            table = replace(table, row_ids=self._ids(len(table.row_ids), what))
+        return table
 
-    def _graph(self, graph: Any) -> str:
-        table = as_table(graph, "similarity", "samples")
-        if not _has_index(graph) or self._by_place(graph.index, "similarity"):
-            ids = self._ids(table.values.shape[0], "similarity")
-            table = replace(table, row_ids=ids, column_ids=ids)
+    def _graph(self, graph: Any) -> Table:
+        table = self._of_rows(graph, "similarity")
+        if table.row_ids is self.samples:
+            table = replace(table, column_ids=table.row_ids)
         values = real(table.values, named("similarity"))
-        table = replace(table, values=values, samples_are_rows=None)
-        return self.hold("similarity", table)
+        return replace(table, values=values, samples_are_rows=None)
 
     def _sources(self, given: Any) -> tuple[SourceSpec, ...]:
-        if isinstance(given, str):
+        if isinstance(given, Mapping):
+            return tuple(self._source(str(name), value) for name, value in given.items())
+        if isinstance(given, str | SourceSpec):
             given = (given,)
-        if isinstance(given, SourceSpec):
-            given = (given,)
-        if hasattr(given, "shape"):
-            what = "source is a matrix, and a source needs a name"
-            raise UsageError(what, hint='give a dict, such as {"mirna": matrix}', option="source")
-        if not isinstance(given, Mapping):
-            texts, made = [], []
-            for each in given if isinstance(given, Iterable) else [given]:
-                if isinstance(each, SourceSpec):
-                    made.append(each)
-                elif not isinstance(each, str):
-                    raise _refused("a source", each, "a dict of names and sources, or texts")
-                elif each in self.modalities:
-                    made.append(self._source(each, self.modalities[each]))
-                else:
-                    texts.append(each)
-            return (*made, *parse_sources(texts))
-        return tuple(self._source(str(name), value) for name, value in given.items())
+        if hasattr(given, "shape") or not isinstance(given, Iterable):
+            raise _refused("source", given, 'a dict, such as {"mirna": matrix}, or texts')
+        texts, made = [], []
+        for each in given:
+            if isinstance(each, SourceSpec):
+                made.append(each)
+            elif not isinstance(each, str):
+                raise _refused("a source", each, "a dict of names and sources, or texts")
+            elif each in self.modalities:
+                made.append(self._source(each, self.modalities[each]))
+            else:
+                texts.append(each)
+        return (*made, *parse_sources(texts))
 
     def _source(self, name: str, value: Any) -> SourceSpec:
         if isinstance(value, str):
             return parse_sources((f"{name}={value}",))[0]
         if isinstance(value, Mapping):
             return SourceSpec(name, "genes", self.hold(name, _sets(value, name), ".gmt"))
-        if _is_anndata(value):
-            check_held(value, named(name))
-            if not self.have_ids and self._by_place(value.obs_names, name):
-                value = table_of(value)
-                value = replace(value, row_ids=self._ids(len(value.row_ids), name))
-            return SourceSpec(name, "profile", self.hold(name, value))
-        if getattr(value, "ndim", 2) != 2 and _has_index(value):
-            what = f"source {name!r} has {value.ndim} axes, not 2"
-            hint = f'give a matrix, or for labels a table: {{"{name}": "labels:FILE"}}'
-            raise InputError(what, hint=hint, option="source")
-        held = as_table(value, name, "samples")
-        if not _has_index(value) or self._by_place(value.index, name):
-            held = replace(held, row_ids=self._ids(len(held.row_ids), name))
-        return SourceSpec(name, "profile", self.hold(name, held))
-
-
-def hold(objects: dict[str, Any], what: str, value: Any, suffix: str = "") -> str:
-    """Add an object to others, and return the name that stands for it, which no other has."""
-    same = (f"{what}_{k}" for k in range(2, len(objects) + 2))
-    names = (named(each) + suffix for each in (what, *same))
-    name = next(name for name in names if name not in objects)
-    objects[name] = value
-    return name
+        if not _is_anndata(value):
+            return SourceSpec(name, "profile", self.hold(name, self._of_rows(value, name)))
+        check_held(value, named(name))
+        if not self.have_ids and self._by_place(value.obs_names, name):
+            table = table_of(value)
+            value = replace(table, row_ids=self._ids(len(table.row_ids), name))
+        return SourceSpec(name, "profile", self.hold(name, value))
 
 
 def _is_anndata(value: Any) -> bool:
@@ -693,10 +669,12 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     """Return a data frame, an array or a sparse matrix with ids; rows are samples by default."""
     if isinstance(value, Table):
         return value
+    import pandas as pd
+
     samples_are_rows = rows != "features"
     if not _has_index(value) and hasattr(value, "to_pandas"):  # of polars or Arrow
         value = value.to_pandas()
-    if _has_index(value) and hasattr(value, "columns"):
+    if isinstance(value, pd.DataFrame):
         rows_and_columns = _names_of(value.index, "row"), _names_of(value.columns, "column")
         return Table(_numbers_of(value, what), *rows_and_columns, samples_are_rows)
     if is_sparse(value):
@@ -708,8 +686,6 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     else:
         values = array_of(value, what, 2, _MATRIX_TAKEN)
     if values.dtype.kind == "O":
-        import pandas as pd
-
         values = _numbers_of(pd.DataFrame(values), what)
     samples, features = values.shape if samples_are_rows else values.shape[::-1]
     ids = [str(i) for i in range(samples)], [f"x{i}" for i in range(features)]
@@ -720,10 +696,9 @@ def _names_of(index: pd.Index, what: str) -> list[str]:
     """Return the names of the rows or columns of a data frame; one that is missing is refused."""
     _check_levels(index, f"{what}s of the data frame")
     if (missing := np.asarray(index.isna())).any():
-        count = int(missing.sum())
         raise InputError(
-            f"{counted(count, what)} of the data frame {'has' if count == 1 else 'have'} no name "
-            f"(None or NaN), first number {int(missing.argmax()) + 1:,}",
+            f"{counted(int(missing.sum()), what)} of the data frame without a name (None or NaN), "
+            f"first number {int(missing.argmax()) + 1:,}",
             hint=f"name every {what}, or drop those without a name",
             option="matrix",
         )
@@ -746,8 +721,8 @@ _MATRIX_TAKEN = (
     "matrix itself may be an AnnData, a MuData or a path too"
 )
 _OF_SAMPLES_TAKEN = "a list, an array, a Series or a dict, with a value for each sample"
-
 _RANKING_TAKEN = "a result of rank, a data frame, a path, or the features, best first"
+_GENES_TAKEN = "a list of features, or a path"
 
 
 def array_of(value: Any, what: str, axes: int, taken: str) -> np.ndarray:
@@ -761,10 +736,7 @@ def array_of(value: Any, what: str, axes: int, taken: str) -> np.ndarray:
     try:
         found = np.asarray(value)
     except Exception as error:  # of lists of lists, and of what pretends to be an array
-        reason = str(error).partition(". ")[0]
-        if isinstance(value, list | tuple):
-            reason = "its rows have different lengths, or are no rows"
-        raise _refused(what, value, taken, reason) from error
+        raise _refused(what, value, taken, str(error).partition(". ")[0]) from error
     if axes == 1 and found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != axes:
@@ -779,10 +751,19 @@ def _refused(what: str, value: Any, taken: str, reason: str = "") -> InputError:
     return InputError(f"{told}: {reason}" if reason else told, hint=f"give {taken}")
 
 
+def _texts(value: Any, what: str, taken: str) -> list[str]:
+    """Return names that a user gave as texts."""
+    return list(map(str, array_of(list(value) if _is_many(value) else value, what, 1, taken)))
+
+
+def _is_many(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
 def _sets(given: Mapping[Any, Any], what: str) -> Mapping[Any, Any]:
     """Return sets of genes; InputError where one is no list of names."""
     for name, genes in given.items():
-        if isinstance(genes, str | bytes) or not isinstance(genes, Iterable):
+        if not _is_many(genes):
             raise _refused(f"the set {str(name)!r} of {what}", genes, "a list of genes")
     return given
 
@@ -792,26 +773,25 @@ def _numbers_of(frame: pd.DataFrame, what: str) -> np.ndarray:
 
     Complex numbers stay as they are, for the reader to refuse. InputError for text.
     """
-    from pandas.api.types import infer_dtype, is_bool_dtype, is_complex_dtype, is_numeric_dtype
+    from pandas.api.types import infer_dtype, is_complex_dtype, is_numeric_dtype
 
-    if all(isinstance(kind, np.dtype) and kind.kind in "fiu" for kind in set(frame.dtypes)):
+    kinds = set(frame.dtypes)
+    plain = all(isinstance(kind, np.dtype) and kind.kind in "fiu" for kind in kinds)
+    if plain or any(map(is_complex_dtype, kinds)):
         return frame.to_numpy()
     numbers = ("floating", "integer", "mixed-integer-float", "boolean", "decimal", "empty")
-    others = []
-    for name, column in frame.items():
-        if is_complex_dtype(column.dtype):
-            return frame.to_numpy()
-        of_numbers = is_numeric_dtype(column.dtype) or is_bool_dtype(column.dtype)
-        if not of_numbers and infer_dtype(column) not in numbers:
-            others.append(name)
+    others = [
+        str(name)
+        for name, column in frame.items()
+        if not is_numeric_dtype(column.dtype) and infer_dtype(column) not in numbers
+    ]
     if others:
-        one, first = len(others) == 1, others[0]
         raise InputError(
-            f"values are of type object, not numbers: {'column' if one else 'columns'} "
-            f"{listed(list(map(str, others)), 3)} {'holds' if one else 'hold'} text or the like",
+            "values are of type object, not numbers, but text or the like, in column "
+            f"{listed(others, 3)}",
             where=named(what),
-            hint=f"if {first!r} names the rows, make it the index with set_index({first!r}); leave "
-            "out other columns that hold no values of the matrix, and write values as numbers",
+            hint=f"if {others[0]!r} names the rows, make it the index with set_index("
+            f"{others[0]!r}); leave out other columns that hold no values of the matrix",
         )
     return frame.to_numpy(np.float64, na_value=np.nan)
 
@@ -890,18 +870,20 @@ def fuse(
     from sfs_cli.run.load import loaded
 
     inputs = Inputs(data, modality, options.get("rows"))
-    config = _config(RankConfig, inputs.matrix, inputs.options({"source": source, **options}))
+    config = inputs.config(RankConfig, {"source": source, **options})
     if not config.source:
         raise UsageError("no knowledge source is given", hint="give one or more", option="source")
-    messages = inputs.messages(verbose)
-    with giving(inputs.objects), loaded(config, messages) as run:
-        run.fit()
-        made, samples = in_order_of_file(fuse_sources(run).similarity, run.matrix)
-    _warn(messages.warnings, verbose)
+
+    def fused(config: RankConfig, messages: Messages) -> Any:
+        with loaded(config, messages) as run:
+            run.fit()
+            return in_order_of_file(fuse_sources(run).similarity, run.matrix)
+
+    made, samples = inputs.run(fused, config, verbose)
     of_pandas: Any = pd.DataFrame
     if not isinstance(made, np.ndarray):
         of_pandas = of_pandas.sparse.from_spmatrix
-    spelling = inputs.spelling(samples, config, samples=True)
+    spelling = inputs.spelling(config, samples=True)
     samples = [spelling.get(name, name) for name in samples]
     frame = of_pandas(made, samples, samples)
     adata = inputs.adata
@@ -944,8 +926,8 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
     if isinstance(rankings, Ranked | str | Path) or hasattr(rankings, "iloc"):
         hint = "give a list, or a dict of names and rankings"
         raise UsageError("one ranking is nothing to aggregate", hint=hint, option="rankings")
-    objects: dict[str, Any] = {}
-    paths = _held_lists(rankings, objects)
+    inputs = Inputs("")
+    paths = inputs.lists(rankings)
     weights = options.get("list_weights")
     if isinstance(weights, Mapping):
         if not isinstance(rankings, Mapping) or set(weights) != set(rankings):
@@ -953,29 +935,10 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
             hint = f"give a weight for each of {listed([str(name) for name in rankings])}"
             raise UsageError(what, hint=hint, option="list_weights")
         options["list_weights"] = [weights[name] for name in rankings]
-    config = _config(AggregateConfig, tuple(paths), options)  # type: ignore[arg-type]
-    messages = _messages(verbose)
-    with giving(objects):
-        found = aggregate_lists(config, messages)
-    _warn(messages.warnings, verbose)
-    return table_of_ranking(_as_spelled(found.ranking, _spelling_of_lists(objects.values())))
-
-
-def _held_lists(given: Any, objects: dict[str, Any], prefix: str = "") -> list[str]:
-    """Return the names that stand for rankings, which `objects` get; of files their paths.
-
-    With a `prefix` the names are as of what else there is; without they name the lists.
-    """
-    if not isinstance(given, Iterable):
-        raise _refused("rankings", given, "a list, or a dict of names and rankings")
-    pairs = given.items() if isinstance(given, Mapping) else enumerate(given, 1)
-    texts = ((name if isinstance(name, str) else f"list{name}", each) for name, each in pairs)
-    return [
-        str(each)
-        if isinstance(each, str | Path)
-        else hold(objects, f"{prefix}{name}", _frame_of_list(each))
-        for name, each in texts
-    ]
+    config = AggregateConfig(tuple(paths), **_options(AggregateConfig, options))
+    found = inputs.run(aggregate_lists, config, verbose)
+    spelling = _spelling_of_lists(inputs.objects.values())
+    return table_of_ranking(_as_spelled(found.ranking, spelling))
 
 
 def _spelling_of_lists(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
@@ -983,8 +946,10 @@ def _spelling_of_lists(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
     columns = (
         column
         for frame in frames
-        for column in (frame.index.to_numpy(), *(each.to_numpy() for _, each in frame.items()))
-        if column.dtype.kind not in "biufc"
+        for column in (
+            frame.index,
+            *(each for _, each in frame.select_dtypes(exclude="number").items()),
+        )
     )
     return _spelling(name for column in columns for name in column)
 
@@ -1000,9 +965,7 @@ def _frame_of_list(value: Any) -> pd.DataFrame:
     elif isinstance(value, pd.Series):
         frame = value.to_frame("score")
     else:  # features, best first
-        value = list(value) if isinstance(value, Iterable) else value
-        array_of(value, "a ranking", 1, _RANKING_TAKEN)
-        features = [str(each) for each in value]
+        features = _texts(value, "a ranking", _RANKING_TAKEN)
         frame = pd.DataFrame({"rank": np.arange(1, len(features) + 1)}, index=features)
     for index, what in ((frame.index, "features"), (frame.columns, "columns")):
         _check_levels(index, f"{what} of a ranking")
@@ -1047,15 +1010,13 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
     from sfs_cli.run import select as of_select
 
     own = isinstance(ranked, Ranked)
-    inputs = ranked._inputs if own else Inputs(named("matrix"), None, None)
-    assert inputs is not None, "of a ranking that was made here"
+    inputs = copied(ranked._inputs) if own else Inputs("")
+    inputs.objects = dict(inputs.objects)
     if "labels" in options and own:
         options["labels"] = inputs._of_samples("labels", options["labels"])
-    objects = dict(inputs.objects)
-    (place,) = _held_lists({"ranking": ranked}, objects)
-    config = _config(SelectConfig, place, options)
-    messages = inputs.messages(verbose)
-    with giving(objects):
+    (place,) = inputs.lists({"ranking": ranked})
+
+    def chosen(config: SelectConfig, messages: Messages) -> list[str]:
         result = of_select.read_result(config, messages)
         again = None
         if config.reads_matrix and own:
@@ -1063,12 +1024,13 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
             again = of_select.to_rank_again(config, made, ranked.facts, place)
         elif config.reads_matrix:
             again = of_select.ranking_config(config, result)
-        found = of_select.select(config, result, again, messages)
-    _warn(messages.warnings, verbose)
-    held = objects.get(place)
-    spelling = {} if held is None else _spelling_of_lists([held])
-    chosen = [result.features[row] for row in found.rows.tolist()]
-    return [spelling.get(name, name) for name in chosen]
+        rows = of_select.select(config, result, again, messages).rows
+        return [result.features[row] for row in rows.tolist()]
+
+    config = SelectConfig(place, **_options(SelectConfig, options))
+    names = inputs.run(chosen, config, verbose)
+    spelling = _spelling_of_lists([inputs.objects[place]]) if place in inputs.objects else {}
+    return [spelling.get(name, name) for name in names]
 
 
 @dataclass
@@ -1119,11 +1081,10 @@ def evaluate(
     from sfs_cli.options.evaluate import EvaluateConfig
     from sfs_cli.run.evaluate import evaluate as run_evaluate
 
-    def with_list(inputs: Inputs) -> dict[str, Any]:
-        paths = _held_lists({} if list is None else {"list": list}, inputs.objects)
-        return {"list_": paths[0]} if paths else {}
-
-    return _judged(data, modality, verbose, options, EvaluateConfig, run_evaluate, with_list)
+    inputs = Inputs(data, modality, options.get("rows"))
+    if list is not None:
+        (options["list_"],) = inputs.lists({"list": list})
+    return _judged(inputs, options, EvaluateConfig, run_evaluate, verbose)
 
 
 @_for_python
@@ -1169,64 +1130,45 @@ def compare(
     if not (methods or rankings or lists):
         hint = 'give methods, such as ["spec", "f-test"], rankings, or lists'
         raise UsageError("nothing to compare: there is no ranking", hint=hint, option="methods")
-    asked = options | {"method_": tuple(methods)}
+    inputs = Inputs(data, modality, options.get("rows"))
     taken = {option.name for option in ranking_options().values()}
-
-    def made(inputs: Inputs) -> dict[str, Any]:
-        specs = []
-        for name, each in (rankings or {}).items():
-            if not isinstance(each, Mapping):
-                raise _refused(f"the ranking {name!r}", each, "a dict of options of rank")
-            own = _options(RankConfig, inputs.options(each))
-            own = {option: value for option, value in own.items() if value != ()}
-            if others := [option for option in own if option not in taken]:
-                what = f"{others[0]!r} is not an option of one ranking ({name})"
-                hint = "give it to compare, for all of them, or leave it out"
-                raise UsageError(what, hint=hint, option="rankings")
-            text = ", ".join(f"{option}={listed([value])}" for option, value in own.items())
-            specs.append(RankingSpec(str(name), own, text))
-        paths = _held_lists(lists or {}, inputs.objects, "list ")
-        given = tuple(map(ListSpec, map(str, lists or {}), paths))
-        return {"ranking_of": tuple(specs), "list_": given}
-
-    return _judged(data, modality, verbose, asked, CompareConfig, run_compare, made)
+    specs = []
+    for name, each in (rankings or {}).items():
+        if not isinstance(each, Mapping):
+            raise _refused(f"the ranking {name!r}", each, "a dict of options of rank")
+        own = _options(RankConfig, inputs.options(each))
+        own = {option: value for option, value in own.items() if value != ()}
+        if others := [option for option in own if option not in taken]:
+            what = f"{others[0]!r} is not an option of one ranking ({name})"
+            hint = "give it to compare, for all of them, or leave it out"
+            raise UsageError(what, hint=hint, option="rankings")
+        text = ", ".join(f"{option}={listed([value])}" for option, value in own.items())
+        specs.append(RankingSpec(str(name), own, text))
+    paths = inputs.lists(lists or {}, "list ")
+    asked = options | {
+        "method_": tuple(methods),
+        "ranking_of": tuple(specs),
+        "list_": tuple(map(ListSpec, map(str, lists or {}), paths)),
+    }
+    return _judged(inputs, asked, CompareConfig, run_compare, verbose)
 
 
 def _judged(
-    data: Any,
-    modality: str | None,
-    verbose: bool,
+    inputs: Inputs,
     options: Mapping[str, Any],
     kind: type,
     judge: Callable[[Any, Messages], Any],
-    more: Callable[[Inputs], dict[str, Any]],
+    verbose: bool,
 ) -> Evaluated:
-    """Run `evaluate` or `compare`, and return what it has found as tables.
-
-    `more` are options that hold objects themselves, before the others do.
-    """
+    """Run `evaluate` or `compare`, and return what it has found as tables."""
     import pandas as pd
 
     from sfs_cli.evaluation.measures import Enrichment
 
-    inputs = Inputs(data, modality, options.get("rows"))
-    own = more(inputs)
-    given = inputs.options(options) | own
-    if isinstance(given.get("sets"), Mapping):
-        given["sets"] = inputs.hold("sets", _sets(given["sets"], "sets"), ".gmt")
-    drivers = given.get("drivers")
-    if drivers is not None and not isinstance(drivers, str):
-        if not isinstance(drivers, Iterable):
-            raise _refused("drivers", drivers, "a list of genes, or a path")
-        given["drivers"] = inputs.hold("drivers", [str(each) for each in drivers])
-    config = _config(kind, inputs.matrix, given)
-    messages = inputs.messages(verbose)
-    with giving(inputs.objects):
-        found = judge(config, messages)
-    _warn(messages.warnings, verbose)
+    config = inputs.config(kind, options)
+    found = inputs.run(judge, config, verbose)
     measures = [[getattr(row, name) for name in MEASURES] for row in found.measures]
-    in_sets = (name for *_, each in found.enriched for name in each.members)
-    spelling = inputs.spelling(in_sets, config)
+    spelling = inputs.spelling(config)
     enriched = []
     for *place, each in found.enriched:
         members = [spelling.get(name, name) for name in each.members]

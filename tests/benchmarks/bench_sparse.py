@@ -40,7 +40,7 @@ Times = tuple[float, float]
 def make(folder: Path, n: int, m: int) -> tuple[Any, csr_array]:
     """Simulate cells; return their features, in memory, and their graph."""
     from sfs_cli.compute.memory import default_memory
-    from sfs_cli.io.matrix.anndata import read_obsp
+    from sfs_cli.io.matrix.anndata import read_inside
     from sfs_cli.logs import Messages
     from sfs_cli.options import RankConfig
     from sfs_cli.run.inputs import load
@@ -50,7 +50,7 @@ def make(folder: Path, n: int, m: int) -> tuple[Any, csr_array]:
     make_cells(path, n, m)
     config = RankConfig(matrix=str(path))
     opened = load(config, [], default_memory(), folder, Messages(verbosity=-1))
-    S = read_obsp(path, "connectivities")[0]
+    S = read_inside(path, "obsp", "connectivities")[0]
     assert not isinstance(S, np.ndarray)
     return opened.matrix, csr_array(S.astype(np.float64))
 

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.knowledge.similarity import open_similarity
-from sfs_cli.io.matrix.anndata import check_anndata, read_obsp
+from sfs_cli.io.matrix.anndata import check_anndata, read_inside
 from sfs_cli.io.matrix.stored import checked_csr
 from tests.cli.running import run_here
 from tests.making import annotated, table_text
@@ -175,7 +175,7 @@ STORED = [case for case in COMPRESSED if case not in NOT_IN_HDF5]
 def test_a_damaged_graph_of_anndata_is_refused_by_name(tmp_path, format, case):
     path = h5ad(tmp_path / "m.h5ad", format, "obsp/g", **COMPRESSED[case])
     with pytest.raises(InputError) as caught:
-        read_obsp(path, "g")
+        read_inside(path, "obsp", "g")
     assert "m.h5ad" in str(caught.value.where)
 
 

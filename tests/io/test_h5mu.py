@@ -16,7 +16,7 @@ from scipy import sparse
 from sfs_cli.cli.app import run
 from sfs_cli.errors import InputError
 from sfs_cli.io.files.sniff import Kind, recognize
-from sfs_cli.io.matrix.anndata import read_obsp
+from sfs_cli.io.matrix.anndata import read_inside
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 
 CELLS = [f"cell{i}" for i in range(12)]
@@ -68,7 +68,7 @@ def test_each_modality_is_its_own_matrix(path, name):
     np.testing.assert_array_equal(values(spec), X)
     np.testing.assert_array_equal(values(spec, layer="double"), 2 * X)
     np.testing.assert_array_equal(values(spec, use_raw=True), X)
-    graph, samples = read_obsp(Path(spec), "connectivities")
+    graph, _, samples = read_inside(Path(spec), "obsp", "connectivities")
     np.testing.assert_array_equal(graph.toarray(), PARTS[name].obsp["connectivities"].toarray())
     assert samples == CELLS
 

@@ -189,7 +189,7 @@ def test_truncated_gzip_is_refused(tmp_path, counts):
 def test_missing_and_unfitting_names_are_refused(tmp_path, counts):
     write(tmp_path, counts)
     (tmp_path / "barcodes.tsv").write_text("one\ntwo\n")
-    with pytest.raises(InputError, match="60 x 45, but there are 60 features and 2 barcodes"):
+    with pytest.raises(InputError, match=r"45 x 60, but .* 2 samples and 60 features"):
         read(tmp_path)
     (tmp_path / "barcodes.tsv").unlink()
     with pytest.raises(InputError, match=r"no barcodes\.tsv"):
@@ -251,7 +251,7 @@ def test_hdf5_with_other_numbers_of_names_is_refused(tmp_path, counts):
     with h5py.File(path, "r+") as file:
         del file["matrix/barcodes"]
         file["matrix/barcodes"] = np.array(["one"], "S")
-    with pytest.raises(InputError, match="60 x 45, but there are 60 features and 1 barcodes"):
+    with pytest.raises(InputError, match=r"45 x 60, but .* 1 sample and 60 features"):
         read(path, open_tenx_h5)
 
 

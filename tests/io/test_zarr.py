@@ -19,7 +19,7 @@ from numcodecs import BZ2, Delta, Shuffle
 from scipy import sparse
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.matrix.anndata import open_zarr, read_obsp
+from sfs_cli.io.matrix.anndata import open_zarr, read_inside
 from sfs_cli.io.matrix.base import ReadOptions
 from tests.cli.running import run_here
 
@@ -65,7 +65,7 @@ def test_annotations_and_graphs(path, adata):
     _, reader = read(path)
     assert reader.annotations.obs["type"].to_pylist() == list(adata.obs["type"])
     assert reader.annotations.graphs == ("obsp:connectivities",)
-    graph, samples = read_obsp(path, "connectivities")
+    graph, _, samples = read_inside(path, "obsp", "connectivities")
     assert samples == list(adata.obs_names)
     np.testing.assert_array_equal(graph.toarray(), adata.obsp["connectivities"].toarray())
 
@@ -75,7 +75,7 @@ def test_missing_layer_and_graph_list_those_there_are(path):
         read(path, layer="x")
     assert "by gene" in caught.value.hint
     with pytest.raises(InputError, match="no graph 'x'") as caught:
-        read_obsp(path, "x")
+        read_inside(path, "obsp", "x")
     assert "connectivities" in caught.value.hint
 
 

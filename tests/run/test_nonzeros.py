@@ -101,9 +101,9 @@ def test_a_store_on_disk_gives_the_same_scores(cells: Path, tmp_path: Path) -> N
 def _write_graph(cells: Path, path: Path) -> None:
     from scipy.sparse import save_npz
 
-    from sfs_cli.io.matrix.anndata import read_obsp
+    from sfs_cli.io.matrix.anndata import read_inside
 
-    save_npz(path, read_obsp(cells, "connectivities")[0])
+    save_npz(path, read_inside(cells, "obsp", "connectivities")[0])
 
 
 @pytest.mark.parametrize("threads", [1, 3])

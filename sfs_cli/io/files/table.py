@@ -210,7 +210,7 @@ def _header(header: str, row: str, path: Path, line: int, hint: str) -> Header:
     return Header(names, delimiter, line)
 
 
-def _check_names(names: Sequence[str], where: str) -> None:
+def _check_names(names: list[str], where: str) -> None:
     values = [name for name in names[1:] if name not in NULL_TOKENS]
     numeric = bool(values) and all(map(is_number, values))
     # integers may be ids (Entrez), but not if one is repeated
@@ -220,10 +220,16 @@ def _check_names(names: Sequence[str], where: str) -> None:
             where=where,
             hint="the first line must hold the ids of the columns: add it",
         )
-    if "" in names[1:]:
-        empty = list(names).index("", 1)
+    refuse_unnamed(names, 1, where)
+
+
+def refuse_unnamed(names: list[str], first: int, where: str) -> None:
+    """Raise an `InputError` for a column without a name, from the `first` on."""
+    if "" in names[first:]:
         raise InputError(
-            f"column {empty + 1} has no id", where=where, hint="give the column an id or remove it"
+            f"column {names.index('', first) + 1} has no id",
+            where=where,
+            hint="give the column an id or remove it",
         )
 
 

@@ -98,10 +98,7 @@ def read_inside(spec: str, matrix: str) -> tuple[Any, Sequence[str], Sequence[st
 
     path, (part, _, key) = Path(matrix), spec.partition(":")
     if (held := given(path)) is not None:
-        table = memory.held_table(held)
-        if part == "obsp":
-            return memory.graph_of(table, key, matrix), (), table.row_ids
-        return *memory.coordinates_of(table, key, f"{matrix}, obsm/{key}"), table.row_ids
+        return memory.read_held(held, part, key, matrix)
     if not is_anndata(path):
         raise UsageError(
             f"{spec} needs an h5ad or AnnData zarr input",
@@ -111,7 +108,4 @@ def read_inside(spec: str, matrix: str) -> tuple[Any, Sequence[str], Sequence[st
             option=("similarity", "coordinates"),
         )
     examine(path)
-    if part == "obsm":
-        return anndata.read_obsm(path, key)
-    graph, samples = anndata.read_obsp(path, key)
-    return graph, (), samples
+    return anndata.read_inside(path, part, key)

@@ -6,8 +6,9 @@ HDF5 and Zarr groups have the same interface. Files from before AnnData 0.7 are 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,6 +45,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _OLD_GRAPHS = "uns/neighbors"
+_COMPARING = {
+    "obsp": ("graph", "; scanpy.pp.neighbors writes 'connectivities' and 'distances'"),
+    "obsm": ("coordinates", ""),
+}
+"""What compares samples: its name, and who writes it."""
 _REWRITE = "write the file again with AnnData.write_h5ad"
 
 
@@ -81,16 +87,9 @@ def _open(
         samples, features = list(obs.index), list(_read_frame(group, var_key, path).index)
         reading(key)
         matrix, by_feature = _open_matrix(group[key], f"{path}, {key}", options)
-        expected = (len(features), len(samples)) if by_feature else (len(samples), len(features))
-        if matrix.shape != expected:
-            shape = matrix.shape[::-1] if by_feature else matrix.shape
-            raise InputError(
-                f"{key} is {shape[0]:,} x {shape[1]:,}, but obs has {len(samples):,} and "
-                f"{var_key} {len(features):,} names",
-                where=str(path),
-                hint=_REWRITE,
-            )
-        comparisons = _comparisons(group)
+        comparisons = [
+            f"{part}:{name}" for part in _COMPARING for name in _comparing(group, part, path)
+        ]
         reading(key)
         return StoredReader(
             path=path,
@@ -101,7 +100,7 @@ def _open(
             matrix=matrix,
             options=options,
             release=release,
-            annotations=Annotations(arrow_table(obs), comparisons),
+            annotations=Annotations(arrow_table(obs), tuple(comparisons)),
         )
 
 
@@ -142,30 +141,34 @@ def _check_anndata(group: Any, path: Path) -> None:
 
 def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str]:
     """Return the keys of the matrix and of the names of its features."""
+    # `raw.X` is how files from before 0.7 spell it
+    raw = [sep for sep in "/." if f"raw{sep}X" in group and f"raw{sep}var" in group]
+    parts = [*(["X"] if "X" in group else []), *(["raw"] if raw else [])]
+    parts += [f"layers/{name}" for name in group.get("layers", ())]
+    key = chosen_part(parts, options, str(path))
+    return (f"raw{raw[0]}X", f"raw{raw[0]}var") if key == "raw" else (key, "var")
+
+
+def chosen_part(parts: Sequence[str], options: ReadOptions, where: str | None = None) -> str:
+    """Return which part of AnnData is read: X, raw, or a layer (``layers/NAME``).
+
+    Raises InputError where it is not there, UsageError where two are asked for.
+    """
     if options.layer is not None and options.use_raw:
         raise UsageError(
             "--layer and --use-raw name two matrices",
             hint="give one of them",
             option=("layer", "use_raw"),
         )
+    asked, name = "X", "X"
     if options.use_raw:
-        # `raw.X` is how files from before 0.7 spell it
-        for key, var_key in (("raw/X", "raw/var"), ("raw.X", "raw.var")):
-            if key in group and var_key in group:
-                return key, var_key
-        raise InputError(
-            "there is no raw matrix", where=str(path), hint="leave --use-raw out to read X"
-        )
-    layers = list(group["layers"]) if "layers" in group else []
-    if options.layer is None and "X" in group:
-        return "X", "var"
-    if options.layer is not None and options.layer in layers:
-        return f"layers/{options.layer}", "var"
-    raise InputError(
-        "there is no X" if options.layer is None else f"there is no layer {options.layer!r}",
-        where=str(path),
-        hint=f"layers in the file: {listed(layers, 20)}" if layers else "it has no layers",
-    )
+        asked, name = "raw", "raw matrix"
+    elif options.layer is not None:
+        asked, name = f"layers/{options.layer}", f"layer {options.layer!r}"
+    if asked not in parts:
+        there = listed([part.removeprefix("layers/") for part in parts], 20)
+        raise InputError(f"there is no {name}", where=where, hint=f"there is {there or 'none'}")
+    return asked
 
 
 def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[StoredMatrix, bool]:
@@ -219,91 +222,60 @@ def called_apart(work: Callable[[], T], path: Path, memory: int | None = None) -
     return call_apart(work, split_modality(path)[0], memory)
 
 
-def read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
-    """Read ``obsp[key]`` of an ``.h5ad`` file, ``FILE.h5mu:MODALITY``, or a ``.zarr`` folder.
+def read_inside(
+    path: Path, part: str, key: str
+) -> tuple[csr_array | np.ndarray, Sequence[str], Sequence[str]]:
+    """Read ``obsp[key]`` or ``obsm[key]`` of ``.h5ad``, ``FILE.h5mu:MODALITY`` or ``.zarr``.
 
-    Returned are the sample graph, shape (n, n), as it is stored (the indices of a sparse one are
-    checked, neither symmetry nor the values), and the ids of the samples. A file that is not
-    AnnData, or has no such graph, is an `InputError`.
+    Returned are what `inside` returns, and the ids of the samples. A file that is not AnnData is
+    an `InputError`.
     """
-    return called_apart(lambda: _read_obsp(path, key), path, most_taken())
+
+    def work() -> tuple[csr_array | np.ndarray, Sequence[str], Sequence[str]]:
+        with _anndata_group(path) as group:
+            _check_anndata(group, path)
+            samples = list(_read_frame(group, "obs", path).index)
+            found = _comparing(group, part, path)
+            return *inside(found, part, key, len(samples), str(path)), samples
+
+    return called_apart(work, path, most_taken())
 
 
-def _read_obsp(path: Path, key: str) -> tuple[csr_array | np.ndarray, list[str]]:
-    with _anndata_group(path) as group:
-        _check_anndata(group, path)
-        keys = _graph_keys(group)
-        if key not in keys:
-            there = f"it has {listed(list(keys))}" if keys else "it has none"
-            raise InputError(
-                f"there is no graph {key!r} in obsp",
-                where=str(path),
-                hint=f"{there}; scanpy.pp.neighbors writes 'connectivities' and 'distances'",
-            )
-        graph = _read_element(group, keys[key], path)
-        where = f"{path}, {keys[key]}"
-        sparse = hasattr(graph, "tocsr")
-        graph = checked_csr(graph, where) if sparse else np.asarray(graph)
-        samples = list(_read_frame(group, "obs", path).index)
-    if graph.shape != (len(samples), len(samples)):
-        raise InputError(
-            f"obsp/{key} has shape {graph.shape}, but there are {len(samples):,} samples",
-            where=str(path),
-            hint=_REWRITE,
-        )
-    return graph, samples
+def inside(
+    found: Mapping[str, Callable[[], Any]], part: str, key: str, n: int, where: str
+) -> tuple[csr_array | np.ndarray, Sequence[str]]:
+    """Return what compares n samples: a graph (`part` is obsp), or coordinates (obsm).
 
-
-def read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
-    """Read ``obsm[key]`` of an ``.h5ad`` file, ``FILE.h5mu:MODALITY``, or a ``.zarr`` folder.
-
-    Returned are the coordinates of the samples, shape (n, d) and float64 (NaN is not refused),
-    names of the columns, and the ids of the samples. A file that is not AnnData, no such key, and
-    anything but a dense table of real numbers is an `InputError`.
+    `found` makes each by its name. The graph, shape (n, n), is as it is stored: the indices of a
+    sparse one are checked, neither symmetry nor the values. Coordinates, shape (n, d), are float64
+    (NaN is not refused), and come with the names of their columns. No such key, another shape, and
+    coordinates that are no dense table of real numbers are an `InputError`.
     """
-    return called_apart(lambda: _read_obsm(path, key), path, most_taken())
-
-
-def _read_obsm(path: Path, key: str) -> tuple[np.ndarray, list[str], list[str]]:
-    with _anndata_group(path) as group:
-        _check_anndata(group, path)
-        keys = _coordinate_keys(group)
-        if key not in keys:
+    if key not in found:
+        noun, more = _COMPARING[part]
+        hint = f"it has {listed(list(found), 20) or 'none'}{more}"
+        raise InputError(f"{part} has no {noun} {key!r}", where=where, hint=hint)
+    element, place = found[key](), f"{where}, {part}/{key}"
+    columns = [str(name) for name in getattr(element, "columns", ())]
+    sparse = hasattr(element, "tocsr")
+    if part == "obsp":
+        values = checked_csr(element, place) if sparse else np.asarray(element)
+        fits = values.shape == (n, n)
+    else:
+        kinds = element.dtypes if columns else [getattr(element, "dtype", None)]
+        if sparse or any(getattr(kind, "kind", "") not in "fiub" for kind in kinds):
             raise InputError(
-                f"there are no coordinates {key!r} in obsm",
-                where=str(path),
-                hint=f"it has {listed(keys, 20)}" if keys else "it has none",
+                f"the coordinates are {'a sparse matrix' if sparse else 'not numbers'}",
+                where=place,
+                hint="write them as a dense array of numbers, one row for each sample",
             )
-        samples = list(_read_frame(group, "obs", path).index)
-        if hasattr(group["obsm"], "keys"):
-            found = _read_element(group, f"obsm/{key}", path)
-        else:
-            found = _read_element(group, "obsm", path)[key]
-            found = found.reshape(len(found), -1)
-    where = f"{path}, obsm/{key}"
-    if hasattr(found, "tocsr"):
-        raise InputError(
-            "the coordinates are a sparse matrix",
-            where=where,
-            hint=f"write them as a dense one: adata.obsm[{key!r}] = adata.obsm[{key!r}].toarray()",
-        )
-    columns = [str(name) for name in getattr(found, "columns", ())]
-    kinds = found.dtypes if columns else [getattr(found, "dtype", None)]
-    if any(getattr(kind, "kind", "") not in "fiub" for kind in kinds):
-        raise InputError(
-            "the coordinates are not numbers",
-            where=where,
-            hint="write them as a dense array of numbers, one row for each sample",
-        )
-    values = np.asarray(found, np.float64)
-    if values.ndim != 2 or len(values) != len(samples) or not values.size:
-        raise InputError(
-            f"the coordinates have shape {values.shape}, but there are {len(samples):,} samples",
-            where=where,
-            hint="write one row for each sample, of one or more numbers",
-        )
-    names = columns or [f"column {i + 1}" for i in range(values.shape[1])]
-    return values, names, samples
+        values = np.asarray(element, np.float64)
+        fits = values.ndim == 2 and len(values) == n and values.size > 0
+        columns = columns or [f"column {i + 1}" for i in range(values.shape[-1])]
+    if not fits:
+        what = f"it has shape {values.shape}, but there are {n:,} samples"
+        raise InputError(what, where=place, hint=_REWRITE)
+    return values, columns
 
 
 @contextmanager
@@ -318,32 +290,21 @@ def _anndata_group(path: Path) -> Iterator[Any]:
         yield find_modality(file, path) if file_path.suffix.lower() == H5MU else file
 
 
-def _comparisons(group: Any) -> tuple[str, ...]:
-    """Return what compares the samples: graphs and coordinates, as ``--similarity`` names them."""
-    graphs = [f"obsp:{name}" for name in _graph_keys(group)]
-    return (*graphs, *(f"obsm:{name}" for name in _coordinate_keys(group)))
+def _comparing(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:
+    """Return what reads each of the graphs (obsp) or coordinates (obsm) of a file, by name."""
+    held = group.get(part, {})
+    names = list(held) if hasattr(held, "keys") else []
+    if part == "obsp" and part not in group:
+        part, held = _OLD_GRAPHS, group.get(_OLD_GRAPHS, {})
+        names = [n for n in held if hasattr(held[n], "keys") and "indptr" in list(held[n])]
+    elif part == "obsm" and not hasattr(held, "keys"):
+        # before 0.7: the parts of one array of records, with an index besides if it was a table
+        def cut(name: str) -> np.ndarray:
+            records = _read_element(group, part, path)
+            return records[name].reshape(len(records), -1)
 
-
-def _coordinate_keys(group: Any) -> list[str]:
-    """Return the names of the coordinates: before 0.7 those of the parts of one array of records.
-
-    Such an array has an index besides, if it was a table.
-    """
-    if "obsm" not in group:
-        return []
-    obsm = group["obsm"]
-    if hasattr(obsm, "keys"):
-        return list(obsm)
-    return [name for name in obsm.dtype.names or () if name != "index"]
-
-
-def _graph_keys(group: Any) -> dict[str, str]:
-    """Return the sample graphs by name, with their keys in the file."""
-    if "obsp" in group:
-        return {name: f"obsp/{name}" for name in group["obsp"]}
-    old = group.get(_OLD_GRAPHS, {})
-    graphs = (n for n in old if hasattr(old[n], "keys") and "indptr" in list(old[n]))
-    return {name: f"{_OLD_GRAPHS}/{name}" for name in graphs}
+        return {name: partial(cut, name) for name in held.dtype.names or () if name != "index"}
+    return {name: partial(_read_element, group, f"{part}/{name}", path) for name in names}
 
 
 def _read_element(group: Any, key: str, path: Path) -> Any:

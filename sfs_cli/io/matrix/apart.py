@@ -10,7 +10,7 @@ from typing import Any
 from sfs_cli.io.files.apart import items_apart
 from sfs_cli.io.files.room import most_taken
 from sfs_cli.io.files.sniff import split_modality
-from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, RowBlock
+from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, RowBlock, releasing
 
 _HEAD = ("format", "fixed_rows", "sparse", "column_ids", "n_rows", "annotations", "notes")
 """What a reader knows before its first block."""
@@ -41,11 +41,8 @@ class ReaderApart(MatrixReader):
             import_module(module)
         self.path = path
         self._items = items_apart(items, split_modality(path)[0], most_taken())
-        try:
+        with releasing(self.close):
             self._first_row_ids, head = next(self._items)
-        except BaseException:
-            self.close()
-            raise
         vars(self).update(head)
 
     def first_row_ids(self) -> Sequence[str]:

@@ -30,6 +30,7 @@ from sfs_cli.io.matrix.base import (
     RowBlock,
     cast_values,
     read_errors,
+    releasing,
 )
 
 _TILE_ROWS = 128
@@ -156,11 +157,8 @@ class TableReader:
 
 def open_table(path: Path, name: str, source: TableSource, options: ReadOptions) -> TableReader:
     """Return the reader of a table; the table is closed if it has no ids or no numbers."""
-    try:
+    with releasing(source.close):
         return TableReader(path, name, source, options)
-    except BaseException:
-        source.close()
-        raise
 
 
 def choose_columns(schema: pa.Schema, path: Path) -> tuple[int, Sequence[int], list[str]]:

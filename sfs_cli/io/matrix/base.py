@@ -318,6 +318,16 @@ def read_errors(
         ) from error
 
 
+@contextmanager
+def releasing(release: Callable[[], None]) -> Iterator[None]:
+    """Release a file if the block fails."""
+    try:
+        yield
+    except BaseException:
+        release()
+        raise
+
+
 BY_CONVENTION = "rows are taken as features, the convention of expression matrices"
 """The reason of `decide` where nothing tells what a row is."""
 OF_ANNDATA = tuple(each.name for each in FORMATS if each.anndata)

@@ -40,6 +40,7 @@ from sfs_cli.io.matrix.base import (
     ReadOptions,
     RowBlock,
     cast_values,
+    releasing,
 )
 
 _MAX_WORKERS = 4
@@ -61,7 +62,7 @@ def open_text(path: Path, options: ReadOptions) -> MatrixReader:
     writes it, is accepted.
     """
     stream = LineStream(path)
-    try:
+    with releasing(stream.close):
         header = read_header(stream)
         layout = Layout(path, header.delimiter, (header.names[0],), header.names[1:])
         reader = DelimitedReader(stream, layout, options, format="text")
@@ -72,9 +73,6 @@ def open_text(path: Path, options: ReadOptions) -> MatrixReader:
                 where=str(path),
                 hint="the first column must hold the ids of the rows: add it",
             )
-    except BaseException:
-        stream.close()
-        raise
     return reader
 
 

@@ -14,7 +14,7 @@ from sfs_cli.io.files.apart import call_apart, reading
 from sfs_cli.io.files.names import check_lengths, check_total
 from sfs_cli.io.files.room import most_taken
 from sfs_cli.io.matrix.arrow import group_columns, holds_text, open_table
-from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
+from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors, releasing
 
 _MAGIC_V1 = b"FEA1"
 _NAMES_PART = 3  # of what may be held: names are packed, unpacked, and become objects
@@ -48,13 +48,10 @@ class FeatherSource:
     def __init__(self, path: Path, budget: int | None) -> None:
         self._path, self._budget = path, budget
         self._map = pa.memory_map(os.fsencode(path))
-        try:
+        with releasing(self._map.close):
             file = pa.ipc.open_file(self._map)
             self.schema = file.schema
             self.n_parts: int = file.num_record_batches
-        except BaseException:
-            self._map.close()
-            raise
         self._height = 0  # rows of the largest record batch
 
     def look(self, column: int) -> int:

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sfs_cli.errors import COPY_AGAIN, InputError
 from sfs_cli.io.files.names import BLANKS
-from sfs_cli.io.files.table import NULL_TOKENS
+from sfs_cli.io.files.table import NULL_TOKENS, refuse_unnamed
 from sfs_cli.io.files.text import LineStream, decode
-from sfs_cli.io.matrix.base import LONGEST_SIZE, Annotations, MatrixReader, ReadOptions
+from sfs_cli.io.matrix.base import (
+    LONGEST_SIZE,
+    Annotations,
+    MatrixReader,
+    ReadOptions,
+    releasing,
+)
 from sfs_cli.io.matrix.delimited import DelimitedReader, Layout
 
 if TYPE_CHECKING:
@@ -35,11 +41,8 @@ def open_gct(path: Path, options: ReadOptions) -> MatrixReader:
     Rows are features; the sample annotations of version 1.3 are in ``annotations.obs``.
     """
     stream = LineStream(path)
-    try:
+    with releasing(stream.close):
         return _open(stream, path, options)
-    except BaseException:
-        stream.close()
-        raise
 
 
 def _open(stream: LineStream, path: Path, options: ReadOptions) -> MatrixReader:
@@ -53,12 +56,7 @@ def _open(stream: LineStream, path: Path, options: ReadOptions) -> MatrixReader:
             where=f"{path}, line 3",
             hint="correct the sizes in line 2, or the names in line 3",
         )
-    if "" in names[n_lead:]:
-        raise InputError(
-            f"column {names.index('', n_lead) + 1} has no id",
-            where=f"{path}, line 3",
-            hint="give the column an id or remove it",
-        )
+    refuse_unnamed(names, n_lead, f"{path}, line 3")
     obs = _read_sample_fields(stream, path, sizes, n_lead)
     if stream.peek_line() is None:
         raise InputError("the file has no rows", where=str(path), hint=COPY_AGAIN)

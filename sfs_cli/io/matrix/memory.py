@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, cast_values, read_errors
 from sfs_cli.io.matrix.stored import StoredMatrix, StoredReader, check_sparse, csr_block
 
@@ -50,27 +51,17 @@ def table_of(adata: Any, options: ReadOptions | None = None) -> Table:
 
     Raises InputError where it is not there, UsageError where two are asked for.
     """
-    options = options or ReadOptions()
-    if options.layer is not None and options.use_raw:
-        raise UsageError(
-            "layer and use_raw name two matrices",
-            hint="give one of them",
-            option=("layer", "use_raw"),
-        )
+    from sfs_cli.io.matrix.anndata import chosen_part
+
+    parts = ["X"] if adata.X is not None else []
+    parts += ["raw"] if adata.raw is not None else []
+    parts += [f"layers/{name}" for name in adata.layers]
+    part = chosen_part(parts, options or ReadOptions())
     values, names = adata.X, adata.var_names
-    if options.use_raw:
-        if adata.raw is None:
-            raise InputError("the AnnData has no raw", hint="leave use_raw out to read X")
+    if part == "raw":
         values, names = adata.raw.X, adata.raw.var_names
-    elif options.layer is not None:
-        if options.layer not in adata.layers:
-            raise InputError(
-                f"there is no layer {options.layer!r}",
-                hint=f"layers are: {listed(list(adata.layers), 20) or 'none'}",
-            )
-        values = adata.layers[options.layer]
-    if values is None:
-        raise InputError("the AnnData has no X", hint="name a layer")
+    elif part != "X":
+        values = adata.layers[part.removeprefix("layers/")]
     samples, features = (list(map(str, ids)) for ids in (adata.obs_names, names))
     return Table(values, samples, features, True, adata.obs, adata.obsp, adata.obsm)
 
@@ -111,22 +102,16 @@ def open_held(path: Path, held: Any, options: ReadOptions) -> MatrixReader:
     return open_table(path, table_of(held, options), options)
 
 
-def held_table(held: Any) -> Table:
-    """Return what a name stands for as a `Table`."""
-    return held if isinstance(held, Table) else table_of(held)
-
-
 def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
     """Return a reader of a matrix in memory; `path` is its name in messages."""
     from sfs_cli.io.matrix.anndata import arrow_table
 
     values: Any = table.values
-    if len(values.shape) != 2 or values.shape != (len(table.row_ids), len(table.column_ids)):
+    if len(values.shape) != 2:
         raise InputError(
-            f"the matrix has shape {tuple(values.shape)}, but {len(table.row_ids):,} row ids and "
-            f"{len(table.column_ids):,} column ids",
+            f"the matrix has {len(values.shape)} axes, not 2",
             where=str(path),
-            hint="give two axes, with an id for each row and column",
+            hint="give an id for each row and column",
         )
     across = getattr(values, "format", "") == "csc"
     flags = getattr(values, "flags", None)
@@ -196,20 +181,6 @@ class _HeldRows(StoredMatrix):
             )
 
 
-def graph_of(table: Table, key: str, where: str) -> np.ndarray | csr_array:
-    """Return ``obsp[key]``; InputError where it is not there."""
-    graphs = table.obsp or {}
-    if key not in graphs:
-        raise InputError(
-            f"there is no graph {key!r} in obsp",
-            where=where,
-            hint=f"it has {listed(list(graphs)) or 'none'}; scanpy.pp.neighbors writes "
-            "'connectivities' and 'distances'",
-        )
-    found: Any = graphs[key]
-    return real(found.tocsr() if hasattr(found, "tocsr") else np.asarray(found), where)
-
-
 def real(values: Any, where: str) -> np.ndarray | csr_array:
     """Return a dense or sparse matrix of numbers as float64; InputError for other values."""
     if not is_sparse(values):
@@ -221,22 +192,20 @@ def real(values: Any, where: str) -> np.ndarray | csr_array:
     )
 
 
-def coordinates_of(table: Table, key: str, where: str) -> tuple[np.ndarray, list[str]]:
-    """Return ``obsm[key]``, shape (n, d), and the names of its columns; InputError without it."""
-    known = table.obsm or {}
-    if key not in known:
-        raise InputError(
-            f"there are no coordinates {key!r} in obsm",
-            where=where,
-            hint=f"it has {listed(list(known), 20) or 'none'}",
-        )
-    found = known[key]
-    values = found.toarray() if is_sparse(found) else np.asarray(found)
-    names = [str(name) for name in getattr(found, "columns", ())]
-    if values.ndim != 2 or values.dtype.kind not in "fiub":
-        raise InputError(
-            "the coordinates are not a table of numbers",
-            where=where,
-            hint="give an array of numbers with a row for each sample",
-        )
-    return values.astype(np.float64), names or [f"column {i + 1}" for i in range(values.shape[1])]
+def read_held(
+    held: Any, part: str, key: str, where: str
+) -> tuple[np.ndarray | csr_array, Sequence[str], Sequence[str]]:
+    """Do what `anndata.read_inside` does for an AnnData, or a `Table`, in memory."""
+    from sfs_cli.io.matrix.anndata import inside
+
+    table = held if isinstance(held, Table) else table_of(held)
+    known = getattr(table, part) or {}
+
+    def plain(name: str) -> Any:
+        found = known[name]
+        if part == "obsp":
+            return real(found if is_sparse(found) else np.asarray(found), where)
+        return found.toarray() if is_sparse(found) else found
+
+    found = {name: partial(plain, name) for name in known}
+    return *inside(found, part, key, len(table.row_ids), where), table.row_ids

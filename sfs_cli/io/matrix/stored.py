@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.sparse import csr_array
 
-from sfs_cli.errors import InputError, listed
+from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.apart import reading
 from sfs_cli.io.files.names import check_long
 from sfs_cli.io.files.room import FIELD_BYTES, check_room, check_there
@@ -23,6 +22,7 @@ from sfs_cli.io.matrix.base import (
     RowBlock,
     cast_values,
     read_errors,
+    releasing,
 )
 
 _POINTER_BYTES = 8
@@ -51,16 +51,6 @@ def open_hdf5(path: Path, allow_external: bool = False) -> Any:
                     option="allow_external",
                 )
         return file
-
-
-@contextmanager
-def releasing(release: Callable[[], None]) -> Iterator[None]:
-    """Release a file if the block fails."""
-    try:
-        yield
-    except BaseException:
-        release()
-        raise
 
 
 def _external_objects(file: Any) -> list[str]:
@@ -497,7 +487,10 @@ def chunks_are_tall(array: Any, block_bytes: int) -> bool:
 
 @dataclass
 class StoredReader:
-    """A `MatrixReader` of a `StoredMatrix` with known ids; `release` closes the file."""
+    """A `MatrixReader` of a `StoredMatrix` with known ids; `release` closes the file.
+
+    Ids that are not as many as the rows and columns are an `InputError`.
+    """
 
     path: Path
     format: str
@@ -513,6 +506,16 @@ class StoredReader:
     def __post_init__(self) -> None:
         self.sparse = self.matrix.sparse
         self.n_rows: int | None = len(self.row_ids)
+        n, m = self.matrix.shape
+        if (n, m) != (len(self.row_ids), len(self.column_ids)):
+            rows, columns = ("feature", "sample")[:: -1 if self.fixed_rows == "samples" else 1]
+            raise InputError(
+                f"the matrix is {n:,} x {m:,}, but there are the names of "
+                f"{counted(len(self.row_ids), rows)} and {counted(len(self.column_ids), columns)}",
+                where=str(self.path),
+                hint="give the names and the matrix that were written together, or write them "
+                "again",
+            )
 
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of all rows, which were read when the file was opened."""

@@ -49,13 +49,6 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     features, notes = _name_features(*fields[:3])
     barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES))]
     header = read_header(matrix)
-    if (header.n_rows, header.n_columns) != (len(features), len(barcodes)):
-        raise InputError(
-            f"the matrix is {header.n_rows:,} x {header.n_columns:,}, but there are "
-            f"{len(features):,} features and {len(barcodes):,} barcodes",
-            where=str(matrix),
-            hint="the three files must come from one run",
-        )
     rows, columns = (barcodes, features) if header.by_column else (features, barcodes)
     return StoredReader(
         path=path,
@@ -131,24 +124,17 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
         barcodes = read_names(group["barcodes"], str(path))
         n_features, n_barcodes = (int(size) for size in group["shape"][:])
         matrix = SparseRows(group, (n_barcodes, n_features), where)
-        if (len(features), len(barcodes)) != (n_features, n_barcodes):
-            raise InputError(
-                f"the matrix is {n_features:,} x {n_barcodes:,}, but there are {len(features):,} "
-                f"features and {len(barcodes):,} barcodes",
-                where=where,
-                hint=COPY_AGAIN,
-            )
-    return StoredReader(
-        path=path,
-        format="10x-h5",
-        fixed_rows="samples",
-        row_ids=barcodes,
-        column_ids=features,
-        matrix=matrix,
-        options=options,
-        release=file.close,
-        notes=notes,
-    )
+        return StoredReader(
+            path=path,
+            format="10x-h5",
+            fixed_rows="samples",
+            row_ids=barcodes,
+            column_ids=features,
+            matrix=matrix,
+            options=options,
+            release=file.close,
+            notes=notes,
+        )
 
 
 def _matrix_group(file: Any, path: Path) -> Any:
