@@ -173,26 +173,37 @@ def load(
         reader.close()
     if built.renamed:
         messages.warn(
-            f"{counted(built.renamed, 'feature')} {'has' if built.renamed == 1 else 'have'} the id "
-            "of an earlier one, and a suffix (-1, -2, ...) was added"
+            f"features with the id of an earlier one, to which a suffix (-1, -2, ...) was added: "
+            f"{built.renamed:,}"
         )
     if built.coarse:
         messages.warn(
-            f"{counted(len(built.coarse), 'feature')} ({listed(built.coarse, 3)}) "
-            f"{'varies' if len(built.coarse) == 1 else 'vary'} by less than {100 * COARSE:g} % of "
-            "the mean, too little for single precision: use --dtype float64"
+            f"features that vary by less than {100 * COARSE:g} % of the mean, too little for "
+            f"single precision: {len(built.coarse):,} ({listed(built.coarse, 3)}); use --dtype "
+            "float64"
         )
     if built.large:
         messages.warn(
-            f"{counted(len(built.large), 'feature')} ({listed(built.large, 3)}) "
-            f"{'holds' if len(built.large) == 1 else 'hold'} values of {LARGEST_EXACT:.2g} or "
-            "more, where whole numbers are no longer exact: are they identifiers or times?"
+            f"features with values of {LARGEST_EXACT:.2g} or more, where whole numbers are no "
+            f"longer exact: {len(built.large):,} ({listed(built.large, 3)}); are they identifiers "
+            "or times?"
         )
     n, m = built.matrix.n_samples, built.matrix.n_features
     if why == BY_CONVENTION and (doubt := on_its_side(n, m)):
         messages.warn(doubt)
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
     return Opened(built.matrix, facts, reader.annotations.graphs)
+
+
+def load_with_labels(
+    config: RankConfig, memory: int, folder: Path, messages: Messages, **stored: Any
+) -> tuple[Opened, Column[Label] | None]:
+    """Read the matrix alone, and the labels, which may show its orientation.
+
+    They are given to `align_labels`; what is `stored` is as in `load`.
+    """
+    table = read_label_table(config)
+    return load(config, list(table or ()), memory, folder, messages, **stored), table
 
 
 def on_its_side(n: int, m: int) -> str | None:
@@ -264,10 +275,8 @@ def align_labels(
         refuse_headless(table, samples)
     if not any(label is not None for label in known):
         raise without_common_ids("a label", config.labels, list(table), samples)
-    strangers = len(set(table) - set(samples))
-    if strangers:
-        what = f"{counted(strangers, 'labeled sample')} {'is' if strangers == 1 else 'are'} not"
-        messages.warn(f"{what} in the matrix ({config.labels})")
+    if strangers := len(set(table) - set(samples)):
+        messages.warn(f"labeled samples not in the matrix: {strangers:,} ({config.labels})")
     if config.label_type == "continuous":
         values = np.array([np.nan if k is None else k for k in known], np.float64)
         return Labels(np.full(len(known), -1), [], values)
