@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -49,6 +49,7 @@ FEW_CLASSES = 5
 _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
 
 
+T = TypeVar("T")
 Label = str | float
 """A class, or a number."""
 
@@ -68,12 +69,18 @@ def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label
     None where there are none, or where they are annotations and the matrix, which has `ids`, was
     not read yet.
     """
-    if config.labels is None or (ids is None and is_inside(config.labels)):
-        return None
-    if not is_inside(config.labels):
+    if config.labels is not None and not is_inside(config.labels):
         refuse_annotation(config)
     wanted = Wanted("labels", "label", _label_parser(config), LABEL_NAMES)
-    return read_column(config.labels, wanted, config.matrix, ids)
+    return _read_if_there(config.labels, wanted, config, ids)
+
+
+def _read_if_there(
+    spec: str | None, wanted: Wanted[T], config: RankConfig, ids: Ids | None
+) -> Column[T] | None:
+    if spec is None or (ids is None and is_inside(spec)):
+        return None
+    return read_column(spec, wanted, config.matrix, ids)
 
 
 def _label_parser(config: RankConfig) -> Callable[[str], Label]:
@@ -333,10 +340,8 @@ def tell_column(column: Column[Any], what: str, messages: Messages) -> None:
 
 def read_weight_table(config: RankConfig, ids: Ids | None = None) -> Column[float] | None:
     """Return the weights by sample id; None as in `read_label_table`."""
-    if config.sample_weights is None or (ids is None and is_inside(config.sample_weights)):
-        return None
     wanted = Wanted("sample-weights", "weight", parse_weight, WEIGHT_NAMES)
-    return read_column(config.sample_weights, wanted, config.matrix, ids)
+    return _read_if_there(config.sample_weights, wanted, config, ids)
 
 
 def align_weights(
@@ -390,8 +395,7 @@ def check_classes(labels: Labels, where: str) -> None:
     single = [name for name, count in counts.items() if count == 1]
     if single:
         raise InputError(
-            f"{len(single)} class{'es have' if len(single) > 1 else ' has'} only one sample: "
-            f"{listed(single)}",
+            f"classes with only one sample: {listed(single)}",
             where=where,
             hint="these labels are numbers: give --label-type continuous"
             if look_continuous(labels)
