@@ -286,7 +286,7 @@ def read_dense_table(
             held.add(2 * np.asarray(block.values).nbytes + FIELD_BYTES * len(block.ids))
             check_names(block.ids, "a row", str(path))
             names += map(nfc, block.ids)
-            values.append(block.values)
+            values.append(np.asarray(block.values))
         check_names(reader.column_ids, "a column", str(path))
     finally:
         reader.close()
