@@ -36,20 +36,17 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _IGNORED = {
-    "self_loops": ("self-loop", "self-loops"),
-    "repeated_edges": ("repeated edge", "repeated edges"),
-    "below_min_score": ("edge below min-score", "edges below min-score"),
-    "without_score": ("edge without a score", "edges without a score"),
-    "without_symbol": ("edge without a symbol", "edges without a symbol"),
-    "negated_annotations": ("negated annotation", "negated annotations"),
-    "without_data": (
-        "annotation without biological data (ND)",
-        "annotations without biological data (ND)",
-    ),
-    "other_evidence": ("annotation of other evidence", "annotations of other evidence"),
-    "terms_without_genes": ("term without genes", "terms without genes"),
+    "self_loops": "self-loops",
+    "repeated_edges": "repeated edges",
+    "below_min_score": "edges below min-score",
+    "without_score": "edges without a score",
+    "without_symbol": "edges without a symbol",
+    "negated_annotations": "negated annotations",
+    "without_data": "annotations without biological data (ND)",
+    "other_evidence": "annotations of other evidence",
+    "terms_without_genes": "terms without genes",
 }
-"""Facts that count what a reader ignored, with their singular and plural."""
+"""Facts that count what a reader ignored."""
 
 
 @dataclass(frozen=True)
@@ -185,10 +182,9 @@ def describe_source(source: Source, facts: Mapping[str, Any], n: int) -> str:
     others = 0 if source.samples is None else len(source.samples) - used
     if others > 0:
         words.append(f" ({others:,} other samples ignored)")
-    counts = [(facts.get(fact, 0), nouns) for fact, nouns in _IGNORED.items()]
-    ignored = [f"{count:,} {nouns[count > 1]}" for count, nouns in counts if count]
+    ignored = [f"{what}: {facts[name]:,}" for name, what in _IGNORED.items() if facts.get(name)]
     if ignored:
-        words.append(f" (ignored: {', '.join(ignored)})")
+        words.append(f" (ignored {', '.join(ignored)})")
     return "".join(words)
 
 

@@ -116,8 +116,7 @@ def check_found(matched: Matched, name: str, where: str, allow_unmatched: bool) 
     simple change of the ids would find many more.
     """
     found = f"{matched.found:,}" if matched.found else "none"
-    what = f"{found} of the {counted(matched.n_ids, 'id')} of source {name} "
-    what += f"{'is a feature' if matched.found == 1 else 'are features'} of the matrix"
+    what = f"source {name}: {found} of {counted(matched.n_ids, 'id')} found among the features"
     if matched.with_map:
         what += ", with the map"
     covered = len(np.unique(matched.feature))
@@ -156,10 +155,8 @@ def tell_unknown(
     """Say which ids of a list are not in their `place`; warn where these are most of them."""
     if not unknown:
         return
-    text = (
-        f"{what}: {len(unknown):,} of {counted(total, noun)} {'is' if len(unknown) == 1 else 'are'}"
-        f" not {place} ({listed(list(unknown), EXAMPLES)})"
-    )
+    text = f"{what}: {len(unknown):,} of {counted(total, noun)} not {place} "
+    text += f"({listed(list(unknown), EXAMPLES)})"
     if 2 * len(unknown) > total:
         log.warn(f"{text}: check that both use the same kind of ids")
     else:

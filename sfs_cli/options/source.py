@@ -51,6 +51,17 @@ class Kind(NamedTuple):
     # themselves have no features to reduce, and no inner products
     similarities: tuple[str, ...] = ()
     path_is_optional: bool = False
+    of_matrix: bool = False  # whether it is made of values of the matrix that is ranked
+
+    @property
+    def measured(self) -> bool:
+        """Whether samples are compared by values of features, which can be reduced."""
+        return "components" in self.takes
+
+    @property
+    def by_products(self) -> bool:
+        """Whether distances come from products with what is known of the features."""
+        return bool(self.similarities) and not self.measured
 
 
 KINDS = {
@@ -65,6 +76,7 @@ KINDS = {
         takes=(*_VALUES, *_GRAPH),
         similarities=_OF_MATRIX,
         path_is_optional=True,
+        of_matrix=True,
     ),
     "labels": Kind(
         "Samples of one class; without a path, by the labels of the run.",
@@ -80,24 +92,28 @@ KINDS = {
         path="A gene list, a GMT or GMX (FILE.gmt:SET1,SET2 for some of its sets), or a GAF.",
         takes=(*_VALUES, *_GRAPH, "evidence", "ids", "id_map"),
         similarities=_OF_MATRIX,
+        of_matrix=True,
     ),
     "interactions": Kind(
         "Samples with similar values in the genes that interact.",
         path="Edges between genes (SIF, if the name ends in .sif).",
         takes=(*_VALUES, *_GRAPH, "min_score", "seeds", "id_map"),
         similarities=_OF_MATRIX,
+        of_matrix=True,
     ),
     "feature-similarity": Kind(
         "Samples at a small Mahalanobis distance, by similarities between genes.",
         path="Edges (also .sif) or a matrix between genes.",
         takes=(*_VALUES, *_DISTANCES, "min_score", "id_map"),
         similarities=FROM_DISTANCES,
+        of_matrix=True,
     ),
     "terms": Kind(
         "Samples at a small Mahalanobis distance, by terms that genes share.",
         path="A matrix of genes and terms, a GMT, a GMX or a GAF.",
         takes=(*_VALUES, *_DISTANCES, "evidence", "ids", "id_map"),
         similarities=FROM_DISTANCES,
+        of_matrix=True,
     ),
     "similarity": Kind("A similarity matrix of the samples.", path="A matrix, or obsp:KEY."),
 }

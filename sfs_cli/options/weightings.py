@@ -1,7 +1,7 @@
 """The ways of weighting knowledge sources: what each needs, takes and cites.
 
-Adding one takes its file in ``sfs_cli.knowledge.weights``, a line in the ``__init__`` of that
-folder, and its entry here. No numeric library is imported.
+Adding one takes its file in ``sfs_cli.knowledge.weights`` and its entry here. No numeric library
+is imported.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ class Entry(NamedTuple):
 
     title: str  # its name in the literature
     when: str  # to use it
+    learner: str  # module of ``sfs_cli.knowledge.weights``, a point, and its function
     needs_labels: bool = False  # whether it learns from the classes of the samples
     # its options and their defaults, None where the default depends on the data; the command line
     # has them with --fusion- before their names
@@ -25,21 +26,25 @@ class Entry(NamedTuple):
 WEIGHTINGS: dict[str, Entry] = {
     "given": Entry(
         title="given weights",
+        learner="simple.given",
         when="you know how much each source can be trusted",
         reference="Zhao and Liu, JMLR W&CP 4, 2008",
     ),
     "uniform": Entry(
         title="equal weights",
+        learner="simple.uniform",
         when="nothing is known about the sources; a misleading one counts as much as a good one",
     ),
     "alignf": Entry(
         title="centered kernel alignment",
+        learner="alignf.learn_alignf",
         when="there are labels, and sources unrelated to them should get small weights; fast",
         needs_labels=True,
         reference="Cortes, Mohri and Rostamizadeh, JMLR 13, 2012",
     ),
     "rkda": Entry(
         title="regularized kernel discriminant analysis",
+        learner="discriminant.learn_rkda",
         when="there are labels, and the sources together should separate the classes",
         needs_labels=True,
         options={"lambda": None},
@@ -47,11 +52,13 @@ WEIGHTINGS: dict[str, Entry] = {
     ),
     "statis": Entry(
         title="STATIS",
+        learner="statis.learn_statis",
         when="there are no labels, and sources that agree with most others should count more",
         reference="L'Hermier des Plantes, 1976; Lavit et al., Comput. Stat. Data Anal. 18, 1994",
     ),
     "sparse-umkl": Entry(
         title="sparse unsupervised multiple kernel learning",
+        learner="sparse_umkl.learn_sparse_umkl",
         when="there are no labels, neighbors in the sources should stay neighbors, and only a few "
         "sources should be kept",
         options={"neighbors": 5},
@@ -59,12 +66,14 @@ WEIGHTINGS: dict[str, Entry] = {
     ),
     "naml": Entry(
         title="nonlinear adaptive metric learning",
+        learner="discriminant.learn_naml",
         when="there are no labels, and the samples form a known number of clusters",
         options={"lambda": None, "clusters": None},
         reference="Chen, Zhao and Ye, KDD 2007",
     ),
     "snf": Entry(
         title="similarity network fusion",
+        learner="snf.learn_snf",
         when="local neighborhoods are more reliable than distant similarities; not a weighted sum, "
         "so the sources get no weights",
         options={"neighbors": 20, "iterations": 20},

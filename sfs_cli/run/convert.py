@@ -41,10 +41,9 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
             return
         memory = memory_budget(config)
         with reading_within(memory), replacing(store) as partial:
-            table = inputs.read_label_table(config)
             partial.mkdir()
-            opened = inputs.load(
-                config, list(table or ()), memory, partial, messages, keep=True, source=source
+            opened, _ = inputs.load_with_labels(
+                config, memory, partial, messages, keep=True, source=source
             )
     matrix = opened.matrix
     tell_columns(matrix, messages)

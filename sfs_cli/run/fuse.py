@@ -13,9 +13,10 @@ from sfs_cli.io.files.atomic import OutputFolder, finish, refuse_folders, sha256
 from sfs_cli.io.knowledge.similarity import FORMATS, write_obsp, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.source import KINDS
 from sfs_cli.run.checkpoints import RunCheckpoints
 from sfs_cli.run.fused_rank import fuse
-from sfs_cli.run.guards import OF_THE_MATRIX, guard_labels, guard_raw, guard_sources
+from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import loaded
 from sfs_cli.run.outputs import (
     check_stores,
@@ -59,7 +60,7 @@ def run(
         if path.exists() and not config.force:
             raise OutputExistsError(f"{path} exists", hint="give another name, or --force")
         with loaded(config, messages, RunCheckpoints(announce=lock.leaves)) as loaded_run:
-            if any(spec.kind in OF_THE_MATRIX for spec in config.source):
+            if any(KINDS[spec.kind].of_matrix for spec in config.source):
                 guard_raw(loaded_run, "the graph")
             guard_labels(loaded_run)
             guard_sources(loaded_run)

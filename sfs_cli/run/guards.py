@@ -27,6 +27,7 @@ from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
+from sfs_cli.options.source import KINDS
 from sfs_cli.provenance import DonorFacts, StabilityFacts
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.identity import Identity, any_same, identity_of, matrix_identity, same_matrix
@@ -276,7 +277,7 @@ def fused_from_matrix(config: RankConfig, name: str) -> bool | None:
     for source in sources:
         kind, path = source.get("kind"), str(source.get("path"))
         inside = path.startswith(("obsm:", "obsp:"))
-        if kind in OF_THE_MATRIX or re.fullmatch(_OF_FEATURES, path):
+        if (kind in KINDS and KINDS[kind].of_matrix) or re.fullmatch(_OF_FEATURES, path):
             roles.add("matrix")  # of that run
         elif kind == "profile" and not inside:
             roles.add(f"source.{source.get('name')}.path")
@@ -300,10 +301,6 @@ def _of_fuse(config: RankConfig) -> dict[str, Any]:
         return record if written == path.stat().st_size else {}
     except (KeyError, TypeError, OSError):
         return {}
-
-
-OF_THE_MATRIX = ("target", "genes", "interactions", "feature-similarity", "terms")
-"""Kinds of sources whose sample graph is made of values of the matrix."""
 
 
 def guard_normal(run: Run, scorer: TestedScorer, score: np.ndarray) -> None:

@@ -108,8 +108,7 @@ def guide(config: RankConfig, messages: Messages) -> str:
     memory = memory_budget(config)
     scratch = Path(config.scratch) if config.scratch else None
     with reading_within(memory), scratch_folder(scratch) as folder:
-        table = inputs.read_label_table(config)
-        opened = inputs.load(config, list(table or ()), memory, folder, messages)
+        opened, table = inputs.load_with_labels(config, memory, folder, messages)
         labels = inputs.align_labels(config, opened.matrix, table, messages)
         raw = None if config.transform is not None else raw_kind(look(opened.matrix), config)
         facts = seen(opened, labels, raw)

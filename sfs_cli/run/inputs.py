@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -49,6 +49,7 @@ FEW_CLASSES = 5
 _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
 
 
+T = TypeVar("T")
 Label = str | float
 """A class, or a number."""
 
@@ -68,12 +69,18 @@ def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label
     None where there are none, or where they are annotations and the matrix, which has `ids`, was
     not read yet.
     """
-    if config.labels is None or (ids is None and is_inside(config.labels)):
-        return None
-    if not is_inside(config.labels):
+    if config.labels is not None and not is_inside(config.labels):
         refuse_annotation(config)
     wanted = Wanted("labels", "label", _label_parser(config), LABEL_NAMES)
-    return read_column(config.labels, wanted, config.matrix, ids)
+    return _read_if_there(config.labels, wanted, config, ids)
+
+
+def _read_if_there(
+    spec: str | None, wanted: Wanted[T], config: RankConfig, ids: Ids | None
+) -> Column[T] | None:
+    if spec is None or (ids is None and is_inside(spec)):
+        return None
+    return read_column(spec, wanted, config.matrix, ids)
 
 
 def _label_parser(config: RankConfig) -> Callable[[str], Label]:
@@ -173,26 +180,37 @@ def load(
         reader.close()
     if built.renamed:
         messages.warn(
-            f"{counted(built.renamed, 'feature')} {'has' if built.renamed == 1 else 'have'} the id "
-            "of an earlier one, and a suffix (-1, -2, ...) was added"
+            f"features with the id of an earlier one, to which a suffix (-1, -2, ...) was added: "
+            f"{built.renamed:,}"
         )
     if built.coarse:
         messages.warn(
-            f"{counted(len(built.coarse), 'feature')} ({listed(built.coarse, 3)}) "
-            f"{'varies' if len(built.coarse) == 1 else 'vary'} by less than {100 * COARSE:g} % of "
-            "the mean, too little for single precision: use --dtype float64"
+            f"features that vary by less than {100 * COARSE:g} % of the mean, too little for "
+            f"single precision: {len(built.coarse):,} ({listed(built.coarse, 3)}); use --dtype "
+            "float64"
         )
     if built.large:
         messages.warn(
-            f"{counted(len(built.large), 'feature')} ({listed(built.large, 3)}) "
-            f"{'holds' if len(built.large) == 1 else 'hold'} values of {LARGEST_EXACT:.2g} or "
-            "more, where whole numbers are no longer exact: are they identifiers or times?"
+            f"features with values of {LARGEST_EXACT:.2g} or more, where whole numbers are no "
+            f"longer exact: {len(built.large):,} ({listed(built.large, 3)}); are they identifiers "
+            "or times?"
         )
     n, m = built.matrix.n_samples, built.matrix.n_features
     if why == BY_CONVENTION and (doubt := on_its_side(n, m)):
         messages.warn(doubt)
     facts = {"format": reader.format, "rows": rows, "orientation": why, "renamed": built.renamed}
     return Opened(built.matrix, facts, reader.annotations.graphs)
+
+
+def load_with_labels(
+    config: RankConfig, memory: int, folder: Path, messages: Messages, **stored: Any
+) -> tuple[Opened, Column[Label] | None]:
+    """Read the matrix alone, and the labels, which may show its orientation.
+
+    They are given to `align_labels`; what is `stored` is as in `load`.
+    """
+    table = read_label_table(config)
+    return load(config, list(table or ()), memory, folder, messages, **stored), table
 
 
 def on_its_side(n: int, m: int) -> str | None:
@@ -264,10 +282,8 @@ def align_labels(
         refuse_headless(table, samples)
     if not any(label is not None for label in known):
         raise without_common_ids("a label", config.labels, list(table), samples)
-    strangers = len(set(table) - set(samples))
-    if strangers:
-        what = f"{counted(strangers, 'labeled sample')} {'is' if strangers == 1 else 'are'} not"
-        messages.warn(f"{what} in the matrix ({config.labels})")
+    if strangers := len(set(table) - set(samples)):
+        messages.warn(f"labeled samples not in the matrix: {strangers:,} ({config.labels})")
     if config.label_type == "continuous":
         values = np.array([np.nan if k is None else k for k in known], np.float64)
         return Labels(np.full(len(known), -1), [], values)
@@ -324,10 +340,8 @@ def tell_column(column: Column[Any], what: str, messages: Messages) -> None:
 
 def read_weight_table(config: RankConfig, ids: Ids | None = None) -> Column[float] | None:
     """Return the weights by sample id; None as in `read_label_table`."""
-    if config.sample_weights is None or (ids is None and is_inside(config.sample_weights)):
-        return None
     wanted = Wanted("sample-weights", "weight", parse_weight, WEIGHT_NAMES)
-    return read_column(config.sample_weights, wanted, config.matrix, ids)
+    return _read_if_there(config.sample_weights, wanted, config, ids)
 
 
 def align_weights(
@@ -381,8 +395,7 @@ def check_classes(labels: Labels, where: str) -> None:
     single = [name for name, count in counts.items() if count == 1]
     if single:
         raise InputError(
-            f"{len(single)} class{'es have' if len(single) > 1 else ' has'} only one sample: "
-            f"{listed(single)}",
+            f"classes with only one sample: {listed(single)}",
             where=where,
             hint="these labels are numbers: give --label-type continuous"
             if look_continuous(labels)

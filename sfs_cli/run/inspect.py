@@ -28,8 +28,7 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
     memory = memory_budget(config)
     scratch = Path(config.scratch) if config.scratch else None
     with reading_within(memory), scratch_folder(scratch) as folder:
-        table = inputs.read_label_table(config)
-        opened = inputs.load(config, list(table or ()), memory, folder, messages)
+        opened, table = inputs.load_with_labels(config, memory, folder, messages)
         matrix = opened.matrix
         tell_columns(matrix, messages)
         labels = inputs.align_labels(config, matrix, table, messages)
@@ -69,10 +68,9 @@ def check(config: RankConfig, messages: Messages, as_json: bool) -> str:
         manifest = read_manifest(path)
         values = manifest.n_samples * manifest.n_features
     else:
-        table = inputs.read_label_table(config)
         memory = memory_budget(config)
         with scratch_folder(Path(config.scratch) if config.scratch else None) as folder:
-            opened = inputs.load(config, list(table or ()), memory, folder, messages)
+            opened, _ = inputs.load_with_labels(config, memory, folder, messages)
             values = opened.matrix.n_samples * opened.matrix.n_features
     if as_json:
         return dumps({"path": config.matrix, "values": values, "compared": True, "damage": []})

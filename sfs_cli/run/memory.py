@@ -17,13 +17,12 @@ from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.features import steps_of
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import DENSE_SAMPLES, SPARSE_GRAPHS
+from sfs_cli.options.source import KINDS
 from sfs_cli.run.passes import Shape, graph_asked, needed
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE
 from sfs_cli.store.transforms import parse as parse_transform
 
-MEASURED = ("profile", "target", "genes", "interactions")
-"""Kinds of sources that are made of measurements of the samples."""
 BUFFERS = 5
 """Blocks of one worker: as read, prepared, centered and their products."""
 SERIES_BUFFERS = 12
@@ -177,7 +176,7 @@ def is_dense(config: RankConfig, n: int) -> bool:
     if name == "sources":
         return n <= DENSE_SAMPLES or not all(
             each.kind == "similarity"
-            or (each.kind in MEASURED and each.similarity in (None, "knn"))
+            or (KINDS[each.kind].measured and each.similarity in (None, "knn"))
             for each in config.source
         )
     return name not in (*SPARSE_GRAPHS, "file") and not name.startswith("obsp:")

@@ -23,14 +23,12 @@ from sfs_cli.options.graph import (
     GraphOptions,
     default_similarity,
 )
-from sfs_cli.options.source import SourceSpec
+from sfs_cli.options.source import KINDS, SourceSpec
 from sfs_cli.store.prepared import fitting_passes
 from sfs_cli.store.transforms import parse
 
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
-PRODUCTS = ("feature-similarity", "terms")
-"""Kinds of sources whose distances come from products with what is known of the features."""
 SCORES = Pass("scores", "score")
 WITHOUT_EACH = ", without each source"
 OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
@@ -133,13 +131,13 @@ def _passes_on_sources(config: RankConfig, shape: Shape) -> list[Pass]:
 def _source_passes(spec: SourceSpec, config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes over the matrix that one knowledge source takes."""
     n, m = shape.n, shape.m
-    if spec.kind not in ("target", "genes", "interactions", *PRODUCTS):
+    if not KINDS[spec.kind].of_matrix:
         return []  # read from its own file, or a matrix of its own
     passes: list[Pass] = []
     if spec.transform is not None or spec.missing is not None:
         transform = config.transform if spec.transform is None else spec.transform
         passes += fitting_passes(parse(transform), n, m, shape.memory)
-    if spec.kind in PRODUCTS:
+    if KINDS[spec.kind].by_products:
         return [*passes, BY_FEATURES]
     options = spec.graph_options(spec.similarity or default_similarity(n))
     of_graph = graph_passes(options, n, m, shape.stored)

@@ -130,7 +130,7 @@ def coverage_of(
     noun: str,
     where: str,
     option: str,
-    rows: str | None = None,
+    rows: str = "--rows",
     *,
     is_source: bool = False,
 ) -> Coverage:
@@ -141,14 +141,13 @@ def coverage_of(
     known = dict.fromkeys(known)  # errors name the first of the file
     has = np.array([sample in known for sample in samples])
     if not has.any():
-        what = (f"a {noun}", where, list(known), samples, option)
-        raise inputs.without_common_ids(*what, rows or "--rows")
+        raise inputs.without_common_ids(f"a {noun}", where, list(known), samples, option, rows)
     return Coverage(has, noun, where, option, is_source)
 
 
 def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
     """Return which samples a source has."""
-    spec, rows = source.spec, None
+    spec, rows = source.spec, "--rows"
     if spec.kind == "profile":
         rows = (
             "remove rows=samples if its rows are features"
@@ -164,14 +163,14 @@ def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
 def coverage_of_file(path: str, samples: Sequence[str]) -> list[Coverage]:
     """Return which samples a similarity file has, if it has ids."""
     known = open_similarity(path).samples
-    found = () if known is None else (known,)
-    return [coverage_of(ids, samples, "similarity", path, "similarity_file") for ids in found]
+    if known is None:
+        return []
+    return [coverage_of(known, samples, "similarity", path, "similarity_file")]
 
 
 def coverage_of_coordinates(found: Coordinates, samples: Sequence[str]) -> Coverage:
     """Return which samples have coordinates."""
-    where, option = found.where, "coordinates"
-    return coverage_of(found.samples, samples, "row of coordinates", where, option)
+    return coverage_of(found.samples, samples, "row of coordinates", found.where, "coordinates")
 
 
 def choose_samples(

@@ -147,7 +147,7 @@ GENES = [
         "genes: none is a feature",
         file_of("genes", "X1\nX2\n", "g.txt"),
         "g.txt",
-        "none of the 2 ids of source x; X1; gene1; --id-map",
+        "source x: none of 2 ids; X1; gene1; --id-map",
     ),
     bad(
         "genes: another case",
@@ -159,7 +159,7 @@ GENES = [
         "genes: fewer than a tenth",
         few_found,
         "genes.txt",
-        "1 of the 31 ids; X0; --allow-unmatched",
+        "1 of 31 ids; X0; --allow-unmatched",
     ),
     bad(
         "genes: none is a feature, though allowed",
@@ -177,7 +177,7 @@ GENES = [
         "id-map: no gene in it",
         lambda f: with_map(f, "gene1\tQ1\ngene2\tQ2\n"),
         "genes.txt",
-        "none of the 2 ids; with the map; P1",
+        "none of 2 ids; with the map; P1",
     ),
     bad(
         "id-map: three columns",

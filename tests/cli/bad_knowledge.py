@@ -230,7 +230,7 @@ GRAPHS = [
         "obsm with a gap",
         lambda f: ["rank", h5ad(f, obsm={"X": np.full((N, 2), np.nan)}), "--similarity", "obsm:X"],
         "m.h5ad",
-        "12 coordinates; NaN; s1",
+        "NaN or infinite: 12; s1",
     ),
     bad(
         "coordinates: other ids",

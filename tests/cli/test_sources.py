@@ -50,7 +50,7 @@ def test_what_became_of_each_source_is_said(tmp_path, capfd):
     said = done(msfs(tmp_path), capfd).err
     assert "source mirna (profile): rbf on 4 features (2 other samples ignored)" in said
     assert "source ppi (interactions): rbf on 4 features, 4 of 4 genes found" in said
-    assert "ignored: 1 self-loop, 1 repeated edge, 1 edge below min-score" in said
+    assert "ignored self-loops: 1, repeated edges: 1, edges below min-score: 1" in said
     assert "weights (uniform): mirna 0.3333, ppi 0.3333, expression 0.3333" in said
     assert "warning" not in said
 
@@ -265,7 +265,7 @@ def test_included_ids_that_are_not_there_are_told(tmp_path, capfd):
     words = ["rank", good(tmp_path), "--exclude"]
     some = text(tmp_path, "gene1\ngene2\nx\n", "some.txt")
     said = done([*words, some], capfd).err
-    assert "1 of 3 ids is not in the matrix (x)" in said
+    assert "1 of 3 ids not in the matrix (x)" in said
     assert "warning: --exclude" not in said
     most = text(tmp_path, "gene1\nw\nx\ny\nz\n", "most.txt")
     assert "warning: --exclude" in done([*words, most], capfd).err

@@ -114,7 +114,7 @@ def test_what_is_wrong_is_named(write_text, check_refused, text, what, where):
 
 def test_no_evidence_left(write_text, check_refused):
     path = write_text(TEXT, "a.gaf")
-    check_refused(lambda: read_gaf(path, "HGI"), "none of 5 annotations has the evidence", "a.gaf")
+    check_refused(lambda: read_gaf(path, "HGI"), "5 with other evidence", "a.gaf")
 
 
 def test_genes_without_biological_data_are_left_out_unless_asked_for(write_text):

@@ -111,7 +111,7 @@ def coordinates(values: np.ndarray, samples: list[str] = CELLS) -> Coordinates:
 def test_what_is_not_finite_is_refused_with_its_place(value: float) -> None:
     values = Z.copy()
     values[4, 1] = value
-    with pytest.raises(InputError, match="1 coordinate") as caught:
+    with pytest.raises(InputError, match="NaN or infinite: 1") as caught:
         coordinates(values).aligned(CELLS)
     assert "sample cell4, v" in str(caught.value.where)
     coordinates(values).aligned(CELLS[:4])  # of samples that are used

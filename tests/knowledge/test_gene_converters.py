@@ -237,7 +237,7 @@ def test_few_genes_found_are_only_warned_of_where_that_is_allowed(study):
     genes = study.text("g1\ng2\n" + "".join(f"X{i}\n" for i in range(50)), "g.txt")
     made = study.fused(f"g=genes:{genes}", more=("--allow-unmatched",))
     check(made.S, rbf_of(study, ["g1", "g2"]))
-    assert "2 of the 52 ids of source g are features" in made.record["warnings"][0]
+    assert "source g: 2 of 52 ids found" in made.record["warnings"][0]
 
 
 def test_counts_per_million_are_those_of_all_genes(study):

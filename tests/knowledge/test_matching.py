@@ -112,7 +112,7 @@ def test_a_change_that_finds_many_more_is_told():
     ids = [*GENES[:12], *(name.lower() for name in GENES[12:])]
     said = check_found(FeatureIndex(GENES).find(ids), "go", "f", False)
     assert said is not None
-    assert "12 of the 40 ids" in said
+    assert "12 of 40 ids" in said
     assert "40 would be found if upper and lower case" in said
     few = FeatureIndex(GENES).find([*GENES[:5], "gene6", "gene7", "x1", "x2", "x3"])
     assert check_found(few, "go", "f", False) is None
@@ -129,7 +129,7 @@ def test_ids_of_a_species_match_with_it_and_without():
 
 def test_too_few_ids_are_refused_with_examples_of_both_sides():
     error = refused(GENES, ["x1", "GENE1", *(f"x{i}" for i in range(2, 11))])
-    assert error.what == "1 of the 11 ids of source go is a feature of the matrix"
+    assert error.what == "source go: 1 of 11 ids found among the features"
     assert error.where == (
         "go.gmt: ids not found are x1, x2, x3 and 7 more; features are GENE0, GENE1, GENE2 and "
         "37 more"
@@ -143,13 +143,13 @@ def test_too_few_ids_are_refused_with_examples_of_both_sides():
 def test_too_few_ids_are_a_warning_where_that_is_allowed():
     matched = FeatureIndex(GENES).find(["GENE1", *(f"x{i}" for i in range(11))])
     said = check_found(matched, "go", "go.gmt", True)
-    assert said == "1 of the 12 ids of source go is a feature of the matrix (go.gmt)"
+    assert said == "source go: 1 of 12 ids found among the features (go.gmt)"
 
 
 @pytest.mark.parametrize("allow", [False, True])
 def test_none_found_is_refused_always(allow):
     error = refused(GENES, ["x", "y"], allow=allow)
-    assert error.what == "none of the 2 ids of source go are features of the matrix"
+    assert error.what == "source go: none of 2 ids found among the features"
     assert "--allow-unmatched" not in error.hint
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.errors import InputError, UsageError, counted
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.io.given import given
@@ -56,8 +56,7 @@ class Coordinates:
         if len(bad):
             places = (f"sample {sample_ids[i]}, {self.names[j]}" for i, j in bad[:SHOWN])
             raise InputError(
-                f"{counted(len(bad), 'coordinate')} of the samples "
-                f"{'is' if len(bad) == 1 else 'are'} NaN or infinite",
+                f"coordinates that are NaN or infinite: {len(bad):,}",
                 where=f"{self.where}: first at {'; '.join(places)}",
                 hint="give a number for every sample, or leave such samples out of the matrix",
             )
@@ -80,12 +79,11 @@ def open_coordinates(spec: str, matrix: str) -> Coordinates:
         return Coordinates(f"{matrix}, obsm/{spec.removeprefix(INSIDE)}", samples, names, values)
     wanted = "a table of coordinates"
     hint = "give a table of numbers with a row for each sample, its id first"
-    reader, blocks = read_dense_table(Path(spec), wanted, hint)
+    reader, samples, values = read_dense_table(Path(spec), wanted, hint)
     names = list(reader.column_ids)
     if not names or reader.fixed_rows == "features":
         raise InputError(f"this is not {wanted}", where=spec, hint=hint)
-    samples = [name for block in blocks for name in block.ids]
-    return Coordinates(spec, samples, names, np.concatenate([block.values for block in blocks]))
+    return Coordinates(spec, samples, names, values)
 
 
 def read_inside(spec: str, matrix: str) -> tuple[Any, Sequence[str], Sequence[str]]:

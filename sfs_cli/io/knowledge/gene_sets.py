@@ -337,21 +337,17 @@ class GeneAnnotations:
         """
         for term in _split_names(names, self.counts):
             if term in self.counts and term not in self.genes:
-                raise _left_out(term, self.counts[term], path)
+                hint = f"choose other terms, or ask for other evidence (evidence={NO_DATA} too)"
+                raise _none_kept(f" of {term!r}", self.counts[term], path, hint)
         genes = choose_sets(self.genes, names, path)
         return GeneAnnotations(genes, {t: self.counts[t] for t in genes if t in self.counts})
 
 
-def _left_out(term: str, counts: Counter[str], path: Path) -> InputError:
-    """Return what says why no annotation of a term is kept."""
+def _none_kept(of: str, counts: Counter[str], path: Path, hint: str) -> InputError:
+    """Return what says why no annotation is kept, as the counts of each kind tell."""
     found = [f"{counts[kind]:,} {why}" for kind, why in _LEFT_OUT.items() if counts[kind]]
-    hint = "choose other terms"
-    if counts["other_evidence"]:
-        hint = "ask for other evidence, or choose other terms"
-    elif counts["without_data"]:
-        hint = f"evidence={NO_DATA} of a source keeps such annotations; or choose other terms"
     return InputError(
-        f"all annotations of {term!r} are left out: {', '.join(found)}", where=str(path), hint=hint
+        f"all annotations{of} are left out: {', '.join(found)}", where=str(path), hint=hint
     )
 
 
@@ -404,22 +400,13 @@ def read_gaf(
                 genes[gene] = None
         else:
             counts[term]["without_data" if code == NO_DATA else "other_evidence"] += 1
+    if not counts:
+        raise InputError("the file holds no annotations", where=str(path), hint=_GAF_HINT)
     if not terms:
-        raise _nothing_left(path, len(counts), codes)
-    return GeneAnnotations({term: list(genes) for term, genes in terms.items()}, counts)
-
-
-def _nothing_left(path: Path, n_terms: int, codes: Counter[str]) -> InputError:
-    what, hint = "the file holds no annotations", _GAF_HINT
-    if codes:
         found = ", ".join(f"{code} {count:,}" for code, count in codes.most_common(10))
-        if list(codes) == [NO_DATA]:
-            found += " (no biological data)"
-        what = f"none of {counted(codes.total(), 'annotation')} has the evidence asked for"
-        hint = f"choose among the evidence of the file: {found}"
-    elif n_terms:
-        what = f"the annotations of all {counted(n_terms, 'term')} have the qualifier NOT"
-    return InputError(what, where=str(path), hint=hint)
+        hint = f"choose among the evidence of the file: {found or 'there is none'}"
+        raise _none_kept("", sum(counts.values(), Counter()), path, hint)
+    return GeneAnnotations({term: list(genes) for term, genes in terms.items()}, counts)
 
 
 @dataclass(frozen=True)

@@ -263,13 +263,11 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
                 mapped = np.load(path, mmap_mode="r", allow_pickle=False)
             check_room("the array takes", 2 * mapped.nbytes, str(path))
             return SimilarityFile(path, cast_values(np.array(mapped), "float64", str(path)))
-    reader, blocks = read_dense_table(
+    reader, row_ids, values = read_dense_table(
         path,
         "a table of similarities",
         "give a table with the sample ids in its first line and column, .npy or .npz",
     )
-    values = np.concatenate([block.values for block in blocks])
-    row_ids = [name for block in blocks for name in block.ids]
     return SimilarityFile(path, values, row_ids, list(reader.column_ids))
 
 

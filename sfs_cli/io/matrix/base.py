@@ -268,26 +268,31 @@ _ADVICE = {
 }
 
 
-def read_dense_table(path: Path, wanted: str, hint: str) -> tuple[MatrixReader, list[RowBlock]]:
-    """Read a dense matrix in any format as a whole, as float64; return it and the closed reader.
+def read_dense_table(
+    path: Path, wanted: str, hint: str
+) -> tuple[MatrixReader, list[str], np.ndarray]:
+    """Read a dense matrix in any format as a whole, as float64.
 
-    `wanted` is what the table should hold, for the message about a sparse or an empty one.
+    Returned are the closed reader, the ids of the rows, and the values. `wanted` is what the table
+    should hold, for the message about a sparse or an empty one.
     """
     reader = open_matrix(path, ReadOptions(dtype="float64"))
-    blocks: list[RowBlock] = []
+    names: list[str] = []
+    values: list[np.ndarray] = []
     held = Tally(str(path))
     try:
         for block in reader.blocks() if not reader.sparse else ():
             # they are joined, and then cast or cut
             held.add(2 * np.asarray(block.values).nbytes + FIELD_BYTES * len(block.ids))
             check_names(block.ids, "a row", str(path))
-            blocks.append(RowBlock([nfc(name) for name in block.ids], block.values))
+            names += map(nfc, block.ids)
+            values.append(np.asarray(block.values))
         check_names(reader.column_ids, "a column", str(path))
     finally:
         reader.close()
-    if not blocks:
+    if not values:
         raise InputError(f"this is not {wanted}", where=str(path), hint=hint)
-    return reader, blocks
+    return reader, names, np.concatenate(values)
 
 
 @contextmanager

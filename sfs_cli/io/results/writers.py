@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -40,11 +41,6 @@ _LEAST, _MOST = -4, 9
 _STEPS = np.array([float(f"1e{power}") for power in range(_LEAST, _MOST + 1)])
 _TENS = np.array([float(f"1e{power}") for power in range(_MAX_ROUNDED - _LEAST)])
 """Powers of ten from 1 on; up to ``1e22`` they are exact."""
-_EXPONENTS = np.array([float(f"1e-{power}") for power in range(308)])
-_EXPONENTS_UP = np.array([float(f"1e{power}") for power in range(308)])
-"""Powers of ten downward and upward, by the size of their exponent."""
-_SMALLEST = 1e-306
-"""Smaller ones have fewer digits, or powers of ten beyond the largest number."""
 
 
 def number_text(value: float, digits: int) -> str:
@@ -101,8 +97,7 @@ def number_texts(values: np.ndarray, digits: int) -> pa.Array:
     Arrow prints the shortest text of a number, outside of the interpreter's lock and in a quarter
     of the time of ``%``. Of a number that is rounded first, this is the text of ``%g``, unless
     one of the two writes an exponent, or the number lies so near to the middle between two
-    decimals that the product with a power of ten may have crossed it: those are left to ``%``. Of
-    small numbers, as most p-values of interest are, Arrow prints the part before the exponent.
+    decimals that the product with a power of ten may have crossed it: those are left to ``%``.
     """
     import pyarrow.compute as pc
 
@@ -110,16 +105,7 @@ def number_texts(values: np.ndarray, digits: int) -> pa.Array:
     if digits > _MAX_ROUNDED:
         return string_array(number_text(value, digits) for value in values.tolist())
     shown, sure = _rounded_by_tens(values, digits)
-    small = np.flatnonzero(~sure & (np.abs(values) < _STEPS[0]) & (np.abs(values) > _SMALLEST))
-    if len(small):
-        shown[small], power, sure[small] = _rounded_small(values[small], digits)
     texts = _array(shown).cast("large_string")
-    if len(small):
-        ends = np.zeros(len(values), np.int64)
-        ends[small] = power + _LEAST + 1
-        exponents = string_array(["", *(f"e-{k:02}" for k in range(-_LEAST, len(_EXPONENTS)))])
-        nothing = string_array([""])[0]
-        texts = pc.binary_join_element_wise(texts, exponents.take(_array(ends)), nothing)
     if sure.all():
         return texts
     rest = np.flatnonzero(~sure)
@@ -140,20 +126,6 @@ def _rounded_by_tens(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.nd
         from_middle = np.abs(np.abs(scaled - whole) - 0.5)
         sure &= from_middle > np.abs(scaled) * np.finfo(np.float64).eps
     return whole / tens, sure
-
-
-def _rounded_small(values: np.ndarray, digits: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return p with so many significant digits, k, and whether ``p 10^-k`` is sure; each (m,).
-
-    The absolute values are below 1e-4 and above `_SMALLEST`.
-    """
-    power = len(_EXPONENTS) - np.searchsorted(_EXPONENTS[::-1], np.abs(values), "right")
-    # of two roundings, so that the middle between two decimals may be crossed from farther
-    scaled = values * _EXPONENTS_UP[power] * _TENS[digits - 1]
-    whole = np.rint(scaled)
-    sure = np.abs(np.abs(scaled - whole) - 0.5) > 4 * np.abs(scaled) * np.finfo(np.float64).eps
-    sure &= (np.abs(whole) >= _TENS[digits - 1]) & (np.abs(whole) < 10 * _TENS[digits - 1])
-    return whole / _TENS[digits - 1], power, sure
 
 
 def as_written(ranking: Ranking, form: str, digits: int, in_order: InOrder = map) -> Ranking:
@@ -228,14 +200,10 @@ def _cell(value: str | float, digits: int) -> str:
     return number_text(value, digits) if isinstance(value, float) else shown(str(value))
 
 
-def write_tsv(ranking: Ranking, file: IO[bytes], digits: int, in_order: InOrder = map) -> None:
-    """Write tab-separated text with a header."""
-    file.writelines(delimited(ranking, "\t", digits, in_order))
-
-
-def write_csv(ranking: Ranking, file: IO[bytes], digits: int, in_order: InOrder = map) -> None:
-    """Write comma-separated text with a header."""
-    file.writelines(delimited(ranking, ",", digits, in_order))
+def _write_delimited(
+    delimiter: str, ranking: Ranking, file: IO[bytes], digits: int, in_order: InOrder
+) -> None:
+    file.writelines(delimited(ranking, delimiter, digits, in_order))
 
 
 def _chunks(ranking: Ranking, rows: int) -> Iterator[dict[str, Sequence[object] | np.ndarray]]:
@@ -243,7 +211,7 @@ def _chunks(ranking: Ranking, rows: int) -> Iterator[dict[str, Sequence[object] 
         yield ranking.columns(lo, lo + rows)
 
 
-def write_json(ranking: Ranking, file: IO[bytes], digits: int) -> None:
+def write_json(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder) -> None:
     """Write a list of records; numbers that JSON lacks (NaN, infinity) are null and strings."""
 
     def plain(value: object) -> object:
@@ -264,7 +232,7 @@ def write_json(ranking: Ranking, file: IO[bytes], digits: int) -> None:
     file.write(b"\n]\n" if len(ranking) else b"[\n]\n")
 
 
-def write_parquet(ranking: Ranking, file: IO[bytes], digits: int) -> None:
+def write_parquet(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder) -> None:
     """Write Parquet; numbers keep all their digits."""
     import pyarrow.parquet as pq
 
@@ -279,7 +247,7 @@ def write_parquet(ranking: Ranking, file: IO[bytes], digits: int) -> None:
             writer.write_table(table(chunk))
 
 
-def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
+def write_rnk(ranking: Ranking, file: IO[bytes], digits: int, _in_order: InOrder) -> None:
     """Write GSEA's two columns, id and a metric: positive, and largest for the best feature.
 
     The metric is that of `exponential_scores`, with the sign of the direction where the ranking has
@@ -307,9 +275,9 @@ def write_rnk(ranking: Ranking, file: IO[bytes], digits: int) -> None:
             file.write(f"{name}\t{number_text(value, digits)}\n".encode())
 
 
-_DELIMITED = {"tsv": write_tsv, "csv": write_csv}
-WRITERS: dict[str, Callable[[Ranking, IO[bytes], int], None]] = {
-    **_DELIMITED,
+WRITERS: dict[str, Callable[[Ranking, IO[bytes], int, InOrder], None]] = {
+    "tsv": partial(_write_delimited, "\t"),
+    "csv": partial(_write_delimited, ","),
     "parquet": write_parquet,
     "json": write_json,
     "rnk": write_rnk,
@@ -321,16 +289,13 @@ def write_ranking(
 ) -> None:
     """Write a ranking to a file in one of the formats of `WRITERS`."""
     with path.open("wb") as file:
-        if form in _DELIMITED:
-            _DELIMITED[form](ranking, file, digits, in_order)
-        else:
-            WRITERS[form](ranking, file, digits)
+        WRITERS[form](ranking, file, digits, in_order)
 
 
 def ranking_bytes(ranking: Ranking, form: str, digits: int) -> bytes:
     """Return what `write_ranking` writes."""
     buffer = io.BytesIO()
-    WRITERS[form](ranking, buffer, digits)
+    WRITERS[form](ranking, buffer, digits, map)
     return buffer.getvalue()
 
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import correlation
 from sfs_cli.knowledge.fuse import one_scale, weighted_sum
 from sfs_cli.knowledge.weights import learner
-from sfs_cli.knowledge.weights.base import FusionContext
 from sfs_cli.options.weightings import WEIGHTINGS
 from tests.graph.conftest import read_matrix
 from tests.knowledge.weights.problems import (
@@ -200,20 +199,3 @@ def test_the_fused_kernel_of_given_and_uniform_weights():
     np.testing.assert_array_equal(given.weights, [2, 0, 0.5, 1])
     uniform = p.learn("uniform")
     np.testing.assert_allclose(weighted_sum(p.kernels, uniform.weights), sum(p.kernels) / 4)
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1, 2], "2 weights for 4 sources"),
-        ([1, -2, 1, 1], "-2 of mirna is not zero or more"),
-        ([1, float("nan"), 1, 1], "nan of mirna"),
-        ([1, float("inf"), 1, 1], "inf of mirna"),
-        ([0, 0, 0, 0], "all weights are 0"),
-    ],
-)
-def test_weights_that_cannot_be_used(weights, message):
-    context = FusionContext(None, {"weights": weights}, ("expression", "mirna", "go", "noise"))
-    with pytest.raises(UsageError, match=message) as caught:
-        learner("given")(planted(0).kernels, context)
-    assert caught.value.hint
