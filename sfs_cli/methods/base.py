@@ -6,17 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.engine import Engine
-from sfs_cli.compute.matrix import BlockLike, LeftOut, NonZeros
+from sfs_cli.compute.matrix import BlockLike, LeftOut
 from sfs_cli.graph.similarity import Similarity
 
 if TYPE_CHECKING:
     from sfs_cli.methods.class_means import ClassMeans
+    from sfs_cli.methods.sparse import NonZeroScorer
 
 
 class Status(IntEnum):
@@ -171,22 +172,6 @@ class Scorer(ABC):
     def on_nonzeros(self) -> NonZeroScorer | None:
         """Return the scorer of stored values alone, if the formula and the graph have one."""
         return None
-
-
-class NonZeroScorer(Protocol):
-    """Scores blocks of a sparse matrix from their stored values.
-
-    Attributes
-    ----------
-    dtype : dtype
-        Type in which values are wanted.
-    """
-
-    dtype: np.dtype[Any]
-
-    def score_block(self, block: NonZeros) -> tuple[np.ndarray, ...]:
-        """Return scores and statuses, as `Scorer.score_block` does; overwrites the block."""
-        ...
 
 
 @dataclass(frozen=True)

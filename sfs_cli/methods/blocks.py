@@ -7,15 +7,18 @@ they are made of are found again in float64, from the values as they are stored 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.compute.matrix import Block, BlockLike
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import Scorer, Status
+
+if TYPE_CHECKING:
+    from sfs_cli.methods.class_means import ProjectedMeans
+    from sfs_cli.methods.low_rank import LowRankScores, Sums
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -160,10 +163,19 @@ class CenteredScorer(Scorer):
         Weights of the samples in the means; 1 by default.
     rooted : bool
         Whether the formula is one of ``D^1/2 (f - c)``, D the weights.
+    in_pieces : bool
+        Whether a block is scored piece by piece.
+    low_rank : LowRankScores or None
+        Scores features as they are read by `of_sums`, where the formula is one of a few sums.
+    further : ProjectedMeans or None
+        What else is found of those sums.
     """
 
     weights: np.ndarray | None = None
     rooted = False
+    in_pieces = False
+    low_rank: LowRankScores | None = None
+    further: ProjectedMeans | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -174,8 +186,18 @@ class CenteredScorer(Scorer):
         """Apply the formula to a block; may overwrite its values."""
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the scores and statuses of a block; may overwrite it."""
-        return self.score_centered(block)
+        """Return scores, statuses and what is found `further`; may overwrite the block."""
+        if self.low_rank is not None:
+            return self.low_rank.score_block(block, self.of_sums, self.score_centered, self.further)
+        if not self.in_pieces:
+            return self.score_centered(block)
+        found = [self.score_centered(rows_of(block, part)) for part in pieces(*block.values.shape)]
+        scores, statuses = zip(*found)
+        return np.concatenate(scores), np.concatenate(statuses)
+
+    def of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+        """Apply the formula to sums, as a `low_rank.Formula`."""
+        raise NotImplementedError
 
     def score_centered(self, block: BlockLike) -> tuple[np.ndarray, np.ndarray]:
         """Score a block from centered values, and its weak features once more in float64."""
@@ -213,12 +235,3 @@ def pieces(b: int, n: int) -> list[slice]:
     """
     size = max(1, PIECE_BYTES // (8 * n))
     return [slice(lo, min(lo + size, b)) for lo in range(0, max(1, b), size)]
-
-
-def piecewise(
-    block: BlockLike, score: Callable[[BlockLike], tuple[np.ndarray, np.ndarray]]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Score a block piece by piece; `score` may overwrite it. Return scores and statuses (b,)."""
-    found = [score(rows_of(block, part)) for part in pieces(*block.values.shape)]
-    scores, statuses = zip(*found)
-    return np.concatenate(scores), np.concatenate(statuses)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span
@@ -78,6 +79,16 @@ class CenteredMatrix:
         # a held matrix is here and not with the workers of a cluster
         executor = self.engine.executor.nearby
         return zip(spans, executor.map(lambda span: task(held[span.lo : span.hi], span), spans))
+
+    def measure(self, task: Callable[[np.ndarray, Span], ArrayLike], *shape: int) -> np.ndarray:
+        """Return what ``task(block, span)`` finds of all features, shape (*shape, m); one pass.
+
+        Of a block (b, n) it finds an array of shape (*shape, b).
+        """
+        out = np.empty((*shape, self.m))
+        for span, found in self.map(task):
+            out[..., span.lo : span.hi] = found
+        return out
 
     def project(self, B: np.ndarray) -> np.ndarray:
         """Return ``X' B``, shape (m, k), for B of shape (n, k)."""

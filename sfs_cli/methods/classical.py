@@ -13,7 +13,7 @@ import numpy as np
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import without
-from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer, Status
+from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import CenteredBlock, CenteredScorer, Measured, center
 from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
 from sfs_cli.methods.low_rank import LowRankScores, Sums
@@ -25,7 +25,7 @@ from sfs_cli.methods.shared import (
     unit_outcome,
     warn_of_infinite,
 )
-from sfs_cli.methods.sparse import NonZeroVariance
+from sfs_cli.methods.sparse import NonZeroScorer, NonZeroVariance
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -118,7 +118,6 @@ class FisherScorer(CenteredScorer):
         weights = np.ones(problem.n_samples) if self.weights is None else self.weights
         self.low_rank = LowRankScores(weights, self.scatter.columns)
         self.dtype = problem.lossless_dtype
-        self.further: ProjectedMeans | None = None
         if isinstance(self.scatter, ClassScatter):
             self.class_means = ClassMeans.of(problem)
             if self.class_means is not None:
@@ -134,14 +133,12 @@ class FisherScorer(CenteredScorer):
 
     def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block, and of classes what their means show."""
-        score, status, *found = self.low_rank.score_block(
-            block, self._of_sums, self.score_centered, self.further
-        )
+        score, *found = super().score_block(block)
         score *= self.ratio
-        return score, status, *found
+        return score, *found
 
-    @staticmethod
-    def _of_sums(sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+    def of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ratio of the scatters, and the one within, from sums."""
         between = sums.projected()
         within = sums.square - between
         return between / within, within
@@ -278,26 +275,20 @@ class VarianceScorer(CenteredScorer):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
-        n, self.weights, self.count = problem.n_samples, problem.sample_weights, problem.n_counted
+        self.weights, self.count = problem.sample_weights, problem.n_counted
         self.rooted = self.weights is not None
         if self.weights is not None:
             require_weight(self.count, 1, "the variance")
-        self.low_rank = LowRankScores(self._counts(n), np.empty((n, 0)))
+        self.counts = np.ones(problem.n_samples) if self.weights is None else self.weights
+        self.low_rank = LowRankScores(self.counts, np.empty((problem.n_samples, 0)))
         self.dtype = problem.lossless_dtype
-        self.n = n
-
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the scores and statuses of a block."""
-        return self.low_rank.score_block(block, self._of_sums, self.score_centered)
 
     def on_nonzeros(self) -> NonZeroScorer:
         """Return the scorer of stored values alone."""
-        return NonZeroVariance(self._counts(self.n))
+        return NonZeroVariance(self.counts)
 
-    def _counts(self, n: int) -> np.ndarray:
-        return np.ones(n) if self.weights is None else self.weights
-
-    def _of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+    def of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+        """Return the variances, and the sums of squares, from sums."""
         return sums.square / (self.count - 1), sums.square
 
     def measure(self, centered: CenteredBlock) -> Measured:

@@ -18,7 +18,7 @@ where r is like the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.methods.base import Status
 from sfs_cli.methods.blocks import pieces, rows_of
+
+if TYPE_CHECKING:
+    from sfs_cli.methods.class_means import ProjectedMeans
 
 KEPT = 2.0**-8
 """A difference of at least this part of the sum of squares has lost at most 8 bits."""
@@ -85,16 +88,6 @@ Float64Scores = Callable[[BlockLike], tuple[np.ndarray, np.ndarray]]
 """Scores float64 features of any kind from centered values; it may overwrite them."""
 
 
-class Further(Protocol):
-    """What is found of features beside their scores, a row for each."""
-
-    def of_sums(self, sums: Sums) -> np.ndarray:
-        """Return it from the sums of features as read."""
-
-    def measure(self, values: np.ndarray) -> np.ndarray:
-        """Return it from the features themselves, shape (b, n), where their sums lose digits."""
-
-
 class LowRankScores:
     """Scores blocks by a formula in `Sums`, and features that lose digits so in another way.
 
@@ -125,7 +118,7 @@ class LowRankScores:
         block: BlockLike,
         formula: Formula,
         centered: Float64Scores,
-        further: Further | None = None,
+        further: ProjectedMeans | None = None,
     ) -> tuple[np.ndarray, ...]:
         """Return the scores and statuses of a block, float32 or float64, and leave it unchanged.
 
@@ -137,7 +130,7 @@ class LowRankScores:
             Scores from `Sums`.
         centered : callable
             Scores from centered values, for features whose sums lose digits.
-        further : Further, optional
+        further : ProjectedMeans, optional
             What else is to be found.
 
         Returns

@@ -54,7 +54,7 @@ def solve(problem: Problem) -> Solution:
         # copied: the scorer overwrites its block, and this one may be part of the held matrix
         return scorer.score_block(Block(block.copy()))[0]
 
-    relevance = np.concatenate([part for _, part in features.map(f_statistics)])
+    relevance = features.measure(f_statistics)
     relevance[~features.usable] = np.nan
     given = set_aside_given(problem, features)
     wanted, able = int(problem.options["select"]), int(features.usable.sum())
@@ -77,8 +77,7 @@ def solve(problem: Problem) -> Solution:
         def correlations(block: np.ndarray, _span: Span) -> np.ndarray:
             return np.abs(block @ fixed).sum(axis=1)
 
-        for span, part in features.map(correlations):
-            redundancy[span.lo : span.hi] = part
+        redundancy = features.measure(correlations)
         current = scores_beside(len(given))
     for _ in range(min(wanted, able)):
         largest = np.max(current, where=left, initial=-np.inf)

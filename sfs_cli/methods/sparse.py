@@ -29,7 +29,7 @@ from sfs_cli.compute.matrix import NonZeros
 from sfs_cli.compute.workspace import Workspace
 from sfs_cli.graph.laplacian import NormalizedLaplacian
 from sfs_cli.graph.similarity import FactoredSimilarity, Similarity, SparseSimilarity
-from sfs_cli.methods.base import NonZeroScorer, Scorer, Status
+from sfs_cli.methods.base import Scorer, Status
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -258,8 +258,14 @@ def _edges(S: csr_array) -> Edges:
     return S.indptr.astype(np.int64, copy=False), S.indices.astype(kind, copy=False), data
 
 
-class _FormScorer:
-    """Scores blocks by what `SparseBlocks` measures of them."""
+class NonZeroScorer:
+    """Scores blocks of a sparse matrix from their stored values, by what `SparseBlocks` measures.
+
+    Attributes
+    ----------
+    dtype : dtype
+        Type in which values are wanted.
+    """
 
     dtype = np.dtype(np.float64)
     forms: SparseBlocks
@@ -277,7 +283,7 @@ class _FormScorer:
         """Return the scores of a block after `SparseBlocks.variation`, shape (b,)."""
 
 
-class NonZeroVariance(_FormScorer):
+class NonZeroVariance(NonZeroScorer):
     """The unbiased variance, ``sum_i w_i (f_i - mu)^2 / (sum_i w_i - 1)``; w is 1 by default."""
 
     def __init__(self, weights: np.ndarray) -> None:
@@ -287,28 +293,17 @@ class NonZeroVariance(_FormScorer):
         return variation.square / (self.forms.volume - 1) * variation.scale * variation.scale
 
 
-class NonZeroLaplacian(_FormScorer):
-    """The Laplacian Score, ``f' L f / sum_i d_i (f_i - mu)^2``."""
-
-    forms: SparseForms
-
-    def __init__(self, similarity: Similarity) -> None:
-        self.forms = SparseForms(similarity, similarity.degrees)
-
-    def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
-        return self.forms.laplacian(block) / variation.square
-
-
-class NonZeroSpec(_FormScorer):
+class NonZeroSpec(NonZeroScorer):
     """phi1 and phi2 with gamma(lambda) = lambda or lambda^2; lambda^2 only on a graph of edges.
 
-    phi1 (`over_all`) divides by ``|D^1/2 f|^2``, phi2 by the sum of squares around the mean.
+    phi1 (`over_all`) divides by ``|D^1/2 f|^2``, phi2 by the sum of squares around the mean. With
+    lambda phi2 is the Laplacian Score.
     """
 
     forms: SparseForms
 
-    def __init__(self, laplacian: NormalizedLaplacian, power: int, *, over_all: bool) -> None:
-        self.forms = SparseForms(laplacian.similarity, laplacian.degrees)
+    def __init__(self, similarity: Similarity, power: int = 1, *, over_all: bool = False) -> None:
+        self.forms = SparseForms(similarity, similarity.degrees)
         self.power, self.over_all = power, over_all
 
     def _score(self, block: NonZeros, variation: Variation) -> np.ndarray:
@@ -319,7 +314,7 @@ class NonZeroSpec(_FormScorer):
         return form / norm
 
 
-class NonZeroPhi3(_FormScorer):
+class NonZeroPhi3(NonZeroScorer):
     """phi3, ``sum_j w_j (D^1/2 f . xi_j)^2 / |D^1/2 f|^2``; vectors xi (n, k - 1), w (k - 1,)."""
 
     def __init__(
@@ -340,7 +335,7 @@ class NonZeroPhi3(_FormScorer):
         return (alpha * alpha) @ self.weights / norm
 
 
-class NonZeroGdcov(_FormScorer):
+class NonZeroGdcov(NonZeroScorer):
     """GDCOV with gamma one-minus: the variation within connected components, less ``f' L f``.
 
     `components` (n,) are the connected components of the graph; the covariance is that of

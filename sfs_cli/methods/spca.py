@@ -28,7 +28,7 @@ def solve(problem: Problem) -> Solution:
         with np.errstate(over="ignore"):  # `solution` refuses it
             return np.vecdot(block, block) / (features.n - 1)
 
-    diagonal = np.concatenate([part for _, part in features.map(variances)])
+    diagonal = features.measure(variances)
     # so that w_i w_j f_i'f_j is the covariance
     weights = np.where(features.usable, (features.n - 1) ** -0.5, 0.0)
     return solution(Covariance(features, weights, diagonal, lambda rows: rows), problem, {})

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError
 from sfs_cli.graph.laplacian import NormalizedLaplacian, normalized_factor
 from sfs_cli.graph.similarity import (
@@ -43,20 +42,19 @@ from sfs_cli.graph.spectral import (
     leading,
     spectral_interval,
 )
-from sfs_cli.methods.base import NonZeroScorer, Problem
+from sfs_cli.methods.base import Problem
 from sfs_cli.methods.blocks import (
     WEAK_BELOW,
     CenteredBlock,
     CenteredScorer,
     Measured,
-    piecewise,
 )
 from sfs_cli.methods.low_rank import LowRankScores, Sums
 from sfs_cli.methods.quadratic import TriangularForm, is_zero, norm, power_factor, triangular_factor
 from sfs_cli.methods.shared import require_weight
 from sfs_cli.methods.sparse import (
-    NonZeroLaplacian,
     NonZeroPhi3,
+    NonZeroScorer,
     NonZeroSpec,
     has_edges_or_groups,
 )
@@ -90,8 +88,8 @@ class SpecScorer(CenteredScorer):
         self.gamma: str = problem.options["gamma"]
         self.power: int = problem.options["gamma_power"]
         self.larger_is_better = self.ranking == "phi3"
+        self.in_pieces = isinstance(problem.similarity, FactoredSimilarity)
         self.weak = WEAK_BELOW
-        self.low_rank: LowRankScores | None = None
         self.form: Form
         if self.ranking == "phi3":
             spectrum = self._leading(laplacian, problem.options["clusters"])
@@ -103,14 +101,6 @@ class SpecScorer(CenteredScorer):
         if self.low_rank is not None:
             self.dtype = problem.lossless_dtype
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the scores and statuses of a block; may overwrite it."""
-        if self.low_rank is not None:
-            return self.low_rank.score_block(block, self._of_sums, self.score_centered)
-        if self.graph is not None and isinstance(self.graph.similarity, FactoredSimilarity):
-            return piecewise(block, self.score_centered)
-        return self.score_centered(block)
-
     def on_nonzeros(self) -> NonZeroScorer | None:
         """Return the scorer of stored values alone, if gamma and the graph have one."""
         if self.graph is None or not has_edges_or_groups(self.graph.similarity):
@@ -119,7 +109,8 @@ class SpecScorer(CenteredScorer):
             return NonZeroPhi3(self.graph, self.vectors, self.phi3_weights)
         highest = 2 if isinstance(self.graph.similarity, SparseSimilarity) else 1
         if self.gamma == "power" and self.power <= highest:
-            return NonZeroSpec(self.graph, self.power, over_all=self.ranking == "phi1")
+            similarity = self.graph.similarity
+            return NonZeroSpec(similarity, self.power, over_all=self.ranking == "phi1")
         return None
 
     def _choose_form(self, laplacian: NormalizedLaplacian, problem: Problem) -> None:
@@ -149,7 +140,8 @@ class SpecScorer(CenteredScorer):
         else:
             self.form = partial(laplacian.form, power=self.power)
 
-    def _of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+    def of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+        """Apply the formula of the ranking to sums."""
         if self.ranking == "phi3":
             return sums.projected(self.phi3_weights) / sums.raw_norm, sums.square
         form = sums.square - sums.projected()
@@ -211,7 +203,7 @@ class LaplacianScorer(CenteredScorer):
         assert problem.similarity is not None
         similarity = problem.similarity
         self.similarity, self.weights = similarity, similarity.degrees
-        self.low_rank: LowRankScores | None = None
+        self.in_pieces = isinstance(similarity, FactoredSimilarity)
         self.triangular: TriangularForm | None = None
         factor = normalized_factor(similarity)
         if factor is not None:
@@ -234,21 +226,13 @@ class LaplacianScorer(CenteredScorer):
                 if R is not None:
                     self.triangular = TriangularForm(R, problem.n_rows, degrees)
 
-    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
-        """Return the scores and statuses of a block; may overwrite it."""
-        if self.low_rank is not None:
-            return self.low_rank.score_block(block, self._of_sums, self.score_centered)
-        if isinstance(self.similarity, FactoredSimilarity):
-            return piecewise(block, self.score_centered)
-        return self.score_centered(block)
-
     def on_nonzeros(self) -> NonZeroScorer | None:
         """Return the scorer of stored values alone, if the graph has one."""
         able = has_edges_or_groups(self.similarity)
-        return NonZeroLaplacian(self.similarity) if able else None
+        return NonZeroSpec(self.similarity) if able else None
 
-    @staticmethod
-    def _of_sums(sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+    def of_sums(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``f' L f / f' D f`` from sums."""
         form = sums.square - sums.projected()  # f' D f - f' S f of centered features
         return form / sums.square, form
 

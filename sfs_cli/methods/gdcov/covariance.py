@@ -28,10 +28,10 @@ from sfs_cli.graph.spectral import (
     parse_gamma,
     spectral_interval,
 )
-from sfs_cli.methods.base import NonZeroScorer, Problem
+from sfs_cli.methods.base import Problem
 from sfs_cli.methods.blocks import WEAK_BELOW, CenteredBlock, CenteredScorer, Measured
 from sfs_cli.methods.quadratic import TriangularForm, is_zero, triangular_factor
-from sfs_cli.methods.sparse import NonZeroGdcov, has_edges_or_groups
+from sfs_cli.methods.sparse import NonZeroGdcov, NonZeroScorer, has_edges_or_groups
 
 _EPS = float(np.finfo(np.float64).eps)
 

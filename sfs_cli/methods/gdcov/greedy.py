@@ -281,14 +281,12 @@ class Bounds:
         coordinates : ndarray, shape (s, r)
             The reference vectors as combinations of the ``b_i`` that are selected.
         """
-        self._products = np.empty((len(directions), self._features.m))
         operand, weights = np.ascontiguousarray(directions.T), self._weights
 
         def part(block: np.ndarray, span: Span) -> np.ndarray:
             return (block @ operand).T * weights[span.lo : span.hi]
 
-        for span, products in self._features.map(part):
-            self._products[:, span.lo : span.hi] = products
+        self._products = self._features.measure(part, len(directions))
         self._coordinates = coordinates
         explained = np.einsum("ki,ki->i", self._products, self._products)
         # never 0: a bound made too small by rounding would exclude the feature that is next

@@ -294,19 +294,18 @@ def _spread(order: np.ndarray, count: int) -> np.ndarray:
 
 def _powers(features: CenteredMatrix) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums of squares (m,), and of `Powers` at unit norm (5, m), by one pass."""
-    square, powers = np.empty(features.m), np.empty((len(Powers._fields), features.m))
+    count = len(Powers._fields)
 
-    def measure(block: np.ndarray, _: Span) -> tuple[np.ndarray, np.ndarray]:
-        squares, found = np.vecdot(block, block), np.empty((len(powers), len(block)))
+    def measure(block: np.ndarray, _: Span) -> np.ndarray:
+        squares, found = np.vecdot(block, block), np.empty((count, len(block)))
         step = max(1, TEMPORARY // features.n)
         for low in range(0, len(block), step):
             found[:, low : low + step] = Powers.of(block[low : low + step])
         unit = np.sqrt(np.where(squares > 0, squares, 1))
-        return squares, found / unit ** np.array([[3], [4], [5], [6], [8]])
+        return np.vstack([squares, found / unit ** np.array([[3], [4], [5], [6], [8]])])
 
-    for span, (squares, found) in features.map(measure):
-        square[span.lo : span.hi], powers[:, span.lo : span.hi] = squares, found
-    return square, powers
+    square, *_ = measured = features.measure(measure, 1 + count)
+    return square, measured[1:]
 
 
 def _solution(found: Rounds, score: np.ndarray, warnings: list[str], stop: str) -> Solution:
@@ -318,7 +317,7 @@ def _solution(found: Rounds, score: np.ndarray, warnings: list[str], stop: str) 
     key = np.where(np.isnan(score), np.inf, -score)
     key[order] = -np.inf
     rest = np.argsort(key, kind="stable")[len(order) :]
-    above = int((score > 1).sum())
+    responses = found.regression.screen.active.Y.shape[1]
     if found.largest_gap > GAP:
         gap = f"{found.largest_gap:.1e}"
         warnings.append(f"the relative duality gap is {gap} at one of the breakpoints")
@@ -330,13 +329,16 @@ def _solution(found: Rounds, score: np.ndarray, warnings: list[str], stop: str) 
         objective=found.objective,
         converged=found.largest_gap <= GAP,
         stop=stop,
-        coefficients=_joined(found.coefficients, found.regression.screen.active.Y.shape[1]),
+        coefficients=(
+            np.concatenate([np.empty(0, int), *(indices for indices, _ in found.coefficients)]),
+            np.vstack([np.empty((0, responses)), *(rows for _, rows in found.coefficients)]),
+        ),
         facts=facts
         | {
             "selected": len(order),
             "rounds": [len(entries) for entries in found.entries],
             "chance_level": found.level,
-            "above_chance": above,
+            "above_chance": int((score > 1).sum()),
             "lambda_max": found.regression.lam_max,
             "largest_relative_gap": found.largest_gap,
             "passes": features.passes,
@@ -352,27 +354,10 @@ def _end(selected: int, wanted: int, shuffled: float, asked: int | None) -> tupl
     """
     if selected == wanted:
         return [], f"{selected} features have entered"
-    most = max(1, round(shuffled))
     stop = (
-        f"{counted(selected, 'feature') if selected else 'no feature'} "
-        f"{'is' if selected < 2 else 'are'} above the chance level, which about {most:,} would "
-        "reach if their samples were shuffled"
+        f"{counted(selected, 'feature')} above the chance level, which about "
+        f"{max(1, round(shuffled)):,} would reach if their samples were shuffled"
     )
     if asked is not None:
         stop += f" (--select asks for {asked:,})"
-    if not selected:
-        return [f"{stop}: the order is mostly chance"], stop
-    advice = "the order after it is mostly chance; take no more than that"
-    if selected > 1:
-        advice = "the order after them is mostly chance; take no more than these"
-    return [f"{stop}: {advice}"], stop
-
-
-def _joined(
-    coefficients: list[tuple[np.ndarray, np.ndarray]], r: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features of all rounds, (s,), and their coefficients, (s, r)."""
-    if not coefficients:
-        return np.empty(0, int), np.empty((0, r))
-    indices, rows = zip(*coefficients, strict=True)
-    return np.concatenate(indices), np.vstack(rows)
+    return [f"{stop}: the order after these is mostly chance; take no more"], stop

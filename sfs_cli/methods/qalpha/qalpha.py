@@ -20,8 +20,8 @@ from sfs_cli.errors import InputError
 from sfs_cli.methods.base import Problem, Solution
 from sfs_cli.methods.centered_matrix import centered_matrix
 from sfs_cli.methods.qalpha.kernel import solve_kernel
-from sfs_cli.methods.qalpha.space import NOTHING, Weights, WeightSpace, weights_of
-from sfs_cli.methods.qalpha.variants import Basic, Laplacian, PowerEmbedded, Supervised, Variant
+from sfs_cli.methods.qalpha.space import NOTHING, Weights, WeightSpace
+from sfs_cli.methods.qalpha.variants import Basic, Laplacian, PowerEmbedded, Supervised
 from sfs_cli.methods.shared import class_counts, require_variation
 
 CLUSTERS = 6
@@ -108,7 +108,8 @@ def solve(problem: Problem, max_cycles: int = MAX_CYCLES) -> Solution:
             space.expand(R, NOTHING * abs(weights.value))
             residual = space.last_norm / abs(weights.value)
             converged = residual <= 10 * TOLERANCE
-    alpha = weights_of(features, weights.B)
+    B = weights.B
+    alpha = features.measure(lambda block, _: np.vecdot(block @ B, block))
     alpha[~features.usable] = np.nan
     return Solution(
         score=alpha,
@@ -148,7 +149,7 @@ def _clusters(problem: Problem) -> int:
     return max(1, min(k, n - 1))
 
 
-def _variant(name: str, A: np.ndarray, k: int, problem: Problem) -> Variant:
+def _variant(name: str, A: np.ndarray, k: int, problem: Problem) -> Basic | Supervised:
     if name == "supervised":
         assert problem.codes is not None
         class_counts(problem.codes, "supervised Q-alpha")

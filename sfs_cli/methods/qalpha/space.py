@@ -214,9 +214,3 @@ def moments(features: CenteredMatrix, B: np.ndarray) -> tuple[np.ndarray, float]
         total += piece
         square += own
     return (total + total.T) / 2, float(np.sqrt(square))
-
-
-def weights_of(features: CenteredMatrix, B: np.ndarray) -> np.ndarray:
-    """Return ``m_i' B m_i``, shape (m,), in one pass."""
-    parts = features.map(lambda block, _: np.vecdot(block @ B, block))
-    return np.concatenate([part for _, part in parts])

@@ -1,20 +1,21 @@
 """The variants of Q-alpha: what G is, and how Q follows from the affinity matrix.
 
 L. Wolf and A. Shashua, "Feature selection for unsupervised and supervised inference", JMLR 6,
-2005. Every variant keeps its own Q, and gives G as a map of n x n matrices (see `space`).
+2005. Every variant keeps its own Q, gives G for it as a map of n x n matrices (`form`, `energies`;
+see `space`), finds the weights for it (`weigh`), and takes the next Q from their affinity matrix
+(`update`, which returns the objective).
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Protocol
 
 import numpy as np
 from scipy import linalg
 
 from sfs_cli.errors import NotConvergedError
 from sfs_cli.graph.spectral import DIRECT_LIMIT, lanczos
-from sfs_cli.methods.qalpha.space import Form, Weights, WeightSpace
+from sfs_cli.methods.qalpha.space import Weights, WeightSpace
 
 GAMMA = 0.5
 """Weight of the energy between classes; the typical choice of the paper."""
@@ -27,34 +28,15 @@ Blocks = dict[tuple[int, int], np.ndarray]
 """A matrix for each ordered pair of classes g, h, of the size of class h."""
 
 
-class Variant(Form, Protocol):
-    """A choice of G (`form`, `energies`, under the present Q) and of the update of Q.
+class Basic:
+    """The basic method: Q holds the k leading eigenvectors of ``A_alpha`` (Def. 1).
+
+    They lead by magnitude, which maximizes ``tr(Q' A^2 Q)`` also if weights are negative.
 
     Attributes
     ----------
     memoryless : bool
         Whether Q and the objective depend on the affinity matrix alone, and not on the last Q.
-    """
-
-    memoryless: bool
-
-    def weigh(self, space: WeightSpace, tolerance: float) -> Weights:
-        """Return the weights for the present Q, to a relative residual of about the tolerance."""
-        ...
-
-    def update(self, A: np.ndarray) -> float:
-        """Update Q from the affinity matrix of a unit weight vector; return the objective."""
-        ...
-
-    def eigenvalues(self, A: np.ndarray) -> np.ndarray:
-        """Return the eigenvalues of the affinity matrix that are reported."""
-        ...
-
-
-class Basic:
-    """The basic method: Q holds the k leading eigenvectors of ``A_alpha`` (Def. 1).
-
-    They lead by magnitude, which maximizes ``tr(Q' A^2 Q)`` also if weights are negative.
     """
 
     memoryless = True

@@ -11,13 +11,14 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Block, BlockLike, Span, cut
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.errors import counted
-from sfs_cli.methods.base import NonZeroScorer, Problem, Scorer
+from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.shared import TOGETHER, q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.permutation import TAILED, Permutations, unusual
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
+from sfs_cli.methods.sparse import NonZeroScorer
 
 DEFAULT_PERMUTATIONS = 1000
 FIRST_PERMUTATIONS = 100
