@@ -125,7 +125,8 @@ def test_long_names_are_refused_within_the_memory(case: str, tmp_path: Path) -> 
     assert f"{LONGEST:,}" in told or "--memory" in told
     assert path.name in told
     assert not (out / "ranking.tsv").exists()
-    assert int(peak) << 10 < 512 * MIB + START
+    copied = 128 * MIB if case == "feather, mapped" else 0  # until the child is stopped
+    assert int(peak) << 10 < 512 * MIB + START + copied
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def _check_number(chunk: Any) -> None:
     try:
         check_room("the texts of a chunk take", _OBJECT_TIMES * held.size, "")
     except InputError as error:  # of whatever Zarr reads; who reads it adds the file
-        raise ValueError(error.what) from None
+        raise ValueError(f"{error.what}; if it is right, raise --memory") from None
     if number > held.size // _NUMBER.itemsize - 1:
         raise ValueError(f"a chunk of {held.size:,} bytes says that it holds {number:,} texts")
 
