@@ -34,7 +34,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.options.rank import texts_of
+from sfs_cli.options.rank import OF_SAMPLES, texts_of
 from sfs_cli.options.source import SourceSpec, parse_sources
 from sfs_cli.run import rank as of_rank
 from sfs_cli.run.inputs import on_its_side
@@ -50,8 +50,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 MATCHED = ("source", "similarity_file", "coordinates")
 """Options that are matched with the samples, by ids or by their number."""
-OF_SAMPLES = ("labels", "sample_weights", "batch", "donors", "adjust")
-"""Options that take a column of ``obs`` by its name, or values of the samples."""
 MEASURES = ("name", "selection", "length", "measure", "classifier", "value", "error")
 KEY = "sfs"
 """What names in an AnnData begin with."""
@@ -441,7 +439,7 @@ class Inputs:
         elif made.pop("rows", None) == "features" and self.adata is not None:  # a table says it
             what = "rows of an AnnData are samples"
             raise UsageError(what, hint="give adata.T, or leave rows out", option="rows")
-        for name in OF_SAMPLES:
+        for name in OF_SAMPLES:  # a column of ``obs`` by its name, or values of the samples
             if name in made:
                 made[name] = self._of_samples(name, made[name])
         for name in ("similarity", "similarity_file"):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _INSIDE = {"obs:": "obs", "obsp:": "obsp", "obsm:": "obsm"}
-_OF_COLUMNS = ("labels", "sample_weights", "adjust", "batch", "donors")
-"""Options that name columns: ``obs:KEY`` or ``FILE:COLUMN``."""
 
 
 class Text(click.types.StringParamType):
@@ -74,7 +72,7 @@ class Text(click.types.StringParamType):
             return [f"{start}:{name}" for name in _names(_matrix(ctx), part)]
         if option.name == "layer":
             return _names(_matrix(ctx), "layers")
-        if option.name in _OF_COLUMNS:
+        if option.column:
             return _columns(text) if colon else ["obs:"] if _names(_matrix(ctx), "obs") else []
         if option.name == "coordinates":
             return ["obsm:"] if _names(_matrix(ctx), "obsm") else []

@@ -210,6 +210,7 @@ class Option(NamedTuple):
     takers: Callable[[str], Sequence[str]] | None = None
     items: type | None = None  # the type of its items, where a file may write a list
     parse: Callable[[Any], Any] | None = None  # of the text of a flag that is no number or text
+    column: bool = False  # whether it names columns of the samples: FILE:COLUMN or obs:KEY
     argument: bool = False  # whether the command line takes it by position
     # what the file or folder that it names is used for (`options.paths`); "" where it names none.
     # In a file of options such paths are relative to its folder.

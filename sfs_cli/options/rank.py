@@ -22,6 +22,7 @@ from sfs_cli.options.fields import (
     Config,
     numbers_of,
     option,
+    options_of,
     split_words,
 )
 from sfs_cli.options.graph import (
@@ -232,6 +233,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     labels: str | None = _reading(
         "Class of each sample, or its number (--label-type).",
         metavar="FILE[:COLUMN] or obs:KEY",
+        column=True,
         path=READS,
     )
     label_type: str = _labels(
@@ -251,6 +253,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "are made without weights.",
         verbs=WHOLE,
         metavar="FILE[:COLUMN] or obs:KEY",
+        column=True,
         path=READS,
         takers=lambda _: catalog.WITH_WEIGHTS,
     )
@@ -261,6 +264,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         verbs=WHOLE_ON_SOURCE,
         default=(),
         metavar="FILE:COLUMNS or obs:KEYS",
+        column=True,
         items=str,
         parse=texts_of,
         path=READS,
@@ -270,6 +274,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         verbs=WHOLE,
         section="Input",
         metavar="FILE:COLUMN or obs:KEY",
+        column=True,
         path=READS,
     )
     min_batch_size: int | None = _method(
@@ -388,6 +393,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         section="Input",
         verbs=(*RANKING, "compare"),
         metavar="FILE:COLUMN or obs:KEY",
+        column=True,
         path=READS,
     )
     on_no_convergence: str = _method(
@@ -674,3 +680,7 @@ class RankConfig(FeatureFields, CoreFields):
             cleared |= {"members": (), "source": (), "weights": None, "weights_out": None}
             configs.append(replace(self, method=name, leave_one_out=True, **cleared))
         return configs
+
+
+OF_SAMPLES = tuple(o.name for o in options_of(RankConfig) if o.column)
+"""The options that name columns of the samples."""

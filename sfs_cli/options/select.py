@@ -58,6 +58,7 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
     labels: str | None = _input(
         "Class of each sample.",
         metavar="FILE[:COLUMN] or obs:KEY",
+        column=True,
         path=READS,
         default_text="those of the result",
     )

@@ -14,7 +14,7 @@ from sfs_cli.io.knowledge.sample_columns import is_inside, split_label_spec
 from sfs_cli.options.fields import names_file, options_of
 from sfs_cli.options.files import ConfigFile
 from sfs_cli.options.paths import is_there, split_part
-from sfs_cli.options.rank import RankConfig
+from sfs_cli.options.rank import OF_SAMPLES, RankConfig
 from sfs_cli.run.complete import names_inside
 
 NO_MATRIX = "MATRIX"
@@ -69,15 +69,16 @@ def describe(file: ConfigFile) -> str:
 def input_files(config: RankConfig) -> Iterator[tuple[str, Path, dict[str, str | None]]]:
     """Yield every file that a run reads: its option, its path, and what part of it is read."""
     yield "matrix", Path(config.matrix), {}
-    columns = [("labels", config.labels), ("sample_weights", config.sample_weights)]
-    columns += [(f"adjust.{i}", text) for i, text in enumerate(config.adjust, 1)]
-    columns += [("batch", config.batch), ("donors", config.donors)]
-    for role, text in columns:
-        if text is not None and not is_inside(text):
-            if role == "labels":
+    for name in OF_SAMPLES:
+        value = getattr(config, name)
+        several = isinstance(value, tuple)
+        for i, text in enumerate(value if several else (value,), 1):
+            if text is None or is_inside(text):
+                continue
+            if name == "labels":
                 refuse_annotation(config)
             path, column = split_label_spec(text)
-            yield role, path, {"column": column}
+            yield f"{name}.{i}" if several else name, path, {"column": column}
     for name in ("similarity_file", "coordinates", "id_map", "given_"):
         text = getattr(config, name)
         if text is not None and not text.startswith("obsm:"):
