@@ -38,8 +38,6 @@ def as_pairs(facts: dict[str, Any]) -> Pairs:
 class Step:
     """The work of an optional part for one configuration."""
 
-    orders = False
-    """Whether it changes the order of the features (`order`)."""
     feature_bytes = 0
     """Bytes of each feature that it holds while the features have scores."""
     downloads: tuple[tuple[str, str], ...] = ()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import nearest
+from sfs_cli.features import FEATURES
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     Refusal,
@@ -51,22 +52,13 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_batch_rules(config))
     config.refuse(_given_rules(config))
     config.refuse(_pvalue_rules(config))
-    config.refuse(_stability_rules(config))
-    if config.keep is not None and config.max_correlation is None:
-        what = "--keep has no effect without --max-correlation"
-        config.refuse([(what, "leave it out, or give --max-correlation R", ("keep",))])
-    if not config.signed and not (config.format == "rnk" and config.method in catalog.SIGNED):
-        what = f"--no-signed has no effect with --method {config.ranker} --format {config.format}"
-        hint = f"leave it out; it is for --format rnk and --method {', '.join(catalog.SIGNED)}"
-        config.refuse([(what, hint, ("signed", "format", "method"))])
+    config.refuse(_donor_rules(config))
+    for feature in FEATURES:
+        config.refuse(feature.rules(config))
     if config.top is not None and config.write_h5ad is None:
         what = "--top has no effect without --write-h5ad"
         hint = "give --write-h5ad FILE, whose var it marks; `sfs select --top N` cuts a ranking"
         config.refuse([(what, hint, ("top", "write_h5ad"))])
-    for name in config.given("module_features", "module_correlation"):
-        if not config.modules:
-            what = f"{flag(name)} has no effect without --modules"
-            config.refuse([(what, "leave it out, or give --modules", (name,))])
     if config.method == "kogs":
         check_list_weights(config.how or "borda", config.list_weights, "--weights")
 
@@ -307,21 +299,11 @@ def _split_rules(c: RankConfig) -> Iterator[Refusal]:
         yield what, hint, ("split", "similarity")
 
 
-def _stability_rules(c: RankConfig) -> Iterator[Refusal]:
-    for name in c.given("stability_how", "stability_top") if c.stability is None else ():
-        what = f"{flag(name)} has no effect without --stability"
-        yield what, "leave it out, or give --stability 50", (name, "stability")
+def _donor_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.donors is not None and c.stability is None and c.pvalues is None and c.labels is None:
         what = "--donors has no effect without --stability, --pvalues or --labels"
         what = what if c.VERB == "rank" else "--donors has no effect without --labels"
         yield what, "leave it out, or give --labels", ("donors", "labels")
-    if c.members:
-        return
-    selected = c.method_options().get("select")
-    if selected is not None and (c.stability_top or 0) > selected:
-        what = f"--stability-top {c.stability_top}: --method {c.scorer} selects {selected} features"
-        hint = f"give {selected} or fewer, or let it select more with --select"
-        yield what, hint, ("stability_top", "select")
 
 
 def _member_rules(c: RankConfig) -> Iterator[Refusal]:

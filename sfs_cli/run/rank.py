@@ -22,7 +22,7 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import ConflictError, UsageError
-from sfs_cli.features import ordering_steps, steps_of
+from sfs_cli.features import FEATURES, ordering_steps, steps_of
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.io.files.atomic import replacing
@@ -524,12 +524,13 @@ def _column(run: Run, option: str) -> dict[str, str]:
 def check_outputs(config: RankConfig, as_json: bool) -> None:
     """Refuse outputs that cannot be written for this input."""
     check_json_option(config.out, as_json)
-    if config.modules and config.out is None:
-        raise ConflictError(
-            "--modules needs --out",
-            hint="give --out DIR: the modules are files of that folder",
-            option=("modules", "out"),
-        )
+    for feature in FEATURES if config.out is None else ():
+        if feature.asked(config) and feature.step.downloads:
+            raise ConflictError(
+                f"{flag(feature.name)} needs --out",
+                hint=f"give --out DIR: the {feature.name} are files of that folder",
+                option=(feature.name, "out"),
+            )
     for name in config.given("title", "gene_links"):
         if config.out is None:
             raise ConflictError(

@@ -21,6 +21,7 @@ from sfs_cli.catalog import METHODS, ORDER_BLIND, PERMUTED, SIGNED, WITH_PVALUES
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
+from sfs_cli.features import without_effect_on_order
 from sfs_cli.features.pruning.step import PruningStep
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
@@ -62,18 +63,8 @@ from sfs_cli.tables import header
 IDS, ROWS, CURVE = "selected.txt", "selected.tsv", "curve.tsv"
 Q_VALUE, FREQUENCY = "q_value", "frequency"
 """The columns that --fdr and --stable read."""
-_WITHOUT: dict[str, Any] = {
-    "pvalues": None,
-    "split": None,
-    "stability": None,
-    "stability_how": None,
-    "stability_top": None,
-    "modules": False,
-    "module_features": None,
-    "module_correlation": None,
-    "format": "tsv",
-    "signed": True,
-}
+_WITHOUT: dict[str, Any] = {"pvalues": None, "split": None, "format": "tsv"}
+_WITHOUT |= without_effect_on_order()
 """What a ranking is made again without: what does not change the order of the features."""
 
 

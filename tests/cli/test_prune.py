@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfs_cli.run import prune as module
+from sfs_cli.features.pruning import step as module
 from tests.cli.running import run_here
 from tests.cli.shard_study import make_study, sfs
 from tests.oracles import prune as oracle

@@ -17,12 +17,12 @@ from sfs_cli.compute import matrix as matrix_of
 from sfs_cli.compute.checkpoints import ShardCheckpoints
 from sfs_cli.compute.matrix import Span
 from sfs_cli.compute.passes import PassList
+from sfs_cli.features.stability import plan as of_stability
 from sfs_cli.logs import Messages
 from sfs_cli.methods import centered_matrix
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.run import estimate as estimate_of
 from sfs_cli.run import load
-from sfs_cli.run import passes as run_passes
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.estimate import Rates
 from sfs_cli.run.rank import RankResult, rank
@@ -292,7 +292,7 @@ def check_plan(result: RankResult, plan: list[dict[str, Any]]) -> None:
 
 def planned(config: RankConfig, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Return what `sfs plan` says of the passes."""
-    patch.setattr(estimate_of, "_rates", lambda *_: Rates(0, 0, 0, 1, True))
+    patch.setattr(estimate_of, "_rates", lambda *_: Rates(0, 0, 0, 1))
     return json.loads(estimate_of.estimate(config, Watched(), None, True))["passes"]
 
 
@@ -368,7 +368,7 @@ def test_rankings_on_subsets_are_in_the_list(
 def test_limited_memory_scores_subsets_in_groups(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_passes, "TOGETHER_SHARE", 1 << 28)
+    monkeypatch.setattr(of_stability, "TOGETHER_SHARE", 1 << 28)
     config = case(folder, method="spec", stability=4, stability_top=2, memory="1G")
     result, read, log = ranked(config, monkeypatch)
     check(result, read, log)
@@ -435,7 +435,7 @@ def test_shards_share_as_many_passes_as_the_list_says(
 ) -> None:
     config = case(folder, block_size=16, **options)
     lists = []
-    monkeypatch.setattr(load, "pass_list", kept(run_passes.pass_list, lists))
+    monkeypatch.setattr(load, "pass_list", kept(load.pass_list, lists))
     shards = ShardCheckpoints(tmp_path, 2, range(2), gather=True)
     check(*ranked(config, monkeypatch, RunCheckpoints(shards)))
     assert lists[0].shared in (None, shards.passes)

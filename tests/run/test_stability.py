@@ -13,6 +13,7 @@ import pytest
 
 from sfs_cli import RankConfig
 from sfs_cli.errors import InputError
+from sfs_cli.features.stability import step as stability_of
 from sfs_cli.features.stability.plan import ranks_together
 from sfs_cli.features.stability.step import (
     SubsetScorers,
@@ -27,7 +28,6 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
 from sfs_cli.provenance import PassFacts, StabilityFacts
 from sfs_cli.run import rank as run_rank
-from sfs_cli.run import stability as stability_of
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.rank import rank, ranked
 from tests.making import names, write_labels, write_table
@@ -194,7 +194,7 @@ def test_subsets_that_are_scored_together_are_scored_as_alone(given, folder):
             np.testing.assert_array_equal(np.isnan(scores), np.isnan(wanted))
             np.testing.assert_allclose(scores, wanted, rtol=1e-9, atol=1e-12)
         together = rank_together(run, parts.subsets, 10)
-        in_turn = rank_in_turn(run, parts.subsets, 10, ranked)
+        in_turn = rank_in_turn(run, parts.subsets, 10)
         for one, other in zip(together, in_turn):
             np.testing.assert_array_equal(one, other)
 
@@ -514,7 +514,7 @@ def test_the_numbers_are_those_of_the_lists(folder):
     config = config_of(folder, method="spec", stability=10)
     facts = rank(config, quiet()).facts["stability"]
     with loaded(config, quiet()) as run:
-        lists = [each.tolist() for each in rank_in_turn(run, Parts(run).subsets, 10, ranked)]
+        lists = [each.tolist() for each in rank_in_turn(run, Parts(run).subsets, 10)]
     candidates = M - 1  # g88 is constant
     Z = slow.selections(lists, M)[:, [i for i in range(M) if i != M - 2]]
     assert facts["features"] == candidates

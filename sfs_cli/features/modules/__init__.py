@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from sfs_cli.options.fields import Config, option
+from sfs_cli.features.feature import Feature
+from sfs_cli.options.fields import Config, Refusal, flag, option
 
 MOST_FEATURES = 5000
 DEFAULT_FEATURES, DEFAULT_CORRELATION = 200, 0.7
@@ -48,3 +50,14 @@ class ModuleFields(Config):
         """Mean absolute correlation from which groups are joined."""
         given = self.module_correlation
         return DEFAULT_CORRELATION if given is None else given
+
+
+def rules(config: ModuleFields) -> Iterator[Refusal]:
+    """Yield what is wrong with the options."""
+    for name in config.given("module_features", "module_correlation"):
+        if not config.modules:
+            what = f"{flag(name)} has no effect without --modules"
+            yield what, "leave it out, or give --modules", (name,)
+
+
+FEATURE = Feature("modules", lambda config: config.modules, ModuleFields, rules)

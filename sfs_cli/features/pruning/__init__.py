@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from sfs_cli.options.fields import RANKING, Config, option
+from sfs_cli.features.feature import Feature
+from sfs_cli.options.fields import RANKING, Config, Refusal, option
 
 DEFAULT_KEEP = 1000
 """Features that pruning keeps before it ends: more than most lists are read to."""
@@ -36,3 +38,19 @@ class PruningFields(Config):
     def kept_features(self) -> int:
         """Number of features that pruning keeps at most."""
         return DEFAULT_KEEP if self.keep is None else self.keep
+
+
+def rules(config: PruningFields) -> Iterator[Refusal]:
+    """Yield what is wrong with the options."""
+    if config.keep is not None and config.max_correlation is None:
+        what = "--keep has no effect without --max-correlation"
+        yield what, "leave it out, or give --max-correlation R", ("keep",)
+
+
+FEATURE = Feature(
+    "pruning",
+    lambda config: config.max_correlation is not None,
+    PruningFields,
+    rules,
+    orders=True,
+)

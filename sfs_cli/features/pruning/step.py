@@ -34,7 +34,6 @@ HELD_SHARE = 4
 class PruningStep(Step):
     """Moves the features behind that repeat a better one."""
 
-    orders = True
     feature_bytes = 40
 
     def passes(self, shape: Shape) -> list[Pass]:

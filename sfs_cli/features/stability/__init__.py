@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
-from sfs_cli.options.fields import WHOLE, Config, option
+from sfs_cli.features.feature import Feature
+from sfs_cli.options.fields import WHOLE, Config, Refusal, flag, option
+
+if TYPE_CHECKING:
+    from sfs_cli.options import RankConfig
 
 DEFAULT_TOP = 50
 """Features of the list whose stability is measured, where there are many."""
@@ -48,3 +54,18 @@ class StabilityFields(Config):
         """Number of subsets of the samples: halves come in pairs."""
         count = self.stability or 0
         return count + count % 2 if self.subset_kind == "half" else count
+
+
+def rules(config: RankConfig) -> Iterator[Refusal]:
+    """Yield what is wrong with the options."""
+    for name in config.given("stability_how", "stability_top") if config.stability is None else ():
+        what = f"{flag(name)} has no effect without --stability"
+        yield what, "leave it out, or give --stability 50", (name, "stability")
+    selected = None if config.members else config.method_options().get("select")
+    if selected is not None and (config.stability_top or 0) > selected:
+        top, method = f"--stability-top {config.stability_top}", f"--method {config.scorer}"
+        hint = f"give {selected} or fewer, or let it select more with --select"
+        yield f"{top}: {method} selects {selected} features", hint, ("stability_top", "select")
+
+
+FEATURE = Feature("stability", lambda config: config.stability is not None, StabilityFields, rules)
