@@ -148,36 +148,6 @@ class SolverFacts(TypedDict, total=False):
     objective: list[float]
 
 
-class PruningFacts(TypedDict, total=False):
-    """What ``--max-correlation`` did; empty without it.
-
-    Of the examined features, from the best on, some were kept and the others moved behind those;
-    `repeat_given` of them repeat a feature of ``--given``.
-    """
-
-    max_correlation: float
-    keep: int
-    examined: int
-    kept: int
-    moved: int
-    repeat_given: int
-
-
-class ModuleFacts(TypedDict, total=False):
-    """The modules of ``--modules``; empty without it.
-
-    Of the first `features`, `in_modules` are in one of two members or more; `largest` describes the
-    first modules, and `edges` counts the pairs with a correlation above the bound.
-    """
-
-    features: int
-    min_correlation: float
-    modules: int
-    in_modules: int
-    edges: int
-    largest: list[dict[str, Any]]
-
-
 class NextRun(TypedDict):
     """A run that is worth making: its command line, and why in a sentence."""
 
@@ -318,8 +288,8 @@ class RunFacts(TypedDict):
     method: dict[str, Any]
     knowledge: dict[str, Any]
     solver: SolverFacts
-    pruning: PruningFacts
-    modules: ModuleFacts
+    pruning: dict[str, Any]  # of the rooms of these names in `sfs_cli.features`; empty without
+    modules: dict[str, Any]
     stability: StabilityFacts
     covariates: CovariateFacts
     batches: BatchFacts
@@ -470,7 +440,7 @@ class SelectRecord(CommonRecord):
     n_selected: int
     artificial: NotRequired[ArtificialFacts]
     cv: NotRequired[CurveFacts]
-    redundancy: NotRequired[PruningFacts]
+    redundancy: NotRequired[dict[str, Any]]
     matrix: NotRequired[str]
 
 

@@ -67,8 +67,8 @@ class Step:
     def find(self, run: Run, found: RankResult) -> None:
         """Do the work: change what was found, and add its facts."""
 
-    def writers(self, found: RankResult) -> dict[str, Callable[[Path], None]]:
-        """Return what writes each of its files, by name."""
+    def writers(self) -> dict[str, Callable[[Path], None]]:
+        """Return what writes each of its files, by name, once the work is done."""
         return {}
 
     # ---- its part of the page, from its facts in run.json ----------------------------------------

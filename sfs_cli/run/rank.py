@@ -23,6 +23,7 @@ from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import ConflictError, UsageError
 from sfs_cli.features import FEATURES, ordering_steps, steps_of
+from sfs_cli.features.step import Step
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
 from sfs_cli.io.files.atomic import replacing
@@ -45,7 +46,6 @@ from sfs_cli.provenance import (
     RunFacts,
     RunRecord,
 )
-from sfs_cli.ranking.modules import Modules
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
@@ -180,6 +180,8 @@ class RankResult:
         The table.
     facts : RunFacts
         What ``run.json`` and the report say of the run.
+    steps : list of Step
+        The optional parts that were made.
     warnings : list of str
         Warnings that the user was given.
     seconds : float
@@ -188,8 +190,6 @@ class RankResult:
         Largest resident size of the process, bytes.
     coefficients : (list of str, ndarray), optional
         Features with non-zero coefficients and their rows, for methods that have some.
-    modules : Modules, optional
-        Groups of the best features, where they are asked for.
     groups : Groups, optional
         Groups of the samples that the eigenvalues of the sample graph show.
     pictures : Pictures, optional
@@ -200,11 +200,11 @@ class RankResult:
     scored: Scored
     ranking: Ranking
     facts: RunFacts
+    steps: list[Step]
     warnings: list[str] = field(default_factory=list)
     seconds: float = 0.0
     peak_memory: int = 0
     coefficients: tuple[list[str], np.ndarray] | None = None
-    modules: Modules | None = None
     groups: Groups | None = None
     pictures: Pictures | None = None
 
@@ -252,7 +252,7 @@ def rank(
             scored = _score(run)
             scored.solution = without_given(scored.solution, run)
             ranking = in_order(run, scored.solution)
-            found = RankResult(config, scored, ranking, _facts(run, scored, ranking))
+            found = RankResult(config, scored, ranking, _facts(run, scored, ranking), steps)
             for step in steps:
                 step.find(run, found)
         top = read_top(run, found.ranking)
@@ -616,8 +616,8 @@ def _write_result(
     )
     del ranking  # a copy of every column, which writing does without
     more: dict[str, Callable[[Path], None]] = {}
-    for step in steps_of(result.config):
-        more |= step.writers(result)
+    for step in result.steps:
+        more |= step.writers()
     return write_folder(config, result.ranking, data, record, threads, more, home)
 
 

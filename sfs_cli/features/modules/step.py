@@ -40,7 +40,11 @@ class ModuleStep(Step):
         return [Pass(what, "modules", sharing="merge", fraction=few / shape.m)]
 
     def find(self, run: Run, found: RankResult) -> None:
-        """Find the modules."""
+        """Find the modules.
+
+        Of the first `features`, `in_modules` are in one of two members or more; `largest` describes
+        the first modules, and `edges` counts the pairs with a correlation above the bound.
+        """
         config, ranking, n = run.config, found.ranking, run.matrix.n_samples
         count, least = min(ranking.n_scored, config.modules_of), config.least_module_correlation
         (made,) = self.passes(run.shape)
@@ -51,7 +55,7 @@ class ModuleStep(Step):
             names = ranking.feature[:count]
             modules = find_modules(rows, names, run.matrix.ids.samples, least)
         order = run.matrix.as_in_file
-        found.modules = replace(
+        self.modules = replace(
             modules,
             modules=[replace(each, profile=each.profile[order]) for each in modules.modules],
             samples=[modules.samples[i] for i in order.tolist()],
@@ -80,12 +84,11 @@ class ModuleStep(Step):
             ],
         }
 
-    def writers(self, found: RankResult) -> dict[str, Callable[[Path], None]]:
+    def writers(self) -> dict[str, Callable[[Path], None]]:
         """Return what writes the modules, their profiles and the edges."""
         from sfs_cli.io.results.modules import module_writers
 
-        assert found.modules is not None
-        return module_writers(found.modules, self.config.digits)
+        return module_writers(self.modules, self.config.digits)
 
     @staticmethod
     def tables(facts: dict[str, Any]) -> list[Table]:

@@ -13,7 +13,6 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.compute.passes import Pass
 from sfs_cli.features.step import Pairs, Step, as_pairs
-from sfs_cli.provenance import PruningFacts
 from sfs_cli.ranking.prune import InOrder, prune, pruned_ranking, standardized
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.load import Run
@@ -89,9 +88,13 @@ class PruningStep(Step):
         return pruned_ranking(ranking, pruned, [ids[i] for i in given.tolist()]), facts
 
     def find(self, run: Run, found: RankResult) -> None:
-        """Prune the ranking."""
+        """Prune the ranking.
+
+        Of the facts, `examined` features, from the best on, were read; of these some were `kept`
+        and the others `moved` behind; `repeat_given` of them repeat a feature of ``--given``.
+        """
         found.ranking, facts = self.order(run, found.ranking)
-        found.facts["pruning"] = cast(PruningFacts, facts)
+        found.facts["pruning"] = facts
 
     @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:
