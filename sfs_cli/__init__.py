@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Evaluated": "sfs_cli.api",
-    "RankConfig": "sfs_cli.options",
+    "RankConfig": "sfs_cli.options.rank",
     "Ranked": "sfs_cli.api",
     "SfsError": "sfs_cli.errors",
     "SfsWarning": "sfs_cli.api",
