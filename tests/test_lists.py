@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.benchmarks import lists
-from tests.benchmarks.table import Bench
+from tools.benchmarks import lists
+from tools.benchmarks.table import Bench
 
 
 def labeled(seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:

@@ -545,7 +545,7 @@ class RankConfig(FeatureFields, CoreFields):
         """Return the method for n samples where none is asked for: one that takes the options.
 
         MRSF in rounds gives the lists that hold up best on labels that it has not seen, and those
-        in which planted features are found (``tests/benchmarks/lists.py``). Its cost grows with the
+        in which planted features are found (``tools/benchmarks/lists.py``). Its cost grows with the
         square of the samples, so that features of more samples are ranked one by one. On a graph
         that is asked for, SPEC stays the default, as before there was another one.
         """

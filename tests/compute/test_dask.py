@@ -23,9 +23,9 @@ from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.logs import Messages
 from sfs_cli.run.rank import rank
 from sfs_cli.store.disk import open_store
-from tests.benchmarks.make_store import make_store
 from tests.cli.running import MODULE, run_apart, run_here, snapshot
 from tests.making import write_labels, write_table
+from tools.benchmarks.make_store import make_store
 
 distributed = pytest.importorskip(
     "distributed", reason="Dask, the extra sfs-cli[dask], is not installed"

@@ -17,8 +17,8 @@ from sfs_cli.graph.similarity import DenseSimilarity
 from sfs_cli.methods.base import Problem
 from sfs_cli.store.disk import open_store
 from sfs_cli.store.matrix import DenseMatrix
-from tests.benchmarks.make_store import make_store
 from tests.making import make_engine, make_problem
+from tools.benchmarks.make_store import make_store
 
 pytest.importorskip("cloudpickle", reason="cloudpickle, of the extra sfs-cli[dask], is absent")
 

@@ -29,7 +29,6 @@ from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.run import guards
-from tests.benchmarks import calibration
 from tests.cli.running import run_here
 from tests.making import write_labels, write_table
 from tests.methods.helpers import run
@@ -45,6 +44,7 @@ from tests.methods.nulls import (
 )
 from tests.oracles import pvalues as twin
 from tests.oracles import ratio_values, similarities
+from tools.benchmarks import calibration
 
 NULLS = ("gaussian", "moments", "permutation:60")
 CODES = np.repeat([0, 1, 2], [9, 12, 6])

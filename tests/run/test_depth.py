@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from sfs_cli.run.depth import led_by_depth
-from tests.benchmarks.depth import KINDS, TESTS, TRANSFORMS, cell, ranked
 from tests.cli.running import run_here
 from tests.making import names, write_labels, write_table
 from tests.methods.nulls import classes_of_depth, of_depth
+from tools.benchmarks.depth import KINDS, TESTS, TRANSFORMS, cell, ranked
 
 HOLD = ("pearson-residuals", "deviance")
 N, M = 60, 300

@@ -15,7 +15,7 @@ from sfs_cli.methods import sparse
 from sfs_cli.options import RankConfig
 from sfs_cli.run.convert import convert
 from sfs_cli.run.rank import RankResult, rank
-from tests.benchmarks.make_cells import make_cells
+from tools.benchmarks.make_cells import make_cells
 
 pytest.importorskip("numba")
 N, M = 300, 40

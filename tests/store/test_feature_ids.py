@@ -117,7 +117,7 @@ print(json.dumps({"code": code, "grown": peak[0] - before}))
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_a_ranking_of_two_million_features_takes_little_for_each(tmp_path):
-    benchmarks = Path(__file__).parents[1] / "benchmarks"
+    benchmarks = Path(__file__).parents[2] / "tools" / "benchmarks"
     store = tmp_path / "tall.store"
     make = [sys.executable, benchmarks / "make_store.py", store, "20", "2000000"]
     subprocess.run(make, check=True)

@@ -1,0 +1,207 @@
+"""The benchmarks run: at toy sizes, without peers, and without a look at any time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tools.benchmarks import calibration, power, runner
+from tools.benchmarks.rows_growth import exponent
+from tools.benchmarks.rows_peers import rank_correlation
+from tools.benchmarks.table import JOBS, ROOT, Bench, Job, Part, Row
+
+
+def benchmarks(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "tools.benchmarks", "--small", "--no-peers", *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_small_jobs_fill_the_table(tmp_path):
+    out = tmp_path / "table.md"
+    done = benchmarks("--only", "scoring", "memory", "gdcov", "--scratch", tmp_path, "--out", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = out.read_text()
+    assert text == done.stdout
+    assert "failed" not in text
+    for what in ("phi3 on labels, 60 x 3,000, whole command", "--memory 512M", "GDCOV one-minus"):
+        assert what in text
+    assert "Python " in text
+    assert "BLAS: " in text
+    assert [path.name for path in tmp_path.iterdir()] == ["table.md"]  # stores are gone
+
+
+@pytest.mark.slow
+def test_peers_that_are_left_out_are_named():
+    done = benchmarks("--only", "skrebate")
+    assert done.returncode == 0
+    assert "not run: skrebate==0.8.4: peers were left out" in done.stdout
+
+
+def test_part_that_fails_is_a_row_and_the_rest_goes_on(tmp_path):
+    def broken():
+        yield Row("before", "1")
+        raise ValueError("of\nsome kind")
+
+    def run(bench):
+        yield Part("a part", broken)
+        yield Row("after", "2")
+
+    found = list(runner.guarded("a job", run, Bench(tmp_path)))
+    assert [row.what for row in found] == ["before", "a part", "after"]
+    assert found[1].ours == "**failed**: ValueError: of some kind"
+    tally = runner.Tally()
+    for row in found:
+        tally.add(row)
+    assert tally.broken == ["a part"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seconds", "why"), [(60, "see stderr"), (0.01, "--timeout")])
+def test_job_whose_process_dies_is_a_row(tmp_path, monkeypatch, seconds, why):
+    monkeypatch.setitem(JOBS, "none", Job("none", "a job the new process lacks", list))
+    *_, last = runner.in_process("none", Bench(tmp_path), seconds)
+    assert last.ours.startswith(runner.FAILED)
+    assert why in last.ours
+
+
+def test_a_row_holds_by_what_is_asked():
+    assert Row("", "", ratio=1.5, asked=1.5).holds
+    assert not Row("", "", ratio=1.51, asked=1.5).holds
+    assert Row("", "", ratio=1.6, asked=1.6, least=True).holds
+    assert Row("", "", asked=1.0).holds is False
+    assert Row("", "", ratio=9.0).holds is None
+
+
+def test_exponent_and_rank_correlation():
+    assert exponent([1, 10, 100], [3, 300, 30_000]) == pytest.approx(2)
+    order = [2, 0, 3, 1]
+    assert rank_correlation(order, order) == pytest.approx(1)
+    assert rank_correlation(order, order[::-1]) == pytest.approx(-1)
+
+
+@pytest.mark.slow
+def test_sigterm_ends_the_job_and_removes_the_stores(tmp_path):
+    command = [sys.executable, "-m", "tools.benchmarks", "--no-peers", "--only", "growth-n"]
+    process = subprocess.Popen(
+        [*command, "--small", "--scratch", tmp_path],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    lines = iter(process.stdout)
+    assert any("growth-n" in line and line.startswith("## ") for line in lines)
+    process.terminate()
+    assert process.wait(timeout=60) == 143
+    process.stdout.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_power_is_of_the_longest_list_at_the_rate():
+    planted = [True, True, False, True] + 96 * [False]
+    data = power.Data(np.zeros((100, 2)), np.zeros((2, 2)), np.where(planted, "gradient", ""))
+    p = np.linspace(0.001, 0.9, 100)
+    found = {rate: power.measure(data, power.Test(p, p, 1.0), rate) for rate in (0.05, 0.25)}
+    assert found[0.05]["gradient"] == pytest.approx(2 / 3)
+    assert found[0.25]["all patterns"] == 1
+    assert found[0.05]["rate at 0.01"] == 0
+
+
+def test_power_of_small_data_is_reported(tmp_path):
+    data = power.simulate(60, 50, 0)
+    assert (data.pattern != "").sum() == 5
+    rows = [{"samples": 60, "seed": seed, "tool": "sfs"} for seed in (0, 1)]
+    test = power.of_sfs(data, {"neighbors": 6}, tmp_path)
+    rows = [row | power.measure(data, test, 0.05) for row in rows]
+    assert "| sfs | " in power.report(power.pd.DataFrame(rows), 0.05)
+
+
+def of_matrix(**given):
+    usual = {"small": np.array([5, 1, 0, 0]), "tested": 100, "significant": 0, "warned": False}
+    return calibration.Found(**usual | {"least_of_worse": 0.3, "largest": 1.0} | given)
+
+
+@pytest.mark.parametrize(
+    ("data", "given", "faults"),
+    [
+        ("normal", {}, []),
+        ("normal", {"small": np.array([5, 1, 1, 0])}, ["at 0.001"]),
+        ("normal", {"significant": 1}, ["matrices"]),
+        ("normal", {"least_of_worse": 0.009}, ["effect"]),
+        ("normal", {"largest": 1.1}, ["above 1"]),
+        ("depth", {"significant": 9}, ["matrices"]),
+    ],
+)
+def test_a_cell_of_the_calibration_fails_by_what_is_wrong(data, given, faults):
+    cell = calibration.Cell("gaussian", "knn", data)
+    result = calibration.Result(cell, tuple(of_matrix(**given) for _ in range(20)))
+    assert result.faults == faults
+    assert result.holds == (not faults)
+    line = result.line()
+    assert ("**fails**: " + ", ".join(faults) in line) == bool(faults)
+    warned = calibration.Result(cell, tuple(of_matrix(**given, warned=True) for _ in range(20)))
+    assert warned.holds
+    assert "| warned |" in warned.line()
+
+
+def test_many_significant_features_in_one_matrix_are_no_chance():
+    found = tuple(of_matrix(significant=7 if k == 3 else 0) for k in range(20))
+    assert calibration.Result(calibration.Cell("moments", "knn", "normal"), found).faults == ["q"]
+    assert calibration.Result(calibration.Cell("moments", "knn", "depth"), found).faults == []
+
+
+@pytest.mark.parametrize(("bad", "holds"), [(1, True), (100, False)])
+def test_what_does_not_hold_is_drawn_again(bad, holds, monkeypatch):
+    drawn = []
+
+    def tested(seed, features, *, guarded):
+        drawn.append(seed.number)
+        return of_matrix(least_of_worse=0.001 if seed.number < bad else 0.3, warned=None)
+
+    monkeypatch.setattr(calibration.Seed, "tested", tested)
+    cell = calibration.Cell("moments", "knn", "normal")
+    result = calibration.result_of(cell, 100, 2)
+    assert drawn == [*range(2), *range(2, 8)]
+    assert result.drawn_again
+    assert result.holds == holds
+
+
+@pytest.mark.slow
+def test_a_small_calibration_fills_the_page(tmp_path, capsys):
+    page = tmp_path / "page.md"
+    ends = calibration.BEGIN, calibration.END
+    marks = [end.format(null) for null in calibration.NULLS for end in ends]
+    page.write_text("\nearlier\n".join(marks))
+    some = ["--graphs", "pairs,labels-10-90", "--data", "normal,nb-80", "--features", "40"]
+    rc = calibration.main(["--quick", *some, "--nulls", "moments,gaussian", "--out", str(page)])
+    text = page.read_text()
+    assert [text.index(mark) for mark in marks] == sorted(text.index(mark) for mark in marks)
+    assert text.count("earlier") == 3  # between them, and of what was not asked for
+    assert text.count("A quick look only") == 2
+    assert rc == int("**fails**" in text)
+    rows = [line.split(" | ")[:2] for line in text.splitlines() if line.startswith("| pairs")]
+    assert rows == 2 * [["| pairs", "normal"], ["| pairs", "nb-80"]]
+    assert all(line in text for line in capsys.readouterr().out.splitlines() if "|" in line)
+    documented = (ROOT / "docs/calibration.md").read_text()
+    assert all(documented.count(mark) == 1 for mark in marks)
+
+
+@pytest.mark.slow
+def test_files_and_memory_choose_alike():
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.benchmarks.grid_search"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    assert "| GridSearchCV |" in done.stdout  # it compares the accuracies itself

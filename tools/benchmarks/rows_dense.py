@@ -1,0 +1,110 @@
+"""Dense matrices: whole commands and scoring passes against the roofline."""
+
+from __future__ import annotations
+
+import statistics
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tools.benchmarks import bench_rank
+from tools.benchmarks.processes import sfs
+from tools.benchmarks.roofline import Rates, rates, reading
+from tools.benchmarks.stages import stages
+from tools.benchmarks.table import Bench, Found, Note, Part, Row, compared, job, seconds
+
+WHOLE, ASKED = 1.3, 1.5
+CLUSTERS = CLASSES = 4
+
+
+def shape(bench: Bench) -> tuple[int, int]:
+    """Return samples and features of the dense store."""
+    return (60, 3000) if bench.small else (500, 1_000_000)
+
+
+def words(options: dict[str, Any]) -> list[str]:
+    """Return options of `RankConfig` as those of the command line."""
+    return [w for name, value in options.items() for w in (f"--{name}", str(value))]
+
+
+@job("dense", "Dense store, rbf + phi2, whole command")
+def dense(bench: Bench) -> Found:
+    n, m = shape(bench)
+    store, out = bench.store(n, m), bench.scratch / "dense"
+    reading(store)  # warms the page cache
+
+    def limit() -> float:
+        found = rates(n)
+        return max(found.graph(n, m) + found.square(n, m), 2 * reading(store))
+
+    yield compared(
+        f"`rank`, {n} x {m:,} float32 store, rbf + phi2; n²m/syrk + 2n²m/gemm",
+        lambda: sfs("rank", store, "--out", out, "--force", "-q").seconds,
+        limit,
+        1 if bench.small else 5,
+        bench.asked(WHOLE),
+    )
+
+
+@job("scoring", "Scoring passes of dense stores: phi3, GDCOV, graph of labels")
+def scoring(bench: Bench) -> Found:
+    n, m = shape(bench)
+    store, labels = bench.store(n, m), bench.labels(n, CLASSES)
+    reading(store)
+    label_graph = {"similarity": "label", "labels": str(labels)}
+    cases: dict[str, dict[str, Any]] = {
+        "phi2 on rbf": {},
+        "phi3 on rbf": {"ranking": "phi3", "clusters": CLUSTERS},
+        "GDCOV on rbf": {"method": "gdcov"},
+        "phi2 on labels": label_graph,
+        "phi3 on labels": {**label_graph, "ranking": "phi3", "clusters": CLUSTERS},
+        "Fisher Score": {"method": "fisher", "labels": str(labels)},
+    }
+    for name, options in cases.items():
+        yield Part(name, partial(scored, bench, store, name, options, (n, m)))
+    yield Note(
+        "The reference of a pass is the larger of its arithmetic and of reading the file once "
+        "from the page cache, by one thread; a command adds the graph's. Formulas: "
+        "`roofline.py`."
+    )
+
+
+def scored(
+    bench: Bench, store: Path, name: str, options: dict[str, Any], size: tuple[int, int]
+) -> Found:
+    """Yield the rows of a scoring pass and of its whole command."""
+    n, m = size
+    out = bench.scratch / "scoring"
+    passes, commands = [], []
+    for _ in range(bench.repeat):
+        best, read = rates(n), reading(store)
+        scoring_limit = max(of_pass(best, name, n, m), read)
+        limit = scoring_limit
+        if "rbf" in name:
+            arithmetic = of_pass(best, name, n, m) + best.graph(n, m)
+            arithmetic += best.decomposition(n) if "phi3" in name else 0
+            limit = max(arithmetic, 2 * read)
+        command = ["rank", store, *words(options), "--out", out, "--force", "-q"]
+        passes.append((stages(store, **options)["scoring"], scoring_limit))
+        commands.append((sfs(*command).seconds, limit))
+    for what, pairs, asked in (
+        ("scoring pass", passes, bench.asked(ASKED)),
+        ("whole command", commands, None),
+    ):
+        ours, reference = (statistics.median(p[i] for p in pairs) for i in (0, 1))
+        ratio = statistics.median(a / b for a, b in pairs)
+        what = f"{name}, {n} x {m:,}, {what}"
+        yield Row(what, seconds(ours), seconds(reference), ratio, asked)
+
+
+def of_pass(best: Rates, name: str, n: int, m: int) -> float:
+    """Return the seconds of the arithmetic of a scoring pass."""
+    if any(word in name for word in ("label", "Fisher", "phi3")):
+        return best.few_columns(n, m)
+    return best.square(n, m)
+
+
+@job("text", "Text input and start-up")
+def text(bench: Bench) -> Found:
+    genes, samples = (2000, 50) if bench.small else (20_000, 500)
+    yield from bench_rank.text_rows(bench.scratch, bench.repeat, genes, samples)
