@@ -62,7 +62,7 @@ MAY_IMPORT = {
         "io.matrix.base",
         "io.files.atomic",
         "io.files.names",
-        "io.files.room",
+        "io.files.read_limits",
         "io.files.scratch",
         "io.files.text",
         "compute.engine",

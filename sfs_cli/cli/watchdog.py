@@ -2,7 +2,7 @@
 
 Handlers of Python run between two instructions of the main thread. A single call of LAPACK may take
 minutes; a scheduler waits for seconds after SIGTERM, and a user less. (What may hold the lock of
-the interpreter for ever is not called in this process: see `sfs_cli.io.files.apart`.)
+the interpreter for ever is not called in this process: see `sfs_cli.io.files.child_process`.)
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfs_cli.evaluation.dealing import classes_of, with_every_class
+from sfs_cli.evaluation.donor_folds import classes_of, with_every_class
 
 NEIGHBORS = {"1-NN": 1, "5-NN": 5}
 CLASSIFIERS = (*NEIGHBORS, "linear SVM")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.io.files.apart import call_apart
+from sfs_cli.io.files.child_process import call_apart
 from sfs_cli.io.files.sniff import H5MU, Kind, recognize, split_modality
 
 

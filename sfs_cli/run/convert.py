@@ -9,7 +9,7 @@ from sfs_cli.compute.memory import format_size
 from sfs_cli.display import shown
 from sfs_cli.errors import OutputExistsError, UsageError
 from sfs_cli.io.files.atomic import refuse_dangling, replacing
-from sfs_cli.io.files.room import reading_within
+from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.sniff import examine
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig

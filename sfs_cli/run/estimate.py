@@ -28,7 +28,7 @@ from sfs_cli.display import shown
 from sfs_cli.errors import counted, listed
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS
 from sfs_cli.graph.pca import OVERSAMPLING
-from sfs_cli.io.files.room import reading_within
+from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.text import count_lines
 from sfs_cli.io.knowledge.coordinates import open_coordinates
 from sfs_cli.logs import Messages

@@ -373,7 +373,7 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     wanted = min(LOOK_TESTED, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, np.sort(scored)[:: -(-len(scored) // wanted)])
     values -= values.mean(axis=1, keepdims=True)
-    held = Held.of(values, labels, run.context.covariates)
+    held = Inflation.of(values, labels, run.context.covariates)
     if config.scorer == "t-test" and not by_graph:
         counts, constant = labels.counts(), tested["constant_in_a_class"]
         text = small_class(counts, constant, tested["tested_features"], held)
@@ -397,7 +397,7 @@ def label_columns(labels: Labels) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Held:
+class Inflation:
     """How many times as often as they should tests of class means have p-values up to `SMALL_P`.
 
     Attributes
@@ -416,7 +416,7 @@ class Held:
     welch: float
 
     @classmethod
-    def of(cls, values: np.ndarray, labels: Labels, covariates: int) -> Held:
+    def of(cls, values: np.ndarray, labels: Labels, covariates: int) -> Inflation:
         """Measure them on features (b, n) around their means."""
         from sfs_cli.methods.significance import class_tests
 
@@ -470,7 +470,7 @@ TESTS_TOO_OFTEN = 3
 with 6 samples of normal values in a class of 36 Welch's test comes near it."""
 
 
-def ill_suited_test(held: Held, looked: int, *, by_graph: bool) -> str | None:
+def ill_suited_test(held: Inflation, looked: int, *, by_graph: bool) -> str | None:
     """Tell whether the F-test, or a test on the graph of the labels, finds too much in noise.
 
     `held` was measured on so many features.
@@ -489,7 +489,7 @@ def ill_suited_test(held: Held, looked: int, *, by_graph: bool) -> str | None:
     )
 
 
-def ill_suited_t_test(held: Held) -> str | None:
+def ill_suited_t_test(held: Inflation) -> str | None:
     """Tell whether Welch's t-test finds too much in noise."""
     if not TESTS_TOO_OFTEN <= held.welch < math.inf:
         return None
@@ -566,7 +566,7 @@ def of_donors(design: DonorFacts, samples: int) -> str:
     return ", and ".join(ways)
 
 
-def small_class(counts: dict[str, int], constant: int, tested: int, held: Held) -> str | None:
+def small_class(counts: dict[str, int], constant: int, tested: int, held: Inflation) -> str | None:
     """Tell whether a t-test knows the variance of each class too badly."""
     name, size = min(counts.items(), key=lambda each: each[1])
     if size < SMALL_CLASS:

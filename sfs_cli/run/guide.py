@@ -20,7 +20,7 @@ from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import SfsError, counted
-from sfs_cli.io.files.room import reading_within
+from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.io.files.table import NULL_TOKENS
 from sfs_cli.io.knowledge.sample_columns import read_covariates

@@ -11,7 +11,7 @@ from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import Block
 from sfs_cli.display import shown
 from sfs_cli.errors import listed
-from sfs_cli.io.files.room import reading_within
+from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig

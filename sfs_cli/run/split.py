@@ -22,9 +22,9 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.passes import OF_COUNTS, to_test
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.store.copies import digests
+from sfs_cli.store.count_thinning import ThinnedMatrix
 from sfs_cli.store.ids import CHUNK
 from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.thin import ThinnedMatrix
 
 FEWEST = 4
 """Features that can be divided into halves that compare samples."""

@@ -77,7 +77,7 @@ def test_labels_that_are_ids() -> None:
 
 
 def test_classes_that_are_too_small_for_a_t_test() -> None:
-    held = guards.Held(1.0, 1.0, 9.0)
+    held = guards.Inflation(1.0, 1.0, 9.0)
     assert "class b has 5 samples" in str(guards.small_class({"a": 40, "b": 5}, 0, 100, held))
     assert guards.small_class({"a": 6, "b": 6}, 10, 100, held) is None
     assert "in 11 of 100 features" in str(guards.small_class({"a": 6, "b": 900}, 11, 100, held))

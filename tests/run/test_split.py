@@ -15,7 +15,7 @@ from sfs_cli.errors import InputError
 from sfs_cli.methods.shared import q_values
 from sfs_cli.run.rank import rank
 from sfs_cli.run.split import first_half
-from sfs_cli.store.thin import ThinnedMatrix
+from sfs_cli.store.count_thinning import ThinnedMatrix
 from tests.cli_numbers.commands import code_of, sfs
 from tests.making import make_matrix, names, write_table
 from tests.oracles import similarities

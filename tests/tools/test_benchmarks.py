@@ -58,7 +58,7 @@ def test_part_that_fails_is_a_row_and_the_rest_goes_on(tmp_path):
     found = list(runner.guarded("a job", run, Bench(tmp_path)))
     assert [row.what for row in found] == ["before", "a part", "after"]
     assert found[1].ours == "**failed**: ValueError: of some kind"
-    tally = runner.Tally()
+    tally = runner.MemoryCounter()
     for row in found:
         tally.add(row)
     assert tally.broken == ["a part"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.evaluation.dealing import classes_of, with_every_class
+from sfs_cli.evaluation.donor_folds import classes_of, with_every_class
 from sfs_cli.features.stability.plan import on_subsets
 from sfs_cli.logs import Messages
 from sfs_cli.run.batches import Batch, Batches, compressed, design_batches

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.room import check_room
+from sfs_cli.io.files.read_limits import check_room
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted, listed
 from sfs_cli.io.files.names import BLANKS, nfc
-from sfs_cli.io.files.room import FIELD_BYTES, Tally, check_room
+from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter, check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.text import (
     LineStream,
@@ -330,7 +330,7 @@ def read_rows(
     with ``#``, which are skipped.
     """
     lines, rows = [], []
-    held = Tally(str(stream.path))
+    held = MemoryCounter(str(stream.path))
     while (raw := stream.read_line()) is not None:
         if not raw.strip() or (comments and raw.startswith(b"#")):
             continue

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfs_cli.errors import CHECK_PATH, CHECK_PERMISSIONS, InputError
 from sfs_cli.io.files.names import nfc, nfc_bytes
-from sfs_cli.io.files.room import Tally, longest_line
+from sfs_cli.io.files.read_limits import MemoryCounter, longest_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -302,7 +302,7 @@ def first_lines(path: Path, count: int) -> list[tuple[int, str]]:
 
 def read_whole(path: Path) -> str:
     """Return all of a text file."""
-    held, pieces = Tally(str(path)), []
+    held, pieces = MemoryCounter(str(path)), []
     for chunk in text_chunks(path):
         held.add(_PARSED_TIMES * len(chunk.text))
         pieces.append("\n".join(_decoded(chunk, path)))

@@ -14,7 +14,7 @@ import pyarrow.csv as pacsv
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.io.files.names import BLANKS, check_names
-from sfs_cli.io.files.room import Tally
+from sfs_cli.io.files.read_limits import MemoryCounter
 from sfs_cli.io.files.sniff import refuse_other_than_text
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
@@ -91,7 +91,7 @@ def read_edges(
         raise _without_scores(path)
     if layout.format == "BioGRID" and min_score is None:
         layout = replace(layout, score=None)
-    found, held = [], Tally(str(path))
+    found, held = [], MemoryCounter(str(path))
     for chunk in text_chunks(path, chunk_bytes):
         table = _parse_edges(chunk, layout)
         if table is not None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfs_cli.errors import InputError, UsageError, counted, listed, nearest
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
-from sfs_cli.io.files.room import FIELD_BYTES, Tally
+from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter
 from sfs_cli.io.files.sniff import Kind, examine, refuse_other_than_text
 from sfs_cli.io.files.table import (
     first_rows,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def _records(path: Path, wanted: str) -> Iterator[tuple[str, str]]:
     """Yield place and text of the lines of a file that are not blank and no comments."""
     refuse_other_than_text(path, wanted)
-    held = Tally(str(path))
+    held = MemoryCounter(str(path))
     for line, text in text_lines(path):
         if not text.startswith("#"):
             held.add(len(text) + (2 + text.count("\t")) * FIELD_BYTES)
@@ -126,7 +126,7 @@ def read_id_map(path: Path) -> list[tuple[str, str]]:
         path, ("left", "right"), delimiter, _MAP_HINT, lambda row: any(map(is_id_name, row))
     )
     pairs: dict[tuple[str, str], None] = {}
-    held = Tally(str(path))
+    held = MemoryCounter(str(path))
     for fields in zip(*table.columns.values()):
         several = ([name.strip(BLANKS) for name in field.split(_SEVERAL)] for field in fields)
         lefts, rights = ([name for name in ids if name not in _NO_ID] for ids in several)
@@ -365,7 +365,7 @@ def read_gaf(
     terms: dict[str, dict[str, None]] = {}
     codes: Counter[str] = Counter()
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    held = Tally(str(path))
+    held = MemoryCounter(str(path))
     for line, text in text_lines(path):
         where = f"{path}, line {line}"
         if text[0] == "!":

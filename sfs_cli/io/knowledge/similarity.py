@@ -17,7 +17,7 @@ import numpy as np
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import check_names, nfc
-from sfs_cli.io.files.room import check_room
+from sfs_cli.io.files.read_limits import check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, first_rows, is_number, split_fields
 from sfs_cli.io.files.text import arrow_file

@@ -18,8 +18,8 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, UsageError, listed, nearest
-from sfs_cli.io.files.apart import call_apart, reading
-from sfs_cli.io.files.room import most_taken
+from sfs_cli.io.files.child_process import call_apart, reading
+from sfs_cli.io.files.read_limits import most_taken
 from sfs_cli.io.files.sniff import H5MU, split_modality
 from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.stored import (

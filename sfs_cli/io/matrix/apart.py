@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.io.files.apart import items_apart
-from sfs_cli.io.files.room import most_taken
+from sfs_cli.io.files.child_process import items_apart
+from sfs_cli.io.files.read_limits import most_taken
 from sfs_cli.io.files.sniff import split_modality
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, RowBlock, releasing
 
@@ -17,7 +17,7 @@ _HEAD = ("format", "fixed_rows", "sparse", "column_ids", "n_rows", "annotations"
 
 
 class ReaderApart(MatrixReader):
-    """A `MatrixReader` that reads in a child process, one block ahead (see `Apart`).
+    """A `MatrixReader` that reads in a child process, one block ahead (see `ChildReader`).
 
     `opener` makes the reader there; `modules` are imported here, once for all children.
     """

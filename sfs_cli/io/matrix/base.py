@@ -18,7 +18,7 @@ import numpy as np
 
 from sfs_cli.errors import COPY_AGAIN, InputError, SfsError, UsageError, is_full, listed
 from sfs_cli.io.files.names import check_names, nfc
-from sfs_cli.io.files.room import FIELD_BYTES, Tally, asks_too_much
+from sfs_cli.io.files.read_limits import FIELD_BYTES, MemoryCounter, asks_too_much
 from sfs_cli.io.files.sniff import Content, Kind, examine, split_modality
 from sfs_cli.io.files.text import repeated, text_suffix
 from sfs_cli.io.given import given
@@ -279,7 +279,7 @@ def read_dense_table(
     reader = open_matrix(path, ReadOptions(dtype="float64"))
     names: list[str] = []
     values: list[np.ndarray] = []
-    held = Tally(str(path))
+    held = MemoryCounter(str(path))
     try:
         for block in reader.blocks() if not reader.sparse else ():
             # they are joined, and then cast or cut
@@ -436,7 +436,7 @@ def read_sparse_table(
         columns = [nfc(name) for name in reader.column_ids]
         rows: list[str] = []
         blocks = [csr_array((0, len(columns)))]
-        held = Tally(str(path))
+        held = MemoryCounter(str(path))
         for block in reader.blocks():
             rows.extend(map(nfc, block.ids))
             entries = csr_array(block.values)

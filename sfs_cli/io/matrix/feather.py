@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.apart import call_apart, reading
+from sfs_cli.io.files.child_process import call_apart, reading
 from sfs_cli.io.files.names import check_lengths, check_total
-from sfs_cli.io.files.room import most_taken
+from sfs_cli.io.files.read_limits import most_taken
 from sfs_cli.io.matrix.arrow import group_columns, holds_text, open_table
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors, releasing
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.apart import call_apart, reading
+from sfs_cli.io.files.child_process import call_apart, reading
 from sfs_cli.io.files.sniff import H5MU, split_modality
 from sfs_cli.io.matrix.anndata import called_apart, find_modality
 from sfs_cli.io.matrix.base import read_errors

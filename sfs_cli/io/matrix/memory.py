@@ -133,14 +133,14 @@ def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
         fixed_rows=axes[samples_are_rows],  # type: ignore[arg-type]
         row_ids=rows,
         column_ids=columns,
-        matrix=_HeldRows(values, str(path)),
+        matrix=_RowsInMemory(values, str(path)),
         options=options,
         release=lambda: None,
         annotations=Annotations(obs, tuple(comparing)),
     )
 
 
-class _HeldRows(StoredMatrix):
+class _RowsInMemory(StoredMatrix):
     """Rows of an array, of a sparse matrix, or of a backed one of AnnData."""
 
     def __init__(self, values: Any, where: str) -> None:

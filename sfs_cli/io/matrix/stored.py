@@ -12,9 +12,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.apart import reading
+from sfs_cli.io.files.child_process import reading
 from sfs_cli.io.files.names import check_long
-from sfs_cli.io.files.room import FIELD_BYTES, check_room, check_there
+from sfs_cli.io.files.read_limits import FIELD_BYTES, check_room, check_there
 from sfs_cli.io.matrix.base import (
     Annotations,
     Axis,

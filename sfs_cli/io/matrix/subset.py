@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.io.files.apart import call_apart
+from sfs_cli.io.files.child_process import call_apart
 from sfs_cli.io.files.table import quoted_fields, read_header
 from sfs_cli.io.files.text import LineStream, arrow_file
 from sfs_cli.io.matrix.base import Axis, read_errors

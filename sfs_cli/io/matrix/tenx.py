@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfs_cli.errors import COPY_AGAIN, InputError, listed
-from sfs_cli.io.files.apart import reading
+from sfs_cli.io.files.child_process import reading
 from sfs_cli.io.files.text import LineStream, decode
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
 from sfs_cli.io.matrix.matrix_market import MatrixMarketRows, read_header

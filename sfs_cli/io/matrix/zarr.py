@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import InputError, MissingExtraError
-from sfs_cli.io.files.room import check_room
+from sfs_cli.io.files.read_limits import check_room
 from sfs_cli.io.matrix.base import read_errors
 from sfs_cli.io.matrix.stored import check_depth
 

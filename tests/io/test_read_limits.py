@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfs_cli.errors import InputError
-from sfs_cli.io.files import room
+from sfs_cli.io.files import read_limits as room
 from sfs_cli.io.files.table import read_table
 from sfs_cli.io.files.text import LineStream, read_whole, text_lines
 from sfs_cli.io.knowledge import hierarchy

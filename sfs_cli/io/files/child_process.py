@@ -56,7 +56,7 @@ class _ChildTracebackError(Exception):
     """Where an exception was raised in the child; shown as its cause."""
 
 
-class Apart(Generic[T]):
+class ChildReader(Generic[T]):
     """The items of an iterable that is made in a child process, in order.
 
     Parameters
@@ -214,7 +214,7 @@ class Apart(Generic[T]):
 def _run_child(
     work: Callable[[], Iterable[Any]],
     path: Path,
-    parent: Apart[Any],
+    parent: ChildReader[Any],
     out: int,
     life: int,
     mask: Iterable[int],
@@ -291,17 +291,17 @@ def _send(out: int, item: object) -> None:
 
 def items_apart(
     work: Callable[[], Generator[T, None, None]], path: Path, memory: int | None = None
-) -> Apart[T] | Generator[T, None, None]:
+) -> ChildReader[T] | Generator[T, None, None]:
     """Return the items of a generator, made in a child process where the system allows that.
 
     What is imported before is not imported again by each child.
     """
     # the libraries of other systems may have threads, which a child would lack
-    return Apart(work, path, memory) if sys.platform == "linux" else work()
+    return ChildReader(work, path, memory) if sys.platform == "linux" else work()
 
 
 def call_apart(work: Callable[[], T], path: Path, memory: int | None = None) -> T:
-    """Call a function in a child process (see `Apart`) and return what it returns."""
+    """Call a function in a child process (see `ChildReader`) and return what it returns."""
 
     def items() -> Generator[T, None, None]:
         yield work()

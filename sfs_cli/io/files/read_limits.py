@@ -95,7 +95,7 @@ def check_there(declared: int, stored: int, where: str) -> None:
         )
 
 
-class Tally:
+class MemoryCounter:
     """The bytes that a reader holds of a file that it reads piece by piece."""
 
     def __init__(self, where: str) -> None:

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from sfs_cli.errors import InputError, OutOfMemoryError
-from sfs_cli.io.files import apart
-from sfs_cli.io.files.apart import Apart, call_apart, reading
+from sfs_cli.io.files import child_process as apart
+from sfs_cli.io.files.child_process import ChildReader, call_apart, reading
 
 HERE = Path(__file__)
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the work is done here elsewhere")
@@ -35,7 +35,7 @@ def test_items_arrive_in_order_and_whole():
         for i in range(20):
             yield i, np.full((i, 3), i, np.float32), np.asfortranarray(np.ones((2, i))), "é" * i
 
-    seen = list(Apart(items, HERE))
+    seen = list(ChildReader(items, HERE))
     assert [item[0] for item in seen] == list(range(20))
     for i, c_order, f_order, text in seen:
         np.testing.assert_array_equal(c_order, np.full((i, 3), i))
@@ -130,7 +130,7 @@ def test_a_child_takes_no_more_than_it_may():
 
 
 def test_closing_ends_the_child():
-    items = Apart(lambda: iter([os.getpid(), circle()]), HERE)
+    items = ChildReader(lambda: iter([os.getpid(), circle()]), HERE)
     child = items._pid
     items.close()
     items.close()
@@ -167,14 +167,14 @@ def running(work: str, wait: str = "pass") -> subprocess.Popen[str]:
     code = f"""
         import itertools, os, sys, time
         from pathlib import Path
-        from sfs_cli.io.files.apart import Apart
+        from sfs_cli.io.files.child_process import ChildReader
         def circle():
             sum(itertools.repeat(0))
         def items():
             yield os.getpid()
             {work}
             yield 1
-        found = Apart(items, Path({str(HERE)!r}))
+        found = ChildReader(items, Path({str(HERE)!r}))
         print(next(found), flush=True)
         {wait}
         next(found)
