@@ -35,6 +35,13 @@ class Method(NamedTuple):
     weighted: bool = False  # whether samples may have weights (--sample-weights)
     tested: bool = False  # whether its score is a ratio of quadratic forms (--pvalues)
     permuted: bool = False  # whether its labels can be permuted (--pvalues permutation)
+    on_sources: bool = False  # whether another method scores the features for it
+    goes_on: bool = False  # whether it selects features together, and goes on from given ones
+    coefficients: bool = False  # whether it has some to write (--weights-out)
+    by_class: bool = False  # whether it scores by the classes: which of them is a feature higher in
+    compares: bool = False  # by their means: of two classes one mean is the larger
+    order_blind: bool = False  # whether a feature whose samples are shuffled keeps its score
+    own_eigenvalues: bool = False  # whether its eigenvalues are not those of the sample graph
     options: Mapping[str, Any] = {}  # its own, with defaults; None: it depends on the data
     # the values that those options take, as `sfs_cli.options.fields.matches` reads them
     choices: Mapping[str, tuple[str, ...]] = {}
@@ -157,6 +164,7 @@ _METHODS = (
         name="gdcov-spca",
         title="GDCOV with sparse PCA",
         module="sfs_cli.methods.gdcov.sparse_pca",
+        goes_on=True,
         meaning="The score is the variance that this feature and those before it explain together.",
         needs=("graph",),
         options={"definition": 3, "gamma": "one-minus", "select": 50},
@@ -207,6 +215,7 @@ _METHODS = (
         name="msfs",
         title="MSFS",
         module="sfs_cli.methods.spectral:SpecScorer",
+        on_sources=True,
         meaning="Each knowledge source gives similarities between the samples. The score says how "
         "well the feature agrees with all of them together.",
         needs=("graph",),
@@ -221,6 +230,7 @@ _METHODS = (
         name="kogs",
         title="KOGS",
         module="sfs_cli.methods.spectral:SpecScorer",
+        on_sources=True,
         meaning="The features are ranked separately on each knowledge source (or by each member "
         "method), and the rankings are aggregated.",
         needs=("graph",),
@@ -236,6 +246,8 @@ _METHODS = (
         name="mrsf",
         title="MRSF",
         module="sfs_cli.methods.l21.mrsf",
+        coefficients=True,
+        goes_on=True,
         meaning="Features are ranked in the order in which they enter the regularization path; the "
         "score is the penalty lambda at which each enters. Features that repeat selected ones "
         "enter late.",
@@ -260,6 +272,8 @@ _METHODS = (
         name="mrsf-rounds",
         title="MRSF in rounds",
         module="sfs_cli.methods.l21.rounds",
+        coefficients=True,
+        goes_on=True,
         meaning="The score says how far the feature follows the response; 1 is what about --chance "
         "features (10 by default) reach with shuffled samples. Features are ranked in the order in "
         "which they are selected, in rounds that end where shuffled features would enter, and the "
@@ -284,6 +298,8 @@ _METHODS = (
         name="l21",
         title="L2,1 regression",
         module="sfs_cli.methods.l21.fixed",
+        coefficients=True,
+        goes_on=True,
         meaning="The score is the norm of the feature's coefficients; most are zero.",
         needs_by=_RESPONSE_NEEDS,
         options={"lambda_": None, "budget": None, "response": "similarity", "response_rank": None},
@@ -322,6 +338,7 @@ _METHODS = (
         name="qalpha",
         title="Q-alpha",
         module="sfs_cli.methods.qalpha.qalpha",
+        own_eigenvalues=True,
         meaning="The larger the weight alpha, the more the feature contributes to a clear "
         "clustering of the samples.",
         needs_by={"variant": {"supervised": ("labels",)}},
@@ -339,6 +356,8 @@ _METHODS = (
         name="fisher",
         title="Fisher Score",
         module="sfs_cli.methods.classical:FisherScorer",
+        compares=True,
+        by_class=True,
         meaning="The larger the score, the further apart the class means are, relative to the "
         "scatter within the classes.",
         needs=("labels",),
@@ -353,6 +372,7 @@ _METHODS = (
         name="relieff",
         title="ReliefF",
         module="sfs_cli.methods.relieff",
+        by_class=True,
         meaning="The larger the score, the more the feature differs between near samples of "
         "different classes (RReliefF: of different numeric labels).",
         needs=("labels",),
@@ -368,6 +388,8 @@ _METHODS = (
         name="f-test",
         title="F statistic",
         module="sfs_cli.methods.classical:FTestScorer",
+        compares=True,
+        by_class=True,
         meaning="The larger the score, the further apart the class means are (one-way ANOVA), or "
         "the closer the feature follows numeric labels (linear regression).",
         needs=("labels",),
@@ -382,6 +404,8 @@ _METHODS = (
         name="t-test",
         title="t statistic",
         module="sfs_cli.methods.classical:TTestScorer",
+        compares=True,
+        by_class=True,
         meaning="The larger the score, the further apart the means of the two classes are (Welch).",
         needs=("labels",),
         cost="n m",
@@ -393,6 +417,7 @@ _METHODS = (
         name="mutual-info",
         title="Mutual information",
         module="sfs_cli.methods.mutual_info:MutualInfoScorer",
+        by_class=True,
         meaning="The larger the score (in nats), the more the feature says about the label.",
         needs=("labels",),
         numeric=True,
@@ -407,6 +432,7 @@ _METHODS = (
         name="mrmr",
         title="mRMR",
         module="sfs_cli.methods.mrmr",
+        goes_on=True,
         meaning="Features are ranked in the order of selection: each is relevant to the label and "
         "correlates little with those before it.",
         needs=("labels",),
@@ -440,6 +466,7 @@ _METHODS = (
         name="seper",
         title="SEPER",
         module="sfs_cli.methods.seper:SeperScorer",
+        order_blind=True,
         meaning="The smaller the score, the clearer the clusters of the samples by this feature "
         "alone (entropy of the similarities).",
         cost="n^2 m",
@@ -451,6 +478,7 @@ _METHODS = (
         name="spca",
         title="Sparse PCA path",
         module="sfs_cli.methods.spca",
+        goes_on=True,
         meaning="The score is the variance that this feature and those before it explain together.",
         options={"select": 50},
         iterative=True,
@@ -466,6 +494,7 @@ _METHODS = (
         name="variance",
         title="Variance",
         module="sfs_cli.methods.classical:VarianceScorer",
+        order_blind=True,
         meaning="The larger the score, the more the feature varies between samples.",
         weighted=True,
         cost="n m",
@@ -477,32 +506,21 @@ _METHODS = (
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 """The methods by name, in the order in which they are listed."""
 
-ON_SOURCES = ("msfs", "kogs")
-"""Methods for which another one scores the features."""
 
-WITH_COEFFICIENTS = ("mrsf", "mrsf-rounds", "l21")
-"""Methods with coefficients to write."""
+def _with(fact: str) -> tuple[str, ...]:
+    """Return the names of the methods of which something is true."""
+    return tuple(method.name for method in _METHODS if getattr(method, fact))
 
-WITH_WEIGHTS = tuple(method.name for method in _METHODS if method.weighted)
-"""Methods for which a sample of weight w is as good as w samples."""
 
-WITH_PVALUES = tuple(method.name for method in _METHODS if method.tested)
-"""Methods whose scores have p-values, with every ``--pvalues``."""
-
-PERMUTED = tuple(method.name for method in _METHODS if method.permuted)
-"""Methods whose scores have p-values with ``--pvalues permutation`` alone."""
-
+ON_SOURCES = _with("on_sources")
+WITH_COEFFICIENTS = _with("coefficients")
+WITH_WEIGHTS = _with("weighted")
+WITH_PVALUES = _with("tested")
+PERMUTED = _with("permuted")
+SIGNED = _with("compares")
+GOING_ON = _with("goes_on")
 SPLIT = tuple(method.name for method in _METHODS if method.tested and "graph" in method.needs)
-"""Methods of these that may be tested on a graph of other features or counts, with ``--split``."""
-
-SIGNED = ("fisher", "f-test", "t-test")
-"""Methods that compare the means of classes: of two classes, one mean is the larger."""
-
-BY_CLASS = (*SIGNED, "mutual-info", "relieff")
-"""Methods that score each feature by the classes, and say which of them it is higher in."""
-
-GOING_ON = ("gdcov-spca", "mrsf", "mrsf-rounds", "l21", "mrmr", "spca")
-"""Methods that select features together, and go on from those that are given."""
+"""Methods that may be tested on a graph of other features or counts, with ``--split``."""
 
 OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.options))
 """Every option that some method takes."""
@@ -511,7 +529,3 @@ OPTIONS = tuple(dict.fromkeys(option for m in METHODS.values() for option in m.o
 def takers(option: str) -> list[str]:
     """Return the names of the methods that take an option."""
     return [name for name, method in METHODS.items() if option in method.options]
-
-
-ORDER_BLIND = ("variance", "seper")
-"""Methods that give a feature whose samples are shuffled the score that it has."""

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "logs": ("errors", "display"),
     "tables": (),
     "catalog": ("ranking.aggregations",),
-    "options": ("errors", "catalog", "ranking.aggregations", "features"),
+    "options": ("errors", "catalog", "ranking.aggregations", "features", "tables"),
     "features": (  # declarations import options.fields alone, steps the work of a run
         "errors",
         "logs",

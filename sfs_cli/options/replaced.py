@@ -21,14 +21,9 @@ from sfs_cli.options.paths import (
     is_there,
     split_part,
 )
+from sfs_cli.tables import FILES
 
-RESULT_FILES = (
-    *("run.json", "report.html", "sfs_mqc.json", "ranking.*"),
-    *("modules.tsv", "module_profiles.tsv", "module_edges.tsv"),
-    *("evaluation.tsv", "folds.tsv", "enrichment.tsv", "curves.tsv", "overlap.tsv", "methods.tsv"),
-    *("robustness.tsv", "example.tsv", "claims.tsv"),
-    *("selected.txt", "selected.tsv", "curve.tsv"),
-)
+RESULT_FILES = tuple(FILES)
 """The files that results consist of, as patterns of names."""
 _PLAN_FILES = ("plan.json", "store", "parts")
 _RECORD = ".run.json"  # added to the name of a single file for its record

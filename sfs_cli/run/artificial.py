@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfs_cli.catalog import ORDER_BLIND
+from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import Block
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import UsageError
@@ -60,7 +60,7 @@ def check_artificial(config: RankConfig, where: str) -> None:
             hint=hint or "choose by another rule, such as --top",
             option="artificial",
         )
-    if config.method in ORDER_BLIND:
+    if METHODS[config.ranker].order_blind:
         raise UsageError(
             f"--artificial says nothing of --method {config.method}: a feature whose samples are "
             "shuffled has the same score",

@@ -54,7 +54,6 @@ FEW_SAMPLES = 5000
 """MRSF on a sample graph takes minutes for more."""
 PRUNED_AT = 0.7
 MOST_CLASSES, SAMPLES_PER_CLASS = 20, 4
-_SAME_AS_F_TEST = ("fisher", "f-test", "t-test")
 _WORD_BEGINS, _WORD_ENDS = r"(?:^|[\W_]|(?<=[a-z])(?=[A-Z]))", r"(?:[\W_\d]|(?<=[a-z])(?=[A-Z])|$)"
 _BATCHES = "batch plate lane run site center centre chip library lot slide donor patient subject "
 _BATCHES += "individual experiment study dataset sequencer platform"
@@ -277,7 +276,7 @@ def next_runs(config: RankConfig, seen: Seen, *, ranked: bool) -> list[NextRun]:
         propose(base, "modules", f"{reason}each group.", modules=True)
     if METHODS[made.scorer].iterative or base.source or base.members or base.batch is not None:
         return found[:MOST]
-    same = made.method in _SAME_AS_F_TEST  # but for a factor
+    same = METHODS[made.ranker].compares  # as the F-test does, but for a factor
     other = "variance" if "labels" not in needed(made) else "relieff" if same else "f-test"
     if made.method not in (other, *ON_SOURCES):
         reason = f"A second opinion: the rankings of {made.method} and {other} are aggregated, and "

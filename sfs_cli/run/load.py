@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sfs_cli.catalog import METHODS, SIGNED, Method
+from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.passes import PassList
@@ -130,7 +130,7 @@ class Run:
             with suppress(SfsError):  # raised again where the ids are needed
                 self.matrix.matrix.ids.features[:1]
             self.method.load("prepare")
-            tests = self.config.pvalues is not None or self.method.name in SIGNED
+            tests = self.config.pvalues is not None or self.method.compares
             for name in (*NEEDED_LATER, *(("scipy.special",) if tests else ())):
                 import_module(name)
 

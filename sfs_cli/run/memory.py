@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import BY_CLASS, METHODS
+from sfs_cli.catalog import METHODS
 from sfs_cli.compute.cgroups import processor_limits
 from sfs_cli.compute.matrix import arithmetic_dtype, block_features
 from sfs_cli.compute.memory import default_memory, parse_size
@@ -146,7 +146,7 @@ def needs_of(config: RankConfig, shape: Shape, n: int, passes: PassList, held: i
     if config.method == "kogs" or (config.leave_one_out and len(config.source) > 1):
         feature = "compare"
     added = sum(step.feature_bytes for step in steps_of(config))
-    if config.method in BY_CLASS:
+    if METHODS[config.ranker].by_class:
         added += FEATURE_BYTES["classes"]
     square, squares, sums = 8 * n * n, 0, 0
     # a sparse graph of few samples comes from all their distances, which are dense for a while

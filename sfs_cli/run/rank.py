@@ -92,9 +92,6 @@ from sfs_cli.tables import CHANGES
 if TYPE_CHECKING:
     from distributed import Client
 
-TESTS = ("f-test", "t-test", "fisher")
-"""Methods that have p-values of their own."""
-
 
 def run(
     config: RankConfig,
@@ -301,7 +298,7 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
 def _untested(run: Run) -> str | None:
     """Return why a method that has p-values of its own has none here."""
     config = run.config
-    if config.scorer not in TESTS or config.members or run.batches is not None:
+    if not METHODS[config.scorer].compares or config.members or run.batches is not None:
         return None
     if config.adjust:
         return (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.catalog import BY_CLASS, METHODS
+from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import BlockLike
 from sfs_cli.errors import InputError, NotConvergedError
 from sfs_cli.graph.build import Graph, on_coordinates, sample_graph
@@ -29,8 +29,6 @@ from sfs_cli.run.passes import graph_asked, method_pass, needed
 SPECTRUM_SAMPLES = 5000
 """The spectrum is shown in the report up to this many samples."""
 SPECTRUM_SIZE = 20
-OWN_EIGENVALUES = ("qalpha",)
-"""Methods whose eigenvalues are not those of the sample graph."""
 
 
 @dataclass
@@ -130,7 +128,7 @@ def solve(run: Run, similarity: Similarity | None) -> Solution:
     scorer = scorer_of(run.config, problem)
     engine, reads = best_read(engine, scorer, run.log.note)
     task, means = reads.score_block, scorer.class_means
-    if means is None and run.method.name in BY_CLASS:
+    if means is None and run.method.by_class:
         means = ClassMeans.of(problem)
         task = task if means is None else partial(_with_means, scorer, means)
     score, status, *measured = engine.columns(task, reads.dtype)
@@ -242,6 +240,6 @@ def spectrum_again(run: Run, similarity: Similarity, count: int) -> Spectrum | N
     from sfs_cli.graph.laplacian import NormalizedLaplacian
     from sfs_cli.graph.spectral import leading
 
-    if run.method.name in OWN_EIGENVALUES:
+    if run.method.own_eigenvalues:
         return None
     return leading(NormalizedLaplacian(similarity), count)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.catalog import METHODS, ORDER_BLIND, PERMUTED, SIGNED, WITH_PVALUES
+from sfs_cli.catalog import METHODS, PERMUTED, SIGNED, WITH_PVALUES
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
@@ -383,7 +383,9 @@ def _to_have_q_values(record: Mapping[str, Any]) -> str:
     name, others = method.get("name"), "or choose by --top or --stable"
     tests = "by a method that tests (f-test, t-test, fisher)"
     if name in METHODS and name not in (*WITH_PVALUES, *PERMUTED, *SIGNED):
-        rules = "--top or --stable" if name in ORDER_BLIND else "--top, --stable or --artificial"
+        rules = (
+            "--top or --stable" if METHODS[name].order_blind else "--top, --stable or --artificial"
+        )
         return f"{name} has none: choose by {rules}, or rank {tests}"
     if why := method.get("no_p_values"):
         return f"{why}, {others}"

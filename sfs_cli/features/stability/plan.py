@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from sfs_cli.catalog import METHODS, ON_SOURCES, ORDER_BLIND
+from sfs_cli.catalog import METHODS
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.passes import Pass
 from sfs_cli.features import ordering_steps
@@ -51,7 +51,7 @@ def of_noise(config: RankConfig) -> RankConfig | None:
 
     None where a method gives them the scores that they have.
     """
-    if config.scorer in ORDER_BLIND:
+    if METHODS[config.scorer].order_blind:
         return None
     count = min(config.subset_count, NOISE_SUBSETS)
     return replace(config, stability=count, on_no_convergence="warn")
@@ -99,7 +99,7 @@ def ranks_together(config: RankConfig, n: int, m: int) -> bool:
     """
     method, steps = METHODS[config.scorer], parse(config.transform)
     own_passes = method.name == "sselect" and config.method_options()["variant"] == "cut-value"
-    if method.iterative or config.ranker in ON_SOURCES or own_passes:
+    if method.iterative or METHODS[config.ranker].on_sources or own_passes:
         return False
     fitted = before_fitting(steps) != steps or "clr" in steps  # a zero feature may vary after clr
     fitted = fitted or config.missing != "error" or bool(config.adjust)
