@@ -751,7 +751,8 @@ def _refused(what: str, value: Any, taken: str, reason: str = "") -> InputError:
 
 def _texts(value: Any, what: str, taken: str) -> list[str]:
     """Return names that a user gave as texts."""
-    return list(map(str, array_of(list(value) if _is_many(value) else value, what, 1, taken)))
+    plain = _is_many(value) and not hasattr(value, "ndim")  # a set, or what yields names
+    return list(map(str, array_of(list(value) if plain else value, what, 1, taken).ravel()))
 
 
 def _is_many(value: Any) -> bool:
@@ -1009,7 +1010,7 @@ def select(ranked: Any, *, verbose: bool = False, **options: Any) -> list[str]:
 
     own = isinstance(ranked, Ranked)
     inputs = copied(ranked._inputs) if own else Inputs("")
-    inputs.objects = dict(inputs.objects)
+    inputs.objects, inputs._doubts = dict(inputs.objects), []
     if "labels" in options and own:
         options["labels"] = inputs._of_samples("labels", options["labels"])
     (place,) = inputs.lists({"ranking": ranked})

@@ -12,14 +12,15 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfs_cli import provenance
-from sfs_cli.compute.engine import ThreadExecutor
+from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import format_size
@@ -35,11 +36,18 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import parse_duration
-from sfs_cli.options.graph import DEFAULT_COMPONENTS, parse_count
+from sfs_cli.options.graph import (
+    DEFAULT_COMPONENTS,
+    parse_count,
+)
 from sfs_cli.run import covariates, inputs
 from sfs_cli.run.memory import MemoryPlan, is_dense, memory_budget, memory_plan
-from sfs_cli.run.passes import Shape, pass_list, with_defaults
+from sfs_cli.run.passes import Shape as RunShape
+from sfs_cli.run.passes import pass_list, with_defaults
+from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.disk import is_store, open_store
+from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
+from sfs_cli.store.prepared import PreparedMatrix
 from sfs_cli.store.transforms import parse
 
 START = 1.0
@@ -49,12 +57,14 @@ READ_SECONDS = 0.5
 MARGIN = 0.8
 """Fraction of a wall time that is planned for."""
 BLOCKS = 4
-"""Blocks of every worker that are read, from places all over a store."""
+"""Blocks of every worker that passes are timed on."""
+REGIONS = 4
+"""Regions of the store that these are read from."""
 COLUMNS = 64
-"""Columns that a block is multiplied with, to see how long one takes."""
-SIMPLE, SOLVED, STEP = 30, 16, 20
-"""Columns that cost as much as what is done to a feature to score it, without a graph; those that
-a solver multiplies the matrix with in a pass; and a step of the transformation."""
+"""Columns that they are multiplied with, to see how long one takes."""
+SIMPLE, SOLVED = 30, 16
+"""Columns that cost as much as what is done to a feature to score it, without a graph; and those
+that a solver multiplies the matrix with in a pass."""
 OF_GRAPH = 200
 """Columns that cost as much as what a sparse graph takes for each sample."""
 TESTED, PERMUTED = 3, 2
@@ -64,7 +74,7 @@ WRITTEN = 200_000
 
 
 @dataclass
-class Known:
+class Shape:
     """What is known of a matrix before it is read."""
 
     n: int  # samples
@@ -72,30 +82,23 @@ class Known:
     exact: bool  # whether both are known, or one is counted from lines
     stored: np.dtype[Any]
     where: str  # where the values will be
+    graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
     samples: Sequence[str] | None = None  # their ids, where they are known
     obs: Any = None  # annotations of the samples
-    graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
-    is_store: bool = False
+    matrix: Matrix | None = None  # the store
+    coordinates: np.ndarray | None = None  # (samples, d), where the graph is made of some
     reading: float = 0.0  # seconds of reading the file once, where it is no store
-
-
-@dataclass
-class Columns:
-    """What is known of covariates and batches before the matrix is read."""
-
-    batches: dict[str, int] = field(default_factory=dict)  # samples of those that are ranked
-    width: int = 0  # of the design
-    facts: list[dict[str, Any]] = field(default_factory=list)  # of each covariate
 
 
 @dataclass(frozen=True)
 class Rates:
     """How fast this machine is, in seconds for all features of the matrix."""
 
-    read: float  # to read them
+    prepared: float  # to read and prepare them
     column: float  # to multiply them with a column
-    disk: float  # where the disk is the limit of every pass
+    least: float  # where the disk is the limit of every pass
     bytes_per_second: float  # of the first read of the blocks
+    cached: bool  # whether the blocks seem to have been in memory already
 
 
 def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_json: bool) -> str:
@@ -107,141 +110,154 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     limit = None if wall_time is None else parse_duration(wall_time, "wall_time")
     memory = memory_budget(config)
     with reading_within(memory):
-        facts = _facts(config, messages, memory)
-    if limit is not None:
-        facts["shards"] = _shards(config, facts, limit)
-    return provenance.dumps(facts) if as_json else _text(facts)
+        return _estimate(config, messages, limit, memory, as_json)
 
 
-def _facts(config: RankConfig, messages: Messages, memory: int) -> dict[str, Any]:
-    known = _known(config, memory, messages)
-    n, m, stored = known.n, known.m, known.stored
-    config = with_defaults(config, n, known.graphs)
-    columns = _columns(config, known, messages)
+def _estimate(
+    config: RankConfig,
+    messages: Messages,
+    limit: float | None,
+    memory: int,
+    as_json: bool,
+) -> str:
+    shape = _shape(config, memory, messages)
+    n, m, stored = shape.n, shape.m, shape.stored
+    asked, config = config, with_defaults(config, n, shape.graphs)
+    groups = _groups(config, shape, messages)
     width = None
     if config.coordinates_from is not None:
-        width = open_coordinates(config.coordinates_from, config.matrix).width
-    shape = Shape(n, m, stored, memory, columns.batches, width)
-    passes = pass_list(config, shape)
-    room = memory_plan(config, shape, passes, 8 * n * columns.width)
-    rates, products = _rates(config, known, room), _products(config, n)
-    # what covariates explain is projected on their design and back
-    prepared = STEP * len(parse(config.transform)) + 2 * columns.width
+        shape.coordinates = open_coordinates(config.coordinates_from, config.matrix).values
+        width = shape.coordinates.shape[1]
+    of_run = RunShape(n, m, stored, memory, groups.batches, width)
+    passes = pass_list(config, of_run)
+    held = 8 * n * groups.columns
+    room = memory_plan(config, of_run, passes, held)
+    rates, columns = _rates(config, shape, room, groups.columns), _columns(config, n)
     size = n * m * stored.itemsize
     rows = []
     for each in passes:
         read = each.times * each.fraction
-        once = rates.read + (prepared + products[each.kind]) * rates.column
-        took = read * each.work * max(rates.disk, once)
-        rows.append(asdict(each) | {"bytes": round(read * each.of_matrix * size), "seconds": took})
+        once = max(rates.least, rates.prepared + columns[each.kind] * rates.column)
+        took = {"bytes": round(read * each.of_matrix * size), "seconds": read * each.work * once}
+        rows.append(asdict(each) | took)
     seconds = {
         "start": START,
-        "reading": known.reading,
+        "reading": shape.reading,
         "passes": sum(row["seconds"] for row in rows),
-        # of each sample, with its part of the spectrum
-        "graph": n * (OF_GRAPH + (n / 2 if is_dense(config, n) else 0)) * rates.column / m,
+        "graph": n * columns["graph"] * rates.column / m,
         "writing": m / WRITTEN,
     }
-    held = size if known.where == "held in memory" else 0
-    return {
+    held = size if shape.where == "held in memory" else 0
+    facts: dict[str, Any] = {
         "matrix": config.matrix,
         "samples": n,
         "features": m,
-        "shape_is_exact": known.exact,
+        "shape_is_exact": shape.exact,
         "matrix_bytes": size,
         "stored_as": stored.name,
-        "where": known.where,
+        "where": shape.where,
         "arithmetic": room.dtype.name,
         "block_size": room.block_size,
         "workers": room.workers,
         "executor": config.executor,
-        "covariates": columns.facts,
-        "batches": columns.batches,
+        "covariates": groups.facts,
+        "batches": groups.batches,
         "passes": rows,
         "memory": room.bytes_by_use | {"matrix": held},
         "memory_needed": room.needed + held,
         "memory_allowed": memory,
-        "read_rate": rates.bytes_per_second if known.is_store else None,
-        "in_page_cache": not rates.disk if known.is_store else None,
+        "read_rate": rates.bytes_per_second if shape.matrix is not None else None,
+        "in_page_cache": rates.cached if shape.matrix is not None else None,
         "seconds": seconds | {"total": sum(seconds.values())},
     }
+    if limit is not None:
+        facts["shards"] = _shards(asked, facts, limit)
+    return provenance.dumps(facts) if as_json else _text(facts)
 
 
-def _known(config: RankConfig, memory: int, messages: Messages) -> Known:
+def _shape(config: RankConfig, memory: int, messages: Messages) -> Shape:
     """Return what can be known of the matrix without reading more than a little of it."""
     path = Path(config.matrix)
     if is_store(path):
-        store = open_store(path)
-        known = Known(
-            *(store.n_samples, store.n_features, True, store.dtype),
-            "the store is read in place",
-            is_store=True,
+        matrix = open_store(path)
+        where = "the store is read in place"
+        return Shape(
+            *(matrix.n_samples, matrix.n_features, True, matrix.dtype, where),
+            samples=matrix.ids.samples if config.adjust or config.batch else None,
+            obs=matrix.ids.obs if config.adjust or config.batch else None,
+            matrix=matrix,
         )
-        if config.adjust or config.batch:
-            known.samples, known.obs = store.ids.samples, store.ids.obs
-        return known
-    names = list(inputs.read_label_table(config) or ())
-    names += covariates.known_samples(covariates.read_files(config))
-    reader, rows, why = inputs.peek(config, names, memory)
+    known = list(inputs.read_label_table(config) or ())
+    known += covariates.known_samples(covariates.read_files(config))
+    reader, rows, why = inputs.peek(config, known, memory)
     try:
-        count = max(2, count_lines(path) - 1) if reader.n_rows is None else reader.n_rows
+        exact = reader.n_rows is not None
+        count = reader.n_rows if reader.n_rows is not None else max(2, count_lines(path) - 1)
         columns = len(reader.column_ids)
         n, m = (columns, count) if rows == "features" else (count, columns)
         stored = inputs.storage_dtype(config)
         held = n * m * stored.itemsize <= inputs.held_limit(config, memory)
+        where = "held in memory" if held else "a temporary store in the scratch folder"
         messages.note(f"{path.name} ({reader.format}): {why}")
         start, seen = time.perf_counter(), 0
         for block in reader.blocks():
             seen += len(block.ids)
             if time.perf_counter() - start > READ_SECONDS:
                 break
-        return Known(
-            *(n, m, reader.n_rows is not None, stored),
-            "held in memory" if held else "a temporary store in the scratch folder",
-            samples=reader.column_ids if rows == "features" else None,
-            obs=reader.annotations.obs,
-            graphs=reader.annotations.graphs,
-            reading=(time.perf_counter() - start) * max(1.0, count / max(seen, 1)),
-        )
+        reading = (time.perf_counter() - start) * max(1.0, count / max(seen, 1))
     finally:
         reader.close()
+    return Shape(
+        *(n, m, exact, stored, where, reader.annotations.graphs),
+        samples=reader.column_ids if rows == "features" else None,
+        obs=reader.annotations.obs,
+        reading=reading,
+    )
 
 
-def _columns(config: RankConfig, known: Known, log: Messages) -> Columns:
+@dataclass
+class Groups:
+    """What is known of covariates and batches before the matrix is read."""
+
+    batches: dict[str, int]  # samples of the batches that are ranked
+    columns: int  # of the design
+    facts: list[dict[str, Any]]  # the covariates, and how each is taken
+
+
+def _groups(config: RankConfig, shape: Shape, log: Messages) -> Groups:
     """Return the covariates and batches of a run.
 
     Of a matrix whose rows are samples the ids are not known yet: those of the files are taken.
     """
     if not config.adjust and config.batch is None:
-        return Columns()
-    samples = known.samples or [str(i) for i in range(known.n)]
-    ids = Ids([], samples, known.obs)
-    asked = covariates.columns_of(config, covariates.read_files(config), ids)
-
-    def used(values: dict[str, Any]) -> list[Any]:
-        return [values[s] for s in samples if s in values] or list(values.values())
-
-    found = Columns()
-    for each in asked.adjust:
-        levels = len(set(used(each.values))) if each.kind == "categorical" else None
-        found.width += 1 if levels is None else levels - 1
-        found.facts.append({"name": each.name, "taken_as": each.kind, "levels": levels})
-    if asked.batch is not None:
-        sizes = {str(k): count for k, count in sorted(Counter(used(asked.batch.values)).items())}
+        return Groups({}, 0, [])
+    files = covariates.read_files(config)
+    samples = shape.samples or [str(i) for i in range(shape.n)]
+    columns = covariates.columns_of(config, files, Ids([], samples, shape.obs))
+    facts, width = [], 0
+    for each in columns.adjust:
+        used = [each.values[s] for s in samples if s in each.values] or list(each.values.values())
+        levels = len(set(used)) if each.kind == "categorical" else None
+        width += 1 if levels is None else levels - 1
+        facts.append({"name": each.name, "taken_as": each.kind, "levels": levels})
+    sizes: dict[str, int] = {}
+    if columns.batch is not None:
+        values = columns.batch.values
+        known = [values[s] for s in samples if s in values] or list(values.values())
+        sizes = {str(k): c for k, c in sorted(Counter(known).items())}
         few = [name for name, count in sizes.items() if count < config.smallest_batch]
         if few:
             log.note(f"batches of fewer than {config.smallest_batch} samples: {listed(few)}")
-        found.batches = {name: count for name, count in sizes.items() if name not in few}
-        found.width += max(0, len(found.batches) - 1)
-    found.width = min(found.width, max(0, known.n - covariates.LEAST_LEFT))
-    return found
+        sizes = {name: count for name, count in sizes.items() if name not in few}
+        width += max(0, len(sizes) - 1)
+    return Groups(sizes, min(width, max(0, shape.n - covariates.LEAST_LEFT)), facts)
 
 
 def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str, Any]:
     """Return how many shards finish each of their jobs within a wall time, by the plan's facts."""
     seconds = facts["seconds"]
     shared = [row["seconds"] for row in facts["passes"] if row["sharing"] != "merge"]
-    alone = seconds["passes"] - sum(shared)
+    alone = sum(row["seconds"] for row in facts["passes"] if row["sharing"] == "merge")
     most = min(MAX_CHUNKS, -(-facts["features"] // facts["block_size"]))
     free = MARGIN * limit - START
     count = max(1, math.ceil(sum(shared) / free)) if free > 0 else most
@@ -263,41 +279,39 @@ def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str
     }
 
 
-def _rates(config: RankConfig, known: Known, room: MemoryPlan) -> Rates:
-    """Read some blocks of the store, or copy random values, and multiply those."""
-    n, m, workers = known.n, known.m, room.workers
-    size, executor = min(m, room.block_size), ThreadExecutor(workers)
-    values = np.random.default_rng(0).random((size, n), np.float32).astype(room.dtype)
-    ones = np.ones((n, COLUMNS), room.dtype)
-    places = np.linspace(0, m - size, BLOCKS * workers).astype(int).tolist()
-    spans = [Span(lo, lo + size) for lo in places]
+def _rates(config: RankConfig, shape: Shape, room: MemoryPlan, columns: int) -> Rates:
+    """Read some blocks and multiply them; `columns` are taken out of their features."""
+    sample, workers = _sample(shape, room), ThreadExecutor(room.workers)
+    source = PreparedMatrix(
+        sample,
+        missing="drop",
+        steps=parse(config.transform),
+        adjustment=_some_adjustment(columns, shape.n),
+    )
+    engine = Engine(source, workers, room.dtype, room.block_size)
+    source.fit(engine)
 
-    def reader() -> Callable[[Span], object]:
-        if not known.is_store:
-            return lambda _: values.copy()
-        # opened each time anew, so that it compares the checksums each time
-        store = open_store(Path(config.matrix))
-        return lambda span: store.read(span, np.empty((span.size, n), store.dtype))
+    def read(span: Span) -> None:
+        sample.read(span, np.empty((span.size, shape.n), sample.dtype))
 
-    def seconds_of(work: Callable[[Span], object]) -> float:
-        start = time.perf_counter()
-        list(executor.map(work, spans))
-        return time.perf_counter() - start
+    def multiply(width: int) -> None:
+        ones = np.ones((shape.n, width), room.dtype)
+        engine.total(lambda block: (block.values.T @ (block.values @ ones),))
 
-    reader()(Span(0, 1))  # whatever is loaded once
-    # the first one finds whether the blocks were in memory
-    first, again = seconds_of(reader()), seconds_of(reader())
-    product = seconds_of(lambda _: values.T @ (values @ ones))
-    scale = m / (size * len(spans))
+    # the first one finds whether the blocks were in memory, so it comes before all others
+    first, again = (_seconds(lambda: list(workers.map(read, engine.spans()))) for _ in range(2))
+    one, many = (_seconds(partial(multiply, width)) for width in (1, COLUMNS))
+    scale, cached = shape.m / sample.n_features, first <= 3 * again
     return Rates(
-        read=scale * again,
-        column=scale * product / (2 * COLUMNS),  # there and back
-        disk=scale * first if known.is_store and first > 3 * again else 0.0,
-        bytes_per_second=size * len(spans) * n * known.stored.itemsize / first,
+        prepared=scale * one,
+        column=scale * many / (2 * COLUMNS),  # there and back
+        least=0.0 if cached or shape.matrix is None else scale * first,
+        bytes_per_second=sample.n_features * shape.n * sample.dtype.itemsize / first,
+        cached=cached,
     )
 
 
-def _products(config: RankConfig, n: int) -> dict[str, float]:
+def _columns(config: RankConfig, n: int) -> dict[str, float]:
     """Return by the kind of a pass how many products its values take, about."""
     scores = SIMPLE + (n if is_dense(config, n) else 0)
     null, _, count = (config.pvalues or "").partition(":")
@@ -306,6 +320,8 @@ def _products(config: RankConfig, n: int) -> dict[str, float]:
         scores *= TESTED + PERMUTED * drawn
     width = (parse_count(config.components or DEFAULT_COMPONENTS) or 0) + OVERSAMPLING
     return {
+        # of each sample, with its part of the spectrum
+        "graph": OF_GRAPH + (n / 2 if is_dense(config, n) else 0),
         "sums": 1,
         "gram": n / 2,  # of a symmetric product
         "pairs": 2 * SAMPLED_PAIRS / n,
@@ -316,6 +332,34 @@ def _products(config: RankConfig, n: int) -> dict[str, float]:
         "prune": config.kept_features,
         "modules": config.modules_of,
     }
+
+
+def _sample(shape: Shape, room: MemoryPlan) -> Matrix:
+    """Return some blocks of the store, or blocks of random counts."""
+    rows = min(shape.m, BLOCKS * room.workers * room.block_size)
+    if shape.matrix is not None:
+        starts = np.linspace(0, shape.m - rows // REGIONS, REGIONS).astype(int)
+        chosen = np.unique(np.concatenate([lo + np.arange(rows // REGIONS) for lo in starts]))
+        return FeatureView(shape.matrix, chosen if len(chosen) > 1 else np.arange(shape.m))
+    # counts above zero, which every step takes
+    values = np.random.default_rng(0).integers(1, 1000, (rows, shape.n)).astype(np.float32)
+    names = [str(i) for i in range(max(rows, shape.n))]
+    return DenseMatrix(values, Ids(names[:rows], names[: shape.n]))
+
+
+def _some_adjustment(columns: int, n: int) -> Adjustment | None:
+    """Return an adjustment that takes as long as one of so many columns."""
+    if not columns or n < 2:
+        return None
+    # waves: their number is what counts, and they are cheap
+    at = np.arange(1, min(columns, n - 1) + 1)[:, None] * (np.arange(n) + 0.5) * np.pi / n
+    return Adjustment(np.sqrt(2 / n) * np.cos(at))
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
 
 
 def _text(facts: dict[str, Any]) -> str:
@@ -330,10 +374,7 @@ def _text(facts: dict[str, Any]) -> str:
         ("arithmetic", f"{facts['arithmetic']}, {facts['workers']} {workers}"),
     ]
     if facts["covariates"]:
-        taken = [
-            f"{c['name']} ({counted(c['levels'], 'level') if c['levels'] else c['taken_as']})"
-            for c in facts["covariates"]
-        ]
+        taken = [f"{c['name']} ({_taken_as(c)})" for c in facts["covariates"]]
         lines.append(("adjusting", f"for {', '.join(taken)}"))
     if facts["batches"]:
         sizes = [f"{name} ({size:,})" for name, size in facts["batches"].items()]
@@ -351,21 +392,23 @@ def _text(facts: dict[str, Any]) -> str:
     if facts["read_rate"] is not None:
         source = "probably from memory" if facts["in_page_cache"] else "from disk"
         lines.append(("reading", f"{format_size(facts['read_rate'])} per second, {source}"))
-    seconds = dict(facts["seconds"])
-    total = _duration(seconds.pop("total"))
-    lines.append(("time", f"about {total} ({_durations(seconds)})"))
+    seconds = facts["seconds"]
+    each = ", ".join(f"{k} {_duration(v)}" for k, v in seconds.items() if k != "total")
+    lines.append(("time", f"about {_duration(seconds['total'])} ({each})"))
     lines.append(("", "an estimate: a few blocks were read and multiplied on this machine"))
-    if shards := facts.get("shards"):
-        limit, each = shards["wall_time"], _durations(shards["seconds"])
-        lines.append(("shards", f"{shards['shards']} for {limit:,.0f} s: {each}"))
+    shards = facts.get("shards")
+    if shards:
+        each = ", ".join(f"{k} {_duration(v)}" for k, v in shards["seconds"].items())
+        lines.append(("shards", f"{shards['shards']} for {shards['wall_time']:,.0f} s: {each}"))
         if not shards["fits"]:
             lines.append(("", "no number of shards is enough: allow more time"))
         lines += [("", command) for command in shards["commands"]]
     return "".join(shown(f"{name:<11}{text}".rstrip()) + "\n" for name, text in lines)
 
 
-def _durations(seconds: dict[str, float]) -> str:
-    return ", ".join(f"{name} {_duration(value)}" for name, value in seconds.items())
+def _taken_as(column: dict[str, Any]) -> str:
+    levels = column["levels"]
+    return str(column["taken_as"]) if levels is None else f"{counted(levels, 'level')}"
 
 
 def _duration(seconds: float) -> str:

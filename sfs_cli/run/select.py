@@ -79,6 +79,7 @@ class Selected:
 
 def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Select, write what is asked for, and return what belongs on stdout."""
+    outputs.check_json_option(config.out, as_json)
     result = read_result(config, messages)
     ranking, copy, options = None, None, config.result_options()
     if config.reads_matrix:
@@ -425,7 +426,14 @@ def _doubts(result: Result) -> Iterator[str]:
 def _donors(result: Result) -> tuple[DonorFacts, int] | None:
     """Return how the samples of a ranking are spread over donors, and their number."""
     own = (result.record or {}).get("input", {})
-    return (own["donor_design"], own["n_samples"]) if "donor_design" in own else None
+    donors, samples = own.get("donors"), own.get("n_samples")
+    if not type(donors) is type(samples) is int:
+        return None
+    design = DonorFacts(
+        donors=donors, of_several_classes=0, donors_by_classes=donors, adjusted=False
+    )
+    design.update(own.get("donor_design", {}))
+    return design, samples
 
 
 def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:

@@ -292,7 +292,7 @@ def check_plan(result: RankResult, plan: list[dict[str, Any]]) -> None:
 
 def planned(config: RankConfig, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Return what `sfs plan` says of the passes."""
-    patch.setattr(estimate_of, "_rates", lambda *_: Rates(0, 0, 0, 1))
+    patch.setattr(estimate_of, "_rates", lambda *_: Rates(0, 0, 0, 1, True))
     return json.loads(estimate_of.estimate(config, Watched(), None, True))["passes"]
 
 

@@ -271,10 +271,13 @@ def inside(
             )
         values = np.asarray(element, np.float64)
         fits = values.ndim == 2 and len(values) == n and values.size > 0
-        columns = columns or [f"column {i + 1}" for i in range(values.shape[-1])]
     if not fits:
         what = f"it has shape {values.shape}, but there are {n:,} samples"
-        raise InputError(what, where=place, hint=_REWRITE)
+        more = "and a column for each sample" if part == "obsp" else "of numbers for each sample"
+        hint = f"write it again, with a row {more}"
+        raise InputError(what, where=place, hint=hint)
+    if part == "obsm" and not columns:
+        columns = [f"column {i + 1}" for i in range(values.shape[1])]
     return values, columns
 
 
