@@ -165,7 +165,7 @@ GENES = [
         "genes: none is a feature, though allowed",
         lambda f: [*file_of("genes", "X1\n", "g.txt")(f), "--allow-unmatched"],
         "g.txt",
-        "none of the 1 id",
+        "none of 1 id",
     ),
     bad(
         "id-map: no feature in it",
