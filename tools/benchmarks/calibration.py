@@ -49,7 +49,7 @@ from sfs_cli.graph.others import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
 from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.significance.tested import TestedScorer
-from sfs_cli.run.guards import LOOK_NORMAL, LOOK_TESTED, Held, ill_suited_test, not_normal
+from sfs_cli.run.guards import LOOK_NORMAL, LOOK_TESTED, Inflation, ill_suited_test, not_normal
 from tests.methods.nulls import graph_of, measured_by, problem
 from tools.benchmarks.processes import ONE_THREAD
 
@@ -219,7 +219,7 @@ class Seed:
             warned = not_normal(scorer, values) is not None
             if not warned and graph.codes is not None:
                 others = others - others.mean(axis=1, keepdims=True)
-                held = Held.of(others, Labels(graph.codes, ["a", "b"]), 0)
+                held = Inflation.of(others, Labels(graph.codes, ["a", "b"]), 0)
                 warned = ill_suited_test(held, len(others), by_graph=True) is not None
         return Found(
             np.array([np.count_nonzero(p <= level) for level in LEVELS]),
