@@ -304,5 +304,5 @@ def test_missing_names_of_data_frames_are_refused(missing: Any, axis: str) -> No
     frame = pd.DataFrame(VALUES.T, SAMPLES, GENES)
     names = [missing, *list(getattr(frame, axis))[1:]]
     frame = frame.set_axis(pd.Index(names, dtype=object), axis=axis)  # type: ignore[call-overload]
-    with pytest.raises(sfs.SfsError, match="name"):
+    with pytest.raises(sfs.SfsError, match="without a name"):
         sfs.rank(frame, method="variance", rows="samples")
