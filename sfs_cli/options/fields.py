@@ -213,6 +213,7 @@ class Option(NamedTuple):
     # "variant=kernel". Those that a command does not take do not count there, as in the next
     needs: tuple[str, ...] = ()
     excludes: Mapping[str, str] = {}  # what does not go with it, in the same form, and why
+    for_out: bool = False  # whether it is about files of the output folder: `OutputFields`
     items: type | None = None  # the type of its items, where a file may write a list
     parse: Callable[[Any], Any] | None = None  # of the text of a flag that is no number or text
     column: bool = False  # whether it names columns of the samples: FILE:COLUMN or obs:KEY
@@ -400,7 +401,7 @@ class Config:
 
         A `UsageError` names the first wrong one.
         """
-        for o in options_of(type(self)):
+        for o in (o.of(self.VERB) for o in options_of(type(self))):
             value = getattr(self, o.name)
             # Python callers may write components=20 or neighbors=5.0
             if o.type is str and isinstance(value, int | float):

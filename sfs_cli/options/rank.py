@@ -67,6 +67,11 @@ _TABLES = {
     "select": "selected.tsv",
 }
 """Those that write other tables than a ranking, and such a table."""
+_FOR_CLASSIFIERS = {
+    "help": "What labels are: classes, or ordered classes (an outcome that is the place of the "
+    "class).",
+    "words": LABEL_TYPES[:2],
+}
 _EACH_BATCH = "one ranking of each batch is aggregated"
 _BEGIN = "Begin the names of the files in --out with this and a dot: PREFIX.{}."
 _SHARDS = ("shard run", "shard merge")
@@ -83,7 +88,7 @@ _TWO_GRAPHS = "these are two sample graphs"
 _SIMILARITY_SOURCE = f"{_TWO_GRAPHS}; a similarity can be a source, NAME=similarity:FILE"
 _graph = partial(option, section="Sample graph", verbs=(*RANKING, "robustness"), lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
-_page = partial(option, section="Output", verbs=("rank", "shard init", "report"))
+_page = partial(option, section="Output", verbs=("rank", "shard init", "report"), for_out=True)
 _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
 _running = partial(option, section="Running", in_result=False)
@@ -135,6 +140,16 @@ class OutputFields(Config):
         verbs=(*ON_MATRIX, "convert", "shard merge", "aggregate", "select", "report"),
         default=False,
     )
+
+    def check_out(self) -> None:
+        """Refuse options about files of the output folder where a command has none.
+
+        Functions of Python write no files, and do not ask for this.
+        """
+        for o in options_of(type(self)):
+            if o.for_out and self.out is None and self.given(o.name):
+                hint = "give --out DIR: it is about files of that folder"
+                self.refuse([(f"{o.flag} has no effect without --out", hint, (o.name, "out"))])
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -240,6 +255,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         default="classes",
         words=LABEL_TYPES,
         needs=("labels",),
+        by_verb=dict.fromkeys(("evaluate", "compare"), _FOR_CLASSIFIERS),
     )
     label_order: str | None = _labels(
         "Ordered classes from the lowest to the highest, such as low,mid,high.",

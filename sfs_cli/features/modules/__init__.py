@@ -24,6 +24,7 @@ class ModuleFields(Config):
         "Group the first features by their correlations, and write the modules, their mean "
         "profiles and an edge list to --out.",
         default=False,
+        for_out=True,
     )
     module_features: int | None = _how(
         "Number of features that --modules groups.",
