@@ -17,7 +17,7 @@ from click.shell_completion import ShellComplete
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.cli.app import COMPLETE, VERBS, app
-from sfs_cli.cli.topics import TOPICS
+from sfs_cli.cli.help import TOPICS
 from tests.cli.running import MODULE, run_apart, run_here
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from sfs_cli.cli.app import VERBS
-from sfs_cli.cli.topics import TOPICS
+from sfs_cli.cli.help import TOPICS
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from tests.cli.making import USAGE
 from tests.cli.running import run_apart, run_here
@@ -34,7 +35,7 @@ def test_methods_say_what_they_need(capfd):
 
 
 def commands(topic: str) -> list[list[str]]:
-    text = TOPICS[topic].text.replace("\\\n", " ")
+    text = TOPICS[topic].answer.replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.startswith("    ")]
     assert all(line.startswith("    sfs ") for line in lines)
     return [shlex.split(line)[1:] for line in lines]
@@ -44,7 +45,7 @@ def commands(topic: str) -> list[list[str]]:
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the texts name, of a hundred genes."""
     folder = tmp_path_factory.mktemp("study")
-    for name in ("labels.tsv", "mirna.csv", "pathways.gmt"):
+    for name in ("labels.tsv", "mirna.csv"):
         shutil.copy(SAMPLE_DATA / name, folder)
     lines = (SAMPLE_DATA / "expression.csv").read_text().splitlines()
     (folder / "expression.csv").write_text("\n".join(lines[:401]) + "\n")
@@ -74,16 +75,19 @@ def test_the_commands_of_a_topic_work(topic, study, tmp_path, capfd, monkeypatch
 def test_topics_are_short_and_printed_as_they_are(topic, capfd):
     done = run_here(["help", topic], capfd)
     assert done.code == 0
-    assert TOPICS[topic].title in done.out
-    assert TOPICS[topic].text in done.out
+    assert TOPICS[topic].question in done.out
+    assert TOPICS[topic].answer in done.out
     assert max(map(len, done.out.splitlines())) <= 100
     assert len(done.out.splitlines()) <= 60
+    guides = re.findall(r"docs/guides/[\w-]+\.md", done.out)
+    assert guides
+    assert all((SAMPLE_DATA.parent / guide).is_file() for guide in guides)
 
 
 def test_topics_are_listed(capfd):
     done = run_here(["help"], capfd)
     assert done.code == 0
-    assert all(name in done.out and topic.title in done.out for name, topic in TOPICS.items())
+    assert all(name in done.out and topic.question in done.out for name, topic in TOPICS.items())
     assert not set(TOPICS) & set(VERBS)
 
 
