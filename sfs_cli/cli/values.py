@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfs_cli.options.fields import Option, options_of, split_word
-from sfs_cli.options.paths import FILLS, SCRATCH, is_inside, split_part
+from sfs_cli.options.paths import FILLS, SCRATCH, split_part
 from sfs_cli.options.rank import RankConfig
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-_INSIDE = {"obs:": "obs", "obsp:": "obsp", "obsm:": "obsm"}
 
 
 class Text(click.types.StringParamType):
@@ -67,24 +65,19 @@ class Text(click.types.StringParamType):
         if option.argument:
             return _modalities(text)
         start, colon, _ = text.partition(":")
-        part = _INSIDE.get(start + colon)
-        if part is not None and _may_be_inside(option):
-            return [f"{start}:{name}" for name in _names(_matrix(ctx), part)]
+        if start + colon in option.parts:
+            return [f"{start}:{name}" for name in _names(_matrix(ctx), start)]
         if option.name == "layer":
             return _names(_matrix(ctx), "layers")
-        if option.column:
-            return _columns(text) if colon else ["obs:"] if _names(_matrix(ctx), "obs") else []
-        if option.name == "coordinates":
-            return ["obsm:"] if _names(_matrix(ctx), "obsm") else []
+        if option.column and colon:
+            return _columns(text)
+        if option.parts and option.path:
+            return [part for part in option.parts if _names(_matrix(ctx), part[:-1])]
         known = option.known
         if option.key == "method":  # of compare, which takes methods one by one
             known = next(o.words for o in options_of(RankConfig) if o.name == "method")
         # of a form the part before it, such as obsp: of obsp:KEY
         return [word for word, form in map(split_word, known) if word or form is None]
-
-
-def _may_be_inside(option: Option) -> bool:
-    return is_inside(option.name, "obs:") or option.name == "similarity"
 
 
 def _matrix(ctx: click.Context) -> str:

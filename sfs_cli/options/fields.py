@@ -217,6 +217,8 @@ class Option(NamedTuple):
     items: type | None = None  # the type of its items, where a file may write a list
     parse: Callable[[Any], Any] | None = None  # of the text of a flag that is no number or text
     column: bool = False  # whether it names columns of the samples: FILE:COLUMN or obs:KEY
+    # how the names of parts of the matrix itself begin that it takes, besides those of columns
+    inside: tuple[str, ...] = ()
     argument: bool = False  # whether the command line takes it by position
     # what the file or folder that it names is used for (`options.paths`); "" where it names none.
     # In a file of options such paths are relative to its folder.
@@ -240,6 +242,11 @@ class Option(NamedTuple):
     def key(self) -> str:
         """The key in configuration files."""
         return self.flag[2:]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """How the names of parts of the file of the matrix begin that it takes."""
+        return ("obs:",) if self.column else self.inside
 
     def of(self, verb: str) -> Option:
         """Return the option as the help of a command describes it."""

@@ -19,7 +19,7 @@ from sfs_cli.options.fields import Option, keys_of, names_file, options_of
 from sfs_cli.options.paths import (
     DESCRIPTORS,
     STANDARD_INPUT,
-    is_inside,
+    moved,
     split_part,
 )
 from sfs_cli.options.rank import RankConfig
@@ -118,6 +118,7 @@ def load(path: str | Path) -> ConfigFile:
     folder = os.path.dirname(name)  # noqa: PTH120
     options: dict[str, Any] = {}
     lines: dict[str, int | None] = {}
+    value: Any
     for key, node in root.items():
         where = _place(name, node.line)
         if key not in RANK_KEYS:
@@ -125,17 +126,15 @@ def load(path: str | Path) -> ConfigFile:
         option = RANK_KEYS[key]
         lines[option.name] = node.line
         if option.name == "source":
-            sources, places = _sources(node, name)
-            options["source"] = tuple(
-                source.with_paths(lambda name, text: joined(name, text, folder))
-                for source in sources
-            )
+            value, places = _sources(node, name)
             lines |= places
-            continue
-        value = _typed(node, option, key, where)
+        else:
+            value = _typed(node, option, key, where)
         if option.patterns:
-            value = tuple(_file_or_pattern(option.name, text, folder) for text in value)
-        options[option.name] = _joined(option, value, folder) if option.path else value
+            value = tuple(_file_or_pattern(text, folder) for text in value)
+        else:
+            value = moved(option, value, lambda _option, text, _what: _joined(text, folder))
+        options[option.name] = value
     return ConfigFile(name, options, lines, inputs)
 
 
@@ -208,7 +207,7 @@ def _scalar(node: Node, wanted: type, what: str, where: str) -> Any:
 # ---- sources -------------------------------------------------------------------------------------
 
 
-def _sources(node: Node, name: str) -> tuple[list[SourceSpec], dict[str, int | None]]:
+def _sources(node: Node, name: str) -> tuple[tuple[SourceSpec, ...], dict[str, int | None]]:
     """Return the sources, and the lines of each and of its options."""
     sources: list[SourceSpec] = []
     lines: dict[str, int | None] = {}
@@ -227,7 +226,7 @@ def _sources(node: Node, name: str) -> tuple[list[SourceSpec], dict[str, int | N
                 lines |= {f"source.{key}.{k}": line for k, line in places.items() if line}
     with _located(f"{_place(name, node.line)} (source)"):
         check_names(sources)
-    return sources, lines
+    return tuple(sources), lines
 
 
 def _source(name: str, node: Node, file: str) -> SourceSpec:
@@ -267,9 +266,9 @@ def _located(where: str) -> Iterator[None]:
 # ---- paths ---------------------------------------------------------------------------------------
 
 
-def joined(option: str, text: str, folder: str) -> str:
+def _joined(text: str, folder: str) -> str:
     """Return a path that is relative to a folder as one from the current directory."""
-    if is_inside(option, text) or _names_descriptor(text):
+    if _names_descriptor(text):
         return text
     path = os.path.join(folder, text)  # noqa: PTH118
     if ".." not in text.split("/"):
@@ -284,36 +283,20 @@ def resolved(config: RankConfig, folder: str) -> dict[str, Any]:
     Options without effect on the result are left out, and so are those that depend on the data.
     Defaults are written, so that the file means the same when a later version has others.
     """
-    sources = [
-        source.with_paths(lambda option, text: _relative(option, text, folder))
-        for source in config.source
-    ]
-    found = replace(config, source=tuple(sources)).result_options()
-    given = [(o, found.get(o.name)) for o in options_of(RankConfig)]
-    return {o.key: _moved(o, value, folder) for o, value in given if value not in (None, (), {})}
+
+    def move(_option: Option, text: str, _what: str) -> str:
+        return _relative(text, folder)
+
+    options = options_of(RankConfig)
+    source = moved(RANK_KEYS["source"], config.source, move)
+    found = replace(config, source=source).result_options()
+    given = {o.key: moved(o, found.get(o.name), move) for o in options}
+    return {key: value for key, value in given.items() if value not in (None, (), {})}
 
 
-def _moved(option: Option, value: Any, folder: str) -> Any:
-    """Return the value of an option with its paths as they are from a folder."""
-    if option.patterns:
-        return tuple(
-            _relative(option.name, text, folder) if names_file(text) else text for text in value
-        )
-    if option.path and isinstance(value, tuple):
-        return tuple(_relative(option.name, text, folder) for text in value)
-    return _relative(option.name, value, folder) if option.path else value
-
-
-def _joined(option: Option, value: Any, folder: str) -> Any:
-    """Return the value of an option with its paths, from a folder, as they are from here."""
-    if isinstance(value, tuple):
-        return tuple(joined(option.name, text, folder) for text in value)
-    return joined(option.name, value, folder)
-
-
-def _file_or_pattern(option: str, text: str, folder: str) -> str:
+def _file_or_pattern(text: str, folder: str) -> str:
     """Return what is a file in a folder as a path from the current directory."""
-    path = joined(option, text, folder)
+    path = _joined(text, folder)
     return path if names_file(path) else text
 
 
@@ -322,12 +305,12 @@ def _names_descriptor(text: str) -> bool:
     return split_part(text)[0] == STANDARD_INPUT or text.startswith(DESCRIPTORS)
 
 
-def _relative(option: str, text: str, folder: str) -> str:
+def _relative(text: str, folder: str) -> str:
     """Return a path as it is from a folder; only links to folders are resolved.
 
     The name of a link to a file is kept, because its suffix may name the format.
     """
-    if is_inside(option, text) or _names_descriptor(text):
+    if _names_descriptor(text):
         return text
     file, colon, part = text.rpartition(":")
     if not colon or os.path.exists(text):  # noqa: PTH110

@@ -26,9 +26,6 @@ SCRATCH = "a folder for temporary files"
 STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """How the names of open files of this process begin."""
-INSIDE = ("obs:", "obsp:", "obsm:")
-"""What is read from the file of the matrix itself begins with one of these."""
-_MAY_BE_INSIDE = ("labels", "sample_weights", "path", "coordinates", "adjust", "batch", "donors")
 
 _WRITTEN = {
     ("store", REPLACES): ("a store, which is a folder,",),
@@ -62,24 +59,17 @@ Move = Callable[[Option, str, str], str]
 source its kind), and returns the path to have in its place."""
 
 
-def is_inside(option: str, text: str) -> bool:
-    """Tell whether an option names a part of the file of the matrix."""
-    return option in _MAY_BE_INSIDE and text.startswith(INSIDE)
-
-
 def moved(option: Option, value: Any, move: Move) -> Any:
     """Return the value of an option with every path in it as `move` returns it."""
-    if value is None or (not option.path and not option.patterns and option.parse is None):
-        return value
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return tuple(moved(option, one, move) for one in value)
     if hasattr(value, "with_paths"):  # a source, a list or a ranking, which knows its own
         kind = getattr(value, "kind", option.name)
         return value.with_paths(lambda n, text: move(option, text, kind if n == "path" else n))
-    named = names_file(value) if option.patterns else bool(option.path)
-    return (
-        move(option, value, option.name) if named and not is_inside(option.name, value) else value
-    )
+    if value is None or not (option.path or option.patterns):
+        return value
+    named = names_file(value) if option.patterns else not value.startswith(option.parts)
+    return move(option, value, option.name) if named else value
 
 
 def paths_of(options: Iterable[Option], values: Mapping[str, Any]) -> list[NamedPath]:

@@ -458,6 +458,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "is knn on its --coordinates.",
         metavar="NAME, obsp:KEY or obsm:KEY",
         words=(*SIMILARITIES, "obsp:KEY", "obsm:KEY"),
+        inside=("obsp:", "obsm:"),
         default_text="obsp:connectivities or obsm:X_pca of an h5ad, else knn-correlation; above "
         f"{MOST_PROFILES:,} samples knn in {DEFAULT_COMPONENTS} components",
         excludes={"similarity_file": _TWO_GRAPHS, "source": _SIMILARITY_SOURCE},
@@ -473,6 +474,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "table with a row for each sample, or obsm:KEY of an h5ad (X_pca, X_scVI, spatial).",
         metavar="FILE or obsm:KEY",
         path=READS,
+        inside=("obsm:",),
         excludes={"source": f"{_TWO_GRAPHS}; coordinates can be a source, NAME=profile:obsm:KEY"},
     )
 

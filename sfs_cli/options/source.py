@@ -25,7 +25,7 @@ from sfs_cli.options.graph import (
     GraphFields,
     GraphOptions,
 )
-from sfs_cli.options.paths import INSIDE, READS
+from sfs_cli.options.paths import READS
 
 MISSING = ("error", "drop", "mean")
 ROWS = ("auto", "features", "samples")
@@ -33,6 +33,7 @@ NAME = "[A-Za-z0-9_.+-]+"
 FORM = "write NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...], such as mirna=profile:mirna.csv"
 """The form of a source on the command line."""
 
+_INSIDE = ("obs:", "obsp:", "obsm:")  # so begins what is in the file of the matrix itself
 _GRAPH = ("similarity", *GRAPH_FIELDS)
 _DISTANCES = tuple(name for name in _GRAPH if name not in ("components", "variable_genes"))
 _VALUES = ("transform", "missing")
@@ -266,7 +267,7 @@ class SourceSpec(GraphFields):
         """Return the source with other paths, by a function of option and path."""
         given = {option: getattr(self, option) for option in SOURCE_PATHS}
         moved: dict[str, Any] = {
-            k: move(k, v) for k, v in given.items() if v and not v.startswith(INSIDE)
+            k: move(k, v) for k, v in given.items() if v and not v.startswith(_INSIDE)
         }
         return replace(self, **moved)
 

@@ -40,7 +40,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.options.paths import INSIDE, is_there, moved, split_part
+from sfs_cli.options.paths import is_there, moved, split_part
 from sfs_cli.options.report import ReportConfig
 from sfs_cli.provenance import RunRecord
 from sfs_cli.ranking.table import Picked, Ranking
@@ -213,7 +213,7 @@ def _found_beside(options: dict[str, Any], roles: Sequence[str], folder: Path) -
     """
 
     def move(_option: Option, text: str, _what: str) -> str:
-        if is_there(split_part(text)[0]) or text.startswith(INSIDE):
+        if is_there(split_part(text)[0]):
             return text
         file, colon, part = text.partition(":")
         here = folder / Path(file).name
