@@ -5,8 +5,9 @@ Every loop takes one feature after another, so that nothing depends on the numbe
 loops are in this file, because the code that numba caches for a loop does not notice that another
 file has changed.
 
-Features are given as ``indptr`` (b + 1,), ``indices`` and ``data``. Vectors named ``scratch`` hold
-a value for each sample; they come as zeros and are left as zeros.
+Features, and the similarities of each sample, are given as ``indptr`` (rows + 1,), ``indices`` and
+``data``. Vectors named ``scratch`` hold a value for each sample; they come as zeros and are left as
+zeros.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ import numba
 import numpy as np
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Stored values by rows: ``indptr``, ``indices`` and ``data``."""
+Groups = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Weights of the samples, positive (n,), the group of each (n,), the weight of each group (c,)."""
 
 
 def compiled(function: Kernel) -> Kernel:
@@ -55,15 +60,7 @@ def _clear(indices: np.ndarray, lo: int, hi: int, scratch: np.ndarray, marked: n
 
 @compiled
 def laplacian_form(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    data: np.ndarray,
-    S_indptr: np.ndarray,
-    S_indices: np.ndarray,
-    S_data: np.ndarray,
-    scratch: np.ndarray,
-    marked: np.ndarray,
-    form: np.ndarray,
+    features: Rows, S: Rows, scratch: np.ndarray, marked: np.ndarray, form: np.ndarray
 ) -> None:
     """Find ``f' L f = sum of s_ij (f_i - f_j)^2`` over edges with an end that is not zero.
 
@@ -71,13 +68,15 @@ def laplacian_form(
 
     Parameters
     ----------
-    S_indptr, S_indices, S_data : ndarray
+    S : tuple of ndarray
         The similarity, symmetric.
     scratch, marked : ndarray of float64 and of uint8, shape (n,)
         Zeros. The marks of values that are not zero stay in the cache where values do not.
     form : ndarray, shape (b,)
         Set to the sums where it is NaN; what is known already stays.
     """
+    indptr, indices, data = features
+    S_indptr, S_indices, S_data = S
     for row in range(len(indptr) - 1):
         if not np.isnan(form[row]):
             continue
@@ -103,12 +102,8 @@ def laplacian_form(
 
 @compiled
 def scattered_form(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    data: np.ndarray,
-    U_indptr: np.ndarray,
-    U_indices: np.ndarray,
-    U_data: np.ndarray,
+    features: Rows,
+    U: Rows,
     degrees: np.ndarray,
     volume: float,
     scratch: np.ndarray,
@@ -123,7 +118,7 @@ def scattered_form(
 
     Parameters
     ----------
-    U_indptr, U_indices, U_data : ndarray
+    U : tuple of ndarray
         The similarity above its diagonal.
     degrees : ndarray, shape (n,)
         Row sums of the similarity without its diagonal.
@@ -134,6 +129,8 @@ def scattered_form(
     form : ndarray, shape (b,)
         Set to the forms, and to NaN where the values have more than half of the weight.
     """
+    indptr, indices, data = features
+    U_indptr, U_indices, U_data = U
     for row in range(len(indptr) - 1):
         lo, hi = indptr[row], indptr[row + 1]
         square = 0.0
@@ -161,12 +158,8 @@ def scattered_form(
 
 @compiled
 def second_form(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    data: np.ndarray,
-    S_indptr: np.ndarray,
-    S_indices: np.ndarray,
-    S_data: np.ndarray,
+    features: Rows,
+    S: Rows,
     weights: np.ndarray,
     scratch: np.ndarray,
     product: np.ndarray,
@@ -176,7 +169,7 @@ def second_form(
 
     Parameters
     ----------
-    S_indptr, S_indices, S_data : ndarray
+    S : tuple of ndarray
         The similarity, symmetric.
     weights : ndarray, shape (n,)
         The diagonal of D.
@@ -185,6 +178,8 @@ def second_form(
     form : ndarray, shape (b,)
         Set to the forms.
     """
+    indptr, indices, data = features
+    S_indptr, S_indices, S_data = S
     for row in range(len(indptr) - 1):
         lo, hi = indptr[row], indptr[row + 1]
         for p in range(lo, hi):
@@ -262,15 +257,7 @@ def shift(
 
 @compiled
 def spread(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    data: np.ndarray,
-    weights: np.ndarray,
-    groups: np.ndarray,
-    volumes: np.ndarray,
-    scratch: np.ndarray,
-    mean: np.ndarray,
-    square: np.ndarray,
+    features: Rows, groups: Groups, scratch: np.ndarray, mean: np.ndarray, square: np.ndarray
 ) -> None:
     """Find the weighted sum of squares of features around their weighted means in groups.
 
@@ -278,12 +265,6 @@ def spread(
 
     Parameters
     ----------
-    weights : ndarray, shape (n,)
-        Positive.
-    groups : ndarray of int, shape (n,)
-        The group of each sample, 0..c-1.
-    volumes : ndarray, shape (c,)
-        Sums of the weights in groups.
     scratch : ndarray, shape (n,)
         Zeros.
     mean : ndarray, shape (b,)
@@ -291,17 +272,19 @@ def spread(
     square : ndarray, shape (b,)
         Set to the sum of squares.
     """
+    indptr, indices, data = features
+    weights, members, volumes = groups
     means = np.zeros(len(volumes))
     rest = np.zeros(len(volumes))
     volume = volumes.sum()
     for row in range(len(indptr) - 1):
         lo, hi = indptr[row], indptr[row + 1]
-        _sum_in_groups(indices, data, lo, hi, weights, groups, volumes, means, rest)
+        _sum_in_groups(features, row, groups, means, rest)
         crowded = False
         for c in range(len(volumes)):
             crowded = crowded or 2 * rest[c] < volumes[c]
         if crowded:  # few zeros: their weight is added up, not what is left of a difference
-            _weigh_zeros(indices, data, lo, hi, weights, groups, scratch, rest)
+            _weigh_zeros(features, row, groups, scratch, rest)
         total = 0.0
         found = 0.0
         for c in range(len(volumes)):
@@ -311,50 +294,40 @@ def spread(
         for p in range(lo, hi):
             if data[p] != 0:
                 i = indices[p]
-                found += weights[i] * (data[p] - means[groups[i]]) ** 2
+                found += weights[i] * (data[p] - means[members[i]]) ** 2
         mean[row] = total / volume
         square[row] = found
 
 
 @compiled
 def _sum_in_groups(
-    indices: np.ndarray,
-    data: np.ndarray,
-    lo: int,
-    hi: int,
-    weights: np.ndarray,
-    groups: np.ndarray,
-    volumes: np.ndarray,
-    sums: np.ndarray,
-    rest: np.ndarray,
+    features: Rows, row: int, groups: Groups, sums: np.ndarray, rest: np.ndarray
 ) -> None:
     """Find the weighted sum of one feature in each group, and the weight that is left for zeros."""
+    indptr, indices, data = features
+    weights, members, volumes = groups
     sums[:] = 0.0
     rest[:] = volumes
-    for p in range(lo, hi):
+    for p in range(indptr[row], indptr[row + 1]):
         if data[p] != 0:
             i = indices[p]
-            sums[groups[i]] += weights[i] * data[p]
-            rest[groups[i]] -= weights[i]
+            sums[members[i]] += weights[i] * data[p]
+            rest[members[i]] -= weights[i]
 
 
 @compiled
 def _weigh_zeros(
-    indices: np.ndarray,
-    data: np.ndarray,
-    lo: int,
-    hi: int,
-    weights: np.ndarray,
-    groups: np.ndarray,
-    scratch: np.ndarray,
-    found: np.ndarray,
+    features: Rows, row: int, groups: Groups, scratch: np.ndarray, found: np.ndarray
 ) -> None:
     """Add up the weight of the zeros of one feature in each group, sample by sample."""
+    indptr, indices, data = features
+    weights, members, _ = groups
+    lo, hi = indptr[row], indptr[row + 1]
     found[:] = 0.0
     for p in range(lo, hi):
         scratch[indices[p]] = data[p]
     for i in range(len(weights)):
         if scratch[i] == 0:
-            found[groups[i]] += weights[i]
+            found[members[i]] += weights[i]
     for p in range(lo, hi):
         scratch[indices[p]] = 0.0

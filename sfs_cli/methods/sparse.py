@@ -172,12 +172,8 @@ class SparseBlocks:
 
         mean, square = np.empty(len(block.indptr) - 1), np.empty(len(block.indptr) - 1)
         sparse_kernels.spread(
-            block.indptr,
-            block.indices,
-            block.data,
-            groups.weights,
-            groups.members,
-            groups.volumes,
+            (block.indptr, block.indices, block.data),
+            (groups.weights, groups.members, groups.volumes),
             self.work.zeros("feature", block.n_samples),
             mean,
             square,
@@ -224,9 +220,9 @@ class SparseForms(SparseBlocks):
         features = (block.indptr, block.indices, block.data)
         # leaves NaN for features of many values, which the other kernel computes
         sparse_kernels.scattered_form(
-            *features, *self.upper, self.degrees, self.edge_volume, scratch, marked, form
+            features, self.upper, self.degrees, self.edge_volume, scratch, marked, form
         )
-        sparse_kernels.laplacian_form(*features, *self.edges, scratch, marked, form)
+        sparse_kernels.laplacian_form(features, self.edges, scratch, marked, form)
         return form
 
     def second(self, block: NonZeros) -> np.ndarray:
@@ -236,16 +232,8 @@ class SparseForms(SparseBlocks):
         assert self.edges is not None
         form = np.empty(len(block.indptr) - 1)
         scratch, product = (self.work.zeros(k, block.n_samples) for k in ("feature", "product"))
-        sparse_kernels.second_form(
-            block.indptr,
-            block.indices,
-            block.data,
-            *self.edges,
-            self.everyone.weights,
-            scratch,
-            product,
-            form,
-        )
+        features, weights = (block.indptr, block.indices, block.data), self.everyone.weights
+        sparse_kernels.second_form(features, self.edges, weights, scratch, product, form)
         return form
 
 
