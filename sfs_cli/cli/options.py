@@ -148,14 +148,10 @@ class Command(click.Command):
     ----------
     verb : str
         The words that call it, as in the declarations.
-    config : type
-        The configuration.
-    made : bool
-        Whether the configuration is made; else the function gets the options one by one.
+    config : type or None
+        The configuration; None: the function gets the options one by one, those of a ranking.
     file : bool
         Whether ``--config`` may give options, the matrix included.
-    required : tuple of str
-        Options that have to be given.
     fixed : dict, optional
         Options that the command decides.
     pipes : bool
@@ -168,25 +164,24 @@ class Command(click.Command):
         self,
         *,
         verb: str,
-        config: type[Config] = RankConfig,
-        made: bool = True,
+        config: type[Config] | None = RankConfig,
         file: bool = False,
-        required: tuple[str, ...] = (),
         fixed: dict[str, Any] | None = None,
         pipes: bool = True,
         params: list[click.Parameter],
         **facts: Any,
     ) -> None:
-        self.config = config if made else None
-        self.declared = {o.name: o.of(verb) for o in options_of(config) if verb in o.verbs}
+        self.config = config
+        options = options_of(config or RankConfig)
+        self.declared = {o.name: o.of(verb) for o in options if verb in o.verbs}
         self.file, self.fixed = file, fixed or {}
         self.verb, self.pipes = verb, pipes
-        options = [_click_option(o, required) for o in self.declared.values() if not o.argument]
+        declared = [_click_option(o) for o in self.declared.values() if not o.argument]
         for argument in params:
             found = self.declared.get(str(argument.name))
             if isinstance(argument, click.Argument) and found is not None:
                 argument.type = Text(found.path, found)
-        listed = [*([_CONFIG, _STRICT] if file else []), *options, *params, *_MESSAGES]
+        listed = [*([_CONFIG, _STRICT] if file else []), *declared, *params, *_MESSAGES]
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))  # arguments first
         super().__init__(params=listed, **facts)
 
@@ -334,17 +329,17 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-def _click_option(o: Option, required: tuple[str, ...]) -> SectionOption:
+def _click_option(o: Option) -> SectionOption:
     facts: dict[str, Any] = {"section": o.section, "metavar": metavar_of(o), "help": full_help(o)}
     if o.type is bool:
         on = f"{o.flag}/{flag(f'no_{o.name}')}" if o.default else o.flag
         return SectionOption([on, o.name], is_flag=True, default=o.default, **facts)
-    if o.parse is None and o.default is not None:
+    if o.parse is None and o.default not in (None, ...):
         facts["default"] = o.default
     return SectionOption(
         [o.flag, o.name],
         type=o.type if o.type in (int, float) else Text(o.path, o),
         multiple=o.repeated,
-        required=o.name in required,
+        required=o.default is ...,
         **facts,
     )

@@ -52,7 +52,7 @@ def init(config: RankConfig, messages: Messages, plan: str, shards: int) -> None
     make(plan, config, shards, messages, force=config.force)
 
 
-@command.command(cls=Command, verb="shard run", made=False, short_help="Compute one shard.")
+@command.command(cls=Command, verb="shard run", config=None, short_help="Compute one shard.")
 @path_argument("plan", OPENS)
 @click.argument("shard", metavar="I")
 @own(
@@ -93,8 +93,7 @@ def run(
 @command.command(
     cls=Command,
     verb="shard merge",
-    made=False,
-    required=("out",),
+    config=None,
     short_help="Merge the shards and write the ranking.",
 )
 @path_argument("plan", OPENS)

@@ -117,7 +117,8 @@ class OutputFields(Config):
         by_verb={
             verb: {"help": "Write the result and the provenance (run.json) to this folder."}
             for verb in _TABLES
-        },
+        }
+        | {"shard merge": {"default": ...}},
     )
     prefix: str | None = _output(
         _BEGIN.format("ranking.tsv"),

@@ -111,7 +111,8 @@ def run(config: AggregateConfig, messages: Messages, *, as_json: bool = False) -
             ),
         }
         data = _report_data(config, result, found, messages.warnings)
-        record = outputs.write_folder(config, result.ranking, data, record)
+        written = outputs.ranking_files(config, result.ranking, data)
+        record = outputs.write_result(Path(config.out), config.prefix, written, record)
     _log_summary(config, result, messages)
     return outputs.json_bytes(record, as_json)
 

@@ -79,7 +79,7 @@ class MatrixCheckpoint:
         n_before = len(messages.warnings)
         with replacing(self.store) as partial:
             partial.mkdir()
-            opened = inputs.load(config, known_samples, memory, partial, messages, keep=True)
+            opened = inputs.load(config, known_samples, memory, partial, messages, kept={})
         facts = {
             "facts": opened.facts,
             "graphs": list(opened.graphs),

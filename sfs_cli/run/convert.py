@@ -42,9 +42,7 @@ def convert(config: RankConfig, target: str, messages: Messages) -> None:
         memory = memory_budget(config)
         with reading_within(memory), replacing(store) as partial:
             partial.mkdir()
-            opened, _ = inputs.load_with_labels(
-                config, memory, partial, messages, keep=True, source=source
-            )
+            opened, _ = inputs.load_with_labels(config, memory, partial, messages, source)
     matrix = opened.matrix
     tell_columns(matrix, messages)
     size = sum(f["bytes"] for f in read_manifest(store).files.values())

@@ -128,8 +128,7 @@ def load(
     memory: int,
     folder: Path,
     messages: Messages,
-    keep: bool = False,
-    source: dict[str, Any] | None = None,
+    kept: dict[str, Any] | None = None,
 ) -> Opened:
     """Read the matrix of a configuration.
 
@@ -145,10 +144,8 @@ def load(
         For what does not stay in memory: empty, or made when it is needed.
     messages : Messages
         Receives progress, decisions and warnings.
-    keep : bool
-        Leave a store in `folder`.
-    source : dict, optional
-        Provenance for the manifest of a store that is kept.
+    kept : dict, optional
+        Provenance for the manifest of a store that is left in `folder`; None: none is left.
     """
     path = Path(config.matrix)
     if is_store(path):
@@ -171,8 +168,8 @@ def load(
                 dtype=storage_dtype(config),
                 folder=folder,
                 limit=held_limit(config, memory),
-                keep=keep,
-                source=(source or {}) | {"format": reader.format, "rows": rows},
+                keep=kept is not None,
+                source=(kept or {}) | {"format": reader.format, "rows": rows},
                 progress=progress,
             )
             built = build(reader, options)
@@ -203,14 +200,18 @@ def load(
 
 
 def load_with_labels(
-    config: RankConfig, memory: int, folder: Path, messages: Messages, **stored: Any
+    config: RankConfig,
+    memory: int,
+    folder: Path,
+    messages: Messages,
+    kept: dict[str, Any] | None = None,
 ) -> tuple[Opened, Column[Label] | None]:
     """Read the matrix alone, and the labels, which may show its orientation.
 
-    They are given to `align_labels`; what is `stored` is as in `load`.
+    They are given to `align_labels`; what is `kept` is as in `load`.
     """
     table = read_label_table(config)
-    return load(config, list(table or ()), memory, folder, messages, **stored), table
+    return load(config, list(table or ()), memory, folder, messages, kept), table
 
 
 def on_its_side(n: int, m: int) -> str | None:

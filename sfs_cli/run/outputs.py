@@ -232,43 +232,37 @@ def is_done(
     return False
 
 
-def write_folder(
+def ranking_files(
     config: RankConfig | AggregateConfig,
     ranking: Ranking,
     data: ReportData,
-    record: dict[str, Any],
     threads: int = 1,
-    more: Mapping[str, Callable[[Path], None]] | None = None,
     home: Path | None = None,
-) -> dict[str, Any]:
-    """Write a ranking, its report and its record; all of them, or none.
+) -> dict[str, Callable[[Path], object]]:
+    """Return what writes the table of a ranking, its report and its row for MultiQC, by name.
 
-    `record` is the content of ``run.json`` without its outputs; it is returned with them. `threads`
-    make the lines of the table. `more` are other files by their names, with what writes each.
-    `home` is the folder that the command was given in, where it works in another.
+    `threads` make the lines of the table. `home` is the folder that the command was given in, where
+    it works in another.
     """
     from sfs_cli.io.results.writers import write_ranking
     from sfs_cli.report.multiqc import multiqc, row_name
     from sfs_cli.report.page import render
-
-    folder = Path(str(config.out))
 
     def table(path: Path) -> None:
         in_order = ThreadExecutor(threads).map
         write_ranking(ranking, path, config.format, config.digits, in_order)
 
     def section(path: Path) -> None:
-        row = multiqc(data, row_name(folder, data.method, config.prefix, home))
+        name = row_name(Path(str(config.out)), data.method, config.prefix, home)
+        row = multiqc(data, name)
         content = json.dumps(provenance.plain(row), indent=1, allow_nan=False)
         path.write_text(content + "\n", encoding="utf-8")
 
-    files = {
+    return {
         f"ranking.{config.format}": table,
         REPORT: lambda path: path.write_text(shown(render(data)), encoding="utf-8"),
         MULTIQC: section,
-        **(more or {}),
     }
-    return write_result(folder, config.prefix, files, record)
 
 
 def write_result(
@@ -279,8 +273,8 @@ def write_result(
 ) -> dict[str, Any]:
     """Write the files of a result, by their names, and its record; all of them, or none.
 
-    The record is returned with the digests of the files. Files of the result that is replaced,
-    which the new one does not have, are removed.
+    The record, the content of ``run.json``, is returned with the digests of the files. Files of the
+    result that is replaced, which the new one does not have, are removed.
     """
     before = provenance.unchanged_outputs(folder, prefix)
     run_json = named(prefix, provenance.NAME)

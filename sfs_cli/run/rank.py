@@ -73,11 +73,12 @@ from sfs_cli.run.outputs import (
     log_result,
     place_of,
     ranking_facts,
+    ranking_files,
     record_head,
     record_tail,
     result_files,
     tell_up_to_date,
-    write_folder,
+    write_result,
 )
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.pipes import as_given
@@ -598,10 +599,10 @@ def _write_result(
         result.config, ranking, known, groups=result.groups, pictures=result.pictures
     )
     del ranking  # a copy of every column, which writing does without
-    more: dict[str, Callable[[Path], None]] = {}
+    files = ranking_files(config, result.ranking, data, threads, home)
     for step in result.steps:
-        more |= step.writers()
-    return write_folder(config, result.ranking, data, record, threads, more, home)
+        files |= step.writers()
+    return write_result(Path(str(config.out)), config.prefix, files, record)
 
 
 @contextmanager

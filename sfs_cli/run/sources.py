@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -131,8 +131,6 @@ def coverage_of(
     where: str,
     option: str,
     rows: str = "--rows",
-    *,
-    is_source: bool = False,
 ) -> Coverage:
     """Return which samples are among those that are known of a file; none is an `InputError`.
 
@@ -142,7 +140,7 @@ def coverage_of(
     has = np.array([sample in known for sample in samples])
     if not has.any():
         raise inputs.without_common_ids(f"a {noun}", where, list(known), samples, option, rows)
-    return Coverage(has, noun, where, option, is_source)
+    return Coverage(has, noun, where, option)
 
 
 def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
@@ -157,7 +155,7 @@ def coverage_of_source(source: Source, samples: Sequence[str]) -> Coverage:
         )
     known = samples if source.samples is None else source.samples
     what = (f"place in source {spec.name}", spec.path or spec.kind, f"source.{spec.name}")
-    return coverage_of(known, samples, *what, rows, is_source=True)
+    return replace(coverage_of(known, samples, *what, rows), is_source=True)
 
 
 def coverage_of_file(path: str, samples: Sequence[str]) -> list[Coverage]:
