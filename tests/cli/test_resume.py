@@ -139,7 +139,7 @@ def test_what_is_kept_is_used_and_gone_at_the_end(study, tmp_path, capfd):
 def test_resume_needs_an_output(study, capfd):
     done = run_here(["rank", str(study / "m.csv"), "--resume"], capfd)
     assert done.code == 2
-    assert "--resume needs --out" in done.err
+    assert "--resume has no effect without --out" in done.err
     assert "to do:" in done.err
 
 
