@@ -351,19 +351,13 @@ class Evaluation(FoldRankings):
 
     def _lengths_of(self, each: Candidate, of: str = "") -> list[int]:
         """Return the lengths that a list has; one that is asked for and too long is refused."""
-        option, hint = ("lengths", "list_"), ""
-        if each.selection != GIVEN:
-            option = ("lengths", "select")
+        option = ("lengths", "list_" if each.selection == GIVEN else "select")
+        there = f"{each.name} ranks {counted(each.count, 'feature')} of the matrix"
+        there += f" in {of}" if of else ""
         if each.name in self.runs and "select" in self.runs[each.name].options:
-            hint = ", or let the method select more features (--select)"
-        there = (
-            f"{each.name} ranks {counted(each.count, 'feature')} of the matrix{of and f' in {of}'}"
-        )
+            there += ", which --select can raise"
         where = each.path or self.config.matrix
-        found = lengths_up_to(
-            each.count, self.config, self.lengths, there, where, hint=hint, option=option
-        )
-        return list(found)
+        return list(lengths_up_to(each.count, self.config, self.lengths, there, where, option))
 
     def _judge_in(
         self,

@@ -106,21 +106,18 @@ def lengths_up_to(
     known: Sequence[int],
     there: str,
     where: str,
-    *,
-    hint: str = "",
     option: str | tuple[str, ...] = "lengths",
 ) -> tuple[int, ...]:
     """Return the lengths of lists of so many features: those asked for, or those known up to it.
 
-    Raises InputError where more are asked for; `there` says what there is, and `hint` what else to
-    do about it.
+    Raises InputError where more are asked for; `there` says what there is.
     """
     asked = config.asked_lengths
     if asked and asked[-1] > count:
         raise InputError(
             f"--lengths {asked[-1]:,}: {there}",
             where=where,
-            hint=f"give lengths up to {count:,}{hint}",
+            hint=f"give lengths up to {count:,}",
             option=option,
         )
     return asked or tuple(k for k in known if k <= count)

@@ -196,7 +196,8 @@ def _measure(run: Run, config: RobustnessConfig) -> Found:
             after = system_of(L + level * difference, trivial, function)
             limits = bounds(before, after, size, function), bounds(before, before, 0.0, function)
             measured = features.under_noise(before, after, level, draw)
-            changes += _changes(level, draw, size, score, measured, limits, function)
+            noise = _Noise(level, draw, size)
+            changes += _changes(noise, score, measured, limits, function)
     n_scored = int(np.count_nonzero(~np.isnan(score)))
     facts: dict[str, Any] = {
         "n_samples": run.matrix.n_samples,
@@ -320,10 +321,16 @@ class Features:
         return np.asarray(self.engine.read(span, _DOUBLE).values)
 
 
+class _Noise(NamedTuple):
+    """Noise that was drawn."""
+
+    level: float
+    draw: int  # its number, from 0
+    size: float  # norm of the difference between the Laplacians
+
+
 def _changes(
-    level: float,
-    draw: int,
-    size: float,
+    noise: _Noise,
     score: np.ndarray,
     measured: tuple[np.ndarray, ...],
     limits: tuple[Bounds, Bounds],
@@ -352,7 +359,7 @@ def _changes(
         numbers = (np.median(change), change.max(), *of_bounds, *order)
         found.append(
             Change(
-                *(kind, level, draw + 1, 0.0 if kind == "features" else size),
+                *(kind, noise.level, noise.draw + 1, 0.0 if kind == "features" else noise.size),
                 *(float(np.median(moved)), limit.resolved),
                 *map(float, numbers),
             )
