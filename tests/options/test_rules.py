@@ -1,0 +1,98 @@
+"""What options declare of each other: what they need and exclude, and what takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from sfs_cli import RankConfig
+from sfs_cli.errors import ConflictError
+from sfs_cli.options.aggregate import AggregateConfig
+from sfs_cli.options.compare import CompareConfig
+from sfs_cli.options.evaluate import EvaluateConfig
+from sfs_cli.options.fields import Config, option, options_of
+from sfs_cli.options.report import ReportConfig
+from sfs_cli.options.robustness import RobustnessConfig
+from sfs_cli.options.select import SelectConfig
+from sfs_cli.options.source import SourceSpec
+
+ALL = (
+    RankConfig,
+    EvaluateConfig,
+    CompareConfig,
+    RobustnessConfig,
+    AggregateConfig,
+    SelectConfig,
+    ReportConfig,
+    SourceSpec,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Example(Config):
+    """Options that need and exclude each other."""
+
+    shape: str = option("Shape.", default="round", words=("round", "square"))
+    corners: int | None = option("Corners.", metavar="K", needs=("shape=square",))
+    color: str | None = option("Color.", metavar="NAME")
+    shade: str | None = option("Shade.", needs=("color", "nowhere"), verbs=("rank",))
+    plain: bool = option("Plain.", default=False, excludes={"color": "it has none"})
+    filled: bool = option("Filled.", default=True, excludes={"shape=square": "it is open"})
+    elsewhere: str | None = option("Of another command.", needs=("color",), verbs=("other",))
+
+    def __post_init__(self) -> None:
+        self.check_values()
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "options"),
+    [
+        ({"corners": 4}, "--corners has no effect without --shape square", ("corners", "shape")),
+        ({"shade": "x"}, "--shade has no effect without --color", ("shade", "color")),
+        (
+            {"plain": True, "color": "red"},
+            "--plain has no effect with --color: it has none",
+            ("plain", "color"),
+        ),
+        (
+            {"filled": False, "shape": "square"},
+            "--no-filled has no effect with --shape square: it is open",
+            ("filled", "shape"),
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    given: dict[str, Any], said: str, options: tuple[str, ...]
+) -> None:
+    with pytest.raises(ConflictError) as caught:
+        Example(**given)
+    assert caught.value.what == said
+    assert caught.value.options == options
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"shape": "square", "corners": 4},
+        {"color": "red", "shade": "x"},
+        {"plain": True},
+        {"filled": False},
+        {"elsewhere": "x"},
+    ],
+)
+def test_what_goes_together_is_taken(given: dict[str, Any]) -> None:
+    Example(**given)
+
+
+def test_what_is_needed_and_excluded_is_an_option() -> None:
+    known = {o.name: o for config in ALL for o in options_of(config)}
+    for o in known.values():
+        for each in (*o.needs, *o.excludes):
+            name, _, value = each.partition("=")
+            assert name in known, (o.name, each)
+            assert not value or value in known[name].known, (o.name, each)
+        assert o.taken_by in ("", *known), o.name
+        assert not o.taken_by or o.takers is not None, o.name
