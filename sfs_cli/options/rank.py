@@ -622,7 +622,8 @@ class RankConfig(FeatureFields, CoreFields):
         """Return the value of an option, the default of the method filled in."""
         if name == "method":
             return self.ranker
-        return self.method_options().get(name, getattr(self, name))
+        value = getattr(self, name)
+        return METHODS[self.scorer].options.get(name) if value is None else value
 
     @property
     def ranker(self) -> str:

@@ -81,7 +81,7 @@ def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
 
 
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
-    method, scorer, options = f"--method {c.ranker}", METHODS[c.scorer], c.method_options()
+    method, scorer = f"--method {c.ranker}", METHODS[c.scorer]
     for name in c.given(*catalog.OPTIONS):
         # an option is about the method that is asked for, else about the one that scores after it
         entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
@@ -100,7 +100,7 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
         what = f"--lambda {c.lambda_:g} is not a positive number"
         yield what, "give a penalty such as 1", ("lambda_",)
     for name in c.given("similarity", "similarity_file", "coordinates", "source", *GRAPH_FIELDS):
-        if "graph" not in scorer.needed(options) and name not in scorer.options:
+        if "graph" not in scorer.needed(c.method_options()) and name not in scorer.options:
             what = f"{flag(name)} has no effect: {method} uses no graph"
             hint = "leave it out, or choose a method that ranks on a graph, such as spec"
             yield what, hint, (name, "method")

@@ -181,6 +181,12 @@ METHODS = [
         *("--method", "rfs", "--labels", "LABELS", "--gamma", "-1"),
     ),
     option(
+        "rfs: gamma of other methods",
+        "unknown value; positive number",
+        *("--method", "rfs", "--labels", "LABELS", "--gamma", "exp"),
+        name="--gamma",
+    ),
+    option(
         "rfs: gamma is no number",
         "a positive number",
         *("--method", "rfs", "--labels", "LABELS", "--gamma", "x"),
