@@ -11,7 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfs_cli.features import direction, enrichment, modules, pruning, stability
+from sfs_cli.features import (
+    batches,
+    covariates,
+    direction,
+    enrichment,
+    modules,
+    pruning,
+    stability,
+)
 from sfs_cli.options.fields import options_of
 
 if TYPE_CHECKING:
@@ -22,6 +30,8 @@ FEATURES = (
     pruning.FEATURE,
     modules.FEATURE,
     stability.FEATURE,
+    batches.FEATURE,
+    covariates.FEATURE,
     enrichment.FEATURE,
 )
 """In the order in which a run makes them, once the features have scores."""
@@ -33,6 +43,8 @@ class FeatureFields(
     modules.ModuleFields,
     stability.StabilityFields,
     pruning.PruningFields,
+    batches.BatchFields,
+    covariates.CovariateFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""
 
@@ -51,3 +63,8 @@ def without_effect_on_order() -> dict[str, Any]:
     """Return the options that do not change the order of the features, with their defaults."""
     kinds = [each.fields for each in FEATURES if each.fields and not each.orders]
     return {option.name: option.default for kind in kinds for option in options_of(kind)}
+
+
+def against(name: str) -> dict[str, str]:
+    """Return what is wrong with an option and optional parts, by the option that asks for each."""
+    return {each.option: each.against[name] for each in FEATURES if name in each.against}

@@ -5,19 +5,24 @@ Each method does nothing by default; a room overrides those that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfs_cli.compute.passes import Pass
 
 if TYPE_CHECKING:
+    from sfs_cli.catalog import Method
+    from sfs_cli.logs import Messages
     from sfs_cli.options import RankConfig
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import Table
+    from sfs_cli.run.cohort import Cohort, SampleColumns
     from sfs_cli.run.load import Run
     from sfs_cli.run.passes import Shape
     from sfs_cli.run.rank import RankResult
+    from sfs_cli.run.scoring import Scored
 
 Pairs = list[tuple[str, str]]
 
@@ -33,6 +38,16 @@ def as_pairs(facts: dict[str, Any]) -> Pairs:
         if value is not None:
             pairs.append((name.replace("_", " ").capitalize(), str(value)))
     return pairs
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What is known of an optional part before the matrix is read, for `sfs plan`."""
+
+    facts: Any
+    line: tuple[str, str]  # in words, and their heading
+    parts: dict[str, int] = field(default_factory=dict)  # the samples of each, as of a `Cohort`
+    columns: int = 0  # taken out of the features, at most
 
 
 class Step:
@@ -57,8 +72,22 @@ class Step:
         """
         return None
 
+    def foresee(
+        self, columns: SampleColumns, samples: Sequence[str], log: Messages
+    ) -> Foreseen | None:
+        """Return what is known by the columns of the samples alone."""
+        return None
+
+    def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
+        """Return how the samples are compared; subsets of them are compared so, too."""
+        return cohort
+
     def check(self, run: Run) -> None:
         """Refuse what it cannot do before anything is ranked."""
+
+    def score(self, run: Run) -> Scored | None:
+        """Score the features in a way of its own; None where it has none."""
+        return None
 
     def order(self, run: Run, ranking: Ranking) -> tuple[Ranking, dict[str, Any]]:
         """Return the ranking in another order, and its facts; subsets are ordered so, too."""
@@ -72,6 +101,11 @@ class Step:
         return {}
 
     # ---- its part of the page, from its facts in run.json ----------------------------------------
+
+    @staticmethod
+    def how(facts: dict[str, Any], method: Method) -> str:
+        """Return how to read the scores, if not as those of the method."""
+        return ""
 
     @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:

@@ -20,6 +20,7 @@ from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import SfsError, counted
+from sfs_cli.features import FEATURES
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.io.files.table import NULL_TOKENS
@@ -125,7 +126,7 @@ def _donors_repeat(config: RankConfig, ids: Ids) -> bool:
     """Tell whether donors have several samples, which are no independent ones."""
     if config.donors is None:
         return False
-    values = read_covariates(config.donors, "donors", config.matrix, ids)[0].values
+    values = read_covariates(config.donors, "donors", config.matrix, ids, "donor")[0].values
     known = [values[sample] for sample in ids.samples if sample in values]
     return len(set(known)) < len(known)
 
@@ -141,7 +142,8 @@ def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
         name = graph_asked(config, n).name
         of = own_graph(name, config.coordinates_from)
         own = of is not None or bool(fused_from_matrix(config, name))
-    untested = config.adjust or config.sample_weights is not None
+    untested = config.sample_weights is not None
+    untested |= any(each.untested and each.asked(config) for each in FEATURES)
     if config.pvalues is not None or (config.ranker in catalog.SIGNED and not untested):
         tested = not repeated and not (own and config.split is None)
         return ["--fdr", "0.05"] if tested else ["--top", "50"]

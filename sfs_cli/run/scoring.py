@@ -20,7 +20,6 @@ from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
-from sfs_cli.provenance import BatchFacts
 from sfs_cli.run.depth import depth_facts
 from sfs_cli.run.guards import guard_graph, guard_normal, guard_pvalues
 from sfs_cli.run.load import Run
@@ -39,7 +38,7 @@ class Scored:
     graph: dict[str, Any] = field(default_factory=dict)  # facts of the sample graph
     eigenvalues: np.ndarray | None = None  # leading ones of the sample graph, or of the method
     sources: dict[str, Any] = field(default_factory=dict)  # what became of the knowledge sources
-    batches: BatchFacts = field(default_factory=BatchFacts)  # the rankings within batches
+    facts: dict[str, Any] = field(default_factory=dict)  # of an optional part, by its name
     spectrum: Spectrum | None = None  # leading eigenpairs of the sample graph, where they are known
 
 
@@ -67,11 +66,6 @@ def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
         graph = graph_as_given(given, name, ids, where, run.log, in_file)
         if of_file:
             graph.facts["file"] = where
-        if config.adjust:
-            run.log.warn(
-                f"the sample graph of {where} is taken as it is: --adjust takes the covariates out "
-                "of the features, but not out of a given graph"
-            )
     else:
         replace(config, similarity=name)  # checks options that were given without a similarity
         context, facts = run.context, {}

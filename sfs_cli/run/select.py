@@ -21,7 +21,7 @@ from sfs_cli.catalog import METHODS, PERMUTED, SIGNED, WITH_PVALUES
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
-from sfs_cli.features import without_effect_on_order
+from sfs_cli.features import FEATURES, against, without_effect_on_order
 from sfs_cli.features.pruning.step import PruningStep
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
@@ -283,7 +283,7 @@ def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
             hint="choose by another rule, such as --artificial",
             option="cv",
         )
-    for name in made.given("batch", "adjust", "sample_weights"):
+    for name in made.given("sample_weights", *against("cv")):
         raise UsageError(
             f"--cv has no folds for a ranking with {flag(name)}",
             where=where,
@@ -395,11 +395,10 @@ def _to_have_q_values(record: Mapping[str, Any]) -> str:
             f"rank without --sample-weights, as --pvalues treats all samples alike, {tests} or "
             f"with --pvalues; {others}"
         )
-    if record.get("covariates"):
-        return (
-            "of rankings with --adjust only --method f-test with --label-type ordered or "
-            f"continuous has p-values; {others}"
-        )
+    for feature in FEATURES:
+        if record.get(feature.name) and "pvalues" in feature.against:
+            why = f"as --pvalues {feature.against['pvalues']}"
+            return f"rank without {flag(feature.option)}, {why}, {tests}; {others}"
     return f"rank with --pvalues, or {tests}"
 
 
