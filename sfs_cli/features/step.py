@@ -5,8 +5,7 @@ Each method does nothing by default; a room overrides those that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import Table
-    from sfs_cli.run.cohort import Cohort, SampleColumns
+    from sfs_cli.run.cohort import Cohort
     from sfs_cli.run.load import Run
     from sfs_cli.run.passes import Shape
     from sfs_cli.run.rank import RankResult
@@ -38,16 +37,6 @@ def as_pairs(facts: dict[str, Any]) -> Pairs:
         if value is not None:
             pairs.append((name.replace("_", " ").capitalize(), str(value)))
     return pairs
-
-
-@dataclass(frozen=True)
-class Foreseen:
-    """What is known of an optional part before the matrix is read, for `sfs plan`."""
-
-    facts: Any
-    line: tuple[str, str]  # in words, and their heading
-    parts: dict[str, int] = field(default_factory=dict)  # the samples of each, as of a `Cohort`
-    columns: int = 0  # taken out of the features, at most
 
 
 class Step:
@@ -70,12 +59,6 @@ class Step:
 
         None where it makes none.
         """
-        return None
-
-    def foresee(
-        self, columns: SampleColumns, samples: Sequence[str], log: Messages
-    ) -> Foreseen | None:
-        """Return what is known by the columns of the samples alone."""
         return None
 
     def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
