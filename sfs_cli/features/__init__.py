@@ -8,16 +8,27 @@ A run, its plan and its report ask the list below; they know none of the rooms.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfs_cli.features import direction, enrichment, modules, pruning, stability
-from sfs_cli.options.fields import options_of
+from sfs_cli.features import (
+    direction,
+    donors,
+    enrichment,
+    modules,
+    pruning,
+    sample_weights,
+    stability,
+)
+from sfs_cli.options.fields import flag, options_of
 
 if TYPE_CHECKING:
-    from sfs_cli.features.step import Step
+    from sfs_cli.features.step import Doubt, Step
 
 FEATURES = (
+    sample_weights.FEATURE,
+    donors.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,
     modules.FEATURE,
@@ -33,6 +44,8 @@ class FeatureFields(
     modules.ModuleFields,
     stability.StabilityFields,
     pruning.PruningFields,
+    donors.DonorFields,
+    sample_weights.WeightFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""
 
@@ -45,6 +58,26 @@ def steps_of(config: Any) -> list[Step]:
 def ordering_steps(config: Any) -> list[Step]:
     """Return those that change the order of the features, which rankings of subsets have, too."""
     return [each.step(config) for each in FEATURES if each.orders and each.asked(config)]
+
+
+def untested(config: Any) -> str | None:
+    """Return why tests of class means have no p-values here; None where nothing keeps them."""
+    for each in FEATURES:
+        if each.untested and each.asked(config):
+            return f"with {flag(each.option)}, because {each.untested}"
+    return None
+
+
+def doubts(record: Mapping[str, Any]) -> Iterator[Doubt]:
+    """Yield why the tests of a ranking do not hold, by its run.json."""
+    for each in FEATURES:
+        if each.found(record) and (doubt := each.step.doubt(record)):
+            yield doubt
+
+
+def without_rule(rule: str) -> dict[str, str]:
+    """Return the options with which a rule of `sfs select` cannot rank again, and why."""
+    return {each.option: each.no_rule[rule] for each in FEATURES if rule in each.no_rule}
 
 
 def without_effect_on_order() -> dict[str, Any]:

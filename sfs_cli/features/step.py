@@ -5,13 +5,14 @@ Each method does nothing by default; a room overrides those that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sfs_cli.compute.passes import Pass
 
 if TYPE_CHECKING:
+    from sfs_cli.compute.matrix import Ids
     from sfs_cli.options import RankConfig
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import Table
@@ -35,11 +36,26 @@ def as_pairs(facts: dict[str, Any]) -> Pairs:
     return pairs
 
 
+class Doubt(NamedTuple):
+    """Why a test of a ranking does not hold."""
+
+    seen: str  # of the samples
+    effect: str  # on p-values
+    remedy: str
+
+    @property
+    def text(self) -> str:
+        """The warning."""
+        return f"{self.seen}: {self.effect}; {self.remedy}"
+
+
 class Step:
     """The work of an optional part for one configuration."""
 
     feature_bytes = 0
     """Bytes of each feature that it holds while the features have scores."""
+    graph_copies = 0
+    """Copies of the sample graph that it holds while the features are scored."""
     downloads: tuple[tuple[str, str], ...] = ()
     """The files that it writes beside the page: name, description."""
 
@@ -60,6 +76,10 @@ class Step:
     def check(self, run: Run) -> None:
         """Refuse what it cannot do before anything is ranked."""
 
+    def independent(self, ids: Ids) -> bool:
+        """Tell whether samples are independent, by what it says of them."""
+        return True
+
     def order(self, run: Run, ranking: Ranking) -> tuple[Ranking, dict[str, Any]]:
         """Return the ranking in another order, and its facts; subsets are ordered so, too."""
         return ranking, {}
@@ -72,6 +92,16 @@ class Step:
         return {}
 
     # ---- its part of the page, from its facts in run.json ----------------------------------------
+
+    @staticmethod
+    def doubt(record: Mapping[str, Any]) -> Doubt | None:
+        """Return why the tests of a ranking do not hold, by its run.json; None where they do."""
+        return None
+
+    @staticmethod
+    def input(found: Any) -> Pairs:
+        """Return names and values for the section of the input."""
+        return []
 
     @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
-from sfs_cli.features import FeatureFields
+from sfs_cli.features import FEATURES, FeatureFields
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     ON_MATRIX,
@@ -248,15 +248,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         items=str,
         default_text="by their numbers",
     )
-    sample_weights: str | None = _labels(
-        "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "
-        "are made without weights.",
-        verbs=WHOLE,
-        metavar="FILE[:COLUMN] or obs:KEY",
-        column=True,
-        path=READS,
-        takers=lambda _: catalog.WITH_WEIGHTS,
-    )
     adjust: tuple[str, ...] = _input(
         "Covariates of the samples whose linear effect is taken out of every feature, such as "
         "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
@@ -385,15 +376,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "List of features that are already chosen: the methods "
         f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
         metavar="FILE",
-        path=READS,
-    )
-    donors: str | None = option(
-        "Column of the donor of each sample: subsets and folds take whole donors, and p-values of "
-        "donors with several samples are warned of.",
-        section="Input",
-        verbs=(*RANKING, "compare"),
-        metavar="FILE:COLUMN or obs:KEY",
-        column=True,
         path=READS,
     )
     on_no_convergence: str = _method(
@@ -555,10 +537,10 @@ class RankConfig(FeatureFields, CoreFields):
         given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
         for name in names:
             takes_all = all(option in METHODS[name].options for option in given)
-            weighted = self.sample_weights is None or METHODS[name].weighted
+            suits = all(each.suits(METHODS[name]) for each in FEATURES if each.asked(self))
             tested = self.pvalues is None or METHODS[name].tested
             together = name == "mrsf-rounds" and n > TOGETHER
-            if takes_all and weighted and tested and not together:
+            if takes_all and suits and tested and not together:
                 return name
         return names[-1]
 

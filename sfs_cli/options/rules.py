@@ -44,7 +44,6 @@ def check_rank(config: RankConfig) -> None:
     """Check how the options of a ranking go together."""
     config.refuse(_feature_rules(config))
     config.refuse(_label_rules(config))
-    config.refuse(_sample_weight_rules(config))
     config.refuse(_graph_rules(config))
     config.refuse(_member_rules(config) if config.members else _method_rules(config))
     config.refuse(_source_rules(config))
@@ -52,7 +51,6 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_batch_rules(config))
     config.refuse(_given_rules(config))
     config.refuse(_pvalue_rules(config))
-    config.refuse(_donor_rules(config))
     for feature in FEATURES:
         config.refuse(feature.rules(config))
     if config.top is not None and config.write_h5ad is None:
@@ -104,25 +102,6 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
             what = f"--source {source.name} is made of classes, and {kind} gives numbers"
             hint = "leave out --label-type, or give the source a file of classes"
             yield what, hint, (f"source.{source.name}", "label_type")
-
-
-def _sample_weight_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.sample_weights is None:
-        return
-    if not c.members and not METHODS[c.scorer].weighted:
-        method = f"--method {c.method}" + (f" --then {c.then}" if c.then else "")
-        what = f"--sample-weights has no meaning for {method}"
-        yield what, _leave_out("method", catalog.WITH_WEIGHTS), ("sample_weights", "method")
-    if c.scorer == "spec" and c.ranking == "phi3":
-        what = "--sample-weights has no meaning for --ranking phi3, which counts clusters"
-        yield what, "leave it out, or give --ranking phi2", ("sample_weights", "ranking")
-    for name in c.given("adjust", "batch"):
-        what = f"{flag(name)} treats all samples alike, and --sample-weights does not"
-        yield what, "leave one of them out", (name, "sample_weights")
-    if c.max_correlation is not None:
-        what = "--max-correlation takes correlations over all samples alike, without weights"
-        hint = "leave out --max-correlation or --sample-weights"
-        yield what, hint, ("max_correlation", "sample_weights")
 
 
 def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
@@ -269,7 +248,6 @@ def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:
         "source": "takes one sample graph; `sfs fuse` makes one of sources, for --similarity-file",
         "batch": "has no meaning for an aggregate of rankings",
         "adjust": "compares features with noise, which adjusted ones are not",
-        "sample_weights": "treats all samples alike",
     }
     for name in c.given(*alike):
         what = f"--pvalues {alike[name].partition(';')[0]}"
@@ -297,13 +275,6 @@ def _split_rules(c: RankConfig) -> Iterator[Refusal]:
         what = "--split has no effect on a sample graph that is not made of the features"
         hint = "leave out --split"
         yield what, hint, ("split", "similarity")
-
-
-def _donor_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.donors is not None and c.stability is None and c.pvalues is None and c.labels is None:
-        what = "--donors has no effect without --stability, --pvalues or --labels"
-        what = what if c.VERB == "rank" else "--donors has no effect without --labels"
-        yield what, "leave it out, or give --labels", ("donors", "labels")
 
 
 def _member_rules(c: RankConfig) -> Iterator[Refusal]:

@@ -10,6 +10,7 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import Block
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import UsageError
+from sfs_cli.features import without_rule
 from sfs_cli.graph.build import Graph
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
@@ -50,8 +51,7 @@ def check_artificial(config: RankConfig, where: str) -> None:
         "members": "has no meaning for an aggregate of rankings",
         "batch": "has no meaning for an aggregate of rankings",
         "adjust": "shuffles values, which adjusted ones do not stand",
-        "sample_weights": "treats all samples alike",
-    }
+    } | without_rule("artificial")
     for name in config.given(*alike):
         what, _, hint = alike[name].partition("; ")
         raise UsageError(

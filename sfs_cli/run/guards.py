@@ -28,7 +28,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.source import KINDS
-from sfs_cli.provenance import DonorFacts, StabilityFacts
+from sfs_cli.provenance import StabilityFacts
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.identity import Identity, any_same, identity_of, matrix_identity, same_matrix
 from sfs_cli.run.inputs import look_continuous
@@ -315,13 +315,10 @@ def guard_normal(run: Run, scorer: TestedScorer, score: np.ndarray) -> None:
 
 
 def guard_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
-    """Warn of p-values whose samples depend on each other, or whose test does not suit the values.
+    """Warn of p-values whose test does not suit the values.
 
     `tested` are the facts of the method, and `scored` the features that have a score, by index.
     """
-    design = donor_design(run)
-    if design is not None:
-        tell(run, "donors", dependent_samples(design, run.matrix.n_samples))
     share = missing_share(run, scored)
     if share:
         run.log.note(
@@ -498,72 +495,6 @@ def ill_suited_t_test(held: Inflation) -> str | None:
         f"to {SMALL_P:g} come up {held.welch:.1f} times as often as they promise where there is "
         f"nothing to find; {held.instead_of_t}"
     )
-
-
-def donor_design(run: Run) -> DonorFacts | None:
-    """Return how the samples are spread over donors and classes; None where no donors are named."""
-    donors, labels = run.donors, run.labels
-    if donors is None:
-        return None
-    count, known = int(donors.max()) + 1, np.zeros(len(donors), int)
-    if labels is not None:
-        labels = labels.take(run.matrix.samples)  # an outcome as it was before --adjust
-        values = labels.codes if labels.values is None else np.nan_to_num(labels.values)
-        known = np.unique(values, return_inverse=True)[1]
-    pairs = np.unique(np.column_stack([donors, known]), axis=0)
-    several = int(np.count_nonzero(np.bincount(pairs[:, 0]) > 1))
-    return DonorFacts(
-        donors=count,
-        of_several_classes=several,
-        donors_by_classes=len(pairs),
-        adjusted=run.design is not None and _explains(run.design.basis, donors),
-    )
-
-
-def _explains(basis: np.ndarray, groups: np.ndarray) -> bool:
-    """Tell whether a basis (r, n), beside the mean, explains which group each sample is of (n,)."""
-    if len(basis) < groups.max():
-        return False
-    sizes = np.bincount(groups)
-    # the squares of an indicator around its mean, and those of its projection
-    sums = np.array([np.bincount(groups, row) for row in basis])
-    return bool(np.allclose((sums**2).sum(axis=0), sizes * (1 - sizes / len(groups)), rtol=1e-6))
-
-
-def dependent_samples(design: DonorFacts, samples: int) -> str | None:
-    """Tell whether a test takes several samples of one donor for independent ones."""
-    donors = design["donors"]
-    if donors == samples:
-        return None
-    what = f"the {samples:,} samples are of {donors:,} donors, and "
-    if design["donors_by_classes"] < samples:
-        return (
-            f"{what}those of one donor are no independent samples: p_value and q_value, which take "
-            f"them for such, can be far too small; {of_donors(design, samples)}"
-        )
-    if design["adjusted"]:
-        return None
-    return (
-        f"{what}the classes vary within donors, as in pairs: p_value and q_value take the samples "
-        "for independent ones and the differences between donors for noise, so that they are too "
-        "large where donors have the classes alike, and may be too small elsewhere; "
-        f"{of_donors(design, samples)}"
-    )
-
-
-def of_donors(design: DonorFacts, samples: int) -> str:
-    """Return what to do about several samples of one donor."""
-    if not design["of_several_classes"]:
-        return "add up or average the samples of each donor (pseudobulk), and rank these"
-    ways = []
-    if design["donors_by_classes"] < samples:
-        ways.append("add up or average the samples of each donor and class (not across classes)")
-    if not design["adjusted"]:
-        ways.append(
-            "compare within donors: --adjust with the column of the donors, --method f-test, "
-            "--label-type ordered and --label-order, which of two classes is the paired test"
-        )
-    return ", and ".join(ways)
 
 
 def small_class(counts: dict[str, int], constant: int, tested: int, held: Inflation) -> str | None:

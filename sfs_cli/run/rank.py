@@ -22,7 +22,7 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import ConflictError, UsageError
-from sfs_cli.features import FEATURES, ordering_steps, steps_of
+from sfs_cli.features import FEATURES, ordering_steps, steps_of, untested
 from sfs_cli.features.step import Step
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
@@ -40,7 +40,6 @@ from sfs_cli.provenance import (
     CovariateFacts,
     InputFile,
     LabelFacts,
-    MatrixFacts,
     OutputFile,
     PassFacts,
     RunFacts,
@@ -282,9 +281,9 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
     if "p_value" in ranking.extra:
         guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
         guard_depth(run, solution.facts)
-    elif untested := _untested(run):
-        run.log.note(untested)
-        found.facts["method"]["no_p_values"] = untested
+    elif why := _untested(run):
+        run.log.note(why)
+        found.facts["method"]["no_p_values"] = why
     leading = solution.facts.get("response_rank")
     if leading is not None:
         run.log.note(
@@ -306,12 +305,8 @@ def _untested(run: Run) -> str | None:
             "taken out of the features and not out of the classes; f-test with --label-type "
             "ordered takes them out of both, and of two classes is the same test"
         )
-    if config.sample_weights is not None:
-        return (
-            f"--method {config.scorer} has no p-values with --sample-weights, because a sample of "
-            "weight 10 is not 10 independent samples; for p-values, rank without weights"
-        )
-    return None
+    why = untested(config)
+    return None if why is None else f"--method {config.scorer} has no p-values {why}"
 
 
 def score(run: Run) -> Scored:
@@ -450,14 +445,6 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         },
         "transform": list(matrix.steps),
     }
-    if run.weights is not None and run.context.sample_weights is not None:
-        read["sample_weights"] = {
-            "from": config.sample_weights,
-            "sum": float(run.context.sample_weights.sum()),
-            "zero": int(np.count_nonzero(run.weights == 0)),
-        } | _column(run, "sample_weights")
-    if (design := guards.donor_design(run)) is not None:
-        read |= {"donors": design["donors"], "donor_design": design}
     if config.given_ is not None:
         read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}
@@ -473,7 +460,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         first, second = compared_classes(run)
         method[name] = f"{second} - {first}"
     facts: RunFacts = {
-        "input": cast(MatrixFacts, read),
+        "input": read,
         "graph": scored.graph,
         "method": method,
         "knowledge": scored.sources,
@@ -507,15 +494,11 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
             "classes": run.labels.counts(),
             "used": run.labels_used,
         }
-        facts["labels"] |= cast(LabelFacts, _column(run, "labels"))
+        if "labels" in run.taken:
+            facts["labels"]["column"] = run.taken["labels"]
         if config.label_type == "continuous":
             facts["labels"] |= cast(LabelFacts, run.labels.range())
     return facts
-
-
-def _column(run: Run, option: str) -> dict[str, str]:
-    """Return the column of an option's file that was taken without being named, as facts."""
-    return {"column": run.taken[option]} if option in run.taken else {}
 
 
 def check_outputs(config: RankConfig, as_json: bool) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.errors import counted, listed
-from sfs_cli.features import FEATURES
+from sfs_cli.features import FEATURES, doubts
 from sfs_cli.features.step import Pairs, as_pairs
 from sfs_cli.graph.groups import Groups
 from sfs_cli.options import RankConfig
@@ -76,12 +76,13 @@ def report_data(
     eigenvalues = facts["result"].get("eigenvalues")
     words = [word for n in config.given(*ON_PAGE) for word in (flag(n), getattr(config, n))]
     parts = [
-        (feature.name, feature.step, found)
-        for feature in FEATURES
-        if (found := cast(dict[str, Any], facts).get(feature.name))
+        (each.name, each.step, found)
+        for each in FEATURES
+        if (found := each.found(cast(dict[str, Any], facts)))
     ]
+    inputs = [pair for _, step, of in parts for pair in step.input(of)]
     sections = [
-        ("Input", _input_pairs(facts)),
+        ("Input", [*_input_pairs(facts), *inputs]),
         ("Sample graph", as_pairs(facts["graph"])),
         ("Combination of the sources", as_pairs(_combination(knowledge))),
         ("Method", as_pairs(facts["method"])),
@@ -197,19 +198,8 @@ def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
             f"{words} or less, but the sample graph was made of the tested features, so that even "
             "noise would have some."
         ]
-    samples = facts["input"]["n_samples"]
-    donors = facts["input"].get("donors", samples)
-    design = facts["input"].get("donor_design")
-    if donors < samples and (design is None or design["donors_by_classes"] < samples):
-        return [
-            f"{words} or less, but the {samples:,} samples are of {donors:,} donors, and the test "
-            "takes them for independent ones, so that even noise would have some."
-        ]
-    if design is not None and donors < samples and not design["adjusted"]:
-        return [
-            f"{words} or less, but the classes vary within the {donors:,} donors, and the test "
-            "takes the differences between donors for noise: compare within donors (--adjust)."
-        ]
+    if doubt := next(doubts(cast(dict[str, Any], facts)), None):
+        return [f"{words} or less, but {doubt.seen}: {doubt.effect}."]
     if facts["method"].get("depth", {}).get("leads"):
         return [
             f"{words} or less, but the test follows the depth of the samples, so that even noise "
@@ -379,8 +369,6 @@ def _input_pairs(run: RunFacts) -> Pairs:
         ("Features", f"{facts['n_features']:,}"),
         ("Values", f"{'sparse' if facts['sparse'] else 'dense'}, {facts['dtype']}"),
     ]
-    if "donors" in facts:
-        pairs.append(("Donors", f"{facts['donors']:,}"))
     if facts["missing_values"]:
         count, features = facts["missing_values"], facts["features_with_missing_values"]
         pairs.append(("Missing values", f"{count:,} in {features:,} features"))
@@ -391,10 +379,6 @@ def _input_pairs(run: RunFacts) -> Pairs:
         pairs.append(("Given features", f"{facts['given']:,}, already chosen"))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
-    if "sample_weights" in facts:
-        weights = facts["sample_weights"]
-        zero = f"; {weights['zero']:,} samples have weight 0" if weights["zero"] else ""
-        pairs.append(("Sample weights", f"{weights['from']}, sum {weights['sum']:.6g}{zero}"))
     if labels.get("used") and "smallest" in labels:
         low, high = labels["smallest"], labels["largest"]
         pairs.append(("Outcome", f"{labels['from']}, from {low:.6g} to {high:.6g}"))

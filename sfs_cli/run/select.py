@@ -21,7 +21,7 @@ from sfs_cli.catalog import METHODS, PERMUTED, SIGNED, WITH_PVALUES
 from sfs_cli.errors import InputError, UsageError, counted, listed
 from sfs_cli.evaluation.classify import CLASSIFIERS, Fold, accuracies, standardized
 from sfs_cli.evaluation.curve import Curve, chance_accuracy, curve_of
-from sfs_cli.features import without_effect_on_order
+from sfs_cli.features import FEATURES, doubts, without_effect_on_order, without_rule
 from sfs_cli.features.pruning.step import PruningStep
 from sfs_cli.io.files.text import text_suffix
 from sfs_cli.io.results.rankings import parse_numbers, read_rank_table
@@ -34,7 +34,7 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.files import load
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.select import SelectConfig
-from sfs_cli.provenance import DonorFacts, InputFile
+from sfs_cli.provenance import InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.artificial import artificial, check_artificial
@@ -47,7 +47,7 @@ from sfs_cli.run.folds import (
     read_features,
     stratified_folds,
 )
-from sfs_cli.run.guards import OWN_EDGE, dependent, dependent_samples, of_donors, optimistic
+from sfs_cli.run.guards import OWN_EDGE, dependent, optimistic
 from sfs_cli.run.lists import RankedList, check_order, list_of, ranking_at, record_of
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.result import (
@@ -242,14 +242,15 @@ def to_rank_again(
         made = replace(made, max_correlation=None, keep=None)
     if config.cv:
         made = _in_folds(config, made, where)
-    if config.min_redundancy is not None and made.sample_weights is not None:
-        raise UsageError(
-            "--min-redundancy takes correlations over all samples alike: not for a ranking with "
-            "--sample-weights",
-            where=where,
-            hint="leave it out",
-            option="min_redundancy",
-        )
+    for rule in config.given("min_redundancy", "cv"):
+        without = without_rule(rule)
+        for name in made.given(*without):
+            raise UsageError(
+                f"{flag(rule)} {without[name]}: not for a ranking with {flag(name)}",
+                where=where,
+                hint="choose by another rule, such as --top",
+                option=rule,
+            )
     return made
 
 
@@ -283,7 +284,7 @@ def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
             hint="choose by another rule, such as --artificial",
             option="cv",
         )
-    for name in made.given("batch", "adjust", "sample_weights"):
+    for name in made.given("batch", "adjust"):
         raise UsageError(
             f"--cv has no folds for a ranking with {flag(name)}",
             where=where,
@@ -390,11 +391,9 @@ def _to_have_q_values(record: Mapping[str, Any]) -> str:
         return f"{name} has none: choose by {rules}, or rank {tests}"
     if why := method.get("no_p_values"):
         return f"{why}, {others}"
-    if record.get("input", {}).get("sample_weights"):
-        return (
-            f"rank without --sample-weights, as --pvalues treats all samples alike, {tests} or "
-            f"with --pvalues; {others}"
-        )
+    for each in FEATURES:
+        if each.untested and record and each.found(record):
+            return f"rank without {flag(each.option)}, {tests} or with --pvalues; {others}"
     if record.get("covariates"):
         return (
             "of rankings with --adjust only --method f-test with --label-type ordered or "
@@ -416,24 +415,11 @@ def _doubts(result: Result) -> Iterator[str]:
             f"the sample graph of this ranking was made of the tested features: {OWN_EDGE}, "
             + optimistic(asked.get("similarity"), asked.get("coordinates"), of_file=of_file)
         )
-    if (known := _donors(result)) and (warning := dependent_samples(*known)):
-        yield warning
+    if result.record is not None:
+        yield from (doubt.text for doubt in doubts(result.record))
     transform = record.get("config", {}).get("transform")
     if warning := led_by_depth(record.get("method", {}).get("depth"), transform):
         yield warning
-
-
-def _donors(result: Result) -> tuple[DonorFacts, int] | None:
-    """Return how the samples of a ranking are spread over donors, and their number."""
-    own = (result.record or {}).get("input", {})
-    donors, samples = own.get("donors"), own.get("n_samples")
-    if not type(donors) is type(samples) is int:
-        return None
-    design = DonorFacts(
-        donors=donors, of_several_classes=0, donors_by_classes=donors, adjusted=False
-    )
-    design.update(own.get("donor_design", {}))
-    return design, samples
 
 
 def _column(result: Result, name: str, option: str, hint: str) -> np.ndarray:
@@ -452,11 +438,10 @@ def _by_matrix(config: SelectConfig, result: Result, run: Run, index: np.ndarray
     order = result.order
     count = None  # that is cut to at the end
     if config.artificial:
-        if (known := _donors(result)) and dependent_samples(*known):
+        for doubt in doubts(result.record or {}):
             run.log.warn(
-                "the samples of one donor are no independent samples, and copies are shuffled as "
-                "if they were: real features are ahead of their copies where donors differ, and "
-                f"--max-false promises nothing; {of_donors(*known)}"
+                f"{doubt.seen}: copies are shuffled as if all samples were independent, and "
+                f"--max-false does not control the share of false features; {doubt.remedy}"
             )
         found, facts = artificial(run, config.n_copies, config.seed, config.bound)
         chosen = np.zeros(run.matrix.n_features, bool)
