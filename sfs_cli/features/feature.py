@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sfs_cli.options.fields import Config, Refusal
 
 if TYPE_CHECKING:
+    from sfs_cli.catalog import Method
     from sfs_cli.features.step import Step
 
 
@@ -20,6 +21,8 @@ class Feature(NamedTuple):
     fields: type[Config] | None = None  # its options
     rules: Callable[[Any], Iterator[Refusal]] = lambda _: iter(())  # which of them go together
     orders: bool = False  # whether it changes the order of the features
+    # whether a method may be the default one of a configuration that asks for it
+    suits: Callable[[Any, Method], bool] = lambda *_: True
 
     @property
     def step(self) -> type[Step]:

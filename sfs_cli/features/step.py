@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 from sfs_cli.compute.passes import Pass
 
 if TYPE_CHECKING:
+    from sfs_cli.methods.base import Problem, Scorer
     from sfs_cli.options import RankConfig
+    from sfs_cli.provenance import RunFacts
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import Table
     from sfs_cli.run.load import Run
     from sfs_cli.run.passes import Shape
     from sfs_cli.run.rank import RankResult
+    from sfs_cli.run.scoring import Scored
 
 Pairs = list[tuple[str, str]]
 
@@ -40,6 +43,8 @@ class Step:
 
     feature_bytes = 0
     """Bytes of each feature that it holds while the features have scores."""
+    imports: tuple[str, ...] = ()
+    """Slow modules that its work takes, which are imported while the first passes are made."""
     downloads: tuple[tuple[str, str], ...] = ()
     """The files that it writes beside the page: name, description."""
 
@@ -57,6 +62,18 @@ class Step:
         """
         return None
 
+    def scoring_passes(self, shape: Shape) -> list[Pass] | None:
+        """Return the passes of `score`; None where it scores nothing."""
+        return None
+
+    def score(self, run: Run) -> Scored | None:
+        """Score every feature in a way of its own, as a whole; None where it has none."""
+        return None
+
+    def scorer(self, problem: Problem, scorer: Scorer) -> Scorer:
+        """Return what scores blocks: that of the method, or one that finds more of each feature."""
+        return scorer
+
     def check(self, run: Run) -> None:
         """Refuse what it cannot do before anything is ranked."""
 
@@ -72,6 +89,11 @@ class Step:
         return {}
 
     # ---- its part of the page, from its facts in run.json ----------------------------------------
+
+    @staticmethod
+    def sentences(facts: RunFacts) -> list[str]:
+        """Return what the page says of it first, from all facts of the run."""
+        return []
 
     @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:

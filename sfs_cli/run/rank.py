@@ -57,7 +57,6 @@ from sfs_cli.run.checkpoints import (
 )
 from sfs_cli.run.class_columns import class_columns, compared_classes
 from sfs_cli.run.covariates import explained_part
-from sfs_cli.run.depth import guard_depth
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
@@ -252,6 +251,7 @@ def rank(
             found = RankResult(config, scored, ranking, _facts(run, scored, ranking), steps)
             for step in steps:
                 step.find(run, found)
+            scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
         repeated = _warn(run, found, top)
         _add_explained(run, found)
@@ -273,18 +273,9 @@ def rank(
 
 
 def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
-    """Warn of what a ranking should not be trusted for; return how far the best repeat each other.
-
-    Why a method has no p-values here is said, too.
-    """
+    """Warn of what not to trust in a ranking; return how far the best repeat each other."""
     solution, ranking = found.scored.solution, found.ranking
     repeated = guards.guard_ranking(run, ranking, top)
-    if "p_value" in ranking.extra:
-        guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
-        guard_depth(run, solution.facts)
-    elif untested := _untested(run):
-        run.log.note(untested)
-        found.facts["method"]["no_p_values"] = untested
     leading = solution.facts.get("response_rank")
     if leading is not None:
         run.log.note(
@@ -293,25 +284,6 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
             "takes another number of them"
         )
     return repeated
-
-
-def _untested(run: Run) -> str | None:
-    """Return why a method that has p-values of its own has none here."""
-    config = run.config
-    if not METHODS[config.scorer].compares or config.members or run.batches is not None:
-        return None
-    if config.adjust:
-        return (
-            f"--method {config.scorer} has no p-values with --adjust, because covariates are "
-            "taken out of the features and not out of the classes; f-test with --label-type "
-            "ordered takes them out of both, and of two classes is the same test"
-        )
-    if config.sample_weights is not None:
-        return (
-            f"--method {config.scorer} has no p-values with --sample-weights, because a sample of "
-            "weight 10 is not 10 independent samples; for p-values, rank without weights"
-        )
-    return None
 
 
 def score(run: Run) -> Scored:
@@ -330,10 +302,9 @@ def _score(run: Run) -> Scored:
         from sfs_cli.run.batch_rank import rank_in_batches
 
         return rank_in_batches(run, run.batches)
-    if run.config.split is not None:
-        from sfs_cli.run.split import rank_split
-
-        return rank_split(run)
+    for step in steps_of(run.config):
+        if (scored := step.score(run)) is not None:
+            return scored
     if run.sources:
         from sfs_cli.run.fused_rank import rank_on_sources
 
@@ -481,6 +452,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         "pruning": {},
         "modules": {},
         "stability": {},
+        "significance": {},
         "covariates": {},
         "batches": scored.batches,
         "plan": {
@@ -494,6 +466,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         "labels": {},
         "next_runs": [],
     }
+    facts.update(cast(RunFacts, scored.parts))
     if solution.stop or solution.objective:
         facts["solver"] = {
             "converged": solution.converged,

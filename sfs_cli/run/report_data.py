@@ -94,7 +94,7 @@ def report_data(
     return ReportData(
         **of_ranking(ranking, change.replace(" - ", " less "), facts["versions"]["sfs"]),
         sentences=[
-            *_significance(ranking, facts),
+            *(text for _, step, _ in parts for text in step.sentences(facts)),
             *_stability(ranking, dict(facts).get("stability")),
             *_enrichment(knowledge),
             *([changes] if (changes := _changes(knowledge)) else []),
@@ -181,49 +181,6 @@ def _samples(facts: RunFacts) -> str:
     of = " of class" if any(name[:1].isdigit() for name in classes) else ""
     parts = [f"{count:,}{of} {isolated(name)}" for name, count in classes.items()]
     return f"{words} ({', '.join(parts)})"
-
-
-def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
-    """Say how many features have a small q-value, and whether that can be trusted."""
-    q = _column(ranking, "q_value", ranking.n_scored)
-    if q is None:
-        return []
-    count = int(np.count_nonzero(q <= LEVEL))
-    if not count:
-        return [f"No feature has a q-value of {LEVEL:g} or less: none is significant."]
-    words = f"{counted(count, 'feature')} {'has' if count == 1 else 'have'} a q-value of {LEVEL:g}"
-    if facts["graph"].get("of_tested_features"):
-        return [
-            f"{words} or less, but the sample graph was made of the tested features, so that even "
-            "noise would have some."
-        ]
-    samples = facts["input"]["n_samples"]
-    donors = facts["input"].get("donors", samples)
-    design = facts["input"].get("donor_design")
-    if donors < samples and (design is None or design["donors_by_classes"] < samples):
-        return [
-            f"{words} or less, but the {samples:,} samples are of {donors:,} donors, and the test "
-            "takes them for independent ones, so that even noise would have some."
-        ]
-    if design is not None and donors < samples and not design["adjusted"]:
-        return [
-            f"{words} or less, but the classes vary within the {donors:,} donors, and the test "
-            "takes the differences between donors for noise: compare within donors (--adjust)."
-        ]
-    if facts["method"].get("depth", {}).get("leads"):
-        return [
-            f"{words} or less, but the test follows the depth of the samples, so that even noise "
-            "would have some."
-        ]
-    if facts["knowledge"].get("aggregation", {}).get("how") == "rra":
-        return [
-            f"{words} or less, but the lists rank the features of one matrix, so that even noise "
-            "would have some."
-        ]
-    return [
-        f"{words} or less. Of such a list {LEVEL:.0%} at most are false on average, if the samples "
-        "are independent and the test suits the values."
-    ]
 
 
 def _stability(ranking: Ranking, found: Any) -> list[str]:
