@@ -245,6 +245,7 @@ class RunFacts(TypedDict):
     pruning: dict[str, Any]  # of the rooms of these names in `sfs_cli.features`; empty without
     modules: dict[str, Any]
     stability: StabilityFacts
+    significance: dict[str, Any]
     covariates: CovariateFacts
     batches: BatchFacts
     plan: PlanFacts

@@ -19,6 +19,7 @@ from sfs_cli.features import (
     modules,
     pruning,
     sample_weights,
+    significance,
     stability,
 )
 from sfs_cli.options.fields import flag, options_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 FEATURES = (
     sample_weights.FEATURE,
     donors.FEATURE,
+    significance.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,
     modules.FEATURE,
@@ -46,6 +48,7 @@ class FeatureFields(
     pruning.PruningFields,
     donors.DonorFields,
     sample_weights.WeightFields,
+    significance.SignificanceFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""
 
@@ -68,16 +71,21 @@ def untested(config: Any) -> str | None:
     return None
 
 
-def doubts(record: Mapping[str, Any]) -> Iterator[Doubt]:
-    """Yield why the tests of a ranking do not hold, by its run.json."""
+def untestable(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the options of a ranking with which there are no p-values, by its run.json."""
+    return (each.option for each in FEATURES if each.untested and each.found(record))
+
+
+def doubts_about_samples(record: Mapping[str, Any]) -> Iterator[Doubt]:
+    """Yield why samples are not what tests and shuffled copies take them for, by run.json."""
     for each in FEATURES:
         if each.found(record) and (doubt := each.step.doubt(record)):
             yield doubt
 
 
-def without_rule(rule: str) -> dict[str, str]:
-    """Return the options with which a rule of `sfs select` cannot rank again, and why."""
-    return {each.option: each.no_rule[rule] for each in FEATURES if rule in each.no_rule}
+def against(name: str) -> dict[str, str]:
+    """Return what is wrong with an option and optional parts, by the option that asks for each."""
+    return {each.option: each.against[name] for each in FEATURES if name in each.against}
 
 
 def without_effect_on_order() -> dict[str, Any]:

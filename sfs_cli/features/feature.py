@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sfs_cli.catalog import Method
 from sfs_cli.options.fields import Config, Refusal, options_of
 
 if TYPE_CHECKING:
+    from sfs_cli.catalog import Method
     from sfs_cli.features.step import Step
 
 
@@ -21,14 +21,15 @@ class Feature(NamedTuple):
     fields: type[Config] | None = None  # its options
     rules: Callable[[Any], Iterator[Refusal]] = lambda _: iter(())  # which of them go together
     orders: bool = False  # whether it changes the order of the features
-    suits: Callable[[Method], bool] = lambda _: True  # whether a method goes with it
-    # the rules of `sfs select` that cannot rank again with it, and why
-    no_rule: Mapping[str, str] = {}
-    untested: str = ""  # why tests of class means have no p-values with it
+    # whether a method may be the default one of a configuration that asks for it
+    suits: Callable[[Any, Method], bool] = lambda *_: True
+    # options, also of `sfs select`, that it does not go with, and what is wrong: `--cv ...`
+    against: Mapping[str, str] = {}
+    untested: str = ""  # why methods that test by classes have no p-values with it
 
     @property
     def option(self) -> str:
-        """The option that asks for it."""
+        """The option that asks for it: the first of its own."""
         assert self.fields is not None
         return options_of(self.fields)[0].name
 

@@ -13,12 +13,15 @@ from sfs_cli.compute.passes import Pass
 
 if TYPE_CHECKING:
     from sfs_cli.compute.matrix import Ids
+    from sfs_cli.methods.base import Problem, Scorer
     from sfs_cli.options import RankConfig
+    from sfs_cli.provenance import RunFacts
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import Table
     from sfs_cli.run.load import Run
     from sfs_cli.run.passes import Shape
     from sfs_cli.run.rank import RankResult
+    from sfs_cli.run.scoring import Scored
 
 Pairs = list[tuple[str, str]]
 
@@ -37,16 +40,12 @@ def as_pairs(facts: dict[str, Any]) -> Pairs:
 
 
 class Doubt(NamedTuple):
-    """Why a test of a ranking does not hold."""
+    """A reason not to trust p-values."""
 
-    seen: str  # of the samples
-    effect: str  # on p-values
-    remedy: str
-
-    @property
-    def text(self) -> str:
-        """The warning."""
-        return f"{self.seen}: {self.effect}; {self.remedy}"
+    guard: str  # its name in `sfs_cli.options.guards`
+    text: str  # of the warning: what is wrong, and what to do
+    short: str  # what is wrong, after a "but"
+    remedy: str = ""  # what to do, where it is about the samples
 
 
 class Step:
@@ -56,6 +55,8 @@ class Step:
     """Bytes of each feature that it holds while the features have scores."""
     graph_copies = 0
     """Copies of the sample graph that it holds while the features are scored."""
+    imports: tuple[str, ...] = ()
+    """Slow modules that its work takes, which are imported while the first passes are made."""
     downloads: tuple[tuple[str, str], ...] = ()
     """The files that it writes beside the page: name, description."""
 
@@ -72,6 +73,18 @@ class Step:
         None where it makes none.
         """
         return None
+
+    def scoring_passes(self, shape: Shape) -> list[Pass] | None:
+        """Return the passes of `score`; None where it scores nothing."""
+        return None
+
+    def score(self, run: Run) -> Scored | None:
+        """Score every feature in a way of its own, as a whole; None where it has none."""
+        return None
+
+    def scorer(self, problem: Problem, scorer: Scorer) -> Scorer:
+        """Return what scores blocks: that of the method, or one that finds more of each feature."""
+        return scorer
 
     def check(self, run: Run) -> None:
         """Refuse what it cannot do before anything is ranked."""
@@ -95,12 +108,17 @@ class Step:
 
     @staticmethod
     def doubt(record: Mapping[str, Any]) -> Doubt | None:
-        """Return why the tests of a ranking do not hold, by its run.json; None where they do."""
+        """Return why samples are not what a test takes them for, by run.json; None if they are."""
         return None
 
     @staticmethod
     def input(found: Any) -> Pairs:
         """Return names and values for the section of the input."""
+        return []
+
+    @staticmethod
+    def sentences(facts: RunFacts) -> list[str]:
+        """Return what the page says of it first, from all facts of the run."""
         return []
 
     @staticmethod

@@ -358,20 +358,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         parse=split_words,
     )
     how: str | None = _own("How the rankings are aggregated, with --batch too.")
-    pvalues: str | None = _method(
-        "Add p-values, q-values and effects: of normal noise, from the moments of all permutations "
-        "of the samples, or from so many permutations (by default 1000); mutual-info: "
-        "permutations of the labels.",
-        metavar="[gaussian|moments|permutation[:B]]",
-        words=("gaussian", "moments", "permutation", "permutation:COUNT"),
-        takers=lambda _: (*catalog.WITH_PVALUES, *catalog.PERMUTED),
-    )
-    split: str | None = _method(
-        "Test on a graph that is not made of what is tested: of the other half of the features, or "
-        "of one of two random parts of every count.",
-        words=("features", "counts"),
-        takers=lambda _: catalog.SPLIT,
-    )
     given_: str | None = _method(
         "List of features that are already chosen: the methods "
         f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
@@ -537,10 +523,9 @@ class RankConfig(FeatureFields, CoreFields):
         given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
         for name in names:
             takes_all = all(option in METHODS[name].options for option in given)
-            suits = all(each.suits(METHODS[name]) for each in FEATURES if each.asked(self))
-            tested = self.pvalues is None or METHODS[name].tested
+            suits = all(each.suits(self, METHODS[name]) for each in FEATURES)
             together = name == "mrsf-rounds" and n > TOGETHER
-            if takes_all and suits and tested and not together:
+            if takes_all and suits and not together:
                 return name
         return names[-1]
 

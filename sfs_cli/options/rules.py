@@ -32,7 +32,6 @@ from sfs_cli.ranking.aggregations import LARGEST_WEIGHT, check_list_weights
 if TYPE_CHECKING:
     from sfs_cli.options.rank import RankConfig
 
-FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
 WITH_POWER = ("power", "ritz", "kernel")  # variants of Q-alpha
 _METHOD_OPTIONS = tuple(name for name in catalog.OPTIONS if name not in GRAPH_FIELDS)
 _FUSION = ("fusion_lambda", "fusion_neighbors", "fusion_clusters")
@@ -50,7 +49,6 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_weight_rules(config))
     config.refuse(_batch_rules(config))
     config.refuse(_given_rules(config))
-    config.refuse(_pvalue_rules(config))
     for feature in FEATURES:
         config.refuse(feature.rules(config))
     if config.top is not None and config.write_h5ad is None:
@@ -222,59 +220,6 @@ def _given_rules(c: RankConfig) -> Iterator[Refusal]:
         hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
         hint += f"a method that goes on from them: {', '.join(catalog.GOING_ON)}"
         yield f"{what}features", hint, ("given_", about)
-
-
-def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.split is not None:
-        yield from _split_rules(c)
-    if c.pvalues is None:
-        return
-    if c.ranker in catalog.PERMUTED:
-        if not c.pvalues.startswith("permutation"):
-            what = f"--pvalues {c.pvalues} has no formula for --method {c.ranker}"
-            yield what, "give --pvalues permutation", ("pvalues", "method")
-    elif c.ranker not in catalog.WITH_PVALUES:
-        what = f"--pvalues has no effect with --method {c.ranker}"
-        hint = _leave_out("method", (*catalog.WITH_PVALUES, *catalog.PERMUTED))
-        if c.ranker in ("f-test", "t-test"):
-            hint = f"leave it out: --method {c.ranker} has p-values of its own"
-        elif c.source:
-            hint = (
-                "`sfs fuse` makes one graph of the sources, which --method spec takes as "
-                "--similarity-file"
-            )
-        yield what, hint, ("pvalues", "method")
-    alike = {
-        "source": "takes one sample graph; `sfs fuse` makes one of sources, for --similarity-file",
-        "batch": "has no meaning for an aggregate of rankings",
-        "adjust": "compares features with noise, which adjusted ones are not",
-    }
-    for name in c.given(*alike):
-        what = f"--pvalues {alike[name].partition(';')[0]}"
-        hint = alike[name].partition("; ")[2] or f"leave out --pvalues or {flag(name)}"
-        yield f"{what}: not with {flag(name)}", hint, ("pvalues", name)
-    count = float(c.pvalues.partition(":")[2] or FEWEST_PERMUTATIONS)
-    if not FEWEST_PERMUTATIONS <= count <= MOST_PERMUTATIONS:
-        what = f"--pvalues {c.pvalues} asks for {count:.0f} permutations"
-        hint = f"give {FEWEST_PERMUTATIONS} to {MOST_PERMUTATIONS:,}, such as permutation:1000"
-        yield what, hint, ("pvalues",)
-
-
-def _split_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.pvalues is None:
-        hint = "give --pvalues moments too: --split is what makes p-values valid"
-        yield "--split has no effect without --pvalues", hint, ("split", "pvalues")
-    elif c.ranker in (*catalog.WITH_PVALUES, *catalog.PERMUTED) and c.ranker not in catalog.SPLIT:
-        what = f"--split has no effect with --method {c.ranker}, which makes no sample graph"
-        yield what, _leave_out("method", catalog.SPLIT), ("split", "method")
-    own = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None
-    if c.stability is not None:
-        what = "--stability ranks subsets by scores, and --split by p-values"
-        yield what, "make them in two runs", ("split", "stability")
-    if own:
-        what = "--split has no effect on a sample graph that is not made of the features"
-        hint = "leave out --split"
-        yield what, hint, ("split", "similarity")
 
 
 def _member_rules(c: RankConfig) -> Iterator[Refusal]:

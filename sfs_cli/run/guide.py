@@ -20,6 +20,8 @@ from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.errors import SfsError, counted
 from sfs_cli.features import steps_of, untested
+from sfs_cli.features.significance import tests
+from sfs_cli.features.significance.graph import made_of_features
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.io.files.table import NULL_TOKENS
@@ -32,14 +34,12 @@ from sfs_cli.run.artificial import check_artificial
 from sfs_cli.run.guards import (
     REPEATS,
     Raw,
-    fused_from_matrix,
     id_labels,
-    own_graph,
     raw_kind,
     response_of,
 )
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.run.passes import graph_asked, needed
+from sfs_cli.run.passes import needed
 from sfs_cli.store.matrix import look
 
 if TYPE_CHECKING:
@@ -128,11 +128,9 @@ def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
     """
     needs, own = needed(config), False
     if "graph" in needs:
-        name = graph_asked(config, n).name
-        of = own_graph(name, config.coordinates_from)
-        own = of is not None or bool(fused_from_matrix(config, name))
+        own = bool(made_of_features(config, n))
     without = bool(config.adjust) or untested(config) is not None
-    if config.pvalues is not None or (config.ranker in catalog.SIGNED and not without):
+    if tests(config) and not without:
         tested = not repeated and not (own and config.split is None)
         return ["--fdr", "0.05"] if tested else ["--top", "50"]
     if config.stability is not None:

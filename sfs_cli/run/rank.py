@@ -22,7 +22,7 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import ConflictError, UsageError
-from sfs_cli.features import FEATURES, ordering_steps, steps_of, untested
+from sfs_cli.features import FEATURES, ordering_steps, steps_of
 from sfs_cli.features.step import Step
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
@@ -56,7 +56,6 @@ from sfs_cli.run.checkpoints import (
 )
 from sfs_cli.run.class_columns import class_columns, compared_classes
 from sfs_cli.run.covariates import explained_part
-from sfs_cli.run.depth import guard_depth
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
@@ -251,6 +250,7 @@ def rank(
             found = RankResult(config, scored, ranking, _facts(run, scored, ranking), steps)
             for step in steps:
                 step.find(run, found)
+            scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
         repeated = _warn(run, found, top)
         _add_explained(run, found)
@@ -272,18 +272,9 @@ def rank(
 
 
 def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
-    """Warn of what a ranking should not be trusted for; return how far the best repeat each other.
-
-    Why a method has no p-values here is said, too.
-    """
+    """Warn of what not to trust in a ranking; return how far the best repeat each other."""
     solution, ranking = found.scored.solution, found.ranking
     repeated = guards.guard_ranking(run, ranking, top)
-    if "p_value" in ranking.extra:
-        guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
-        guard_depth(run, solution.facts)
-    elif why := _untested(run):
-        run.log.note(why)
-        found.facts["method"]["no_p_values"] = why
     leading = solution.facts.get("response_rank")
     if leading is not None:
         run.log.note(
@@ -292,21 +283,6 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
             "takes another number of them"
         )
     return repeated
-
-
-def _untested(run: Run) -> str | None:
-    """Return why a method that has p-values of its own has none here."""
-    config = run.config
-    if not METHODS[config.scorer].compares or config.members or run.batches is not None:
-        return None
-    if config.adjust:
-        return (
-            f"--method {config.scorer} has no p-values with --adjust, because covariates are "
-            "taken out of the features and not out of the classes; f-test with --label-type "
-            "ordered takes them out of both, and of two classes is the same test"
-        )
-    why = untested(config)
-    return None if why is None else f"--method {config.scorer} has no p-values {why}"
 
 
 def score(run: Run) -> Scored:
@@ -325,10 +301,9 @@ def _score(run: Run) -> Scored:
         from sfs_cli.run.batch_rank import rank_in_batches
 
         return rank_in_batches(run, run.batches)
-    if run.config.split is not None:
-        from sfs_cli.run.split import rank_split
-
-        return rank_split(run)
+    for step in steps_of(run.config):
+        if (scored := step.score(run)) is not None:
+            return scored
     if run.sources:
         from sfs_cli.run.fused_rank import rank_on_sources
 
@@ -468,6 +443,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         "pruning": {},
         "modules": {},
         "stability": {},
+        "significance": {},
         "covariates": {},
         "batches": scored.batches,
         "plan": {
@@ -481,6 +457,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         "labels": {},
         "next_runs": [],
     }
+    facts.update(cast(RunFacts, scored.parts))
     if solution.stop or solution.objective:
         facts["solver"] = {
             "converged": solution.converged,

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS, Method
 from sfs_cli.errors import counted, listed
-from sfs_cli.features import FEATURES, doubts
+from sfs_cli.features import FEATURES
 from sfs_cli.features.step import Pairs, as_pairs
 from sfs_cli.graph.groups import Groups
 from sfs_cli.options import RankConfig
@@ -95,7 +95,7 @@ def report_data(
     return ReportData(
         **of_ranking(ranking, change.replace(" - ", " less "), facts["versions"]["sfs"]),
         sentences=[
-            *_significance(ranking, facts),
+            *(text for _, step, _ in parts for text in step.sentences(facts)),
             *_stability(ranking, dict(facts).get("stability")),
             *_enrichment(knowledge),
             *([changes] if (changes := _changes(knowledge)) else []),
@@ -182,38 +182,6 @@ def _samples(facts: RunFacts) -> str:
     of = " of class" if any(name[:1].isdigit() for name in classes) else ""
     parts = [f"{count:,}{of} {isolated(name)}" for name, count in classes.items()]
     return f"{words} ({', '.join(parts)})"
-
-
-def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
-    """Say how many features have a small q-value, and whether that can be trusted."""
-    q = _column(ranking, "q_value", ranking.n_scored)
-    if q is None:
-        return []
-    count = int(np.count_nonzero(q <= LEVEL))
-    if not count:
-        return [f"No feature has a q-value of {LEVEL:g} or less: none is significant."]
-    words = f"{counted(count, 'feature')} {'has' if count == 1 else 'have'} a q-value of {LEVEL:g}"
-    if facts["graph"].get("of_tested_features"):
-        return [
-            f"{words} or less, but the sample graph was made of the tested features, so that even "
-            "noise would have some."
-        ]
-    if doubt := next(doubts(cast(dict[str, Any], facts)), None):
-        return [f"{words} or less, but {doubt.seen}: {doubt.effect}."]
-    if facts["method"].get("depth", {}).get("leads"):
-        return [
-            f"{words} or less, but the test follows the depth of the samples, so that even noise "
-            "would have some."
-        ]
-    if facts["knowledge"].get("aggregation", {}).get("how") == "rra":
-        return [
-            f"{words} or less, but the lists rank the features of one matrix, so that even noise "
-            "would have some."
-        ]
-    return [
-        f"{words} or less. Of such a list {LEVEL:.0%} at most are false on average, if the samples "
-        "are independent and the test suits the values."
-    ]
 
 
 def _stability(ranking: Ranking, found: Any) -> list[str]:

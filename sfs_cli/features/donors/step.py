@@ -11,7 +11,6 @@ import numpy as np
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.features.step import Doubt, Pairs, Step
 from sfs_cli.io.knowledge.sample_columns import read_covariates
-from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.rank import RankResult
 
@@ -58,13 +57,12 @@ class DonorDesign:
         seen = f"the {samples:,} samples are of {self.donors:,} donors, and "
         if repeated:
             seen += "samples of one donor are not independent (pseudoreplication)"
-            effect = "p_value and q_value can be far too small"
+            effect = "p-values and q-values can be far too small"
         else:
-            seen += "the classes vary within donors, as in pairs"
+            seen += "the classes vary within donors, whose differences the test takes for noise"
             effect = (
-                "the test takes the differences between donors for noise, so that p_value and "
-                "q_value are too large where donors have the classes alike, and may be too small "
-                "elsewhere"
+                "p-values and q-values are too large where donors have the classes alike, as in "
+                "pairs, and may be too small elsewhere"
             )
         ways = []
         if not self.of_several_classes:
@@ -76,7 +74,8 @@ class DonorDesign:
                 "compare within donors: --adjust with the column of the donors, --method f-test, "
                 "--label-type ordered and --label-order, which of two classes is the paired test"
             )
-        return Doubt(seen, effect, ", and ".join(ways))
+        remedy = ", and ".join(ways)
+        return Doubt("donors", f"{seen}: {effect}; {remedy}", seen, remedy)
 
 
 def _explains(basis: np.ndarray, groups: np.ndarray) -> bool:
@@ -90,16 +89,12 @@ def _explains(basis: np.ndarray, groups: np.ndarray) -> bool:
 
 
 class DonorStep(Step):
-    """Counts the donors, and warns of p-values that take their samples for independent ones."""
+    """Counts the donors, and doubts p-values that take their samples for independent ones."""
 
     def find(self, run: Run, found: RankResult) -> None:
-        """Add how the samples are spread; warn where there are p-values."""
+        """Add how the samples are spread."""
         assert run.donors is not None
-        design = DonorDesign.of(run, run.donors)
-        found.facts["input"] |= design.to_json()
-        doubt = design.doubt(run.matrix.n_samples)
-        if doubt is not None and "p_value" in found.ranking.extra:
-            tell(run, "donors", doubt.text)
+        found.facts["input"] |= DonorDesign.of(run, run.donors).to_json()
 
     def independent(self, ids: Ids) -> bool:
         """Tell whether every donor has one sample."""

@@ -57,8 +57,8 @@ FEATURE = Feature(
     WeightFields,
     rules,
     orders=True,
-    suits=lambda method: method.weighted,
-    no_rule=dict.fromkeys(("artificial", "cv", "min_redundancy"), ALIKE),
+    suits=lambda config, method: config.sample_weights is None or method.weighted,
+    against=dict.fromkeys(("pvalues", "artificial", "cv", "min_redundancy"), ALIKE),
     untested="a sample of weight 10 is not 10 independent samples; for p-values, rank without "
     "weights",
 )
