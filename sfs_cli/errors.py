@@ -221,8 +221,12 @@ def located(where: str) -> Iterator[None]:
 
 def counted(count: int, noun: str) -> str:
     """Write a count with its noun: ``1 value``, ``1,200 values``, ``2 batches``."""
-    end = "es" if noun.endswith(("s", "ch")) else "s"
-    return f"{count:,} {noun}{'' if count == 1 else end}"
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun."""
+    return noun + ("es" if noun.endswith(("s", "ch")) else "s")
 
 
 def _cut(text: str) -> str:

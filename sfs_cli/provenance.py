@@ -106,45 +106,6 @@ class NextRun(TypedDict):
     reason: str
 
 
-class ExplainedFacts(TypedDict):
-    """Mean part of the variance of the best features that covariates or batches explain.
-
-    It is that before they are taken out of the features and after, where they are; `by_chance` is
-    what as many columns of random numbers explain.
-    """
-
-    features: int
-    before: float
-    after: NotRequired[float]
-    by_chance: float
-
-
-class CovariateFacts(TypedDict, total=False):
-    """What ``--adjust`` took out of the features; empty without it.
-
-    `rank` is that of the design matrix with its intercept, within batches the largest.
-    """
-
-    columns: list[dict[str, Any]]
-    rank: int
-    explained: ExplainedFacts
-
-
-class BatchFacts(TypedDict, total=False):
-    """The batches of ``--batch``, in which the features were ranked; empty without it.
-
-    `left_out` are the batches that were not ranked, with the reason; `kendall_tau` tells how far
-    the rankings agree, where they are few.
-    """
-
-    column: str
-    how: str
-    ranked: list[dict[str, Any]]
-    left_out: dict[str, str]
-    kendall_tau: Any
-    explained: ExplainedFacts
-
-
 class StableFeatures(TypedDict):
     """How many features are selected in so large a share of the subsets, and of the first ones.
 
@@ -246,8 +207,8 @@ class RunFacts(TypedDict):
     modules: dict[str, Any]
     stability: StabilityFacts
     significance: dict[str, Any]
-    covariates: CovariateFacts
-    batches: BatchFacts
+    covariates: dict[str, Any]
+    batches: dict[str, Any]
     plan: PlanFacts
     passes: list[PassFacts]
     labels: LabelFacts

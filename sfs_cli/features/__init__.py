@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfs_cli.features import (
+    batches,
+    covariates,
     direction,
     donors,
     enrichment,
@@ -35,6 +37,8 @@ FEATURES = (
     pruning.FEATURE,
     modules.FEATURE,
     stability.FEATURE,
+    batches.FEATURE,
+    covariates.FEATURE,
     enrichment.FEATURE,
 )
 """In the order in which a run makes them, once the features have scores."""
@@ -49,6 +53,8 @@ class FeatureFields(
     donors.DonorFields,
     sample_weights.WeightFields,
     significance.SignificanceFields,
+    batches.BatchFields,
+    covariates.CovariateFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""
 
@@ -83,12 +89,12 @@ def doubts_about_samples(record: Mapping[str, Any]) -> Iterator[Doubt]:
             yield doubt
 
 
-def against(name: str) -> dict[str, str]:
-    """Return what is wrong with an option and optional parts, by the option that asks for each."""
-    return {each.option: each.against[name] for each in FEATURES if name in each.against}
-
-
 def without_effect_on_order() -> dict[str, Any]:
     """Return the options that do not change the order of the features, with their defaults."""
     kinds = [each.fields for each in FEATURES if each.fields and not each.orders]
     return {option.name: option.default for kind in kinds for option in options_of(kind)}
+
+
+def against(name: str) -> dict[str, str]:
+    """Return what is wrong with an option and optional parts, by the option that asks for each."""
+    return {each.option: each.against[name] for each in FEATURES if name in each.against}

@@ -23,6 +23,8 @@ class Feature(NamedTuple):
     orders: bool = False  # whether it changes the order of the features
     # whether a method may be the default one of a configuration that asks for it
     suits: Callable[[Any, Method], bool] = lambda *_: True
+    adjusts: bool = False  # whether it changes the values that features are scored by
+    takes: tuple[str, ...] = ()  # options of methods that it takes, too
     # options, also of `sfs select`, that it does not go with, and what is wrong: `--cv ...`
     against: Mapping[str, str] = {}
     untested: str = ""  # why methods that test by classes have no p-values with it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -18,12 +17,12 @@ from sfs_cli.options.fields import (
     READING,
     SMALLEST,
     WHOLE,
-    WHOLE_ON_SOURCE,
     Config,
     numbers_of,
     option,
     options_of,
     split_words,
+    texts_of,
 )
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
@@ -53,8 +52,6 @@ MAX_GAMMA_POWER = 64
 TOGETHER = 10_000
 """Up to this many samples features are selected together by default; above, one by one."""
 LABEL_TYPES = ("classes", "ordered", "continuous")
-DEFAULT_BATCH_SIZE = 10
-"""Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
@@ -84,11 +81,6 @@ _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
 _running = partial(option, section="Running", in_result=False)
 _working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select", "report"))
-
-
-def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the texts of an option that is repeated on the command line."""
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 _named = partial(
@@ -247,34 +239,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="A,B,...",
         items=str,
         default_text="by their numbers",
-    )
-    adjust: tuple[str, ...] = _input(
-        "Covariates of the samples whose linear effect is taken out of every feature, such as "
-        "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
-        "written COLUMN=categorical or COLUMN=numeric.",
-        verbs=WHOLE_ON_SOURCE,
-        default=(),
-        metavar="FILE:COLUMNS or obs:KEYS",
-        column=True,
-        items=str,
-        parse=texts_of,
-        path=READS,
-    )
-    batch: str | None = _method(
-        "Rank within each batch, and aggregate the rankings.",
-        verbs=WHOLE,
-        section="Input",
-        metavar="FILE:COLUMN or obs:KEY",
-        column=True,
-        path=READS,
-    )
-    min_batch_size: int | None = _method(
-        "Leave out batches of fewer samples.",
-        verbs=WHOLE,
-        section="Input",
-        metavar="N",
-        least=4,
-        default_text=str(DEFAULT_BATCH_SIZE),
     )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
@@ -609,11 +573,6 @@ class RankConfig(FeatureFields, CoreFields):
         if self.members and self.weights is None:
             return [1.0] * len(self.members)
         return self.source_weights
-
-    @property
-    def smallest_batch(self) -> int:
-        """Samples of the smallest batch that is ranked."""
-        return DEFAULT_BATCH_SIZE if self.min_batch_size is None else self.min_batch_size
 
     def fusion_options(self) -> dict[str, float | int]:
         """Return the given options of the way of weighting, by its own names."""

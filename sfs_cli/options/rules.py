@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
-from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.catalog import METHODS
 from sfs_cli.errors import nearest
 from sfs_cli.features import FEATURES
 from sfs_cli.options import weightings
@@ -47,7 +47,6 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_member_rules(config) if config.members else _method_rules(config))
     config.refuse(_source_rules(config))
     config.refuse(_weight_rules(config))
-    config.refuse(_batch_rules(config))
     config.refuse(_given_rules(config))
     for feature in FEATURES:
         config.refuse(feature.rules(config))
@@ -145,8 +144,9 @@ def _coordinate_rules(c: RankConfig) -> Iterator[Refusal]:
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
     method = f"--method {c.ranker}"
     scorer = METHODS[c.scorer]
+    others = {name for each in FEATURES if each.asked(c) for name in each.takes}
     for name in c.given(*_METHOD_OPTIONS):
-        if name == "how" and c.batch is not None:
+        if name in others:
             continue
         # an option is about the method that is asked for, else about the one that scores after it
         entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
@@ -276,24 +276,6 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
         for name in c.given("id_map", "allow_unmatched"):
             hint = f"it has an effect with sources of the kinds {', '.join(kinds_taking('id_map'))}"
             yield f"{flag(name)} has no effect: no source is about genes", hint, (name, "source")
-
-
-def _batch_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.batch is None:
-        if c.min_batch_size is not None:
-            what = "--min-batch-size has no effect without --batch"
-            yield what, "leave it out, or give --batch FILE:COLUMN", ("min_batch_size",)
-        return
-    together = "--adjust takes the batch out of the features, which goes with all sources"
-    for name in c.given("source", "members"):
-        what = f"{flag(name)} has no effect within batches: --batch aggregates one ranking of each"
-        yield what, f"leave one of them out; {together}", ("batch", name)
-    if c.method in ON_SOURCES:
-        what = f"--method {c.method} cannot rank within batches"
-        yield what, f"give --method {c.scorer}; {together}", ("batch", "method")
-    if c.weights_out is not None:
-        what = "--weights-out has no effect with --batch: each batch has its own coefficients"
-        yield what, "leave one of them out", ("weights_out", "batch")
 
 
 def _weight_rules(c: RankConfig) -> Iterator[Refusal]:

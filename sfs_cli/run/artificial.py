@@ -49,9 +49,8 @@ def check_artificial(config: RankConfig, where: str) -> None:
         "source": "competes on one sample graph; `sfs fuse` makes one of sources, for "
         "--similarity-file",
         "members": "has no meaning for an aggregate of rankings",
-        "batch": "has no meaning for an aggregate of rankings",
-        "adjust": "shuffles values, which adjusted ones do not stand",
-    } | against("artificial")
+        **against("artificial"),
+    }
     for name in config.given(*alike):
         what, _, hint = alike[name].partition("; ")
         raise UsageError(

@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import KW_ONLY, asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,8 @@ from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.display import shown
-from sfs_cli.errors import counted, listed
+from sfs_cli.features import FEATURES
+from sfs_cli.features.step import Foreseen
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS
 from sfs_cli.graph.pca import OVERSAMPLING
 from sfs_cli.io.files.read_limits import reading_within
@@ -39,7 +39,8 @@ from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
     parse_count,
 )
-from sfs_cli.run import covariates, inputs
+from sfs_cli.run import inputs
+from sfs_cli.run.cohort import columns_of, known_samples, read_files
 from sfs_cli.run.memory import MemoryPlan, is_dense, memory_budget, memory_plan
 from sfs_cli.run.passes import Shape as RunShape
 from sfs_cli.run.passes import pass_list, with_defaults
@@ -82,8 +83,8 @@ class Shape:
     stored: np.dtype[Any]
     where: str  # where the values will be
     graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
-    samples: Sequence[str] | None = None  # their ids, where they are known
-    obs: Any = None  # annotations of the samples
+    _: KW_ONLY
+    ids: Callable[[], Ids]  # of the samples, with their annotations
     matrix: Matrix | None = None  # the store
     coordinates: np.ndarray | None = None  # (samples, d), where the graph is made of some
     reading: float = 0.0  # seconds of reading the file once, where it is no store
@@ -122,16 +123,18 @@ def _estimate(
     shape = _shape(config, memory, messages)
     n, m, stored = shape.n, shape.m, shape.stored
     asked, config = config, with_defaults(config, n, shape.graphs)
-    groups = _groups(config, shape, messages)
+    foreseen = _foreseen(config, shape, messages)
+    parts = {name: size for each in foreseen.values() for name, size in each.parts.items()}
+    taken_out = sum(each.columns for each in foreseen.values())
     width = None
     if config.coordinates_from is not None:
         shape.coordinates = open_coordinates(config.coordinates_from, config.matrix).values
         width = shape.coordinates.shape[1]
-    of_run = RunShape(n, m, stored, memory, groups.batches, width)
+    of_run = RunShape(n, m, stored, memory, parts, width)
     passes = pass_list(config, of_run)
-    held = 8 * n * groups.columns
+    held = 8 * n * taken_out
     room = memory_plan(config, of_run, passes, held)
-    rates, columns = _rates(config, shape, room, groups.columns), _columns(config, n)
+    rates, columns = _rates(config, shape, room, taken_out), _columns(config, n)
     size = n * m * stored.itemsize
     rows = []
     for each in passes:
@@ -159,8 +162,7 @@ def _estimate(
         "block_size": room.block_size,
         "workers": room.workers,
         "executor": config.executor,
-        "covariates": groups.facts,
-        "batches": groups.batches,
+        **{name: each.facts for name, each in foreseen.items()},
         "passes": rows,
         "memory": room.bytes_by_use | {"matrix": held},
         "memory_needed": room.needed + held,
@@ -171,7 +173,7 @@ def _estimate(
     }
     if limit is not None:
         facts["shards"] = _shards(asked, facts, limit)
-    return provenance.dumps(facts) if as_json else _text(facts)
+    return provenance.dumps(facts) if as_json else _text(facts, foreseen)
 
 
 def _shape(config: RankConfig, memory: int, messages: Messages) -> Shape:
@@ -182,12 +184,11 @@ def _shape(config: RankConfig, memory: int, messages: Messages) -> Shape:
         where = "the store is read in place"
         return Shape(
             *(matrix.n_samples, matrix.n_features, True, matrix.dtype, where),
-            samples=matrix.ids.samples if config.adjust or config.batch else None,
-            obs=matrix.ids.obs if config.adjust or config.batch else None,
+            ids=lambda: matrix.ids,
             matrix=matrix,
         )
     known = list(inputs.read_label_table(config) or ())
-    known += covariates.known_samples(covariates.read_files(config))
+    known += known_samples(read_files(config))
     reader, rows, why = inputs.peek(config, known, memory)
     try:
         exact = reader.n_rows is not None
@@ -206,50 +207,26 @@ def _shape(config: RankConfig, memory: int, messages: Messages) -> Shape:
         reading = (time.perf_counter() - start) * max(1.0, count / max(seen, 1))
     finally:
         reader.close()
+    # of a matrix whose rows are samples the ids are not known yet
+    samples = reader.column_ids if rows == "features" else [str(i) for i in range(n)]
     return Shape(
         *(n, m, exact, stored, where, reader.annotations.graphs),
-        samples=reader.column_ids if rows == "features" else None,
-        obs=reader.annotations.obs,
+        ids=lambda: Ids([], samples, reader.annotations.obs),
         reading=reading,
     )
 
 
-@dataclass
-class Groups:
-    """What is known of covariates and batches before the matrix is read."""
-
-    batches: dict[str, int]  # samples of the batches that are ranked
-    columns: int  # of the design
-    facts: list[dict[str, Any]]  # the covariates, and how each is taken
-
-
-def _groups(config: RankConfig, shape: Shape, log: Messages) -> Groups:
-    """Return the covariates and batches of a run.
-
-    Of a matrix whose rows are samples the ids are not known yet: those of the files are taken.
-    """
-    if not config.adjust and config.batch is None:
-        return Groups({}, 0, [])
-    files = covariates.read_files(config)
-    samples = shape.samples or [str(i) for i in range(shape.n)]
-    columns = covariates.columns_of(config, files, Ids([], samples, shape.obs))
-    facts, width = [], 0
-    for each in columns.adjust:
-        used = [each.values[s] for s in samples if s in each.values] or list(each.values.values())
-        levels = len(set(used)) if each.kind == "categorical" else None
-        width += 1 if levels is None else levels - 1
-        facts.append({"name": each.name, "taken_as": each.kind, "levels": levels})
-    sizes: dict[str, int] = {}
-    if columns.batch is not None:
-        values = columns.batch.values
-        known = [values[s] for s in samples if s in values] or list(values.values())
-        sizes = {str(k): c for k, c in sorted(Counter(known).items())}
-        few = [name for name, count in sizes.items() if count < config.smallest_batch]
-        if few:
-            log.note(f"batches of fewer than {config.smallest_batch} samples: {listed(few)}")
-        sizes = {name: count for name, count in sizes.items() if name not in few}
-        width += max(0, len(sizes) - 1)
-    return Groups(sizes, min(width, max(0, shape.n - covariates.LEAST_LEFT)), facts)
+def _foreseen(config: RankConfig, shape: Shape, log: Messages) -> dict[str, Foreseen]:
+    """Return what is known of the optional parts by the columns of the samples, by their names."""
+    ids = shape.ids()
+    columns = columns_of(config, read_files(config), ids)
+    found = {}
+    for feature in FEATURES if columns else ():
+        if feature.asked(config):
+            known = feature.step(config).foresee(columns, ids.samples, log)
+            if known is not None:
+                found[feature.name] = known
+    return found
 
 
 def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str, Any]:
@@ -359,7 +336,7 @@ def _seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def _text(facts: dict[str, Any]) -> str:
+def _text(facts: dict[str, Any], foreseen: dict[str, Foreseen]) -> str:
     about = "" if facts["shape_is_exact"] else "about "
     name, _, address = facts["executor"].partition(":")
     workers = "threads" if name == "local" else "processes of a Dask cluster"
@@ -370,12 +347,7 @@ def _text(facts: dict[str, Any]) -> str:
         ("matrix", f"{size} as {facts['stored_as']}; {facts['where']}"),
         ("arithmetic", f"{facts['arithmetic']}, {facts['workers']} {workers}"),
     ]
-    if facts["covariates"]:
-        taken = [f"{c['name']} ({_taken_as(c)})" for c in facts["covariates"]]
-        lines.append(("adjusting", f"for {', '.join(taken)}"))
-    if facts["batches"]:
-        sizes = [f"{name} ({size:,})" for name, size in facts["batches"].items()]
-        lines.append(("batches", f"{len(sizes)}: {listed(sizes, 12)}"))
+    lines += [each.line for each in foreseen.values()]
     for row in facts["passes"]:
         times = "" if row["times"] == 1 else f", {'' if row['exact'] else 'about '}{row['times']}x"
         read, took = format_size(row["bytes"]), _duration(row["seconds"])
@@ -401,11 +373,6 @@ def _text(facts: dict[str, Any]) -> str:
             lines.append(("", "no number of shards is enough: allow more time"))
         lines += [("", command) for command in shards["commands"]]
     return "".join(shown(f"{name:<11}{text}".rstrip()) + "\n" for name, text in lines)
-
-
-def _taken_as(column: dict[str, Any]) -> str:
-    levels = column["levels"]
-    return str(column["taken_as"]) if levels is None else f"{counted(levels, 'level')}"
 
 
 def _duration(seconds: float) -> str:

@@ -205,7 +205,7 @@ class FoldRankings:
         if self.folds:  # a sparse graph of all samples may be a dense one of fewer
             parts.append({"training samples": len(self.folds[0].train)})
         plans = [
-            memory_plan(each.config, replace(shape_of(each, n), batches=sizes), passes)
+            memory_plan(each.config, replace(shape_of(each, n), parts=sizes), passes)
             for each in runs
             for sizes in parts
         ]

@@ -16,7 +16,7 @@ from sfs_cli.catalog import ON_SOURCES
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Span, cut
-from sfs_cli.errors import counted, listed
+from sfs_cli.errors import counted, listed, plural
 from sfs_cli.features.significance import tests
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
 from sfs_cli.io.files.table import is_number
@@ -125,14 +125,14 @@ def _looked(run: Run) -> np.ndarray:
 
 
 def guard_labels(run: Run) -> None:
-    """Warn of labels that are ids, and of classes, batches and donors with two spellings."""
+    """Warn of labels that are ids, and of classes and groups with two spellings."""
     if run.labels is not None and run.labels.values is None:
         tell(run, "labels", id_labels(run.labels))
         tell(run, "labels", spelled_twice(run.labels.classes))
-    for what, column in (("batch", run.columns.batch), ("donor", run.columns.donors)):
-        if column is not None:
+    for column in run.columns.all:
+        if column.groups:
             levels = sorted({str(value) for value in column.values.values()})
-            tell(run, "labels", spelled_twice(levels, what))
+            tell(run, "labels", spelled_twice(levels, column.groups))
 
 
 def guard_sources(run: Run) -> None:
@@ -361,7 +361,7 @@ def single_class(labels: Labels, source: str) -> str | None:
 def spelled_twice(classes: Sequence[str], what: str = "class") -> str | None:
     """Tell whether two names differ in upper and lower case or in blanks alone, or as numbers.
 
-    `what` one of them is: a class, a batch or a donor.
+    `what` one of them is: a class, or such as a donor.
     """
     alike: dict[str | float, list[str]] = {}
     for name in classes:
@@ -372,10 +372,9 @@ def spelled_twice(classes: Sequence[str], what: str = "class") -> str | None:
         return None
     number = "differ" if not is_number(twice[0]) else "are the same number, and differ"
     how = "in upper and lower case or in blanks alone" if number == "differ" else "as text alone"
-    each = {"class": "classes", "batch": "batches"}.get(what, f"{what}s")
     return (
-        f"the {each} {' and '.join(map(repr, twice[:3]))} {number} {how}, and count as different: "
-        f"give them one name if they are one {what}"
+        f"the {plural(what)} {' and '.join(map(repr, twice[:3]))} {number} {how}, and count as "
+        f"different: give them one name if they are one {what}"
     )
 
 

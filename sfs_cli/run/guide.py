@@ -129,8 +129,7 @@ def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
     needs, own = needed(config), False
     if "graph" in needs:
         own = bool(made_of_features(config, n))
-    without = bool(config.adjust) or untested(config) is not None
-    if tests(config) and not without:
+    if tests(config) and untested(config) is None:
         tested = not repeated and not (own and config.split is None)
         return ["--fdr", "0.05"] if tested else ["--top", "50"]
     if config.stability is not None:

@@ -100,8 +100,8 @@ def memory_plan(config: RankConfig, shape: Shape, passes: PassList, held: int = 
     """
     if QUANTILE in parse_transform(config.transform):
         held += quantile.held(shape.n, shape.m, shape.memory)
-    # within batches the graphs are smaller, but may be dense where that of all would be sparse
-    sizes = [*shape.batches.values()] or [shape.n]
+    # the graphs of parts are smaller, but may be dense where that of all would be sparse
+    sizes = [*shape.parts.values()] or [shape.n]
     plan = _plan(config, shape, needs_of(config, shape, max(sizes), passes, held))
     # what comes later, when the graph of all is gone, may need more
     plans = [plan]

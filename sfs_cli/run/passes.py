@@ -13,7 +13,7 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.features import steps_of
+from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.graph.build import coordinate_passes, graph_passes
 from sfs_cli.knowledge.base import BY_FEATURES, of_source
 from sfs_cli.methods.centered_matrix import is_held
@@ -42,8 +42,8 @@ class Shape:
     m: int  # features
     stored: np.dtype[Any]  # type of the stored values
     memory: int  # bytes that may be used
-    # the batches that are ranked one after the other, and their samples
-    batches: Mapping[str, int] = field(default_factory=dict)
+    # the parts of the samples that are ranked one after the other, and their numbers of samples
+    parts: Mapping[str, int] = field(default_factory=dict)
     coordinates: int | None = None  # of a sample, where the graph is made of some
 
 
@@ -68,11 +68,11 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     passes = fitting(config, shape)
     if config.source:
         return passes + _passes_on_sources(config, shape)
-    if shape.batches:
-        for name, size in shape.batches.items():
+    if shape.parts:
+        for name, size in shape.parts.items():
             part = replace(shape, n=size)
             own = [*fitting(config, part), *passes_of_graph(config, part)]
-            passes += passes_of([*own, *passes_of_method(config, part)], within_batch(name))
+            passes += passes_of([*own, *passes_of_method(config, part)], within(name))
     elif config.members:
         for member in config.member_configs():
             own = [*passes_of_graph(member, shape), *passes_of_method(member, shape)]
@@ -82,9 +82,9 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     return passes
 
 
-def within_batch(name: str) -> str:
-    """Return whose passes those of a batch are."""
-    return f" within batch {name}"
+def within(part: str) -> str:
+    """Return whose passes those of a part of the samples are."""
+    return f" within {part}"
 
 
 def for_member(config: RankConfig) -> str:
@@ -194,7 +194,8 @@ def with_defaults(config: RankConfig, n: int, graphs: tuple[str, ...]) -> RankCo
     the graph, and where it would be made of the values as they are in the file, all of them.
     """
     config = config.for_samples(n)
-    own = config.graph is None and not config.given("adjust", "split", *GRAPH_FIELDS)
+    own = config.graph is None and not config.given("split", *GRAPH_FIELDS)
+    own = own and not any(each.adjusts and each.asked(config) for each in FEATURES)
     found = [name for name in GRAPHS_OF_FILES if name in graphs]
     if own and found and "graph" in needed(config):
         return replace(config, similarity=found[0])

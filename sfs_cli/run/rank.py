@@ -37,7 +37,6 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.provenance import (
-    CovariateFacts,
     InputFile,
     LabelFacts,
     OutputFile,
@@ -55,7 +54,6 @@ from sfs_cli.run.checkpoints import (
     remove_checkpoints,
 )
 from sfs_cli.run.class_columns import class_columns, compared_classes
-from sfs_cli.run.covariates import explained_part
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
@@ -84,7 +82,6 @@ from sfs_cli.run.report_data import page_facts, report_data
 from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.run.top import TopFeatures, read_top
-from sfs_cli.store.adjust import Adjustment
 from sfs_cli.tables import CHANGES
 
 if TYPE_CHECKING:
@@ -253,7 +250,6 @@ def rank(
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
         repeated = _warn(run, found, top)
-        _add_explained(run, found)
         found.facts["next_runs"] = after_ranking(run, raw, repeated)
         if scored.spectrum is not None:
             found.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
@@ -297,10 +293,6 @@ def _score(run: Run) -> Scored:
         from sfs_cli.run.fused_rank import run_kogs  # imports SciPy
 
         return run_kogs(run)
-    if run.batches is not None:
-        from sfs_cli.run.batch_rank import rank_in_batches
-
-        return rank_in_batches(run, run.batches)
     for step in steps_of(run.config):
         if (scored := step.score(run)) is not None:
             return scored
@@ -368,37 +360,6 @@ def _progress(run: Run) -> Iterator[None]:
         yield
 
 
-def _add_explained(run: Run, found: RankResult) -> None:
-    """Find and log how much of the best features covariates and batches explain."""
-    facts = found.facts
-    if run.batches is not None:
-        bare, basis = run.matrix.adjusted(None), run.batches.basis
-        explained = explained_part(found.ranking, basis, bare, None, run.passes)
-        facts["batches"]["explained"] = explained
-        run.log.note(
-            f"the batches explain {explained['before']:.1%} of the variance of the first "
-            f"{explained['features']} features ({explained['by_chance']:.1%} by chance), which the "
-            "rankings within batches do not see"
-        )
-        designs = [(b.name, b.design) for b in run.batches.ranked if b.design is not None]
-        covariates, before = run.batches.covariates, run.matrix.adjusted(Adjustment(basis))
-        columns = [{"batch": k} | column for k, design in designs for column in design.columns]
-        rank, within = max((design.rank for _, design in designs), default=0), " within batches"
-    elif run.design is not None:
-        covariates, before = run.design.basis, run.matrix.adjusted(None)
-        columns, rank, within = run.design.columns, run.design.rank, ""
-    else:
-        return
-    if len(covariates):
-        explained = explained_part(found.ranking, covariates, before, run.matrix, run.passes)
-        facts["covariates"] = CovariateFacts(columns=columns, rank=rank, explained=explained)
-        run.log.note(
-            f"the covariates explain {explained['before']:.1%} of the variance of the first "
-            f"{explained['features']} features{within} before adjusting, "
-            f"{explained['after']:.1%} after ({explained['by_chance']:.1%} by chance)"
-        )
-
-
 def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
     """Return what ``run.json`` and the report say of a run, once the features have scores.
 
@@ -445,7 +406,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         "stability": {},
         "significance": {},
         "covariates": {},
-        "batches": scored.batches,
+        "batches": {},
         "plan": {
             "arithmetic": run.plan.dtype.name,
             "block_size": run.plan.block_size,
@@ -457,7 +418,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         "labels": {},
         "next_runs": [],
     }
-    facts.update(cast(RunFacts, scored.parts))
+    facts |= cast(RunFacts, scored.facts)
     if solution.stop or solution.objective:
         facts["solver"] = {
             "converged": solution.converged,

@@ -19,7 +19,6 @@ from sfs_cli.methods.base import Problem, Scorer, Solution, Status
 from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.sparse import best_read
 from sfs_cli.options import RankConfig
-from sfs_cli.provenance import BatchFacts
 from sfs_cli.run.guards import guard_graph
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import graph_asked, method_pass, needed
@@ -37,8 +36,7 @@ class Scored:
     graph: dict[str, Any] = field(default_factory=dict)  # facts of the sample graph
     eigenvalues: np.ndarray | None = None  # leading ones of the sample graph, or of the method
     sources: dict[str, Any] = field(default_factory=dict)  # what became of the knowledge sources
-    batches: BatchFacts = field(default_factory=BatchFacts)  # the rankings within batches
-    parts: dict[str, Any] = field(default_factory=dict)  # facts of optional parts, by their names
+    facts: dict[str, Any] = field(default_factory=dict)  # of an optional part, by its name
     spectrum: Spectrum | None = None  # leading eigenpairs of the sample graph, where they are known
 
 
@@ -66,11 +64,6 @@ def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
         graph = graph_as_given(given, name, ids, where, run.log, in_file)
         if of_file:
             graph.facts["file"] = where
-        if config.adjust:
-            run.log.warn(
-                f"the sample graph of {where} is taken as it is: --adjust takes the covariates out "
-                "of the features, but not out of a given graph"
-            )
     else:
         replace(config, similarity=name)  # checks options that were given without a similarity
         context, facts = run.context, {}

@@ -281,13 +281,6 @@ def _in_folds(config: SelectConfig, made: RankConfig, where: str) -> RankConfig:
             hint="choose by another rule, such as --artificial",
             option="cv",
         )
-    for name in made.given("batch", "adjust"):
-        raise UsageError(
-            f"--cv has no folds for a ranking with {flag(name)}",
-            where=where,
-            hint="choose by another rule, such as --top",
-            option="cv",
-        )
     if config.min_redundancy is None:
         return made
     longest = max(config.asked_lengths or CURVE_LENGTHS)

@@ -25,6 +25,7 @@ class DonorFields(Config):
         verbs=(*RANKING, "compare"),
         metavar="FILE:COLUMN or obs:KEY",
         column=True,
+        groups="donor",
         path=READS,
     )
 

@@ -124,7 +124,7 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     else:
         tests = config.scorer in SIGNED
     silent = "class-tests" in config.accept and (not welch or "small-class" in config.accept)
-    if labels is None or not tests or silent or run.batches is not None or not len(scored):
+    if labels is None or not tests or silent or run.cohort.parts or not len(scored):
         return
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, np.sort(scored)[:: -(-len(scored) // wanted)])

@@ -51,9 +51,4 @@ def to_have_q_values(record: Mapping[str, Any]) -> str:
         return f"{why}, {others}"
     for option in untestable(record):
         return f"rank without {flag(option)}, {tests} or with --pvalues; {others}"
-    if record.get("covariates"):
-        return (
-            "of rankings with --adjust only --method f-test with --label-type ordered or "
-            f"continuous has p-values; {others}"
-        )
     return f"rank with --pvalues, or {tests}"

@@ -53,7 +53,7 @@ class SignificanceStep(Step):
             return None
         rank_parts = rank_halves if run.config.split == "features" else rank_counts
         scored, facts = rank_parts(run, examined)
-        scored.parts["significance"] = facts
+        scored.facts["significance"] = facts
         return scored
 
     def scorer(self, problem: Problem, scorer: Scorer) -> Scorer:
@@ -195,13 +195,7 @@ def missing_share(run: Run, scored: np.ndarray) -> float:
 def _untested(run: Run) -> str | None:
     """Return why a method that has p-values of its own has none here."""
     config = run.config
-    if not METHODS[config.scorer].compares or run.batches is not None:
+    if not METHODS[config.scorer].compares or run.cohort.parts:
         return None
-    if config.adjust:
-        return (
-            f"--method {config.scorer} has no p-values with --adjust, because covariates are "
-            "taken out of the features and not out of the classes; f-test with --label-type "
-            "ordered takes them out of both, and of two classes is the same test"
-        )
     why = untested(config)
     return None if why is None else f"--method {config.scorer} has no p-values {why}"
