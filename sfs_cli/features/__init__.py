@@ -8,6 +8,7 @@ A run, its plan and its report ask the list below; they know none of the rooms.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +16,23 @@ from sfs_cli.features import (
     batches,
     covariates,
     direction,
+    donors,
     enrichment,
     modules,
     pruning,
+    sample_weights,
+    significance,
     stability,
 )
-from sfs_cli.options.fields import options_of
+from sfs_cli.options.fields import flag, options_of
 
 if TYPE_CHECKING:
-    from sfs_cli.features.step import Step
+    from sfs_cli.features.step import Doubt, Step
 
 FEATURES = (
+    sample_weights.FEATURE,
+    donors.FEATURE,
+    significance.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,
     modules.FEATURE,
@@ -43,6 +50,9 @@ class FeatureFields(
     modules.ModuleFields,
     stability.StabilityFields,
     pruning.PruningFields,
+    donors.DonorFields,
+    sample_weights.WeightFields,
+    significance.SignificanceFields,
     batches.BatchFields,
     covariates.CovariateFields,
 ):
@@ -57,6 +67,26 @@ def steps_of(config: Any) -> list[Step]:
 def ordering_steps(config: Any) -> list[Step]:
     """Return those that change the order of the features, which rankings of subsets have, too."""
     return [each.step(config) for each in FEATURES if each.orders and each.asked(config)]
+
+
+def untested(config: Any) -> str | None:
+    """Return why tests of class means have no p-values here; None where nothing keeps them."""
+    for each in FEATURES:
+        if each.untested and each.asked(config):
+            return f"with {flag(each.option)}, because {each.untested}"
+    return None
+
+
+def untestable(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the options of a ranking with which there are no p-values, by its run.json."""
+    return (each.option for each in FEATURES if each.untested and each.found(record))
+
+
+def doubts_about_samples(record: Mapping[str, Any]) -> Iterator[Doubt]:
+    """Yield why samples are not what tests and shuffled copies take them for, by run.json."""
+    for each in FEATURES:
+        if each.found(record) and (doubt := each.step.doubt(record)):
+            yield doubt
 
 
 def without_effect_on_order() -> dict[str, Any]:

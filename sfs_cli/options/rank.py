@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
-from sfs_cli.features import FeatureFields
+from sfs_cli.features import FEATURES, FeatureFields
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     ON_MATRIX,
@@ -240,15 +240,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         items=str,
         default_text="by their numbers",
     )
-    sample_weights: str | None = _labels(
-        "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "
-        "are made without weights.",
-        verbs=WHOLE,
-        metavar="FILE[:COLUMN] or obs:KEY",
-        column=True,
-        path=READS,
-        takers=lambda _: catalog.WITH_WEIGHTS,
-    )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
         "or average over the sources that have them.",
@@ -331,34 +322,10 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         parse=split_words,
     )
     how: str | None = _own("How the rankings are aggregated, with --batch too.")
-    pvalues: str | None = _method(
-        "Add p-values, q-values and effects: of normal noise, from the moments of all permutations "
-        "of the samples, or from so many permutations (by default 1000); mutual-info: "
-        "permutations of the labels.",
-        metavar="[gaussian|moments|permutation[:B]]",
-        words=("gaussian", "moments", "permutation", "permutation:COUNT"),
-        takers=lambda _: (*catalog.WITH_PVALUES, *catalog.PERMUTED),
-    )
-    split: str | None = _method(
-        "Test on a graph that is not made of what is tested: of the other half of the features, or "
-        "of one of two random parts of every count.",
-        words=("features", "counts"),
-        takers=lambda _: catalog.SPLIT,
-    )
     given_: str | None = _method(
         "List of features that are already chosen: the methods "
         f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
         metavar="FILE",
-        path=READS,
-    )
-    donors: str | None = option(
-        "Column of the donor of each sample: subsets and folds take whole donors, and p-values of "
-        "donors with several samples are warned of.",
-        section="Input",
-        verbs=(*RANKING, "compare"),
-        metavar="FILE:COLUMN or obs:KEY",
-        column=True,
-        groups="donor",
         path=READS,
     )
     on_no_convergence: str = _method(
@@ -520,10 +487,9 @@ class RankConfig(FeatureFields, CoreFields):
         given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
         for name in names:
             takes_all = all(option in METHODS[name].options for option in given)
-            weighted = self.sample_weights is None or METHODS[name].weighted
-            tested = self.pvalues is None or METHODS[name].tested
+            suits = all(each.suits(self, METHODS[name]) for each in FEATURES)
             together = name == "mrsf-rounds" and n > TOGETHER
-            if takes_all and weighted and tested and not together:
+            if takes_all and suits and not together:
                 return name
         return names[-1]
 

@@ -30,7 +30,6 @@ from sfs_cli.graph.neighbors import SAMPLED_PAIRS
 from sfs_cli.graph.pca import OVERSAMPLING
 from sfs_cli.io.files.text import count_lines
 from sfs_cli.logs import Messages
-from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import parse_duration
 from sfs_cli.options.graph import (
@@ -248,10 +247,8 @@ def _rates(run: Run) -> Rates:
 def _columns(config: RankConfig, n: int) -> dict[str, float]:
     """Return by the kind of a pass how many products its values take, about."""
     scores = SIMPLE + (n if is_dense(config, n) else 0)
-    null, _, count = (config.pvalues or "").partition(":")
-    if null:
-        drawn = int(float(count or DEFAULT_PERMUTATIONS)) if null == "permutation" else 0
-        scores *= TESTED + PERMUTED * drawn
+    if config.pvalues is not None:
+        scores *= TESTED + PERMUTED * config.permutations
     width = (parse_count(config.components or DEFAULT_COMPONENTS) or 0) + OVERSAMPLING
     return {
         # of each sample, with its part of the spectrum

@@ -17,6 +17,7 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
+from sfs_cli.features import steps_of
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
@@ -143,8 +144,8 @@ class Run:
             with suppress(SfsError):  # raised again where the ids are needed
                 self.matrix.matrix.ids.features[:1]
             self.method.load("prepare")
-            tests = self.config.pvalues is not None or self.method.compares
-            for name in (*NEEDED_LATER, *(("scipy.special",) if tests else ())):
+            of_steps = [name for step in steps_of(self.config) for name in step.imports]
+            for name in (*NEEDED_LATER, *of_steps):
                 import_module(name)
 
         if self.context.n * self.context.m > LONG:

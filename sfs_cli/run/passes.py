@@ -31,8 +31,7 @@ GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
 SCORES = Pass("scores", "score")
 WITHOUT_EACH = ", without each source"
-OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
-"""What passes of these parts of a run are made for, after their purpose; others depend on names."""
+"""What passes of this part of a run are made for, after their purpose; others depend on names."""
 
 
 @dataclass(frozen=True)
@@ -63,40 +62,29 @@ def passes_of(passes: list[Pass], whose: str) -> list[Pass]:
 
 def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes until the features have scores."""
+    for step in steps_of(config):
+        if (own := step.scoring_passes(shape)) is not None:
+            return own
     passes = fitting(config, shape)
     if config.source:
         return passes + _passes_on_sources(config, shape)
     if shape.parts:
         for name, size in shape.parts.items():
             part = replace(shape, n=size)
-            own = [*fitting(config, part), *_graph_passes(config, part)]
-            passes += passes_of([*own, *_method_passes(config, part)], within(name))
-    elif config.split == "features":
-        own = [*_graph_passes(config, shape), *_method_passes(config, shape)]
-        for half in ("first", "other"):
-            passes += passes_of(own, to_test(half))
-    elif config.split == "counts":
-        of_graph, of_scores = OF_COUNTS
-        passes += passes_of(passes, of_graph) + passes_of(passes, of_scores)
-        passes += passes_of(_graph_passes(config, shape), of_graph)
-        passes += passes_of(_method_passes(config, shape), of_scores)
+            own = [*fitting(config, part), *passes_of_graph(config, part)]
+            passes += passes_of([*own, *passes_of_method(config, part)], within(name))
     elif config.members:
         for member in config.member_configs():
-            own = [*_graph_passes(member, shape), *_method_passes(member, shape)]
+            own = [*passes_of_graph(member, shape), *passes_of_method(member, shape)]
             passes += passes_of(own, for_member(member))
     else:
-        passes += [*_graph_passes(config, shape), *_method_passes(config, shape)]
+        passes += [*passes_of_graph(config, shape), *passes_of_method(config, shape)]
     return passes
 
 
 def within(part: str) -> str:
     """Return whose passes those of a part of the samples are."""
     return f" within {part}"
-
-
-def to_test(half: str) -> str:
-    """Return whose passes those of a half of the features are: ``first`` or ``other``."""
-    return f", to test the {half} half of the features"
 
 
 def for_member(config: RankConfig) -> str:
@@ -114,7 +102,7 @@ def _passes_on_sources(config: RankConfig, shape: Shape) -> list[Pass]:
     passes: list[Pass] = []
     for spec in config.source:
         passes += passes_of(_source_passes(spec, config, shape), of_source(spec))
-    ranking = _method_passes(config, shape)
+    ranking = passes_of_method(config, shape)
     if config.method == "kogs":
         for spec in config.source:
             passes += passes_of(ranking, on_source(spec.name))
@@ -155,7 +143,7 @@ def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
     return fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
 
 
-def _graph_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+def passes_of_graph(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a sample graph, where one is needed."""
     if "graph" not in needed(config):
         return []
@@ -165,7 +153,7 @@ def _graph_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     return graph_passes(options, shape.n, shape.m, shape.stored)
 
 
-def _method_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+def passes_of_method(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a method, once its graph is there."""
     found = [method_pass(config, shape.n, shape.m, shape.memory)]
     if config.scorer == "sselect" and config.method_options()["variant"] == "cut-value":

@@ -39,7 +39,6 @@ from sfs_cli.options.paths import check_suffix
 from sfs_cli.provenance import (
     InputFile,
     LabelFacts,
-    MatrixFacts,
     PassFacts,
     RunFacts,
     RunRecord,
@@ -49,7 +48,6 @@ from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, checkpoints_beside
 from sfs_cli.run.class_columns import class_columns, compared_classes
-from sfs_cli.run.depth import guard_depth
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
@@ -218,6 +216,7 @@ def rank(
             found = RankResult(config, scored, ranking, _facts(run, scored, ranking), steps)
             for step in steps:
                 step.find(run, found)
+            scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
         repeated = _warn(run, found, top)
         found.facts["next_runs"] = after_ranking(run, raw, repeated)
@@ -238,18 +237,9 @@ def rank(
 
 
 def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
-    """Warn of what a ranking should not be trusted for; return how far the best repeat each other.
-
-    Why a method has no p-values here is said, too.
-    """
+    """Warn of what not to trust in a ranking; return how far the best repeat each other."""
     solution, ranking = found.scored.solution, found.ranking
     repeated = guards.guard_ranking(run, ranking, top)
-    if "p_value" in ranking.extra:
-        guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
-        guard_depth(run, solution.facts)
-    elif untested := _untested(run):
-        run.log.note(untested)
-        found.facts["method"]["no_p_values"] = untested
     leading = solution.facts.get("response_rank")
     if leading is not None:
         run.log.note(
@@ -258,23 +248,6 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
             "takes another number of them"
         )
     return repeated
-
-
-def _untested(run: Run) -> str | None:
-    """Return why a method that has p-values of its own has none here."""
-    config = run.config
-    if not METHODS[config.scorer].compares or config.members or run.cohort.parts:
-        return None
-    for feature in FEATURES:
-        if feature.untested and feature.asked(config):
-            with_it = f"{flag(feature.option)}, because {feature.untested}"
-            return f"--method {config.scorer} has no p-values with {with_it}"
-    if config.sample_weights is not None:
-        return (
-            f"--method {config.scorer} has no p-values with --sample-weights, because a sample of "
-            "weight 10 is not 10 independent samples; for p-values, rank without weights"
-        )
-    return None
 
 
 def score(run: Run) -> Scored:
@@ -292,10 +265,6 @@ def _score(run: Run) -> Scored:
     for step in steps_of(run.config):
         if (scored := step.score(run)) is not None:
             return scored
-    if run.config.split is not None:
-        from sfs_cli.run.split import rank_split
-
-        return rank_split(run)
     if run.sources:
         from sfs_cli.run.fused_rank import rank_on_sources
 
@@ -381,14 +350,6 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         },
         "transform": list(matrix.steps),
     }
-    if run.weights is not None and run.context.sample_weights is not None:
-        read["sample_weights"] = {
-            "from": config.sample_weights,
-            "sum": float(run.context.sample_weights.sum()),
-            "zero": int(np.count_nonzero(run.weights == 0)),
-        } | _column(run, "sample_weights")
-    if (design := guards.donor_design(run)) is not None:
-        read |= {"donors": design["donors"], "donor_design": design}
     if config.given_ is not None:
         read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}
@@ -404,7 +365,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         first, second = compared_classes(run)
         method[name] = f"{second} - {first}"
     facts: RunFacts = {
-        "input": cast(MatrixFacts, read),
+        "input": read,
         "graph": scored.graph,
         "method": method,
         "knowledge": scored.sources,
@@ -412,6 +373,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         "pruning": {},
         "modules": {},
         "stability": {},
+        "significance": {},
         "covariates": {},
         "batches": {},
         "plan": {
@@ -439,15 +401,11 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
             "classes": run.labels.counts(),
             "used": run.labels_used,
         }
-        facts["labels"] |= cast(LabelFacts, _column(run, "labels"))
+        if "labels" in run.taken:
+            facts["labels"]["column"] = run.taken["labels"]
         if config.label_type == "continuous":
             facts["labels"] |= cast(LabelFacts, run.labels.range())
     return facts
-
-
-def _column(run: Run, option: str) -> dict[str, str]:
-    """Return the column of an option's file that was taken without being named, as facts."""
-    return {"column": run.taken[option]} if option in run.taken else {}
 
 
 def check_outputs(config: RankConfig) -> None:

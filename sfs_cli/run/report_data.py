@@ -72,12 +72,13 @@ def report_data(
     eigenvalues = facts["result"].get("eigenvalues")
     words = [word for n in config.given(*ON_PAGE) for word in (flag(n), getattr(config, n))]
     parts = [
-        (feature.name, feature.step, found)
-        for feature in FEATURES
-        if (found := cast(dict[str, Any], facts).get(feature.name))
+        (each.name, each.step, found)
+        for each in FEATURES
+        if (found := each.found(cast(dict[str, Any], facts)))
     ]
+    inputs = [pair for _, step, of in parts for pair in step.input(of)]
     sections = [
-        ("Input", _input_pairs(facts)),
+        ("Input", [*_input_pairs(facts), *inputs]),
         ("Sample graph", as_pairs(facts["graph"])),
         ("Combination of the sources", as_pairs(_combination(knowledge))),
         ("Method", as_pairs(facts["method"])),
@@ -88,7 +89,7 @@ def report_data(
     return ReportData(
         **of_ranking(ranking, change.replace(" - ", " less "), facts["versions"]["sfs"]),
         sentences=[
-            *_significance(ranking, facts),
+            *(text for _, step, _ in parts for text in step.sentences(facts)),
             *_stability(ranking, dict(facts).get("stability")),
             *_enrichment(knowledge),
             *([changes] if (changes := _changes(knowledge)) else []),
@@ -174,49 +175,6 @@ def _samples(facts: RunFacts) -> str:
     of = " of class" if any(name[:1].isdigit() for name in classes) else ""
     parts = [f"{count:,}{of} {isolated(name)}" for name, count in classes.items()]
     return f"{words} ({', '.join(parts)})"
-
-
-def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
-    """Say how many features have a small q-value, and whether that can be trusted."""
-    q = _column(ranking, "q_value", ranking.n_scored)
-    if q is None:
-        return []
-    count = int(np.count_nonzero(q <= LEVEL))
-    if not count:
-        return [f"No feature has a q-value of {LEVEL:g} or less: none is significant."]
-    words = f"{counted(count, 'feature')} {'has' if count == 1 else 'have'} a q-value of {LEVEL:g}"
-    if facts["graph"].get("of_tested_features"):
-        return [
-            f"{words} or less, but the sample graph was made of the tested features, so that even "
-            "noise would have some."
-        ]
-    samples = facts["input"]["n_samples"]
-    donors = facts["input"].get("donors", samples)
-    design = facts["input"].get("donor_design")
-    if donors < samples and (design is None or design["donors_by_classes"] < samples):
-        return [
-            f"{words} or less, but the {samples:,} samples are of {donors:,} donors, and the test "
-            "takes them for independent ones, so that even noise would have some."
-        ]
-    if design is not None and donors < samples and not design["adjusted"]:
-        return [
-            f"{words} or less, but the classes vary within the {donors:,} donors, and the test "
-            "takes the differences between donors for noise: compare within donors (--adjust)."
-        ]
-    if facts["method"].get("depth", {}).get("leads"):
-        return [
-            f"{words} or less, but the test follows the depth of the samples, so that even noise "
-            "would have some."
-        ]
-    if facts["knowledge"].get("aggregation", {}).get("how") == "rra":
-        return [
-            f"{words} or less, but the lists rank the features of one matrix, so that even noise "
-            "would have some."
-        ]
-    return [
-        f"{words} or less. Of such a list {LEVEL:.0%} at most are false on average, if the samples "
-        "are independent and the test suits the values."
-    ]
 
 
 def _stability(ranking: Ranking, found: Any) -> list[str]:
@@ -369,8 +327,6 @@ def _input_pairs(run: RunFacts) -> Pairs:
         ("Features", f"{facts['n_features']:,}"),
         ("Values", f"{'sparse' if facts['sparse'] else 'dense'}, {facts['dtype']}"),
     ]
-    if "donors" in facts:
-        pairs.append(("Donors", f"{facts['donors']:,}"))
     if facts["missing_values"]:
         count, features = facts["missing_values"], facts["features_with_missing_values"]
         pairs.append(("Missing values", f"{count:,} in {features:,} features"))
@@ -381,10 +337,6 @@ def _input_pairs(run: RunFacts) -> Pairs:
         pairs.append(("Given features", f"{facts['given']:,}, already chosen"))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
-    if "sample_weights" in facts:
-        weights = facts["sample_weights"]
-        zero = f"; {weights['zero']:,} samples have weight 0" if weights["zero"] else ""
-        pairs.append(("Sample weights", f"{weights['from']}, sum {weights['sum']:.6g}{zero}"))
     if labels.get("used") and "smallest" in labels:
         low, high = labels["smallest"], labels["largest"]
         pairs.append(("Outcome", f"{labels['from']}, from {low:.6g} to {high:.6g}"))
