@@ -16,6 +16,8 @@ from scipy.sparse import csr_array
 from sfs_cli.catalog import METHODS, WITH_PVALUES
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.errors import InputError, OutOfMemoryError
+from sfs_cli.features.significance.graph import made_of_features
+from sfs_cli.features.significance.step import not_normal
 from sfs_cli.graph.similarity import (
     DenseSimilarity,
     FactoredSimilarity,
@@ -27,8 +29,8 @@ from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
+from sfs_cli.options import RankConfig
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.run import guards
 from tests.cli.running import run_here
 from tests.making import write_labels, write_table
 from tests.methods.helpers import run
@@ -843,10 +845,10 @@ def test_both_tails_are_looked_at_for_features_that_are_not_normal(
 ) -> None:
     """On graphs on which the distribution is far from that of Pearson's system, too."""
     S = calibration.GRAPHS[graph](np.random.default_rng(1)).similarity
-    text = guards.not_normal(scorer_on(S, 100), centered(values()))
+    text = not_normal(scorer_on(S, 100), centered(values()))
     assert (text is not None) == told
     assert text is None or "times as often" in text
-    assert guards.not_normal(scorer_on(S, 100), np.zeros((2, 100))) is None
+    assert not_normal(scorer_on(S, 100), np.zeros((2, 100))) is None
 
 
 @pytest.mark.slow
@@ -864,17 +866,18 @@ def test_features_far_from_normal_are_told(
 
 
 @pytest.mark.parametrize(
-    ("name", "coordinates", "own"),
+    ("own", "options"),
     [
-        ("knn", None, True),
-        ("knn", "obsm:X_pca", True),
-        ("knn", "obsm:spatial", False),
-        ("knn", "places.tsv", False),
-        ("obsp:connectivities", None, True),
-        ("obsp:spatial_connectivities", None, False),
-        ("file", None, False),
-        ("outcome", None, False),
+        (True, {"similarity": "knn"}),
+        (True, {"coordinates": "obsm:X_pca"}),
+        (False, {"coordinates": "obsm:spatial"}),
+        (None, {"coordinates": "places.tsv"}),
+        (True, {"similarity": "obsp:connectivities"}),
+        (False, {"similarity": "obsp:spatial_connectivities"}),
+        (None, {"similarity_file": "S.npz"}),
+        (False, {"similarity": "outcome", "labels": "y.tsv", "label_type": "continuous"}),
     ],
 )
-def test_which_graphs_are_of_the_features(name: str, coordinates: str | None, own: bool) -> None:
-    assert (guards.own_graph(name, coordinates) is not None) == own
+def test_which_graphs_are_of_the_features(own: bool | None, options: dict[str, str]) -> None:
+    config = RankConfig(matrix="x.h5ad", method="spec", **options)
+    assert made_of_features(config, 100) == own

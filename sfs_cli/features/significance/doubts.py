@@ -32,10 +32,10 @@ def doubts(record: Mapping[str, Any]) -> Iterator[Doubt]:
         yield Doubt("tested-graph", text, "the sample graph was made of the tested features")
     known = donors_of(record)
     if known is not None and (dependent := dependent_samples(*known)):
-        short = "samples of one donor are not independent"
-        if known[0]["donors_by_classes"] >= known[1]:
-            short = "the classes vary within donors, whose differences the test takes for noise: "
-            short += "compare within donors (--adjust)"
+        (design, samples), donors = known, f"the {known[0]['donors']:,} donors"
+        short = f"the {samples:,} samples of {donors} are not independent"
+        if design["donors_by_classes"] >= samples:
+            short = f"the classes vary within {donors}, whose differences the test takes for noise"
         yield Doubt("donors", dependent, short)
     transform = record.get("input", {}).get("transform")
     if led := led_by_depth(record.get("significance", {}).get("depth"), transform):
