@@ -15,8 +15,8 @@ from sfs_cli.compute.matrix import Block
 from sfs_cli.errors import UsageError
 from sfs_cli.methods import mutual_info
 from sfs_cli.methods.mutual_info import MutualInfoScorer
-from sfs_cli.methods.significance import labels as permuted_labels
-from sfs_cli.methods.significance.labels import LabelPermutations
+from sfs_cli.methods.significance import tested
+from sfs_cli.methods.significance.tested import LabelPermutations
 from sfs_cli.options import RankConfig
 from tests.cli.running import run_here
 from tests.making import make_problem, write_labels, write_table
@@ -281,8 +281,8 @@ def test_the_same_bytes_over_threads_and_blocks(
     whole = columns(threads=1)
     np.testing.assert_array_equal(columns(threads=2, block_size=9), whole)
     np.testing.assert_array_equal(columns(threads=1, block_size=1), whole)
-    monkeypatch.setattr(permuted_labels, "HELD", 120)
-    monkeypatch.setattr(permuted_labels, "DRAWN", 7 * N)
+    monkeypatch.setattr(tested, "HELD", 120)
+    monkeypatch.setattr(tested, "DRAWN", 7 * N)
     np.testing.assert_array_equal(columns(threads=1), whole)
     assert not np.array_equal(columns(threads=1, seed=5), whole, equal_nan=True)
 

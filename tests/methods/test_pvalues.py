@@ -24,7 +24,7 @@ from sfs_cli.graph.similarity import (
     Similarity,
     SparseSimilarity,
 )
-from sfs_cli.methods.significance import gaussian, moments, permutation, rational
+from sfs_cli.methods.significance import gaussian, moments, normality, permutation, rational
 from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.moments import Powers, RatioMoments, sums_of
@@ -299,7 +299,7 @@ def test_functions_from_few_values(function: Any, most: int, error: float) -> No
         return function(x)
 
     first = np.linspace(-1, 1, 9)
-    pieces = rational.fitted(counted, first, function(first), lambda x, f: 1 + 0 * x, 1e-9)
+    pieces = rational.Fit(counted, lambda x, f: 1 + 0 * x, 1e-9).pieces(first, function(first))
     assert len(computed) < most
     starts = np.array([start for start, _ in pieces])
     assert starts[0] == -1
@@ -815,12 +815,12 @@ def test_how_often_features_are_said_to_get_small_p_values_is_how_often_they_do(
 ) -> None:
     """By permutations, and by moments where these would take too long."""
     if dense:
-        monkeypatch.setattr(tested_scores, "LOOKING", 0)
+        monkeypatch.setattr(normality, "LOOKING", 0)
     levels = np.array([0.05, 0.01, 0.001])
     for values in (np.exp(noise(100, 100, 2)), counts(100, 300, 1)):
         S = graph_of(len(values), 1)
         scorer, x = scorer_on(S, len(values)), centered(values)
-        times, chance = tested_scores.more_often(scorer.distribution, scorer.ratio, x, levels)
+        times, chance = normality.more_often(scorer.distribution, scorer.ratio, x, levels)
         permuted = np.random.default_rng(3).permuted(np.repeat(x, 200, axis=0), axis=1)
         p = p_values(permuted.T, S, "gaussian")
         expected = [(p <= level).mean() / level for level in levels]
