@@ -19,7 +19,7 @@ from sfs_cli.methods.significance import class_tests
 from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import graph_asked
-from sfs_cli.run.top import values_of
+from sfs_cli.run.top import from_all_over, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
 LOOK = 256
@@ -113,7 +113,7 @@ class Inflation:
 def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> None:
     """Warn of tests of class means that the values, or the sizes of the classes, do not suit.
 
-    `tested` are the facts of the method, and `scored` the features that have a score, by index.
+    `tested` are the facts of the method, and `scored` the features that have a score, ascending.
     """
     config, labels = run.config, run.context.labels
     by_graph, welch = config.pvalues is not None, config.scorer == "t-test"
@@ -123,11 +123,10 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
         tests &= not METHODS[config.scorer].permuted  # which tests dependence of any kind
     else:
         tests = config.scorer in SIGNED
-    silent = "class-tests" in config.accept and (not welch or "small-class" in config.accept)
-    if labels is None or not tests or silent or run.cohort.parts or not len(scored):
+    if labels is None or not tests or run.cohort.parts:
         return
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
-    values = values_of(run, np.sort(scored)[:: -(-len(scored) // wanted)])
+    values = values_of(run, from_all_over(scored, wanted))
     values -= values.mean(axis=1, keepdims=True)
     held = Inflation.of(values, labels, run.context.covariates)
     if welch:

@@ -15,9 +15,10 @@ import numpy as np
 
 from sfs_cli.features.significance.class_tests import LOOK, label_columns
 from sfs_cli.methods.base import Solution
+from sfs_cli.ranking.prune import standardized
 from sfs_cli.run.guards import is_counts
 from sfs_cli.run.load import Run
-from sfs_cli.run.top import stored_of, values_of
+from sfs_cli.run.top import from_all_over, stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     if len(scored) < FEWEST or "depth" in run.config.accept:
         return None
     wanted = min(LOOK, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
-    features = scored[:: -(-len(scored) // wanted)]
+    features = from_all_over(scored, wanted)
     counts, totals = stored_of(run, features), run.matrix.totals
     others: np.ndarray | None = None
     if totals is None:
@@ -118,9 +119,9 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     deviation = float(logarithm.std())
     if not deviation > EQUAL:
         return None
-    u = _unit(logarithm[None])
-    beside = u if others is None else _unit(np.log(np.maximum(others, 1)))
-    r = np.vecdot(_unit(values_of(run, features)), beside)
+    u = standardized(logarithm[None])
+    beside = u if others is None else standardized(np.log(np.maximum(others, 1)))
+    r = np.vecdot(standardized(values_of(run, features)), beside)
     order = np.argsort(np.nanmean(counts, axis=1), kind="stable")
     medians = [float(np.median(r[part])) for part in np.array_split(order, BINS)]
     if (scorer := graph_test(run, solution)) is not None:
@@ -153,13 +154,6 @@ def led_by_depth(found: Any, transform: Any) -> str | None:
         f"and so do the features (median correlation {correlation:.2f} among those of about one "
         f"mean): {TOO_SMALL}; {hint}"
     )
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    """Return rows (b, n) around their means, of unit norm; zero where they do not vary."""
-    rows = rows - rows.mean(axis=1, keepdims=True)
-    size = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(size > 0, size, 1)
 
 
 def _effect_on_labels(run: Run, u: np.ndarray) -> float:

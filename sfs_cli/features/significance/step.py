@@ -24,7 +24,7 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.passes import Shape, graph_asked, needed
 from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored
-from sfs_cli.run.top import stored_of, values_of
+from sfs_cli.run.top import from_all_over, stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
 if TYPE_CHECKING:
@@ -93,11 +93,9 @@ class SignificanceStep(Step):
             own = config.split is None and made_of_features(config, run.matrix.n_samples)
             facts["graph"]["of_tested_features"] = bool(own)
             if own is None:
-                what = f"on {config.coordinates_from}"
-                if config.similarity_file is not None:
-                    what = f"of {config.similarity_file}"
-                what = f"if the sample graph {what} was made of the tested features"
-                run.log.note(f"{what}, the p-values are too small")
+                what = f"the sample graph of {config.similarity_file or config.coordinates_from}"
+                what = f"if {what} was made of the tested features, the p-values are too small"
+                run.log.note(what)
         of_scores = facts["significance"] if config.split else examined(run, solution)
         q = np.asarray(found.ranking.extra["q_value"])
         counts = {"level": SIGNIFICANT, "features": int(np.count_nonzero(q <= SIGNIFICANT))}
@@ -157,7 +155,7 @@ def examined(run: Run, solution: Solution) -> dict[str, Any]:
     scorer, accepted = graph_test(run, solution), "not-normal" in run.config.accept
     if scorer is not None and scorer.distribution is not None and not accepted:
         scored = np.flatnonzero(~np.isnan(solution.score))
-        values = values_of(run, scored[:: -(-len(scored) // LOOK_NORMAL)])
+        values = values_of(run, from_all_over(scored, LOOK_NORMAL))
         values -= values.mean(axis=1, keepdims=True)
         tell(run, "not-normal", not_normal(scorer, values))
     depth = None if solution.scorer is None else depth_of(run, solution)
@@ -190,16 +188,15 @@ def missing_share(run: Run, scored: np.ndarray) -> float:
     read.
     """
     whole = run.matrix.matrix
-    if run.config.missing != "mean" or not whole.missing.values or not len(scored):
+    if run.config.missing != "mean" or not whole.missing.values:
         return 0.0
-    n = run.matrix.n_samples
-    step = -(-len(scored) // max(1, LOOK_VALUES // n))
-    share = float(np.isnan(stored_of(run, scored[::step])).mean())
-    if share or step == 1:
+    most = max(1, LOOK_VALUES // run.matrix.n_samples)
+    share = float(np.isnan(stored_of(run, from_all_over(scored, most))).mean())
+    if share:
         return share
-    parts = np.array_split(scored, step)
-    missing = sum(np.count_nonzero(np.isnan(stored_of(run, part))) for part in parts)
-    return missing / (len(scored) * n)
+    parts = np.array_split(scored, -(-len(scored) // most))
+    lacking = [np.isnan(stored_of(run, part)).mean(axis=1) for part in parts]
+    return float(np.concatenate(lacking).mean())
 
 
 def _untested(run: Run) -> str | None:
