@@ -5,8 +5,7 @@ Each method does nothing by default; a room overrides those that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from sfs_cli.provenance import RunFacts
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import Table
-    from sfs_cli.run.cohort import Cohort, SampleColumns
+    from sfs_cli.run.cohort import Cohort
     from sfs_cli.run.load import Run
     from sfs_cli.run.passes import Shape
     from sfs_cli.run.rank import RankResult
@@ -50,16 +49,6 @@ class Doubt(NamedTuple):
     text: str  # of the warning: what is wrong, and what to do
     short: str  # what is wrong, after a "but"
     remedy: str = ""  # what to do, where it is about the samples
-
-
-@dataclass(frozen=True)
-class Foreseen:
-    """What is known of an optional part before the matrix is read, for `sfs plan`."""
-
-    facts: Any
-    line: tuple[str, str]  # in words, and their heading
-    parts: dict[str, int] = field(default_factory=dict)  # the samples of each, as of a `Cohort`
-    columns: int = 0  # taken out of the features, at most
 
 
 class Step:
@@ -99,12 +88,6 @@ class Step:
     def scorer(self, problem: Problem, scorer: Scorer) -> Scorer:
         """Return what scores blocks: that of the method, or one that finds more of each feature."""
         return scorer
-
-    def foresee(
-        self, columns: SampleColumns, samples: Sequence[str], log: Messages
-    ) -> Foreseen | None:
-        """Return what is known by the columns of the samples alone."""
-        return None
 
     def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
         """Return how the samples are compared; subsets of them are compared so, too."""

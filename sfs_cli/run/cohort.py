@@ -15,7 +15,7 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
-from sfs_cli.errors import SfsError, UsageError, listed
+from sfs_cli.errors import UsageError, counted, listed, within
 from sfs_cli.features import steps_of
 from sfs_cli.io.files.text import repeated
 from sfs_cli.io.knowledge.sample_columns import (
@@ -137,6 +137,21 @@ class Design:
         return len(self.basis) + 1
 
 
+SHOWN = 6
+"""Levels of a categorical covariate that are shown."""
+
+
+def taken_as(columns: Sequence[dict[str, Any]]) -> str:
+    """Return how covariates are taken, by their facts."""
+    words = []
+    for column in columns:
+        text, levels = column["taken_as"], column["levels"]
+        if levels is not None:
+            text = f"{text}, {counted(len(levels), 'level')}: {listed(levels, SHOWN)}"
+        words.append(f"{column['name']} ({text})")
+    return ", ".join(words)
+
+
 @dataclass(frozen=True)
 class Part:
     """A part of the samples that is ranked by itself."""
@@ -150,12 +165,8 @@ class Part:
     @contextmanager
     def located(self, log: Messages) -> Iterator[None]:
         """Add the part to the messages, and to the place of an error."""
-        try:
-            with log.about(self.title):
-                yield
-        except SfsError as error:
-            error.where = self.title + (f"; {error.where}" if error.where else "")
-            raise
+        with within(self.title), log.about(self.title):
+            yield
 
 
 @dataclass(frozen=True)
@@ -219,6 +230,14 @@ class Cohort:
                 wide[:, part.samples] = part.design.basis
                 rows.append(wide)
         return np.concatenate(rows)
+
+    @property
+    def covariates(self) -> list[dict[str, Any]]:
+        """The facts of each covariate, with the part that it was taken out of."""
+        if self.design is not None:
+            return self.design.columns
+        designs = [(part.name, part.design) for part in self.parts if part.design is not None]
+        return [{"batch": name} | column for name, design in designs for column in design.columns]
 
     @property
     def adjustment(self) -> Adjustment | None:
