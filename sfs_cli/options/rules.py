@@ -50,6 +50,7 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_given_rules(config))
     for feature in FEATURES:
         config.refuse(feature.rules(config))
+    config.refuse(_exclusion_rules(config))
     if config.top is not None and config.write_h5ad is None:
         what = "--top has no effect without --write-h5ad"
         hint = "give --write-h5ad FILE, whose var it marks; `sfs select --top N` cuts a ranking"
@@ -60,6 +61,15 @@ def check_rank(config: RankConfig) -> None:
 
 def _leave_out(name: str, takers: Iterable[str]) -> str:
     return f"leave it out; it has an effect with {flag(name)} {', '.join(takers)}"
+
+
+def _exclusion_rules(c: RankConfig) -> Iterator[Refusal]:
+    """Yield what the optional parts that are asked for do not go with."""
+    for feature in FEATURES:
+        for name, why in feature.against.items() if feature.asked(c) else ():
+            if getattr(c, name, None) is not None:  # those of `sfs select` are checked there
+                what = f"{flag(name)} {why}: not with {flag(feature.option)}"
+                yield what, "leave one of them out", (name, feature.option)
 
 
 def _feature_rules(c: RankConfig) -> Iterator[Refusal]:

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE, Config, Refusal, flag, option
+from sfs_cli.options.fields import WHOLE, Config, Refusal, option
 from sfs_cli.options.paths import READS
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
-
-ALIKE = "treats all samples alike"
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -36,8 +34,6 @@ class WeightFields(Config):
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the option."""
-    from sfs_cli.features import against
-
     if config.sample_weights is None:
         return
     if not config.members and not METHODS[config.scorer].weighted:
@@ -48,9 +44,6 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     if config.scorer == "spec" and config.ranking == "phi3":
         what = "--sample-weights has no meaning for --ranking phi3, which counts clusters"
         yield what, "leave it out, or give --ranking phi2", ("sample_weights", "ranking")
-    for name in config.given("pvalues", "max_correlation", *against("sample_weights")):
-        what = f"{flag(name)} {ALIKE}, and --sample-weights does not"
-        yield what, "leave one of them out", (name, "sample_weights")
 
 
 FEATURE = Feature(
@@ -60,7 +53,10 @@ FEATURE = Feature(
     rules,
     orders=True,
     suits=lambda config, method: config.sample_weights is None or method.weighted,
-    against=dict.fromkeys(("pvalues", "artificial", "cv", "min_redundancy"), ALIKE),
+    against=dict.fromkeys(
+        ("pvalues", "max_correlation", "artificial", "cv", "min_redundancy"),
+        "treats all samples alike",
+    ),
     untested="a sample of weight 10 is not 10 independent samples; for p-values, rank without "
     "weights",
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, Config, Refusal, flag, option
+from sfs_cli.options.fields import RANKING, Config, Refusal, option
 from sfs_cli.options.graph import LABELS_ALONE
 
 if TYPE_CHECKING:
@@ -75,8 +75,6 @@ def _suits(config: RankConfig, method: Method) -> bool:
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
-    from sfs_cli.features import against
-
     if config.split is not None:
         yield from _split_rules(config)
     if config.pvalues is None:
@@ -97,10 +95,6 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     if config.source:
         hint = "`sfs fuse` makes one of sources, for --similarity-file"
         yield "--pvalues takes one sample graph: not with --source", hint, ("pvalues", "source")
-    for name, why in against("pvalues").items():
-        if config.given(name):
-            what = f"--pvalues {why}: not with {flag(name)}"
-            yield what, "leave one of them out", ("pvalues", name)
     least, most = FEWEST_PERMUTATIONS, MOST_PERMUTATIONS
     if config.null == "permutation" and not least <= config.permutations <= most:
         hint = f"give {least} to {most:,}, such as permutation:{DEFAULT_PERMUTATIONS}"
