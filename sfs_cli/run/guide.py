@@ -33,13 +33,12 @@ from sfs_cli.run import inputs
 from sfs_cli.run.artificial import check_artificial
 from sfs_cli.run.guards import (
     REPEATS,
-    Raw,
     id_labels,
-    raw_kind,
     response_of,
 )
 from sfs_cli.run.memory import memory_budget
 from sfs_cli.run.passes import needed
+from sfs_cli.run.raw_values import Raw, raw_kind
 from sfs_cli.store.matrix import look
 
 if TYPE_CHECKING:

@@ -204,7 +204,8 @@ def rank(
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
         config = run.config  # with the method that suits the samples
-        raw = guards.guard_values(run)
+        raw = guards.guard_raw(run)
+        guards.guard_labels(run)
         guards.guard_sources(run)
         steps = steps_of(config)
         for step in steps:
