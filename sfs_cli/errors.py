@@ -7,7 +7,7 @@ options it is about are a field, so that nothing has to read them from the messa
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import cache
@@ -223,6 +223,12 @@ def counted(count: int, noun: str) -> str:
     """Write a count with its noun: ``1 value``, ``1,200 values``, ``2 batches``."""
     end = "es" if noun.endswith(("s", "ch")) else "s"
     return f"{count:,} {noun}{'' if count == 1 else end}"
+
+
+def either(words: Sequence[str]) -> str:
+    """Join alternatives: ``a``, ``a or b``, ``a, b or c``."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _cut(text: str) -> str:

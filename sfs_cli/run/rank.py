@@ -21,8 +21,8 @@ from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import ConflictError, UsageError
-from sfs_cli.features import FEATURES, ordering_steps, steps_of
+from sfs_cli.errors import UsageError
+from sfs_cli.features import ordering_steps, steps_of
 from sfs_cli.features.step import Step
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
@@ -33,7 +33,6 @@ from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import flag
 from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.provenance import (
@@ -521,20 +520,7 @@ def _column(run: Run, option: str) -> dict[str, str]:
 def check_outputs(config: RankConfig, as_json: bool) -> None:
     """Refuse outputs that cannot be written for this input."""
     check_json_option(config.out, as_json)
-    for feature in FEATURES if config.out is None else ():
-        if feature.asked(config) and feature.step.downloads:
-            raise ConflictError(
-                f"{flag(feature.name)} needs --out",
-                hint=f"give --out DIR: the {feature.name} are files of that folder",
-                option=(feature.name, "out"),
-            )
-    for name in config.given("title", "gene_links"):
-        if config.out is None:
-            raise ConflictError(
-                f"{flag(name)} needs --out",
-                hint="give --out DIR: it is about the report, which is a file of that folder",
-                option=(name, "out"),
-            )
+    config.check_out()
     if config.write_h5ad is not None:
         _check_copy(config, Path(config.write_h5ad))
 
