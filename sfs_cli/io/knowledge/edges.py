@@ -60,7 +60,7 @@ def refuse_unlimited_score(min_score: float | None, path: Path) -> None:
     if min_score is not None and not np.isfinite(min_score):
         raise UsageError(
             "min-score is not a finite number",
-            where=str(path),
+            where=path,
             hint="give one such as 0.5",
             option="min_score",
         )
@@ -91,14 +91,14 @@ def read_edges(
         raise _without_scores(path)
     if layout.format == "BioGRID" and min_score is None:
         layout = replace(layout, score=None)
-    found, held = [], MemoryCounter(str(path))
+    found, held = [], MemoryCounter(path)
     for chunk in text_chunks(path, chunk_bytes):
         table = _parse_edges(chunk, layout)
         if table is not None:
             held.add(table.nbytes + _EDGE_BYTES * len(table))
             found.append(table)
     if not found:
-        raise InputError("the file has no edges", where=str(path), hint=_TWO_IDS)
+        raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
     return _edges(found, layout, min_score)
 
 
@@ -128,7 +128,7 @@ def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) 
     if not len(low):
         raise InputError(
             "no edge joins two different ids",
-            where=str(layout.path),
+            where=layout.path,
             hint=f"are columns {layout.names[layout.a]!r} and {layout.names[layout.b]!r} the ends?",
         )
     n_before = len(low)
@@ -137,7 +137,7 @@ def _edges(tables: list[pa.Table], layout: EdgeLayout, min_score: float | None) 
     used = np.zeros(len(ids), bool)
     used[low] = used[high] = True
     positions = np.cumsum(used, dtype=np.int32) - 1
-    check_names(ids, "a node", str(layout.path))
+    check_names(ids, "a node", layout.path)
     ids = _without_taxon([ids[i] for i in np.flatnonzero(used)], facts)
     return EdgeList(ids, positions[low], positions[high], score, facts)
 
@@ -163,7 +163,7 @@ def _coded_ends(tables: list[pa.Table]) -> tuple[list[str], np.ndarray, np.ndarr
 def _without_scores(path: Path) -> InputError:
     return InputError(
         "min-score is given, but the edges have no scores",
-        where=str(path),
+        where=path,
         hint="leave min-score out, or give a file with a column of scores",
     )
 
@@ -182,7 +182,7 @@ def _high_enough(
         known = score[~missing]
         raise InputError(
             f"none of {counted(int(among.sum()), 'edge')} has a score of {least:g} or more",
-            where=str(layout.path),
+            where=layout.path,
             hint=f"lower min-score: the scores lie between {known.min():g} and {known.max():g}",
         )
     return enough
@@ -287,7 +287,7 @@ def edge_layout(path: Path) -> EdgeLayout:
         if len(lines) == 2:
             break
     if not lines:
-        raise InputError("the file has no edges", where=str(path), hint=_TWO_IDS)
+        raise InputError("the file has no edges", where=path, hint=_TWO_IDS)
     if is_sif(path):
         return _sif_layout(path, "\t" if any("\t" in text for _, text in lines) else " ")
     delimiter = sniff_delimiter(lines[0][1], lines[-1][1], text_suffix(path))
@@ -298,9 +298,9 @@ def edge_layout(path: Path) -> EdgeLayout:
             hint="an edge has two ids, and perhaps a score",
         )
     is_biogrid = comment is not None and comment.lower().startswith(_BIOGRID)
-    rows = [_split_line(text, delimiter, str(path), not is_biogrid) for _, text in lines]
+    rows = [_split_line(text, delimiter, path, not is_biogrid) for _, text in lines]
     if comment is not None:
-        named = _split_line(comment, delimiter, str(path))
+        named = _split_line(comment, delimiter, path)
         if _is_header(named, rows[0]):
             return _named_layout(named, rows[0], path, delimiter, lines[0][0])
     if all(len(row) == 3 and row[1] in _SIF_TYPES for row in rows):
@@ -308,13 +308,13 @@ def edge_layout(path: Path) -> EdgeLayout:
     if _is_header(rows[0], rows[-1]):
         if len(rows) == 1:
             raise InputError(
-                "the file has a line of column names, but no edges", where=str(path), hint=_TWO_IDS
+                "the file has a line of column names, but no edges", where=path, hint=_TWO_IDS
             )
         return _named_layout(rows[0], rows[1], path, delimiter, lines[1][0])
     return _unnamed_layout(rows[0], path, delimiter, lines[0][0])
 
 
-def _split_line(text: str, delimiter: str, where: str, quoting: bool = True) -> list[str]:
+def _split_line(text: str, delimiter: str, where: object, quoting: bool = True) -> list[str]:
     """Split a line, which is at `where`, into fields; several blanks divide as one does."""
     if not quoting:
         return [field.strip(BLANKS) for field in text.split(delimiter)]
