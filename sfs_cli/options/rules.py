@@ -46,7 +46,8 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_label_rules(config))
     config.refuse(_sample_weight_rules(config))
     config.refuse(_graph_rules(config))
-    config.refuse(_member_rules(config) if config.members else _method_rules(config))
+    if not config.members:
+        config.refuse(_method_rules(config))
     config.refuse(_source_rules(config))
     config.refuse(_weight_rules(config))
     config.refuse(_batch_rules(config))
@@ -60,7 +61,7 @@ def check_rank(config: RankConfig) -> None:
         hint = "give --write-h5ad FILE, whose var it marks; `sfs select --top N` cuts a ranking"
         config.refuse([(what, hint, ("top", "write_h5ad"))])
     if config.method == "kogs":
-        check_list_weights(config.how or "borda", config.list_weights, "--weights")
+        check_list_weights(config.how or "borda", config.source_weights, "--weights")
 
 
 def _leave_out(name: str, takers: Iterable[str]) -> str:
@@ -306,18 +307,6 @@ def _donor_rules(c: RankConfig) -> Iterator[Refusal]:
         yield what, "leave it out, or give --labels", ("donors", "labels")
 
 
-def _member_rules(c: RankConfig) -> Iterator[Refusal]:
-    """Yield what is wrong with the members of `kogs`, which check the options that they take."""
-    if c.method != "kogs":
-        hint = _leave_out("method", catalog.takers("members"))
-        yield f"--members has no effect with --method {c.ranker}", hint, ("members", "method")
-    taken = {"members", "how", "then"}.union(*(METHODS[member].options for member in c.members))
-    for name in c.given(*_METHOD_OPTIONS):
-        if name not in taken:
-            what = f"{flag(name)} has no effect with --members {','.join(c.members)}"
-            yield what, _leave_out("method", catalog.takers(name)), (name, "members")
-
-
 def _source_rules(c: RankConfig) -> Iterator[Refusal]:
     method = f"--method {c.ranker}"
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
@@ -342,9 +331,6 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
         what = f"--samples union has no effect with {method}: it ranks on each source separately"
         hint = "give --samples intersect, or --method msfs, which averages over the sources"
         yield what, hint, ("samples", "method")
-    if c.then is not None and c.members:
-        what = f"--then has no effect with --members {','.join(c.members)}"
-        yield what, "leave it out: the members rank", ("then", "members")
     about_sources = ("weights", "normalize", *_FUSION, "id_map", "allow_unmatched")
     for name in c.given(*about_sources) if not c.source else ():
         if not (name == "weights" and c.method == "kogs"):

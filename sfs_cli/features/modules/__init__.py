@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sfs_cli.features.feature import Feature
+from sfs_cli.features.proposal import INSIGHT, Proposal, Seen
 from sfs_cli.options.fields import Config, Refusal, flag, option
 
 MOST_FEATURES = 5000
@@ -60,4 +61,11 @@ def rules(config: ModuleFields) -> Iterator[Refusal]:
             yield what, "leave it out, or give --modules", (name,)
 
 
-FEATURE = Feature("modules", lambda config: config.modules, ModuleFields, rules)
+def propose(config: ModuleFields, _made: ModuleFields, _seen: Seen) -> Proposal | None:
+    """Propose to look at modules."""
+    reason = "Modules show what the first features have in common, and which one stands for each "
+    made = Proposal("modules", f"{reason}group.", {"modules": True}, INSIGHT)
+    return None if config.modules else made
+
+
+FEATURE = Feature("modules", lambda config: config.modules, ModuleFields, rules, propose=propose)

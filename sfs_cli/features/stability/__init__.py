@@ -61,7 +61,7 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     for name in config.given("stability_how", "stability_top") if config.stability is None else ():
         what = f"{flag(name)} has no effect without --stability"
         yield what, "leave it out, or give --stability 50", (name, "stability")
-    selected = None if config.members else config.method_options().get("select")
+    selected = config.method_options().get("select")
     if selected is not None and (config.stability_top or 0) > selected:
         top, method = f"--stability-top {config.stability_top}", f"--method {config.scorer}"
         hint = f"give {selected} or fewer, or let it select more with --select"
