@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfs_cli.features import direction, enrichment, modules, pruning, stability
+from sfs_cli.features import direction, enrichment, members, modules, pruning, stability
 from sfs_cli.options.fields import options_of
 
 if TYPE_CHECKING:
     from sfs_cli.features.step import Step
 
 FEATURES = (
+    members.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,
     modules.FEATURE,
@@ -33,6 +34,7 @@ class FeatureFields(
     modules.ModuleFields,
     stability.StabilityFields,
     pruning.PruningFields,
+    members.MemberFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""
 

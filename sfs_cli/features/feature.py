@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sfs_cli.options.fields import Config, Refusal
 
 if TYPE_CHECKING:
+    from sfs_cli.features.proposal import Proposal, Seen
     from sfs_cli.features.step import Step
 
 
@@ -20,6 +21,8 @@ class Feature(NamedTuple):
     fields: type[Config] | None = None  # its options
     rules: Callable[[Any], Iterator[Refusal]] = lambda _: iter(())  # which of them go together
     orders: bool = False  # whether it changes the order of the features
+    # the run with it that is worth making: for what was asked for, and with the default method
+    propose: Callable[[Any, Any, Seen], Proposal | None] = lambda *_: None
 
     @property
     def step(self) -> type[Step]:

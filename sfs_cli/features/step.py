@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfs_cli.run.load import Run
     from sfs_cli.run.passes import Shape
     from sfs_cli.run.rank import RankResult
+    from sfs_cli.run.scoring import Scored
 
 Pairs = list[tuple[str, str]]
 
@@ -47,8 +48,12 @@ class Step:
         self.config = config
 
     def passes(self, shape: Shape) -> list[Pass]:
-        """Return the passes over the matrix that it takes."""
+        """Return the passes over the matrix that it takes, once the features have scores."""
         return []
+
+    def scoring_passes(self, shape: Shape) -> list[Pass] | None:
+        """Return the passes of `score`; None where it does not score."""
+        return None
 
     def graphs(self, shape: Shape) -> tuple[int, int] | None:
         """Return the samples of the largest sample graph that it makes, and its other bytes.
@@ -59,6 +64,10 @@ class Step:
 
     def check(self, run: Run) -> None:
         """Refuse what it cannot do before anything is ranked."""
+
+    def score(self, run: Run) -> Scored | None:
+        """Score the features in its own way; None where it does not."""
+        return None
 
     def order(self, run: Run, ranking: Ranking) -> tuple[Ranking, dict[str, Any]]:
         """Return the ranking in another order, and its facts; subsets are ordered so, too."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.features import FeatureFields
+from sfs_cli.features.members import member_configs
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     ON_MATRIX,
@@ -397,14 +398,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Method that scores the features on the fused graph.",
         excludes={"members": "the members rank"},
     )
-    members: tuple[str, ...] = _own(
-        "Methods whose rankings are aggregated, such as spec,fisher.",
-        default=(),
-        metavar="METHODS",
-        words=tuple(name for name in METHODS if name not in ON_SOURCES),
-        items=str,
-        parse=split_words,
-    )
     how: str | None = _own(
         "How the rankings are aggregated, with --batch too.",
         taken_by="",
@@ -603,7 +596,6 @@ class RankConfig(FeatureFields, CoreFields):
         self.check_values()
         check_names(self.source)
         self.refuse(refusals(self))
-        self.member_configs()  # the members check the options that they take
 
     def users(self, option: str) -> tuple[str, ...]:
         """Return what takes other options: methods, the sample graph, weights or sources."""
@@ -717,16 +709,9 @@ class RankConfig(FeatureFields, CoreFields):
 
     @property
     def source_weights(self) -> list[float]:
-        """The given weights, 1 for a source without one."""
+        """The given weights of the sources, or of the members of `kogs`; 1 for one without."""
         default = [1.0 if source.weight is None else source.weight for source in self.source]
-        return numbers_of(self.weights) or default
-
-    @property
-    def list_weights(self) -> list[float]:
-        """The weights of the rankings of `kogs`, 1 for those without one."""
-        if self.members and self.weights is None:
-            return [1.0] * len(self.members)
-        return self.source_weights
+        return numbers_of(self.weights) or default or [1.0] * len(self.members)
 
     @property
     def smallest_batch(self) -> int:
@@ -740,7 +725,9 @@ class RankConfig(FeatureFields, CoreFields):
         return {name: value for name, value in given.items() if value is not None}
 
     def method_options(self) -> dict[str, Any]:
-        """Return the options of the method itself, defaults filled in."""
+        """Return the options of the method itself, defaults filled in; members have their own."""
+        if self.members:
+            return {}
         defaults = METHODS[self.scorer].options
         given = {name: getattr(self, name) for name in defaults}
         options = {k: defaults[k] if v is None else v for k, v in given.items()}
@@ -753,18 +740,9 @@ class RankConfig(FeatureFields, CoreFields):
         sources = {source.name: source.plain() for source in self.source}
         return super().result_options() | {"source": sources}
 
-    def member_configs(self) -> list[RankConfig]:
-        """Return the configuration of each member of `kogs`: the options that it takes."""
-        configs = []
-        for name in self.members:
-            method = METHODS[name]
-            others = set(catalog.OPTIONS)
-            if "graph" not in method.needed(method.options):
-                others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
-            cleared: dict[str, Any] = dict.fromkeys(others - set(method.options))
-            cleared |= {"members": (), "source": (), "weights": None, "weights_out": None}
-            configs.append(replace(self, method=name, leave_one_out=True, **cleared))
-        return configs
+    def each_ranking(self) -> list[RankConfig]:
+        """Return the rankings that are aggregated: that of each member, else this one."""
+        return member_configs(self) or [self]
 
 
 OF_SAMPLES = tuple(o.name for o in options_of(RankConfig) if o.column)

@@ -200,7 +200,7 @@ def _weight_rules(c: RankConfig) -> Iterator[Refusal]:
         what = f"--weights has {len(numbers)} numbers for {count} {of}"
         yield what, "give one number for each, in their order", ("weights", "source", "members")
     if count and (c.method == "kogs" or c.weighting == "given"):
-        check_list_weights(c.how or "borda", c.list_weights, "--weights")
+        check_list_weights(c.how or "borda", c.source_weights, "--weights")
 
 
 def _given_rules(c: RankConfig) -> Iterator[Refusal]:

@@ -368,7 +368,7 @@ def guard_class_tests(run: Run, tested: dict[str, Any], scored: np.ndarray) -> N
     names = ("class-tests", "small-class") if config.scorer == "t-test" else ("class-tests",)
     if labels is None or not tests or not any(_wanted(run, name) for name in names):
         return
-    if run.batches is not None or config.members or not len(scored):
+    if run.batches is not None or not len(scored):
         return
     wanted = min(LOOK_TESTED, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, np.sort(scored)[:: -(-len(scored) // wanted)])

@@ -66,13 +66,16 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     passes = fitting(config, shape)
     if config.source:
         return passes + _passes_on_sources(config, shape)
+    for step in steps_of(config):
+        if (own := step.scoring_passes(shape)) is not None:
+            return passes + own
     if shape.batches:
         for name, size in shape.batches.items():
             part = replace(shape, n=size)
-            own = [*fitting(config, part), *_graph_passes(config, part)]
-            passes += passes_of([*own, *_method_passes(config, part)], within_batch(name))
+            own = [*fitting(config, part), *ranking_passes(config, part)]
+            passes += passes_of(own, within_batch(name))
     elif config.split == "features":
-        own = [*_graph_passes(config, shape), *_method_passes(config, shape)]
+        own = ranking_passes(config, shape)
         for half in ("first", "other"):
             passes += passes_of(own, to_test(half))
     elif config.split == "counts":
@@ -80,12 +83,8 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
         passes += passes_of(passes, of_graph) + passes_of(passes, of_scores)
         passes += passes_of(_graph_passes(config, shape), of_graph)
         passes += passes_of(_method_passes(config, shape), of_scores)
-    elif config.members:
-        for member in config.member_configs():
-            own = [*_graph_passes(member, shape), *_method_passes(member, shape)]
-            passes += passes_of(own, for_member(member))
     else:
-        passes += [*_graph_passes(config, shape), *_method_passes(config, shape)]
+        passes += ranking_passes(config, shape)
     return passes
 
 
@@ -97,11 +96,6 @@ def within_batch(name: str) -> str:
 def to_test(half: str) -> str:
     """Return whose passes those of a half of the features are: ``first`` or ``other``."""
     return f", to test the {half} half of the features"
-
-
-def for_member(config: RankConfig) -> str:
-    """Return whose passes those of a member of an aggregate are."""
-    return f" for {config.ranker}"
 
 
 def on_source(name: str) -> str:
@@ -155,6 +149,11 @@ def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
     return fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
 
 
+def ranking_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes of one ranking: of its sample graph, and of its method."""
+    return [*_graph_passes(config, shape), *_method_passes(config, shape)]
+
+
 def _graph_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a sample graph, where one is needed."""
     if "graph" not in needed(config):
@@ -190,7 +189,7 @@ def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
 
 def needed(config: RankConfig) -> set[str]:
     """Return what a run needs: ``graph``, ``labels``, ``some-labels``."""
-    configs = config.member_configs() or [config]
+    configs = config.each_ranking()
     needs: set[str] = set()
     for asked in configs:
         needs.update(METHODS[asked.scorer].needed(asked.method_options()))

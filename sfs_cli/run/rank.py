@@ -266,7 +266,7 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
 def _untested(run: Run) -> str | None:
     """Return why a method that has p-values of its own has none here."""
     config = run.config
-    if not METHODS[config.scorer].compares or config.members or run.batches is not None:
+    if not METHODS[config.scorer].compares or run.batches is not None:
         return None
     if config.adjust:
         return (
@@ -290,10 +290,9 @@ def score(run: Run) -> Scored:
 
 def _score(run: Run) -> Scored:
     run.fit()
-    if run.config.method == "kogs":
-        from sfs_cli.run.fused_rank import run_kogs  # imports SciPy
-
-        return run_kogs(run)
+    for step in steps_of(run.config):
+        if (scored := step.score(run)) is not None:
+            return scored
     if run.batches is not None:
         from sfs_cli.run.batch_rank import rank_in_batches
 
@@ -303,9 +302,10 @@ def _score(run: Run) -> Scored:
 
         return rank_split(run)
     if run.sources:
-        from sfs_cli.run.fused_rank import rank_on_sources
+        from sfs_cli.run.fused_rank import rank_on_each_source, rank_on_sources  # import SciPy
 
-        return rank_on_sources(run)
+        apart = run.config.method == "kogs"
+        return rank_on_each_source(run) if apart else rank_on_sources(run)
     return score_on(run, make_graph(run))
 
 
@@ -431,11 +431,9 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]
-    if config.members:
-        method["members"] = list(config.members)
-    else:
-        method |= {} if config.method == config.scorer else {"then": config.scorer}
-        method |= run.options
+    if run.options and config.method != config.scorer:  # members have options of their own
+        method["then"] = config.scorer
+    method |= run.options
     method |= solution.facts
     for name in set(CHANGES) & set(ranking.extra):  # one at most
         first, second = compared_classes(run)

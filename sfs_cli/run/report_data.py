@@ -363,7 +363,7 @@ def _how(method: Method, facts: dict[str, Any], of_batches: str | None) -> str:
     if of_batches is not None:
         ranked = f"The features were ranked by {method.title} within each batch."
         return f"{ranked} {AGGREGATIONS[of_batches].meaning}"
-    if "how" in facts or "members" in facts:
+    if "how" in facts:
         return f"{method.how(facts)} {AGGREGATIONS[facts['how']].meaning}"
     if "then" in facts:
         return f"{method.how({})} {METHODS[facts['then']].how(facts)}"
