@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -38,13 +38,41 @@ FEW_SHARE, HELD_BY_GRAPH = 24, 250_000
 is far out, which four moments do not tell; on graphs of up to so many numbers, which are fast."""
 LEAST_VALUES = 3
 """Features of fewer such samples are warned of."""
-MEASURES = 8
-"""Numbers that `columns` needs of each feature beside the score."""
 ROUNDING = 1e-4
 """Of a sum of powers in float32, with some to spare."""
 HELD, DRAWN = 1_000_000, 32_768
 """Scores of permuted labels that are held together, and labels that are permuted together: what is
 made of these stays in a cache."""
+
+
+class Measured(NamedTuple):
+    """What p-values of features need beside their scores; NaN, or 1, where it is not needed.
+
+    Attributes
+    ----------
+    share : ndarray, shape (m,)
+        The part of ``f' D f`` that is not the mean's.
+    norm : ndarray, shape (m,)
+        Sums of squares around the mean.
+    powers : ndarray, shape (m, 5)
+        Those of `Powers`.
+    values : ndarray, shape (m,)
+        Numbers of values that are not the usual one, as of `unusual`.
+    permuted : ndarray, shape (m, 2)
+        p-values and effects by permutations; NaN where the moments are to give them.
+    """
+
+    share: np.ndarray
+    norm: np.ndarray
+    powers: np.ndarray
+    values: np.ndarray
+    permuted: np.ndarray
+
+    @classmethod
+    def nothing(cls, m: int) -> Measured:
+        """Return that nothing was measured of m features."""
+        powers, values, permuted = (np.full(shape, np.nan) for shape in ((m, 5), m, (m, 2)))
+        return cls(np.ones(m), np.ones(m), powers, values, permuted)
 
 
 class TestedScorer(Scorer):
@@ -134,23 +162,18 @@ class TestedScorer(Scorer):
         score, status, *found = self.scorer.score_block(block)
         return score, status, *measured, *found
 
-    def _measure(self, values: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Measure features (b, n): part of the mean, squares (b,), and powers or p-values (b, 8).
-
-        The last are the five of `Powers`, the number of values that are not the usual one, and the
-        p-value and effect by permutations, which are NaN where the moments are to give them.
-        """
-        b, n = values.shape
-        share, norm, found = np.ones(b), np.ones(b), np.full((b, MEASURES), np.nan)
+    def _measure(self, values: np.ndarray) -> Measured:
+        """Measure features (b, n)."""
+        found = Measured.nothing(len(values))
         with np.errstate(all="ignore"):  # features that do not vary have no score
             if self.ratio.over in ("share", "norm"):
-                for part in pieces(b, n):
-                    share[part], norm[part] = self._share_and_norm(values[part])
+                for part in pieces(*values.shape):
+                    found.share[part], found.norm[part] = self._share_and_norm(values[part])
             if self.moments is not None:
-                found[:, :5] = self._powers(values)
+                found.powers[:] = self._powers(values)
             if self.permutations is not None:
                 self._without_formula(values, found)
-        return share, norm, found
+        return found
 
     def _share_and_norm(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the part of ``f' D f`` that is not the mean's, and the squares, each (b,)."""
@@ -192,7 +215,7 @@ class TestedScorer(Scorer):
             sums[:, rows] = Powers.of(_unit(values[rows]))
         return sums.T
 
-    def _without_formula(self, values: np.ndarray, found: np.ndarray) -> None:
+    def _without_formula(self, values: np.ndarray, found: Measured) -> None:
         """Count the values of features (b, n), and permute those that no formula is for.
 
         With moments these have few values, or are decided or shared by so few samples that the best
@@ -200,17 +223,18 @@ class TestedScorer(Scorer):
         """
         assert self.permutations is not None
         n = values.shape[1]
-        found[:, 5] = n
+        found.values[:] = n
         # a feature of few values has a large fourth power: others need not be counted
         few = np.arange(len(values))
         if self.moments is not None:
-            few = np.flatnonzero(found[:, 1] >= min(_least_fourth(n), (1 - ROUNDING) / self.share))
+            least = min(_least_fourth(n), (1 - ROUNDING) / self.share)
+            few = np.flatnonzero(Powers(*found.powers.T).fourth >= least)
         for part in pieces(len(few), n) if len(few) else ():
             rows, chosen = few[part], values[few[part]]
-            found[rows, 5] = counts = unusual(chosen)
+            found.values[rows] = counts = unusual(chosen)
             x = _unit(chosen)
             if self.moments is not None:
-                powers = Powers(*found[rows, :5].T)
+                powers = Powers(*found.powers[rows].T)
                 permuted = few_valued(counts, powers)
                 decided = np.flatnonzero(~permuted & (powers.fourth > 1 / self.share))
                 if len(decided):
@@ -222,24 +246,24 @@ class TestedScorer(Scorer):
                 rows, x = rows[permuted], x[permuted]
             varies = np.isfinite(x).all(axis=1)
             if varies.any():
-                found[rows[varies], 6:] = self.permutations.test(x[varies])
+                found.permuted[rows[varies]] = self.permutations.test(x[varies])
 
     def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
-        share, norm, found = measured or (np.ones(1), np.ones(1), np.full((1, MEASURES), np.nan))
-        p, effect = found[:, 6], found[:, 7]
+        found = Measured(*measured) if measured else Measured.nothing(1)
+        p, effect = found.permuted.T
         if self.null != "permutation":
             with np.errstate(all="ignore"):  # NaN where there is no score
-                t = self.ratio.statistic(score, share, norm)
+                t = self.ratio.statistic(score, found.share, found.norm)
             same = effect == 0  # in all orders, but for rounding
-            of_formula, effect = self._tested(t, found)
+            of_formula, effect = self._tested(t, found.powers)
             p, effect = np.where(np.isnan(p), of_formula, p), np.where(same, 0.0, effect)
         p = np.maximum(p, self.least)
         p, effect = (np.where(np.isnan(score), np.nan, each) for each in (p, effect))
         drawn = self.facts.get("permutations")
         columns = told_columns(self, p, effect, drawn)
         if self.permutations is not None:
-            self._note_values(found[~np.isnan(score), 5])
+            self._note_values(found.values[~np.isnan(score)])
         return self.scorer.columns(score) | columns
 
     def effect_of(self, x: np.ndarray) -> float:
@@ -268,8 +292,8 @@ class TestedScorer(Scorer):
                 f"about the feature; --min-samples {LEAST_VALUES} leaves out those of which it is 0"
             )
 
-    def _tested(self, t: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the p-values and effects of ratios, each shape (m,)."""
+    def _tested(self, t: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the p-values and effects of ratios, each shape (m,), by `Measured.powers`."""
         if self.moments is None:
             assert self.distribution is not None
             p = self.distribution.interpolated(t, self.threads)
@@ -278,7 +302,7 @@ class TestedScorer(Scorer):
 
         def test(span: Span) -> None:
             part = slice(span.lo, span.hi)
-            powers = Powers(*np.ascontiguousarray(found[part, :5].T))
+            powers = Powers(*np.ascontiguousarray(sums[part].T))
             with np.errstate(all="ignore"):  # NaN where there is no score
                 p[part], effect[part] = moments.tested(t[part], powers)
 
