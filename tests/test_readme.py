@@ -19,9 +19,11 @@ def reader(tmp_path: Path) -> Reader:
 
 
 @pytest.mark.parametrize("commands", EXAMPLES, ids=lambda c: c[0][:60])
-def test_commands_of_a_block_succeed_in_order(commands: list[str], reader: Reader) -> None:
+def test_commands_of_a_block_succeed_in_order(
+    commands: list[str], reader: Reader, capfd: pytest.CaptureFixture[str]
+) -> None:
     for command in commands:
-        reader.follow(command)
+        reader.follow_here(command, capfd)
 
 
 def test_second_run_is_up_to_date(reader: Reader) -> None:

@@ -56,11 +56,13 @@ def test_pages_can_be_followed_one_after_another_in_one_folder() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_reader_can_follow_the_page(page: Path, tmp_path: Path) -> None:
+def test_a_reader_can_follow_the_page(
+    page: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     reader = Reader(tmp_path)
     for command in commands_of(page):
         if not command.startswith(SET_UP) and not any(name in command for name in ENGINES):
-            reader.follow(command)
+            reader.follow_here(command, capfd)
     if program := runnable(text_of(page)):
         reader.follow_python(program)
     for table in sorted(reader.folder.rglob("*.tsv")):

@@ -7,8 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.model_selection import StratifiedKFold
 
-from tools.benchmarks import calibration, power, runner
+from tools.benchmarks import calibration, grid_search, power, runner
 from tools.benchmarks.rows_growth import exponent
 from tools.benchmarks.rows_peers import rank_correlation
 from tools.benchmarks.table import JOBS, ROOT, Bench, Job, Part, Row
@@ -181,7 +182,7 @@ def test_a_small_calibration_fills_the_page(tmp_path, capsys):
     ends = calibration.BEGIN, calibration.END
     marks = [end.format(null) for null in calibration.NULLS for end in ends]
     page.write_text("\nearlier\n".join(marks))
-    some = ["--graphs", "pairs,labels-10-90", "--data", "normal,nb-80", "--features", "40"]
+    some = ["--graphs", "pairs,labels-10-90", "--data", "normal,nb-80", "--features", "20"]
     rc = calibration.main(["--quick", *some, "--nulls", "moments,gaussian", "--out", str(page)])
     text = page.read_text()
     assert [text.index(mark) for mark in marks] == sorted(text.index(mark) for mark in marks)
@@ -196,12 +197,10 @@ def test_a_small_calibration_fills_the_page(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_files_and_memory_choose_alike():
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.benchmarks.grid_search"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
-    )
-    assert "| GridSearchCV |" in done.stdout  # it compares the accuracies itself
+def test_files_and_memory_choose_alike(monkeypatch, capsys):
+    few = {"NUMBERS": (10, 50), "NEIGHBORS": (5, 15), "FOLDS": StratifiedKFold(2)}
+    for name, value in few.items():
+        monkeypatch.setattr(grid_search, name, value)
+    monkeypatch.setattr(sys, "argv", ["grid_search"])
+    grid_search.main()  # it compares the accuracies itself
+    assert "| GridSearchCV |" in capsys.readouterr().out
