@@ -34,4 +34,4 @@ def test_damaged_and_hostile_files_of_every_format(tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(1600)
 def test_undamaged_files_of_every_format_are_read_right(tmp_path):
-    fuzz(tmp_path, "--cases", "0", "--no-table", "--undamaged", "--every", "4")
+    fuzz(tmp_path, "--cases", "0", "--no-table", "--undamaged", "--every", "8")

@@ -55,7 +55,7 @@ def test_killed_shard_and_restart_give_the_bytes_of_one_run(snakemake, tmp_path)
     env = environment(bin_)
     write_sheet(
         tmp_path,
-        f"plain\t{MATRIX}\t{' '.join(BLOCKS)}\t\t\t8",
+        f"plain\t{MATRIX}\t{' '.join(BLOCKS)}\t\t\t3",
         f"tissue\t{MATRIX}\t{' '.join(TISSUE)}\t\t{MATRIX.parent}/labels.tsv\t2",
     )
 
@@ -80,7 +80,6 @@ def test_killed_shard_and_restart_give_the_bytes_of_one_run(snakemake, tmp_path)
     [
         ("plain\t\t\t\t\tmany", "shards"),
         (f"plain\t{MATRIX}\t--memory 2G\t\t\t2", "give mem_mb of config.yaml"),
-        (f"plain\t{MATRIX}\t--threads=2\t\t\t2", "give threads of config.yaml"),
         (f"plain\t{MATRIX}\t--force\t\t\t2", "leave it out"),
         (f"plain\t{MATRIX}\t\t\t\t2\nplain\t{MATRIX}\t\t\t\t4", "a name is there twice"),
     ],
@@ -138,8 +137,8 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path):
 
     def follows(*asked: str) -> None:
         rows = [
-            f"sheet\t{matrix}\t{shlex.join(asked)}\t\t\t2",
-            f"file\t\t{shlex.join(['--block-size', '100'])}\t{study}/run.yaml\t\t2",
+            f"sheet\t{matrix}\t{shlex.join(asked)}\t\t\t1",
+            f"file\t\t{shlex.join(['--block-size', '100'])}\t{study}/run.yaml\t\t1",
         ]
         write_sheet(tmp_path, "# a comment", *rows)
         done = run(command, tmp_path, env)
