@@ -9,6 +9,8 @@ import pytest
 
 from tests.docs.pages import ROOT, SET_UP, Reader, blocks_of, console_blocks
 
+pytestmark = pytest.mark.any_python
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = [block for block in console_blocks(README) if not block[0].startswith(SET_UP)]
 

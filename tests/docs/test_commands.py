@@ -24,6 +24,8 @@ from tests.docs.pages import (
 from tests.workflows.commands import tool, write_script
 from tests.workflows.test_slurm_scripts import SBATCH
 
+pytestmark = pytest.mark.any_python
+
 OUTPUTS = r"(?:--out|--write-h5ad|--write-matrix|--weights-out|sfs convert \S+|shard init) (\S+)"
 CLUSTER = DOCS / "guides" / "cluster.md"
 

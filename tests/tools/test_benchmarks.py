@@ -14,6 +14,8 @@ from tools.benchmarks.rows_growth import exponent
 from tools.benchmarks.rows_peers import rank_correlation
 from tools.benchmarks.table import JOBS, ROOT, Bench, Job, Part, Row
 
+pytestmark = pytest.mark.any_python
+
 
 def benchmarks(*words):
     return subprocess.run(

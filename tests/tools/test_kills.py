@@ -10,6 +10,8 @@ import pytest
 from tools.kills.jobs import JOBS
 from tools.kills.killing import Series
 
+pytestmark = pytest.mark.any_python
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
 

@@ -17,6 +17,8 @@ from tests.workflows.commands import (
     write_script,
 )
 
+pytestmark = pytest.mark.any_python
+
 SUBMIT = str(WORKFLOWS / "slurm" / "submit.sh")
 SBATCH = """#!{python}
 # sbatch for one machine: runs each task of an array, and nothing whose dependency has failed
