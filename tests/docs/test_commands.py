@@ -91,6 +91,9 @@ def test_engines(name: str, tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     shutil.copytree(ROOT / "workflows", reader.folder / "workflows")
     write_script(tmp_path / "bin" / name, '#!/bin/sh\nexec "{program}" "$@"\n', program=program)
+    config = reader.folder / "workflows" / "snakemake" / "config" / "config.yaml"
+    assert "\nshards: 8\n" in config.read_text()
+    config.write_text(config.read_text().replace("\nshards: 8\n", "\nshards: 2\n"))
     (command,) = (c for c in commands_of(CLUSTER) if f"&& {name}" in c)
     done = reader.run(command)
     assert done.returncode == 0, done.stdout + done.stderr
