@@ -184,7 +184,7 @@ def test_a_small_calibration_fills_the_page(tmp_path, capsys):
     ends = calibration.BEGIN, calibration.END
     marks = [end.format(null) for null in calibration.NULLS for end in ends]
     page.write_text("\nearlier\n".join(marks))
-    some = ["--graphs", "pairs,labels-10-90", "--data", "normal,nb-80", "--features", "20"]
+    some = ["--graphs", "pairs,labels-10-90", "--data", "normal,nb-80", "--features", "40"]
     rc = calibration.main(["--quick", *some, "--nulls", "moments,gaussian", "--out", str(page)])
     text = page.read_text()
     assert [text.index(mark) for mark in marks] == sorted(text.index(mark) for mark in marks)

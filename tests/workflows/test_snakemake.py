@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cli.running import run_here
 from tests.workflows.commands import (
     BLOCKS,
     KILLED_ONCE,
@@ -123,8 +124,9 @@ def test_rankings_of_a_group_are_compared_and_labels_are_inputs(snakemake, tmp_p
     assert "name=a" not in again.stdout
 
 
-def test_what_has_changed_is_ranked_anew(snakemake, tmp_path):
+def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd):
     """Labels, values, options, and files of a configuration; all in folders with blanks."""
+    monkeypatch.chdir(tmp_path)
     study = tmp_path / "my study"
     study.mkdir()
     matrix, labels = study / "m.csv", study / "labels.tsv"
@@ -146,8 +148,8 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path):
         for name, words in (("sheet", asked), ("file", ("--config", f"{study}/run.yaml"))):
             given = [str(matrix)] if name == "sheet" else ["--block-size", "100"]
             out = ["--out", "direct", "--force"]
-            direct = run(["sfs", "rank", *given, *words, *out], tmp_path, env)
-            assert direct.returncode == 0, direct.stderr
+            direct = run_here(["rank", *given, *words, *out], capfd)
+            assert direct.code == 0, direct.err
             made = tmp_path / "the results" / "ranked" / name / "ranking.tsv"
             assert made.read_bytes() == (tmp_path / "direct" / "ranking.tsv").read_bytes(), name
 
