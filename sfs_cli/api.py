@@ -942,15 +942,12 @@ def aggregate(rankings: Any, *, verbose: bool = False, **options: Any) -> pd.Dat
 
 def _spelling_of_lists(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
     """Do what `_spelling` does for rankings, whose features are the index or a column."""
-    columns = (
-        column
+    parts = (
+        part
         for frame in frames
-        for column in (
-            frame.index,
-            *(each for _, each in frame.select_dtypes(exclude="number").items()),
-        )
+        for part in (frame.index.to_frame(), frame.select_dtypes(exclude="number"))
     )
-    return _spelling(name for column in columns for name in column)
+    return _spelling(name for part in parts for name in part.to_numpy().ravel("F"))
 
 
 def _frame_of_list(value: Any) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class SourceInputs:
     read_hierarchy: Callable[[str], Hierarchy]
 
 
-class Source(Protocol):
+class Source:
     """A knowledge source that has been opened.
 
     Attributes
@@ -63,12 +63,14 @@ class Source(Protocol):
         Ids of its samples; None for a source that has those of the matrix.
     """
 
-    spec: SourceSpec
-    samples: Sequence[str] | None
+    samples: Sequence[str] | None = None
+
+    def __init__(self, spec: SourceSpec, _inputs: SourceInputs | None = None) -> None:
+        self.spec = spec
 
     def similarity(self, context: SourceContext, samples: Sequence[str]) -> Graph:
         """Return the similarity between some of its samples, in their order."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass

@@ -94,9 +94,9 @@ def _open(
         return StoredReader(
             path=path,
             format=name,
+            features=features,
+            samples=samples,
             fixed_rows="features" if by_feature else "samples",
-            row_ids=features if by_feature else samples,
-            column_ids=samples if by_feature else features,
             matrix=matrix,
             options=options,
             release=release,

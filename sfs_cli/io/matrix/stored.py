@@ -494,9 +494,9 @@ class StoredReader:
 
     path: Path
     format: str
-    fixed_rows: Axis | None
-    row_ids: Sequence[str]
-    column_ids: Sequence[str]
+    features: Sequence[str]
+    samples: Sequence[str]
+    fixed_rows: Axis | None  # which of them are the rows; None: the features, and it is not sure
     matrix: StoredMatrix
     options: ReadOptions
     release: Callable[[], None]
@@ -505,13 +505,16 @@ class StoredReader:
 
     def __post_init__(self) -> None:
         self.sparse = self.matrix.sparse
+        named = [("feature", self.features), ("sample", self.samples)]
+        if self.fixed_rows == "samples":
+            named.reverse()
+        (_, self.row_ids), (_, self.column_ids) = named
         self.n_rows: int | None = len(self.row_ids)
         n, m = self.matrix.shape
         if (n, m) != (len(self.row_ids), len(self.column_ids)):
-            rows, columns = ("feature", "sample")[:: -1 if self.fixed_rows == "samples" else 1]
+            ids = " and ".join(counted(len(names), what) for what, names in named)
             raise InputError(
-                f"the matrix is {n:,} x {m:,}, but there are the names of "
-                f"{counted(len(self.row_ids), rows)} and {counted(len(self.column_ids), columns)}",
+                f"the matrix is {n:,} x {m:,}, but there are the names of {ids}",
                 where=self.path,
                 hint="give the names and the matrix that were written together, or write them "
                 "again",
