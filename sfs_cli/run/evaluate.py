@@ -289,8 +289,7 @@ class Evaluation(FoldRankings):
         run = self.run
         guard_raw(run, "what is ranked and judged")
         guard_labels(run)
-        with run.log.progress("evaluating", run.passes.total) as advance:
-            run.passes.watch(run.log.phase, advance)
+        with run.progress("evaluating"):
             values = self.values(self.everyone)
             whole = {name: self._rank_once(name) for name in self.runs}
             variable = self._variable(run, self.everyone)

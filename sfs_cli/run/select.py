@@ -524,11 +524,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
     inner.tell_of_leaks(run)
     found = np.empty((len(folds), len(lengths), len(CLASSIFIERS)))
     run = inner.run
-    with (
-        run.log.progress("ranking in folds", run.passes.total) as advance,
-        ThreadPoolExecutor(run.plan.workers) as pool,
-    ):
-        run.passes.watch(run.log.phase, advance)
+    with run.progress("ranking in folds"), ThreadPoolExecutor(run.plan.workers) as pool:
         values = inner.values(np.arange(run.matrix.n_samples))
         for at, fold in enumerate(folds):
             of_fold = inner.values_in(fold, values)
