@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -97,6 +98,12 @@ def stratified_folds(
                 option=("splits", "donors", "labels"),
             )
     return folds
+
+
+def fold_facts(config: FoldFields, labels: Labels, donors: np.ndarray | None) -> dict[str, Any]:
+    """Return what the record says of the folds."""
+    facts = {"splits": config.folds, "repeats": config.rounds, "classes": labels.counts()}
+    return facts if donors is None else facts | {"donors": int(donors.max()) + 1}
 
 
 def lengths_up_to(

@@ -43,6 +43,7 @@ from sfs_cli.run.depth import led_by_depth
 from sfs_cli.run.folds import (
     FoldRankings,
     class_sizes,
+    fold_facts,
     lengths_up_to,
     place,
     read_features,
@@ -559,10 +560,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         )
     facts = {
         "lengths": list(lengths),
-        "splits": config.folds,
-        "repeats": config.rounds,
-        "classes": labels.counts(),
-        **({} if donors is None else {"donors": int(donors.max()) + 1}),
+        **fold_facts(config, labels, donors),
         "best": best,
         "chosen": chosen,
         "balanced_accuracy": float(curve.mean[curve.chosen]),
