@@ -220,7 +220,7 @@ def located(where: str) -> Iterator[None]:
 
 
 @contextmanager
-def within(place: str) -> Iterator[None]:
+def inside(place: str) -> Iterator[None]:
     """Put a place before that of an error; of none ("") it stays as it is."""
     try:
         yield
@@ -232,8 +232,12 @@ def within(place: str) -> Iterator[None]:
 
 def counted(count: int, noun: str) -> str:
     """Write a count with its noun: ``1 value``, ``1,200 values``, ``2 batches``."""
-    end = "es" if noun.endswith(("s", "ch")) else "s"
-    return f"{count:,} {noun}{'' if count == 1 else end}"
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun."""
+    return noun + ("es" if noun.endswith(("s", "ch")) else "s")
 
 
 def _cut(text: str) -> str:

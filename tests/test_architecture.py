@@ -35,6 +35,7 @@ MAY_IMPORT = {
         "catalog",
         "options",
         "provenance",
+        "io.knowledge",
         "io.results",
         "store",
         "graph",

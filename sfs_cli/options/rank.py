@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
-from sfs_cli.features import FeatureFields
+from sfs_cli.features import FEATURES, FeatureFields
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     ON_MATRIX,
@@ -18,12 +17,12 @@ from sfs_cli.options.fields import (
     READING,
     SMALLEST,
     WHOLE,
-    WHOLE_ON_SOURCE,
     Config,
     numbers_of,
     option,
     options_of,
     split_words,
+    texts_of,
 )
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
@@ -53,8 +52,6 @@ MAX_GAMMA_POWER = 64
 TOGETHER = 10_000
 """Up to this many samples features are selected together by default; above, one by one."""
 LABEL_TYPES = ("classes", "ordered", "continuous")
-DEFAULT_BATCH_SIZE = 10
-"""Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
 MAX_DIGITS = 17
 """So many significant digits tell every two numbers of float64 apart."""
 
@@ -84,11 +81,6 @@ _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
 _running = partial(option, section="Running", in_result=False)
 _working = partial(_running, verbs=(*ON_MATRIX, "convert", *_SHARDS, "select", "report"))
-
-
-def texts_of(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the texts of an option that is repeated on the command line."""
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 _named = partial(
@@ -248,43 +240,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         items=str,
         default_text="by their numbers",
     )
-    sample_weights: str | None = _labels(
-        "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "
-        "are made without weights.",
-        verbs=WHOLE,
-        metavar="FILE[:COLUMN] or obs:KEY",
-        column=True,
-        path=READS,
-        takers=lambda _: catalog.WITH_WEIGHTS,
-    )
-    adjust: tuple[str, ...] = _input(
-        "Covariates of the samples whose linear effect is taken out of every feature, such as "
-        "batch,age (repeatable). Text is categorical and numbers are numeric, unless a column is "
-        "written COLUMN=categorical or COLUMN=numeric.",
-        verbs=WHOLE_ON_SOURCE,
-        default=(),
-        metavar="FILE:COLUMNS or obs:KEYS",
-        column=True,
-        items=str,
-        parse=texts_of,
-        path=READS,
-    )
-    batch: str | None = _method(
-        "Rank within each batch, and aggregate the rankings.",
-        verbs=WHOLE,
-        section="Input",
-        metavar="FILE:COLUMN or obs:KEY",
-        column=True,
-        path=READS,
-    )
-    min_batch_size: int | None = _method(
-        "Leave out batches of fewer samples.",
-        verbs=WHOLE,
-        section="Input",
-        metavar="N",
-        least=4,
-        default_text=str(DEFAULT_BATCH_SIZE),
-    )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
         "or average over the sources that have them.",
@@ -367,33 +322,10 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         parse=split_words,
     )
     how: str | None = _own("How the rankings are aggregated, with --batch too.")
-    pvalues: str | None = _method(
-        "Add p-values, q-values and effects: of normal noise, from the moments of all permutations "
-        "of the samples, or from so many permutations (by default 1000); mutual-info: "
-        "permutations of the labels.",
-        metavar="[gaussian|moments|permutation[:B]]",
-        words=("gaussian", "moments", "permutation", "permutation:COUNT"),
-        takers=lambda _: (*catalog.WITH_PVALUES, *catalog.PERMUTED),
-    )
-    split: str | None = _method(
-        "Test on a graph that is not made of what is tested: of the other half of the features, or "
-        "of one of two random parts of every count.",
-        words=("features", "counts"),
-        takers=lambda _: catalog.SPLIT,
-    )
     given_: str | None = _method(
         "List of features that are already chosen: the methods "
         f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
         metavar="FILE",
-        path=READS,
-    )
-    donors: str | None = option(
-        "Column of the donor of each sample: subsets and folds take whole donors, and p-values of "
-        "donors with several samples are warned of.",
-        section="Input",
-        verbs=(*RANKING, "compare"),
-        metavar="FILE:COLUMN or obs:KEY",
-        column=True,
         path=READS,
     )
     on_no_convergence: str = _method(
@@ -555,10 +487,9 @@ class RankConfig(FeatureFields, CoreFields):
         given = [name for name in self.given(*catalog.OPTIONS) if name not in GRAPH_FIELDS]
         for name in names:
             takes_all = all(option in METHODS[name].options for option in given)
-            weighted = self.sample_weights is None or METHODS[name].weighted
-            tested = self.pvalues is None or METHODS[name].tested
+            suits = all(each.suits(self, METHODS[name]) for each in FEATURES)
             together = name == "mrsf-rounds" and n > TOGETHER
-            if takes_all and weighted and tested and not together:
+            if takes_all and suits and not together:
                 return name
         return names[-1]
 
@@ -642,11 +573,6 @@ class RankConfig(FeatureFields, CoreFields):
         if self.members and self.weights is None:
             return [1.0] * len(self.members)
         return self.source_weights
-
-    @property
-    def smallest_batch(self) -> int:
-        """Samples of the smallest batch that is ranked."""
-        return DEFAULT_BATCH_SIZE if self.min_batch_size is None else self.min_batch_size
 
     def fusion_options(self) -> dict[str, float | int]:
         """Return the given options of the way of weighting, by its own names."""

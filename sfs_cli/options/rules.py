@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
-from sfs_cli.catalog import METHODS, ON_SOURCES
+from sfs_cli.catalog import METHODS
 from sfs_cli.errors import nearest
 from sfs_cli.features import FEATURES
 from sfs_cli.options import weightings
@@ -32,7 +32,6 @@ from sfs_cli.ranking.aggregations import LARGEST_WEIGHT, check_list_weights
 if TYPE_CHECKING:
     from sfs_cli.options.rank import RankConfig
 
-FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
 WITH_POWER = ("power", "ritz", "kernel")  # variants of Q-alpha
 _METHOD_OPTIONS = tuple(name for name in catalog.OPTIONS if name not in GRAPH_FIELDS)
 _FUSION = ("fusion_lambda", "fusion_neighbors", "fusion_clusters")
@@ -44,15 +43,11 @@ def check_rank(config: RankConfig) -> None:
     """Check how the options of a ranking go together."""
     config.refuse(_feature_rules(config))
     config.refuse(_label_rules(config))
-    config.refuse(_sample_weight_rules(config))
     config.refuse(_graph_rules(config))
     config.refuse(_member_rules(config) if config.members else _method_rules(config))
     config.refuse(_source_rules(config))
     config.refuse(_weight_rules(config))
-    config.refuse(_batch_rules(config))
     config.refuse(_given_rules(config))
-    config.refuse(_pvalue_rules(config))
-    config.refuse(_donor_rules(config))
     for feature in FEATURES:
         config.refuse(feature.rules(config))
     if config.top is not None and config.write_h5ad is None:
@@ -106,25 +101,6 @@ def _label_rules(c: RankConfig) -> Iterator[Refusal]:
             yield what, hint, (f"source.{source.name}", "label_type")
 
 
-def _sample_weight_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.sample_weights is None:
-        return
-    if not c.members and not METHODS[c.scorer].weighted:
-        method = f"--method {c.method}" + (f" --then {c.then}" if c.then else "")
-        what = f"--sample-weights has no meaning for {method}"
-        yield what, _leave_out("method", catalog.WITH_WEIGHTS), ("sample_weights", "method")
-    if c.scorer == "spec" and c.ranking == "phi3":
-        what = "--sample-weights has no meaning for --ranking phi3, which counts clusters"
-        yield what, "leave it out, or give --ranking phi2", ("sample_weights", "ranking")
-    for name in c.given("adjust", "batch"):
-        what = f"{flag(name)} treats all samples alike, and --sample-weights does not"
-        yield what, "leave one of them out", (name, "sample_weights")
-    if c.max_correlation is not None:
-        what = "--max-correlation takes correlations over all samples alike, without weights"
-        hint = "leave out --max-correlation or --sample-weights"
-        yield what, hint, ("max_correlation", "sample_weights")
-
-
 def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.resume and c.out is None:
         yield "--resume needs --out", "checkpoints are kept beside --out", ("resume", "out")
@@ -168,8 +144,9 @@ def _coordinate_rules(c: RankConfig) -> Iterator[Refusal]:
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
     method = f"--method {c.ranker}"
     scorer = METHODS[c.scorer]
+    others = {name for each in FEATURES if each.asked(c) for name in each.takes}
     for name in c.given(*_METHOD_OPTIONS):
-        if name == "how" and c.batch is not None:
+        if name in others:
             continue
         # an option is about the method that is asked for, else about the one that scores after it
         entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
@@ -245,67 +222,6 @@ def _given_rules(c: RankConfig) -> Iterator[Refusal]:
         yield f"{what}features", hint, ("given_", about)
 
 
-def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.split is not None:
-        yield from _split_rules(c)
-    if c.pvalues is None:
-        return
-    if c.ranker in catalog.PERMUTED:
-        if not c.pvalues.startswith("permutation"):
-            what = f"--pvalues {c.pvalues} has no formula for --method {c.ranker}"
-            yield what, "give --pvalues permutation", ("pvalues", "method")
-    elif c.ranker not in catalog.WITH_PVALUES:
-        what = f"--pvalues has no effect with --method {c.ranker}"
-        hint = _leave_out("method", (*catalog.WITH_PVALUES, *catalog.PERMUTED))
-        if c.ranker in ("f-test", "t-test"):
-            hint = f"leave it out: --method {c.ranker} has p-values of its own"
-        elif c.source:
-            hint = (
-                "`sfs fuse` makes one graph of the sources, which --method spec takes as "
-                "--similarity-file"
-            )
-        yield what, hint, ("pvalues", "method")
-    alike = {
-        "source": "takes one sample graph; `sfs fuse` makes one of sources, for --similarity-file",
-        "batch": "has no meaning for an aggregate of rankings",
-        "adjust": "compares features with noise, which adjusted ones are not",
-        "sample_weights": "treats all samples alike",
-    }
-    for name in c.given(*alike):
-        what = f"--pvalues {alike[name].partition(';')[0]}"
-        hint = alike[name].partition("; ")[2] or f"leave out --pvalues or {flag(name)}"
-        yield f"{what}: not with {flag(name)}", hint, ("pvalues", name)
-    count = float(c.pvalues.partition(":")[2] or FEWEST_PERMUTATIONS)
-    if not FEWEST_PERMUTATIONS <= count <= MOST_PERMUTATIONS:
-        what = f"--pvalues {c.pvalues} asks for {count:.0f} permutations"
-        hint = f"give {FEWEST_PERMUTATIONS} to {MOST_PERMUTATIONS:,}, such as permutation:1000"
-        yield what, hint, ("pvalues",)
-
-
-def _split_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.pvalues is None:
-        hint = "give --pvalues moments too: --split is what makes p-values valid"
-        yield "--split has no effect without --pvalues", hint, ("split", "pvalues")
-    elif c.ranker in (*catalog.WITH_PVALUES, *catalog.PERMUTED) and c.ranker not in catalog.SPLIT:
-        what = f"--split has no effect with --method {c.ranker}, which makes no sample graph"
-        yield what, _leave_out("method", catalog.SPLIT), ("split", "method")
-    own = c.graph in ("file", "obsp", *LABELS_ALONE) or c.coordinates_from is not None
-    if c.stability is not None:
-        what = "--stability ranks subsets by scores, and --split by p-values"
-        yield what, "make them in two runs", ("split", "stability")
-    if own:
-        what = "--split has no effect on a sample graph that is not made of the features"
-        hint = "leave out --split"
-        yield what, hint, ("split", "similarity")
-
-
-def _donor_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.donors is not None and c.stability is None and c.pvalues is None and c.labels is None:
-        what = "--donors has no effect without --stability, --pvalues or --labels"
-        what = what if c.VERB == "rank" else "--donors has no effect without --labels"
-        yield what, "leave it out, or give --labels", ("donors", "labels")
-
-
 def _member_rules(c: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the members of `kogs`, which check the options that they take."""
     if c.method != "kogs":
@@ -360,24 +276,6 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
         for name in c.given("id_map", "allow_unmatched"):
             hint = f"it has an effect with sources of the kinds {', '.join(kinds_taking('id_map'))}"
             yield f"{flag(name)} has no effect: no source is about genes", hint, (name, "source")
-
-
-def _batch_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.batch is None:
-        if c.min_batch_size is not None:
-            what = "--min-batch-size has no effect without --batch"
-            yield what, "leave it out, or give --batch FILE:COLUMN", ("min_batch_size",)
-        return
-    together = "--adjust takes the batch out of the features, which goes with all sources"
-    for name in c.given("source", "members"):
-        what = f"{flag(name)} has no effect within batches: --batch aggregates one ranking of each"
-        yield what, f"leave one of them out; {together}", ("batch", name)
-    if c.method in ON_SOURCES:
-        what = f"--method {c.method} cannot rank within batches"
-        yield what, f"give --method {c.scorer}; {together}", ("batch", "method")
-    if c.weights_out is not None:
-        what = "--weights-out has no effect with --batch: each batch has its own coefficients"
-        yield what, "leave one of them out", ("weights_out", "batch")
 
 
 def _weight_rules(c: RankConfig) -> Iterator[Refusal]:

@@ -20,6 +20,18 @@ class Table:
     shade: float | None = None  # shade numbers by their size, completely at this value
 
 
+def agreement_table(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Table:
+    """Return a table of how far rankings agree."""
+    return Table(
+        heading="Agreement of the rankings",
+        columns=("ranking", *names),
+        rows=[(name, *row) for name, row in zip(names, taus)],
+        note="Kendall's tau-b: 1 for the same order, 0 for no relation, -1 for the reverse order.",
+        digits=3,
+        shade=1.0,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampleNotes:
     """What labels say of the n samples: a class of each, an outcome, or nothing."""

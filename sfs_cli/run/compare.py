@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import InputError, counted, within
+from sfs_cli.errors import InputError, counted, inside
 from sfs_cli.evaluation.measures import Overlap, overlap
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import Messages
@@ -128,7 +128,7 @@ def _loaded(
             log, opened = messages, None
             if runs:  # what is said of the matrix is said once
                 log, opened = Messages(verbosity=-1), next(iter(runs.values())).opened
-            with within(f"ranking {name}" if name else ""):
+            with inside(f"ranking {name}" if name else ""):
                 made = stack.enter_context(
                     loaded(each, log, kept, labeled=config.labels is not None, matrix=opened)
                 )

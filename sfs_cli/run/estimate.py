@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,12 +25,11 @@ from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.display import shown
-from sfs_cli.errors import counted, listed
+from sfs_cli.features import FEATURES
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS
 from sfs_cli.graph.pca import OVERSAMPLING
 from sfs_cli.io.files.text import count_lines
 from sfs_cli.logs import Messages
-from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import parse_duration
 from sfs_cli.options.graph import (
@@ -89,10 +88,13 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     limit = None if wall_time is None else parse_duration(wall_time, "wall_time")
     # nothing is written, so that a scratch folder need not be there
     with loaded(replace(config, scratch=None), messages, outline=outline) as run:
-        facts = _facts(run)
+        asked = [each for each in FEATURES if each.asked(run.config)]
+        planned = ((each.name, each.step(run.config).planned(run)) for each in asked)
+        of_steps = {name: found for name, found in planned if found is not None}
+        facts = _facts(run, of_steps)
     if limit is not None:
         facts["shards"] = _shards(config, facts, limit)
-    return provenance.dumps(facts) if as_json else _text(facts)
+    return provenance.dumps(facts) if as_json else _text(facts, of_steps)
 
 
 def outline(
@@ -145,8 +147,8 @@ def outline(
     return Opened(matrix, facts, reader.annotations.graphs)
 
 
-def _facts(run: Run) -> dict[str, Any]:
-    """Return what the plan says of a run, as JSON has it."""
+def _facts(run: Run, of_steps: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
+    """Return what the plan says of a run, as JSON has it; `of_steps` is of the optional parts."""
     config, shape, room, opened = run.config, run.shape, run.plan, run.opened
     n, m, stored = shape.n, shape.m, shape.stored
     rates, columns = _rates(run), _columns(config, n)
@@ -178,8 +180,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "block_size": room.block_size,
         "workers": room.workers,
         "executor": config.executor,
-        "covariates": _covariates(run),
-        "batches": shape.batches,
+        **{name: found for name, (found, _) in of_steps.items()},
         "passes": rows,
         "memory": room.bytes_by_use | {"matrix": held},
         "memory_needed": room.needed + held,
@@ -188,16 +189,6 @@ def _facts(run: Run) -> dict[str, Any]:
         "in_page_cache": rates.cached if of_store else None,
         "seconds": seconds | {"total": sum(seconds.values())},
     }
-
-
-def _covariates(run: Run) -> list[dict[str, Any]]:
-    """Return the covariates of a run, and how each is taken."""
-    found = []
-    for each in run.columns.adjust:
-        values = {each.values[sample] for sample in run.matrix.ids.samples}
-        levels = len(values) if each.kind == "categorical" else None
-        found.append({"name": each.name, "taken_as": each.kind, "levels": levels})
-    return found
 
 
 def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str, Any]:
@@ -257,10 +248,8 @@ def _rates(run: Run) -> Rates:
 def _columns(config: RankConfig, n: int) -> dict[str, float]:
     """Return by the kind of a pass how many products its values take, about."""
     scores = SIMPLE + (n if is_dense(config, n) else 0)
-    null, _, count = (config.pvalues or "").partition(":")
-    if null:
-        drawn = int(float(count or DEFAULT_PERMUTATIONS)) if null == "permutation" else 0
-        scores *= TESTED + PERMUTED * drawn
+    if config.pvalues is not None:
+        scores *= TESTED + PERMUTED * config.permutations
     width = (parse_count(config.components or DEFAULT_COMPONENTS) or 0) + OVERSAMPLING
     return {
         # of each sample, with its part of the spectrum
@@ -296,7 +285,7 @@ def _seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def _text(facts: dict[str, Any]) -> str:
+def _text(facts: dict[str, Any], of_steps: Mapping[str, tuple[Any, str]]) -> str:
     about = "" if facts["shape_is_exact"] else "about "
     name, _, address = facts["executor"].partition(":")
     workers = "threads" if name == "local" else "processes of a Dask cluster"
@@ -307,12 +296,7 @@ def _text(facts: dict[str, Any]) -> str:
         ("matrix", f"{size} as {facts['stored_as']}; {facts['where']}"),
         ("arithmetic", f"{facts['arithmetic']}, {facts['workers']} {workers}"),
     ]
-    if facts["covariates"]:
-        taken = [f"{c['name']} ({_taken_as(c)})" for c in facts["covariates"]]
-        lines.append(("adjusting", f"for {', '.join(taken)}"))
-    if facts["batches"]:
-        sizes = [f"{name} ({size:,})" for name, size in facts["batches"].items()]
-        lines.append(("batches", f"{len(sizes)}: {listed(sizes, 12)}"))
+    lines += [(name, words) for name, (_, words) in of_steps.items()]
     for row in facts["passes"]:
         times = "" if row["times"] == 1 else f", {'' if row['exact'] else 'about '}{row['times']}x"
         read, took = format_size(row["bytes"]), _duration(row["seconds"])
@@ -338,11 +322,6 @@ def _text(facts: dict[str, Any]) -> str:
             lines.append(("", "no number of shards is enough: allow more time"))
         lines += [("", command) for command in shards["commands"]]
     return "".join(shown(f"{name:<11}{text}".rstrip()) + "\n" for name, text in lines)
-
-
-def _taken_as(column: dict[str, Any]) -> str:
-    levels = column["levels"]
-    return str(column["taken_as"]) if levels is None else f"{counted(levels, 'level')}"
 
 
 def _duration(seconds: float) -> str:

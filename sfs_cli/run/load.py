@@ -17,6 +17,7 @@ from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, ThreadExecutor
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import InputError, SfsError, UsageError, counted, listed, located
+from sfs_cli.features import steps_of
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
@@ -26,16 +27,21 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
-from sfs_cli.run import covariates as covariates_of
 from sfs_cli.run import inputs
 from sfs_cli.run import sources as sources_of
-from sfs_cli.run.batches import Batches, choose_batches, design_batches
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
+from sfs_cli.run.cohort import (
+    Cohort,
+    Design,
+    SampleColumns,
+    columns_of,
+    known_samples,
+    read_files,
+)
 from sfs_cli.run.columns import check_columns, check_names
 from sfs_cli.run.features import feature_filter, given_features
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import Shape, needed, pass_list, with_defaults
-from sfs_cli.store.adjust import Adjustment
 from sfs_cli.store.filters import EVERYTHING
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.matrix import Matrix
@@ -45,7 +51,6 @@ from sfs_cli.store.transforms import parse as parse_transform
 if TYPE_CHECKING:
     from distributed import Client
 
-NO_COLUMNS = covariates_of.SampleColumns()
 ORDERED = 50_000
 """Up to so many samples are taken in the natural order of their ids, whatever that of the file."""
 LONG = 20_000_000
@@ -69,10 +74,8 @@ class Run:
     labels: Labels | None  # of all samples in the file
     weights: np.ndarray | None  # of all samples in the file, NaN for those without one
     sources: list[Source]
-    design: covariates_of.Design | None = None  # of ``--adjust``, where there are no batches
-    batches: Batches | None = None
+    cohort: Cohort  # the samples that are used, and how they are compared
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
-    columns: covariates_of.SampleColumns = NO_COLUMNS  # as they were read
     # columns that were taken without being named, by the option of their file
     taken: Mapping[str, str] = field(default_factory=dict)
 
@@ -92,6 +95,16 @@ class Run:
         same = ("", self.config.labels)
         as_source = any(s.kind == "labels" and s.path in same for s in self.config.source)
         return self.context.labels is not None or (self.labels is not None and as_source)
+
+    @property
+    def columns(self) -> SampleColumns:
+        """The columns of the samples that options name, as they were read."""
+        return self.cohort.columns
+
+    @property
+    def design(self) -> Design | None:
+        """What covariates say of the samples, where these are not ranked in parts."""
+        return self.cohort.design
 
     @property
     def donors(self) -> np.ndarray | None:
@@ -143,8 +156,8 @@ class Run:
             with suppress(SfsError):  # raised again where the ids are needed
                 self.matrix.matrix.ids.features[:1]
             self.method.load("prepare")
-            tests = self.config.pvalues is not None or self.method.compares
-            for name in (*NEEDED_LATER, *(("scipy.special",) if tests else ())):
+            of_steps = [name for step in steps_of(self.config) for name in step.imports]
+            for name in (*NEEDED_LATER, *of_steps):
                 import_module(name)
 
         if self.context.n * self.context.m > LONG:
@@ -180,7 +193,7 @@ def loaded(
     with ExitStack() as stack:
         stack.enter_context(reading_within(memory))
         table, weight_table = inputs.read_label_table(config), inputs.read_weight_table(config)
-        of_files = covariates_of.read_files(config)
+        of_files = read_files(config)
         scratch = Path(config.scratch) if config.scratch else None
         folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
         start: Callable[[int], Executor] = ThreadExecutor
@@ -191,7 +204,7 @@ def loaded(
         found = None if of is None else open_coordinates(of, config.matrix)
         files = sources_of.SampleFiles()
         known = sources_of.known_samples(config, table, files) + list(weight_table or ())
-        known += covariates_of.known_samples(of_files)
+        known += known_samples(of_files)
         if matrix is not None:
             opened = matrix
         elif outline is not None:
@@ -217,30 +230,24 @@ def loaded(
                 f"sources about genes find only the first feature of each id, not the {renamed:,} "
                 "that were given suffixes; --id-map can name those"
             )
-        columns = NO_COLUMNS
-        if config.adjust or config.batch is not None or config.donors is not None:
-            columns = covariates_of.columns_of(config, of_files, opened.matrix.ids)
-            for each in columns.all:
-                inputs.tell_column(each.values, each.option, log)
+        columns = columns_of(config, of_files, opened.matrix.ids)
+        for each in columns.all:
+            inputs.tell_column(each.values, each.option, log)
         chosen, used = _choose_samples(
             config, opened.matrix, labels, weights, sources, columns, found, log, labeled
         )
-        batches = None
-        if columns.batch is not None:
+        cohort = Cohort(columns, labels=used)
+        if columns:
             ids = _taken(opened.matrix.ids.samples, chosen)
-            batches, kept = choose_batches(config, columns.batch, ids, used, log)
-            chosen = kept if chosen is None else chosen[kept]
-            used = None if used is None else used.take(kept)
-        looked = check_columns(config, opened.matrix, chosen, log) if outline is None else 0
-        design, batches, adjustment = _designs(
-            columns, opened.matrix, chosen, used, batches, memory, log
-        )
-        if design is not None:
-            used = None if used is None else used.adjusted(design.basis)
-            _tell_unadjusted(sources, found, log)
+            cohort = replace(cohort, samples=ids).prepared(config, memory, log)
+        if cohort.kept is not None:
+            chosen = cohort.kept if chosen is None else chosen[cohort.kept]
+        adjustment, looked = cohort.adjustment, 0
         features, given = EVERYTHING, tuple[int, ...]()
         if outline is None:
-            fewest = _fewest_samples(opened.matrix, chosen, batches)
+            looked = check_columns(config, opened.matrix, chosen, log)
+            used_samples = opened.matrix.n_samples if chosen is None else len(chosen)
+            fewest = min(cohort.sizes.values(), default=used_samples)
             features = feature_filter(config, opened.matrix, fewest, log)
             given = given_features(config, opened.matrix, log)
         prepared = PreparedMatrix(
@@ -263,9 +270,8 @@ def loaded(
             log.note(f"coordinates are all columns of {found.where}: {listed([*found.names], 20)}")
             taken["coordinates"] = ", ".join(found.names)
         n, m, stored = prepared.n_samples, prepared.n_features, prepared.dtype
-        sizes = {} if batches is None else batches.sizes
         width = None if found is None else found.width
-        shape = Shape(n, m, stored, memory, sizes, width)
+        shape = Shape(n, m, stored, memory, cohort.sizes, width)
         passes = pass_list(config, shape)
         passes.look(looked)
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
@@ -279,13 +285,15 @@ def loaded(
             checkpoints=checkpoints.passes,
         )
         context = RunContext(
-            engine, used, memory, config.seed, log, config.matrix, scratch=folder, given=given
+            *(engine, cohort.labels, memory, config.seed, log, config.matrix),
+            scratch=folder,
+            given=given,
         )
         if weights is not None:
             own = weights if chosen is None else weights[chosen]
             context = replace(context, sample_weights=own)
-        if design is not None:
-            context = replace(context, covariates=len(design.basis))
+        if cohort.design is not None:
+            context = replace(context, covariates=len(cohort.design.basis))
         stack.enter_context(_none_left(config, prepared))
         yield Run(
             config,
@@ -296,10 +304,8 @@ def loaded(
             labels,
             weights,
             sources,
-            design,
-            batches,
+            cohort,
             coordinates,
-            columns,
             taken,
         )
 
@@ -336,7 +342,7 @@ def _choose_samples(
     labels: Labels | None,
     weights: np.ndarray | None,
     sources: list[Source],
-    columns: covariates_of.SampleColumns,
+    columns: SampleColumns,
     coordinates: Coordinates | None,
     log: Messages,
     labeled: bool,
@@ -406,49 +412,6 @@ def _in_natural_order(matrix: Matrix, chosen: np.ndarray | None) -> np.ndarray |
 
 def _taken(samples: Sequence[str], chosen: np.ndarray | None) -> Sequence[str]:
     return samples if chosen is None else [samples[i] for i in chosen.tolist()]
-
-
-def _fewest_samples(matrix: Matrix, chosen: np.ndarray | None, batches: Batches | None) -> int:
-    """Return the number of samples of the smallest matrix that is ranked."""
-    if batches is not None:
-        return min(batches.sizes.values())
-    return matrix.n_samples if chosen is None else len(chosen)
-
-
-def _designs(
-    columns: covariates_of.SampleColumns,
-    matrix: Matrix,
-    chosen: np.ndarray | None,
-    labels: Labels | None,
-    batches: Batches | None,
-    memory: int,
-    log: Messages,
-) -> tuple[covariates_of.Design | None, Batches | None, Adjustment | None]:
-    """Return the design of all samples, or the batches with theirs, and what is taken out."""
-    covariates = columns.adjust
-    if not covariates and batches is None:
-        return None, None, None
-    ids = _taken(matrix.ids.samples, chosen)
-    if batches is None:
-        design = covariates_of.design_of(covariates, ids, memory, log)
-        covariates_of.log_design(design, log)
-        if labels is not None:
-            covariates_of.check_labels(labels, design, covariates[0].where, log)
-        return design, None, design.adjustment
-    if covariates:
-        batches = design_batches(covariates, batches, ids, memory, log)
-    basis = np.concatenate([batches.basis, batches.covariates])
-    return None, batches, Adjustment(basis)
-
-
-def _tell_unadjusted(sources: list[Source], coordinates: Coordinates | None, log: Messages) -> None:
-    """Say which sources come from other measurements, and stay as they are."""
-    names = [s.spec.name for s in sources if s.spec.kind in ("profile", "similarity")]
-    names += [] if coordinates is None else ["the coordinates of the samples"]
-    if names:
-        log.note(
-            f"--adjust takes the covariates out of the matrix alone, and not out of {listed(names)}"
-        )
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.features import steps_of
+from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.graph.build import coordinate_passes, graph_passes
 from sfs_cli.knowledge.base import BY_FEATURES, of_source
 from sfs_cli.methods.centered_matrix import is_held
@@ -31,8 +31,7 @@ GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
 SCORES = Pass("scores", "score")
 WITHOUT_EACH = ", without each source"
-OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
-"""What passes of these parts of a run are made for, after their purpose; others depend on names."""
+"""What passes of this part of a run are made for, after their purpose; others depend on names."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,8 @@ class Shape:
     m: int  # features
     stored: np.dtype[Any]  # type of the stored values
     memory: int  # bytes that may be used
-    # the batches that are ranked one after the other, and their samples
-    batches: Mapping[str, int] = field(default_factory=dict)
+    # the parts of the samples that are ranked one after the other, and their numbers of samples
+    parts: Mapping[str, int] = field(default_factory=dict)
     coordinates: int | None = None  # of a sample, where the graph is made of some
 
 
@@ -63,40 +62,29 @@ def passes_of(passes: list[Pass], whose: str) -> list[Pass]:
 
 def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes until the features have scores."""
+    for step in steps_of(config):
+        if (own := step.scoring_passes(shape)) is not None:
+            return own
     passes = fitting(config, shape)
     if config.source:
         return passes + _passes_on_sources(config, shape)
-    if shape.batches:
-        for name, size in shape.batches.items():
+    if shape.parts:
+        for name, size in shape.parts.items():
             part = replace(shape, n=size)
-            own = [*fitting(config, part), *_graph_passes(config, part)]
-            passes += passes_of([*own, *_method_passes(config, part)], within_batch(name))
-    elif config.split == "features":
-        own = [*_graph_passes(config, shape), *_method_passes(config, shape)]
-        for half in ("first", "other"):
-            passes += passes_of(own, to_test(half))
-    elif config.split == "counts":
-        of_graph, of_scores = OF_COUNTS
-        passes += passes_of(passes, of_graph) + passes_of(passes, of_scores)
-        passes += passes_of(_graph_passes(config, shape), of_graph)
-        passes += passes_of(_method_passes(config, shape), of_scores)
+            own = [*fitting(config, part), *passes_of_graph(config, part)]
+            passes += passes_of([*own, *passes_of_method(config, part)], within(name))
     elif config.members:
         for member in config.member_configs():
-            own = [*_graph_passes(member, shape), *_method_passes(member, shape)]
+            own = [*passes_of_graph(member, shape), *passes_of_method(member, shape)]
             passes += passes_of(own, for_member(member))
     else:
-        passes += [*_graph_passes(config, shape), *_method_passes(config, shape)]
+        passes += [*passes_of_graph(config, shape), *passes_of_method(config, shape)]
     return passes
 
 
-def within_batch(name: str) -> str:
-    """Return whose passes those of a batch are."""
-    return f" within batch {name}"
-
-
-def to_test(half: str) -> str:
-    """Return whose passes those of a half of the features are: ``first`` or ``other``."""
-    return f", to test the {half} half of the features"
+def within(part: str) -> str:
+    """Return whose passes those of a part of the samples are."""
+    return f" within {part}"
 
 
 def for_member(config: RankConfig) -> str:
@@ -114,7 +102,7 @@ def _passes_on_sources(config: RankConfig, shape: Shape) -> list[Pass]:
     passes: list[Pass] = []
     for spec in config.source:
         passes += passes_of(_source_passes(spec, config, shape), of_source(spec))
-    ranking = _method_passes(config, shape)
+    ranking = passes_of_method(config, shape)
     if config.method == "kogs":
         for spec in config.source:
             passes += passes_of(ranking, on_source(spec.name))
@@ -155,7 +143,7 @@ def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
     return fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
 
 
-def _graph_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+def passes_of_graph(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a sample graph, where one is needed."""
     if "graph" not in needed(config):
         return []
@@ -165,7 +153,7 @@ def _graph_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     return graph_passes(options, shape.n, shape.m, shape.stored)
 
 
-def _method_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+def passes_of_method(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a method, once its graph is there."""
     found = [method_pass(config, shape.n, shape.m, shape.memory)]
     if config.scorer == "sselect" and config.method_options()["variant"] == "cut-value":
@@ -206,7 +194,8 @@ def with_defaults(config: RankConfig, n: int, graphs: tuple[str, ...]) -> RankCo
     the graph, and where it would be made of the values as they are in the file, all of them.
     """
     config = config.for_samples(n)
-    own = config.graph is None and not config.given("adjust", "split", *GRAPH_FIELDS)
+    own = config.graph is None and not config.given("split", *GRAPH_FIELDS)
+    own = own and not any(each.adjusts and each.asked(config) for each in FEATURES)
     found = [name for name in GRAPHS_OF_FILES if name in graphs]
     if own and found and "graph" in needed(config):
         return replace(config, similarity=found[0])

@@ -74,8 +74,8 @@ def passes_on_subsets(config: RankConfig, shape: Shape) -> list[Pass]:
         passes = [GRAM] if made_of_distances(config, n) else []
         passes.append(replace(SCORES, times=groups, work=work))
     else:
-        sizes = {name: max(1, subset_size(kind, each)) for name, each in shape.batches.items()}
-        part = replace(shape, n=size, batches=sizes)
+        sizes = {name: max(1, subset_size(kind, each)) for name, each in shape.parts.items()}
+        part = replace(shape, n=size, parts=sizes)
         alone = not config.source and config.method != "kogs"
         one = scoring_passes(replace(config, leave_one_out=alone), part)
         passes = [
@@ -102,8 +102,7 @@ def ranks_together(config: RankConfig, n: int, m: int) -> bool:
     if method.iterative or METHODS[config.ranker].on_sources or own_passes:
         return False
     fitted = before_fitting(steps) != steps or "clr" in steps  # a zero feature may vary after clr
-    fitted = fitted or config.missing != "error" or bool(config.adjust)
-    if fitted or config.batch is not None or config.max_correlation is not None:
+    if fitted or ordering_steps(config) or config.missing != "error":
         return False
     if config.min_samples is not None or config.min_total is not None:
         return False

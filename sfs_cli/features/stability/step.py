@@ -89,7 +89,7 @@ class StabilityStep(Step):
 
         Their graphs may be dense where that of all samples would be sparse.
         """
-        config, n = self.config, max([*shape.batches.values()] or [shape.n])
+        config, n = self.config, max([*shape.parts.values()] or [shape.n])
         together = ranks_together(config, shape.n, shape.m)
         more = bytes_together(config, shape.n, shape.memory) if together else 0
         return subset_size(config.subset_kind, n), more
@@ -155,7 +155,7 @@ def stability_of_noise(run: Run, subsets: Subsets, top: int, candidates: int) ->
     whole, config = run.matrix, of_noise(run.config)
     if config is None:
         return None
-    parts = [] if run.batches is None else [each.samples for each in run.batches.ranked]
+    parts = [each.samples for each in run.cohort.parts]
     shuffled = ShuffledMatrix(whole.matrix, run.context.seed, whole.samples, parts)
     source = replace(whole, matrix=shuffled)
     engine = replace(run.context.engine.of(OF_NOISE), source=source, checkpoints=None)

@@ -12,7 +12,7 @@ from sfs_cli.methods.blocks import center
 from sfs_cli.methods.mutual_info import MutualInfoScorer
 from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.significance.permutation import TAIL, TAILED, TIE, tail
-from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS, told_columns
+from sfs_cli.methods.significance.tested import told_columns
 
 HELD = 1_000_000
 """Permuted scores that are held together."""
@@ -42,15 +42,15 @@ class LabelPermutations(Scorer):
         Scores the features.
     problem : Problem
         What it was made for.
-    null : str
-        ``permutation`` or ``permutation:B``.
+    permutations : int
+        B.
     """
 
-    def __init__(self, scorer: MutualInfoScorer, problem: Problem, null: str) -> None:
+    def __init__(self, scorer: MutualInfoScorer, problem: Problem, permutations: int) -> None:
         super().__init__()
         self.scorer = scorer
         self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
-        self.count = int(float(null.partition(":")[2] or DEFAULT_PERMUTATIONS))
+        self.count = permutations
         self.n, self.seed = problem.n_samples, problem.context.seed
         labels = problem.codes if problem.outcome is None else problem.outcome
         assert labels is not None

@@ -20,7 +20,6 @@ from sfs_cli.methods.significance.permutation import TAILED, Permutations, unusu
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
 from sfs_cli.methods.sparse import NonZeroScorer
 
-DEFAULT_PERMUTATIONS = 1000
 FIRST_PERMUTATIONS = 100
 """Permutations at least of a feature, with ``permutation``."""
 FEW_PERMUTATIONS = 16_000, 250
@@ -73,7 +72,9 @@ class TestedScorer(Scorer):
     problem : Problem
         What it was made for.
     null : str
-        ``gaussian``, ``moments``, ``permutation`` or ``permutation:B``.
+        ``gaussian``, ``moments`` or ``permutation``.
+    permutations : int
+        Permutations of each feature at most, with ``permutation``.
     least : float
         What no p-value by orders of the samples is below: of a graph of labels alone, 1 over the
         number of different orders of these.
@@ -84,14 +85,21 @@ class TestedScorer(Scorer):
         When the graph has too many samples for what is asked for.
     """
 
-    def __init__(self, scorer: Scorer, problem: Problem, null: str, least: float = 0.0) -> None:
+    def __init__(
+        self,
+        scorer: Scorer,
+        problem: Problem,
+        null: str,
+        permutations: int = 0,
+        least: float = 0.0,
+    ) -> None:
         super().__init__()
         self.scorer = scorer
         self.least = 0.0 if null == "gaussian" else least
         self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
         self.facts, self.warnings, self.extra = scorer.facts, scorer.warnings, scorer.extra
         self.class_means = scorer.class_means
-        self.null, _, count = null.partition(":")
+        self.null = null
         self.arithmetic, self.work = problem.dtype, Workspace()
         self.threads = problem.engine.executor.nearby
         self.ratio = ratio_of(scorer, problem)
@@ -112,7 +120,6 @@ class TestedScorer(Scorer):
             fast = self.ratio.numerator.entries_held <= HELD_BY_GRAPH
             self.share = FEW_SHARE if fast else FEW_DECIDE
         else:
-            permutations = int(float(count or DEFAULT_PERMUTATIONS))
             self.facts["permutations"] = permutations
             self.permutations = Permutations(self.ratio, permutations, FIRST_PERMUTATIONS, seed)
 
@@ -320,7 +327,7 @@ def told_columns(
             scorer.warnings.append(
                 f"{permutations:,} permutations give no p-value below 1/{permutations + 1:,}: no "
                 f"feature has a q-value of {SIGNIFICANT} unless {least:,} of the {tested:,} tested "
-                f"ones have that p-value; give --pvalues permutation:{DEFAULT_PERMUTATIONS} or more"
+                f"ones have that p-value; give --pvalues permutation:{TAILED} or more"
             )
     return columns
 

@@ -1,30 +1,19 @@
-"""``--adjust``: covariates of the samples become a design, which is taken out of the features."""
+"""Covariates of the samples become a design, which is taken out of the features."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.compute.passes import PassList
-from sfs_cli.errors import InputError, UsageError, counted, listed
-from sfs_cli.io.files.text import repeated
-from sfs_cli.io.knowledge.sample_columns import Covariate, is_inside, read_covariates
+from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.knowledge.sample_columns import Covariate
 from sfs_cli.logs import Messages
-from sfs_cli.options import RankConfig
-from sfs_cli.provenance import ExplainedFacts
-from sfs_cli.ranking.table import Ranking
-from sfs_cli.run.sources import Coverage, coverage_of
-from sfs_cli.store.adjust import Adjustment, orthonormal, r_squared
-from sfs_cli.store.prepared import PreparedMatrix
+from sfs_cli.run.cohort import Design
+from sfs_cli.store.adjust import orthonormal
 
-TOP = 50
-"""Features at the top whose variance the covariates are asked about."""
 LEAST_LEFT = 3
 """Directions of the samples that have to be left beside the design, its intercept included."""
 ALL, MUCH = 1 - 1e-8, 0.5
@@ -34,110 +23,19 @@ SHOWN = 6
 """Levels of a categorical covariate that are shown."""
 
 
-@dataclass(frozen=True)
-class SampleColumns:
-    """The columns that ``--adjust``, ``--batch`` and ``--donors`` name."""
-
-    adjust: tuple[Covariate, ...] = ()
-    batch: Covariate | None = None
-    donors: Covariate | None = None
-
-    @property
-    def all(self) -> tuple[Covariate, ...]:
-        """All of them."""
-        groups = [each for each in (self.batch, self.donors) if each is not None]
-        return (*self.adjust, *groups)
-
-    def coverages(self, samples: Sequence[str]) -> list[Coverage]:
-        """Return which samples have a value of each column; a column without is an InputError."""
-        return [
-            coverage_of(each.values, samples, f"value of {each.name}", each.where, each.option)
-            for each in self.all
-        ]
-
-
-FileColumns = dict[tuple[str, str], list[Covariate]]
-"""The columns that come from files, by the option and its text."""
-
-
-def _named(config: RankConfig) -> list[tuple[str, str]]:
-    """Return the option and the text of everything that names columns."""
-    groups = (("batch", config.batch), ("donors", config.donors))
-    return [
-        *(("adjust", spec) for spec in config.adjust),
-        *((option, spec) for option, spec in groups if spec is not None),
-    ]
-
-
-def read_files(config: RankConfig) -> FileColumns:
-    """Read the columns that come from files, before the matrix is read."""
-    return {
-        (option, spec): read_covariates(spec, option)
-        for option, spec in _named(config)
-        if not is_inside(spec)
-    }
-
-
-def known_samples(files: FileColumns) -> list[str]:
-    """Return the sample ids of the files."""
-    return list(dict.fromkeys(s for found in files.values() for each in found for s in each.values))
-
-
-def columns_of(config: RankConfig, files: FileColumns, ids: Ids) -> SampleColumns:
-    """Return the columns that a configuration names, those of the matrix included.
-
-    Raises InputError for an annotation that is not there, UsageError for columns that are named
-    twice or too many.
-    """
-    found: dict[str, list[Covariate]] = {"adjust": [], "batch": [], "donors": []}
-    for option, spec in _named(config):
-        columns = files.get((option, spec)) or read_covariates(spec, option, config.matrix, ids)
-        if option != "adjust" and len(columns) > 1:
-            raise UsageError(
-                f"--{option} {spec} names {len(columns)} columns",
-                hint="name one" + "; others can be taken out with --adjust" * (option == "batch"),
-                option=option,
-            )
-        found[option] += columns
-    if twice := repeated([each.where for each in found["adjust"]]):
-        raise UsageError(
-            f"--adjust names {listed(twice)} twice", hint="name it once", option="adjust"
-        )
-    groups = (next(iter(found[option]), None) for option in ("batch", "donors"))
-    return SampleColumns(tuple(found["adjust"]), *groups)
-
-
-@dataclass(frozen=True)
-class Design:
-    """What covariates say of some samples, beside the mean."""
-
-    basis: np.ndarray  # (r, n): orthonormal, in the order of the samples
-    columns: list[dict[str, Any]] = field(default_factory=list)  # facts of each covariate
-
-    @property
-    def rank(self) -> int:
-        """The rank of the design matrix, its intercept included."""
-        return len(self.basis) + 1
-
-    @property
-    def adjustment(self) -> Adjustment | None:
-        """What is taken out of the features."""
-        return Adjustment(self.basis) if len(self.basis) else None
-
-
 def design_of(
     covariates: Sequence[Covariate],
     samples: Sequence[str],
     memory: int,
     log: Messages,
     *,
-    within_batch: bool = False,
+    lenient: bool = False,
 ) -> Design:
     """Return the design of covariates for some samples, which all have values.
 
     A covariate is a column of numbers, or a column for each level but the first. A column that is
-    constant, or a combination of those before it, is left out with a warning; within a batch that
-    is usual, and may be so of all of them.
+    constant, or a combination of those before it, is left out with a warning; within a part of the
+    samples (`lenient`) that is usual, and may be so of all of them.
 
     Raises
     ------
@@ -157,7 +55,7 @@ def design_of(
         "adjust",
     )
     basis, added = orthonormal(np.concatenate([_columns(*pair) for pair in coded]))
-    if not len(basis) and not within_batch:
+    if not len(basis) and not lenient:
         raise InputError(
             f"the covariates ({listed([each.name for each in covariates])}) are the same in all "
             f"{n:,} samples",
@@ -180,7 +78,7 @@ def design_of(
         used = int(added[at : at + width].sum())
         at += width
         if used < width or not width:
-            told = log.detail if within_batch else log.warn
+            told = log.detail if lenient else log.warn
             told(_dropped(each, width, used, constant=len(np.unique(codes)) == 1))
         if levels is not None and (single := _single(levels, codes)):
             log.warn(
@@ -297,34 +195,3 @@ def check_labels(labels: Labels, design: Design, where: str, log: Messages) -> N
             f"the covariates ({names}) explain {share:.0%} of the differences between the {kind} "
             f"(are {kind} and batches confounded?): adjusting takes that out of the features too"
         )
-
-
-def explained_part(
-    ranking: Ranking,
-    basis: np.ndarray,
-    before: PreparedMatrix,
-    after: PreparedMatrix | None,
-    passes: PassList,
-) -> ExplainedFacts:
-    """Return how much of the variance of the best features a basis (r, n) explains.
-
-    `before` and `after` are the matrix without and with what is taken out of it; None where
-    nothing is.
-    """
-    best = ranking.order[: min(TOP, ranking.n_scored)]
-
-    def mean_of(matrix: PreparedMatrix) -> float:
-        double = np.dtype(np.float64)
-        rows = [matrix.read(Span(i, i + 1), double).values[0].copy() for i in best.tolist()]
-        passes.look(len(rows))
-        parts = r_squared(np.stack(rows), basis)
-        return float(parts[~np.isnan(parts)].mean()) if not np.isnan(parts).all() else 0.0
-
-    found = ExplainedFacts(
-        features=len(best),
-        before=mean_of(before),
-        by_chance=len(basis) / (before.n_samples - 1),
-    )
-    if after is not None:
-        found["after"] = mean_of(after)
-    return found
