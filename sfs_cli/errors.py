@@ -220,7 +220,7 @@ def located(where: str) -> Iterator[None]:
 
 
 @contextmanager
-def inside(place: str) -> Iterator[None]:
+def within(place: str) -> Iterator[None]:
     """Put a place before that of an error; of none ("") it stays as it is."""
     try:
         yield

@@ -23,6 +23,7 @@ class Feature(NamedTuple):
     orders: bool = False  # whether it changes the order of the features
     # whether a method may be the default one of a configuration that asks for it
     suits: Callable[[Any, Method], bool] = lambda *_: True
+    one_by_one: bool = False  # whether subsets of the samples can be ranked one by one only
     adjusts: bool = False  # whether it changes the values that features are scored by
     takes: tuple[str, ...] = ()  # options of methods that it takes, too
     # options, also of `sfs select`, that it does not go with, and what is wrong: `--cv ...`

@@ -89,10 +89,6 @@ class Step:
         """Return what scores blocks: that of the method, or one that finds more of each feature."""
         return scorer
 
-    def planned(self, run: Run) -> tuple[Any, str] | None:
-        """Return what `sfs plan` says of it besides its passes, as facts and in words."""
-        return None
-
     def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
         """Return how the samples are compared; subsets of them are compared so, too."""
         return cohort

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from sfs_cli.errors import UsageError, inside, nearest
+from sfs_cli.errors import UsageError, nearest, within
 from sfs_cli.options.evaluate import OF_A_METHOD, JudgeConfig
 from sfs_cli.options.fields import Option, given_twice, keys_of, option, options_of
 from sfs_cli.options.paths import READS, moved
@@ -80,7 +80,7 @@ def parse_ranking(text: str) -> RankingSpec:
         raise UsageError(
             f"--ranking-of {text!r} cannot be read", hint=RANKING_FORM, option="ranking_of"
         )
-    with inside(f"ranking {name}"):
+    with within(f"ranking {name}"):
         try:
             words = shlex.split(rest)
         except ValueError as error:  # a quote that is not closed
@@ -211,7 +211,7 @@ class CompareConfig(JudgeConfig):
         }
         found = {name: RankConfig(**common, method=name) for name in self.method_}
         for spec in self.ranking_of:
-            with inside(f"ranking {spec.name}"):
+            with within(f"ranking {spec.name}"):
                 found[spec.name] = RankConfig(**common, **spec.options)
         return found
 

@@ -15,10 +15,16 @@ import numpy as np
 
 from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
-from sfs_cli.errors import UsageError, inside, listed
+from sfs_cli.errors import UsageError, counted, listed, within
 from sfs_cli.features import steps_of
 from sfs_cli.io.files.text import repeated
-from sfs_cli.io.knowledge.sample_columns import Covariate, is_inside, read_covariates
+from sfs_cli.io.knowledge.sample_columns import (
+    WEIGHTS,
+    Covariate,
+    is_inside,
+    read_column,
+    read_covariates,
+)
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of
@@ -29,7 +35,7 @@ from sfs_cli.store.adjust import Adjustment, orthonormal
 
 
 class SampleColumns(dict[str, list[Covariate]]):
-    """The columns that options name, by option; labels and weights are read by themselves."""
+    """The columns that options name, by option; labels are read by themselves."""
 
     @property
     def all(self) -> list[Covariate]:
@@ -41,6 +47,11 @@ class SampleColumns(dict[str, list[Covariate]]):
         """The donor of each sample."""
         return next(iter(self.get("donors", ())), None)
 
+    def idle(self, samples: Sequence[str]) -> np.ndarray:
+        """Return which samples take no part, shape (n,): those of weight 0."""
+        weights = [each.values for each in self.get("sample_weights", ())]
+        return np.array([any(values.get(s) == 0 for values in weights) for s in samples], bool)
+
     def coverages(self, samples: Sequence[str]) -> list[Coverage]:
         """Return which samples have a value of each column; a column without is an InputError."""
         return [
@@ -51,9 +62,7 @@ class SampleColumns(dict[str, list[Covariate]]):
 
 FileColumns = dict[tuple[str, str], list[Covariate]]
 """The columns that come from files, by the option and its text."""
-_OPTIONS = [
-    o for o in options_of(RankConfig) if o.column and o.name not in ("labels", "sample_weights")
-]
+_OPTIONS = [o for o in options_of(RankConfig) if o.column and o.name != "labels"]
 
 
 def _named(config: RankConfig) -> Iterator[tuple[Option, str]]:
@@ -65,10 +74,16 @@ def _named(config: RankConfig) -> Iterator[tuple[Option, str]]:
                 yield option, spec
 
 
+def _read(option: Option, spec: str, matrix: str = "", ids: Ids | None = None) -> list[Covariate]:
+    if option.name == "sample_weights":
+        return [Covariate(read_column(spec, WEIGHTS, matrix, ids), option.name, "numeric")]
+    return read_covariates(spec, option.name, matrix, ids, option.groups)
+
+
 def read_files(config: RankConfig) -> FileColumns:
     """Read the columns that come from files, before the matrix is read."""
     return {
-        (option.name, spec): read_covariates(spec, option.name, groups=option.groups)
+        (option.name, spec): _read(option, spec)
         for option, spec in _named(config)
         if not is_inside(spec)
     }
@@ -89,7 +104,7 @@ def columns_of(config: RankConfig, files: FileColumns, ids: Ids) -> SampleColumn
     for option, spec in _named(config):
         columns = files.get((option.name, spec))
         if columns is None:
-            columns = read_covariates(spec, option.name, config.matrix, ids, option.groups)
+            columns = _read(option, spec, config.matrix, ids)
         if option.groups and len(columns) > 1:
             raise UsageError(
                 f"{option.flag} {spec} names {len(columns)} columns",
@@ -122,6 +137,21 @@ class Design:
         return len(self.basis) + 1
 
 
+SHOWN = 6
+"""Levels of a categorical covariate that are shown."""
+
+
+def taken_as(columns: Sequence[dict[str, Any]]) -> str:
+    """Return how covariates are taken, by their facts."""
+    words = []
+    for column in columns:
+        text, levels = column["taken_as"], column["levels"]
+        if levels is not None:
+            text = f"{text}, {counted(len(levels), 'level')}: {listed(levels, SHOWN)}"
+        words.append(f"{column['name']} ({text})")
+    return ", ".join(words)
+
+
 @dataclass(frozen=True)
 class Part:
     """A part of the samples that is ranked by itself."""
@@ -135,7 +165,7 @@ class Part:
     @contextmanager
     def located(self, log: Messages) -> Iterator[None]:
         """Add the part to the messages, and to the place of an error."""
-        with inside(self.title), log.about(self.title):
+        with within(self.title), log.about(self.title):
             yield
 
 
@@ -151,6 +181,8 @@ class Cohort:
         Their ids; empty where there are no columns, as ids may be read later.
     labels : Labels, optional
         Their labels, where those are used, less what covariates explain of an outcome.
+    weights : ndarray, shape (n,), optional
+        Their weights, where they do not count alike.
     kept : ndarray of int, optional
         Which of the samples that there were they are, ascending; None for all.
     parts : list of Part
@@ -166,6 +198,7 @@ class Cohort:
     columns: SampleColumns
     samples: Sequence[str] = ()
     labels: Labels | None = None
+    weights: np.ndarray | None = None
     kept: np.ndarray | None = None
     parts: list[Part] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -197,6 +230,14 @@ class Cohort:
                 wide[:, part.samples] = part.design.basis
                 rows.append(wide)
         return np.concatenate(rows)
+
+    @property
+    def covariates(self) -> list[dict[str, Any]]:
+        """The facts of each covariate, with the part that it was taken out of."""
+        if self.design is not None:
+            return self.design.columns
+        designs = [(part.name, part.design) for part in self.parts if part.design is not None]
+        return [{"batch": name} | column for name, design in designs for column in design.columns]
 
     @property
     def adjustment(self) -> Adjustment | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.display import shown
-from sfs_cli.features import FEATURES
+from sfs_cli.errors import listed
 from sfs_cli.graph.neighbors import SAMPLED_PAIRS
 from sfs_cli.graph.pca import OVERSAMPLING
 from sfs_cli.io.files.text import count_lines
@@ -37,6 +37,7 @@ from sfs_cli.options.graph import (
     parse_count,
 )
 from sfs_cli.run import inputs
+from sfs_cli.run.cohort import taken_as
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.memory import is_dense
@@ -88,13 +89,10 @@ def estimate(config: RankConfig, messages: Messages, wall_time: str | None, as_j
     limit = None if wall_time is None else parse_duration(wall_time, "wall_time")
     # nothing is written, so that a scratch folder need not be there
     with loaded(replace(config, scratch=None), messages, outline=outline) as run:
-        asked = [each for each in FEATURES if each.asked(run.config)]
-        planned = ((each.name, each.step(run.config).planned(run)) for each in asked)
-        of_steps = {name: found for name, found in planned if found is not None}
-        facts = _facts(run, of_steps)
+        facts = _facts(run)
     if limit is not None:
         facts["shards"] = _shards(config, facts, limit)
-    return provenance.dumps(facts) if as_json else _text(facts, of_steps)
+    return provenance.dumps(facts) if as_json else _text(facts)
 
 
 def outline(
@@ -147,8 +145,8 @@ def outline(
     return Opened(matrix, facts, reader.annotations.graphs)
 
 
-def _facts(run: Run, of_steps: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
-    """Return what the plan says of a run, as JSON has it; `of_steps` is of the optional parts."""
+def _facts(run: Run) -> dict[str, Any]:
+    """Return what the plan says of a run, as JSON has it."""
     config, shape, room, opened = run.config, run.shape, run.plan, run.opened
     n, m, stored = shape.n, shape.m, shape.stored
     rates, columns = _rates(run), _columns(config, n)
@@ -180,7 +178,8 @@ def _facts(run: Run, of_steps: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
         "block_size": room.block_size,
         "workers": room.workers,
         "executor": config.executor,
-        **{name: found for name, (found, _) in of_steps.items()},
+        "covariates": run.cohort.covariates,
+        "batches": {part.name: len(part.samples) for part in run.cohort.parts},
         "passes": rows,
         "memory": room.bytes_by_use | {"matrix": held},
         "memory_needed": room.needed + held,
@@ -285,7 +284,7 @@ def _seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def _text(facts: dict[str, Any], of_steps: Mapping[str, tuple[Any, str]]) -> str:
+def _text(facts: dict[str, Any]) -> str:
     about = "" if facts["shape_is_exact"] else "about "
     name, _, address = facts["executor"].partition(":")
     workers = "threads" if name == "local" else "processes of a Dask cluster"
@@ -296,7 +295,11 @@ def _text(facts: dict[str, Any], of_steps: Mapping[str, tuple[Any, str]]) -> str
         ("matrix", f"{size} as {facts['stored_as']}; {facts['where']}"),
         ("arithmetic", f"{facts['arithmetic']}, {facts['workers']} {workers}"),
     ]
-    lines += [(name, words) for name, (_, words) in of_steps.items()]
+    if facts["covariates"]:
+        lines.append(("adjusting", f"for {taken_as(facts['covariates'])}"))
+    if facts["batches"]:
+        sizes = [f"{name} ({size:,})" for name, size in facts["batches"].items()]
+        lines.append(("batches", f"{len(sizes)}: {listed(sizes, 12)}"))
     for row in facts["passes"]:
         times = "" if row["times"] == 1 else f", {'' if row['exact'] else 'about '}{row['times']}x"
         read, took = format_size(row["bytes"]), _duration(row["seconds"])

@@ -17,7 +17,7 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.engine import Engine, ThreadExecutor
 from sfs_cli.compute.matrix import cut
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.errors import InputError, inside, listed
+from sfs_cli.errors import InputError, listed, within
 from sfs_cli.evaluation.classify import Fold, folds_of
 from sfs_cli.logs import Messages
 from sfs_cli.options.evaluate import FoldFields
@@ -265,7 +265,7 @@ class FoldRankings:
             config = replace(config, leave_one_out=config.method == "kogs")
         context = replace(part.context, labels=labels if needs else None, log=quiet)
         of = ", ".join(filter(None, (name and f"ranking {name}", of)))
-        with inside(of):
+        with within(of):
             ranking = ranked(replace(part, config=config, context=context))
         for warning in quiet.warnings:  # most folds repeat what another has said
             kind = name + re.sub(r"[\d.,]+", "#", warning)

@@ -68,23 +68,13 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     passes = fitting(config, shape)
     if config.source:
         return passes + _passes_on_sources(config, shape)
-    if shape.parts:
-        for name, size in shape.parts.items():
-            part = replace(shape, n=size)
-            own = [*fitting(config, part), *passes_of_graph(config, part)]
-            passes += passes_of([*own, *passes_of_method(config, part)], within(name))
-    elif config.members:
+    if config.members:
         for member in config.member_configs():
             own = [*passes_of_graph(member, shape), *passes_of_method(member, shape)]
             passes += passes_of(own, for_member(member))
     else:
         passes += [*passes_of_graph(config, shape), *passes_of_method(config, shape)]
     return passes
-
-
-def within(part: str) -> str:
-    """Return whose passes those of a part of the samples are."""
-    return f" within {part}"
 
 
 def for_member(config: RankConfig) -> str:

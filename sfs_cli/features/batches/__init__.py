@@ -70,6 +70,7 @@ FEATURE = Feature(
     BatchFields,
     rules,
     orders=True,
+    one_by_one=True,
     takes=("how",),
     against={
         "pvalues": "has no meaning for an aggregate of rankings",

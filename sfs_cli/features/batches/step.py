@@ -7,10 +7,11 @@ is asked about all samples, without the means of the batches.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sfs_cli.catalog import Method
-from sfs_cli.errors import listed
+from sfs_cli.compute.passes import Pass
 from sfs_cli.features.batches.choice import choose_batches
 from sfs_cli.features.covariates.explained import Explained, explained_by
 from sfs_cli.features.step import Pairs, Step
@@ -22,7 +23,7 @@ from sfs_cli.run.cohort import Cohort
 from sfs_cli.run.fused_rank import DEFAULT_AGGREGATION, aggregate_solutions
 from sfs_cli.run.load import Run
 from sfs_cli.run.part import run_on
-from sfs_cli.run.passes import within
+from sfs_cli.run.passes import Shape, fitting, passes_of, passes_of_graph, passes_of_method
 from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 
@@ -33,15 +34,18 @@ MOST_COMPARED = 20
 class BatchStep(Step):
     """Ranks within batches, and says how much of the best features the batches explain."""
 
-    def planned(self, run: Run) -> tuple[Any, str]:
-        """Return the sizes of the batches."""
-        sizes = {part.name: len(part.samples) for part in run.cohort.parts}
-        text = [f"{name} ({size:,})" for name, size in sizes.items()]
-        return sizes, f"{len(sizes)}: {listed(text, 12)}"
-
     def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
         """Divide the samples into batches; those of a subset stay where they are."""
         return choose_batches(self.config.smallest_batch, cohort, log) if cohort.whole else cohort
+
+    def scoring_passes(self, shape: Shape) -> list[Pass]:
+        """Return the passes of the rankings within batches."""
+        config, passes = self.config, fitting(self.config, shape)
+        for title, size in shape.parts.items():
+            part = replace(shape, n=size)
+            own = [*fitting(config, part), *passes_of_graph(config, part)]
+            passes += passes_of([*own, *passes_of_method(config, part)], f" within {title}")
+        return passes
 
     def score(self, run: Run) -> Scored:
         """Score every feature in each batch, and aggregate the rankings.
@@ -52,7 +56,8 @@ class BatchStep(Step):
         """
         cohort, solutions, ranked = run.cohort, [], []
         for part in cohort.parts:
-            of_part = run_on(run, part.samples, part.labels, part.design).of(within(part.title))
+            of_part = run_on(run, part.samples, part.labels, part.design)
+            of_part = of_part.of(f" within {part.title}")
             with part.located(run.log):
                 of_part.fit_matrix()
                 scored = score_on(of_part, make_graph(of_part))

@@ -33,6 +33,7 @@ FEATURE = Feature(
     lambda config: bool(config.adjust),
     CovariateFields,
     orders=True,
+    one_by_one=True,
     adjusts=True,
     against={
         "pvalues": "compares features with noise, which adjusted ones are not",

@@ -19,8 +19,6 @@ LEAST_LEFT = 3
 ALL, MUCH = 1 - 1e-8, 0.5
 """Parts of the differences between classes that covariates explain: as good as all of them, and so
 much that it is told."""
-SHOWN = 6
-"""Levels of a categorical covariate that are shown."""
 
 
 def design_of(
@@ -104,20 +102,6 @@ def design_of(
             }
         )
     return Design(basis, columns)
-
-
-def log_design(design: Design, log: Messages) -> None:
-    """Log how each covariate was taken."""
-    words = []
-    for column in design.columns:
-        text = str(column["taken_as"])
-        if column["levels"] is not None:
-            count, shown = len(column["levels"]), listed(column["levels"], SHOWN)
-            text = f"categorical, {counted(count, 'level')}: {shown}"
-        words.append(f"{column['name']} ({text})")
-    log.note(
-        f"adjusting for {', '.join(words)}: a design of rank {design.rank}, with the intercept"
-    )
 
 
 def _coded(each: Covariate, samples: Sequence[str]) -> tuple[list[str] | None, np.ndarray]:

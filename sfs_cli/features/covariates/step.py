@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from sfs_cli.compute.context import Labels
-from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.features.covariates.design import check_labels, design_of, log_design
+from sfs_cli.errors import InputError, listed
+from sfs_cli.features.covariates.design import check_labels, design_of
 from sfs_cli.features.covariates.explained import Explained, explained_by
 from sfs_cli.features.step import Pairs, Step
 from sfs_cli.logs import Messages
 from sfs_cli.report.model import Table
-from sfs_cli.run.cohort import Cohort, Design
+from sfs_cli.run.cohort import SHOWN, Cohort, Design, taken_as
 from sfs_cli.run.load import Run
 from sfs_cli.run.rank import RankResult
 from sfs_cli.store.adjust import Adjustment
@@ -21,16 +21,6 @@ from sfs_cli.store.adjust import Adjustment
 
 class CovariateStep(Step):
     """Takes covariates out of the features, and says how much of the best ones they explain."""
-
-    def planned(self, run: Run) -> tuple[Any, str]:
-        """Return how each covariate is taken."""
-        facts, words = [], []
-        for each in run.cohort.columns["adjust"]:
-            found = {each.values[sample] for sample in run.matrix.ids.samples}
-            levels = len(found) if each.kind == "categorical" else None
-            facts.append({"name": each.name, "taken_as": each.kind, "levels": levels})
-            words.append(f"{each.name} ({counted(levels, 'level') if levels else each.kind})")
-        return facts, ", ".join(words)
 
     def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
         """Make the design of the samples, or of each part of them.
@@ -48,7 +38,8 @@ class CovariateStep(Step):
             samples: Sequence[str], labels: Labels | None, *, lenient: bool
         ) -> tuple[Design, Labels | None]:
             design = design_of(covariates, samples, memory, log, lenient=lenient)
-            log_design(design, log)
+            what = f"{taken_as(design.columns)}: a design of rank {design.rank}"
+            log.note(f"adjusting for {what}, with the intercept")
             if labels is not None:
                 check_labels(labels, design, covariates[0].where, log)
                 labels = labels.adjusted(design.basis)
@@ -101,11 +92,9 @@ class CovariateStep(Step):
         before = run.matrix.adjusted(Adjustment(cohort.between) if cohort.parts else None)
         explained = explained_by(cohort.within, run, found.ranking, before, run.matrix)
         designs = [part.design for part in cohort.parts] or [cohort.design]
-        of_part = [{"batch": part.name} for part in cohort.parts] or [{}]
-        made = [(design, of) for design, of in zip(designs, of_part) if design is not None]
         found.facts["covariates"] = {
-            "columns": [of | column for design, of in made for column in design.columns],
-            "rank": max(design.rank for design, _ in made),
+            "columns": cohort.covariates,
+            "rank": max(design.rank for design in designs if design is not None),
             "explained": explained.to_json(),
         }
         within = " within batches" if cohort.parts else ""
@@ -125,7 +114,7 @@ class CovariateStep(Step):
         rows = []
         for column in facts["columns"]:
             name = f"{column['name']} in {column['batch']}" if "batch" in column else column["name"]
-            levels = "" if column["levels"] is None else listed(column["levels"], 6)
+            levels = "" if column["levels"] is None else listed(column["levels"], SHOWN)
             rows.append((name, column["taken_as"], levels, column["columns"], column["used"]))
         return [
             Table(

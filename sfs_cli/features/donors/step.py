@@ -99,7 +99,7 @@ class DonorStep(Step):
     def independent(self, ids: Ids) -> bool:
         """Tell whether every donor has one sample."""
         spec, matrix = str(self.config.donors), self.config.matrix
-        values = read_covariates(spec, "donors", matrix, ids)[0].values
+        values = read_covariates(spec, "donors", matrix, ids, "donor")[0].values
         known = [values[sample] for sample in ids.samples if sample in values]
         return len(set(known)) == len(known)
 

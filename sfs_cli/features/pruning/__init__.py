@@ -53,4 +53,5 @@ FEATURE = Feature(
     PruningFields,
     rules,
     orders=True,
+    one_by_one=True,
 )

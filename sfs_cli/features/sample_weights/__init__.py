@@ -36,6 +36,8 @@ class WeightFields(Config):
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the option."""
+    from sfs_cli.features import against
+
     if config.sample_weights is None:
         return
     if not config.members and not METHODS[config.scorer].weighted:
@@ -46,7 +48,7 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     if config.scorer == "spec" and config.ranking == "phi3":
         what = "--sample-weights has no meaning for --ranking phi3, which counts clusters"
         yield what, "leave it out, or give --ranking phi2", ("sample_weights", "ranking")
-    for name in config.given("pvalues", "max_correlation", "adjust", "batch"):
+    for name in config.given("pvalues", "max_correlation", *against("sample_weights")):
         what = f"{flag(name)} {ALIKE}, and --sample-weights does not"
         yield what, "leave one of them out", (name, "sample_weights")
 

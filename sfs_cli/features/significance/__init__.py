@@ -23,11 +23,6 @@ FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 10, 1_000_000
 DEFAULT_PERMUTATIONS = 1000
 ABLE = (*catalog.WITH_PVALUES, *catalog.PERMUTED)
 """Methods that ``--pvalues`` is for."""
-_NOT_WITH = {
-    "source": ("takes one sample graph", "`sfs fuse` makes one of sources, for --similarity-file"),
-    "batch": ("has no meaning for an aggregate of rankings", ""),
-    "adjust": ("compares features with noise, which adjusted ones are not", ""),
-}
 
 _method = partial(option, section="Method", verbs=RANKING)
 
@@ -80,6 +75,8 @@ def _suits(config: RankConfig, method: Method) -> bool:
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
+    from sfs_cli.features import against
+
     if config.split is not None:
         yield from _split_rules(config)
     if config.pvalues is None:
@@ -97,10 +94,13 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
             hint = "`sfs fuse` makes one graph of the sources, which --method spec takes as "
             hint += "--similarity-file"
         yield f"--pvalues has no effect with {method}", hint, ("pvalues", "method")
-    for name in config.given(*_NOT_WITH):
-        why, instead = _NOT_WITH[name]
-        hint = instead or f"leave out --pvalues or {flag(name)}"
-        yield f"--pvalues {why}: not with {flag(name)}", hint, ("pvalues", name)
+    if config.source:
+        hint = "`sfs fuse` makes one of sources, for --similarity-file"
+        yield "--pvalues takes one sample graph: not with --source", hint, ("pvalues", "source")
+    for name, why in against("pvalues").items():
+        if config.given(name):
+            what = f"--pvalues {why}: not with {flag(name)}"
+            yield what, "leave one of them out", ("pvalues", name)
     least, most = FEWEST_PERMUTATIONS, MOST_PERMUTATIONS
     if config.null == "permutation" and not least <= config.permutations <= most:
         hint = f"give {least} to {most:,}, such as permutation:{DEFAULT_PERMUTATIONS}"

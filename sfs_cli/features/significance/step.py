@@ -19,8 +19,8 @@ from sfs_cli.features.step import Pairs, Step
 from sfs_cli.methods.base import Problem, Scorer, Solution
 from sfs_cli.methods.mutual_info import MutualInfoScorer
 from sfs_cli.methods.shared import least_p_value
-from sfs_cli.methods.significance.labels import LabelPermutations
-from sfs_cli.methods.significance.tested import SIGNIFICANT, TestedScorer, more_often
+from sfs_cli.methods.significance.normality import more_often
+from sfs_cli.methods.significance.tested import SIGNIFICANT, LabelPermutations, TestedScorer
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.provenance import RunFacts
 from sfs_cli.run.guards import tell

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.passes import Pass
-from sfs_cli.features import ordering_steps
+from sfs_cli.features import FEATURES, ordering_steps
 from sfs_cli.graph.distances import GRAM
 from sfs_cli.graph.pca import reduction_of
 from sfs_cli.options import RankConfig
@@ -102,7 +102,8 @@ def ranks_together(config: RankConfig, n: int, m: int) -> bool:
     if method.iterative or METHODS[config.ranker].on_sources or own_passes:
         return False
     fitted = before_fitting(steps) != steps or "clr" in steps  # a zero feature may vary after clr
-    if fitted or ordering_steps(config) or config.missing != "error":
+    alone = any(each.one_by_one and each.asked(config) for each in FEATURES)
+    if fitted or alone or config.missing != "error":
         return False
     if config.min_samples is not None or config.min_total is not None:
         return False

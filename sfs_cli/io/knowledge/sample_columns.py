@@ -34,8 +34,7 @@ CODES = 10
 """Whole numbers of at most so many values may be codes of categories."""
 _INSIDE = "obs:"
 LABEL_NAMES = ("label", "class", "group", "condition", "cell_type")
-WEIGHT_NAMES = ("weight", "weights", "sample_weight")
-"""Usual names of the columns, the first of which is taken where none is named."""
+"""Usual names of the column, the first of which is taken where none is named."""
 
 
 @dataclass(frozen=True)
@@ -241,6 +240,10 @@ def parse_weight(text: str) -> float:
     if weight < 0:
         raise InputError(f"the weight {text} is negative", hint=hint)
     return weight
+
+
+WEIGHTS = Wanted("sample-weights", "weight", parse_weight, ("weight", "weights", "sample_weight"))
+"""The weights of samples."""
 
 
 def parse_number(text: str, hint: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -11,13 +12,14 @@ from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import Block, BlockLike, Span, cut
 from sfs_cli.compute.workspace import Workspace, row_by_row
 from sfs_cli.errors import counted
-from sfs_cli.methods.base import Problem, Scorer
+from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center, pieces
-from sfs_cli.methods.shared import TOGETHER, q_values
+from sfs_cli.methods.mutual_info import MutualInfoScorer
+from sfs_cli.methods.shared import TOGETHER, least_p_value, q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
-from sfs_cli.methods.significance.permutation import TAILED, Permutations, unusual
-from sfs_cli.methods.significance.ratios import Ratio, ratio_of
+from sfs_cli.methods.significance.permutation import TAILED, Permutations, compared, unusual
+from sfs_cli.methods.significance.ratios import ratio_of
 from sfs_cli.methods.sparse import NonZeroScorer
 
 FIRST_PERMUTATIONS = 100
@@ -40,17 +42,9 @@ MEASURES = 8
 """Numbers that `columns` needs of each feature beside the score."""
 ROUNDING = 1e-4
 """Of a sum of powers in float32, with some to spare."""
-STATISTICS, FEWEST = 200_000, 20_000
-"""Permuted ratios from which the rates of small p-values of normal noise are taken, and how few."""
-SURE = 2.5
-"""Standard errors of these rates that are taken for chance."""
-LOOKING, SHUFFLED = 4e9, 20
-"""Multiplications at most, and how many of them the shuffling of a value is worth."""
-HELD = 1_000_000
-"""Numbers of one array at a time."""
-NOISE, OF_ORDERS = 100, 1000
-"""Where moments are used: normal features that others are compared with, and permutations of those
-of few values."""
+HELD, DRAWN = 1_000_000, 32_768
+"""Scores of permuted labels that are held together, and labels that are permuted together: what is
+made of these stays in a cache."""
 SIGNIFICANT = 0.05
 """Features with a q-value of at most this are counted."""
 
@@ -219,7 +213,7 @@ class TestedScorer(Scorer):
             x = _unit(chosen)
             if self.moments is not None:
                 powers = Powers(*found[rows, :5].T)
-                permuted = _few_valued(counts, powers)
+                permuted = few_valued(counts, powers)
                 decided = np.flatnonzero(~permuted & (powers.fourth > 1 / self.share))
                 if len(decided):
                     t = self.permutations.ratios(x[decided])
@@ -295,6 +289,90 @@ class TestedScorer(Scorer):
         return p, effect
 
 
+class LabelPermutations(Scorer):
+    """The mutual information with three more columns: ``p_value``, ``q_value`` and ``effect``.
+
+    The p-value is (1 + number of permutations of the labels that are as good) / (B + 1). Where none
+    of `TAILED` or more is, it is that of the tail of their scores, if that is less
+    (`sfs_cli.methods.significance.permutation.tail`). No p-value is below 1 over the number of
+    different orders of the labels. It is that of the estimate before it is cut
+    at 0: half of the features that have nothing to do with the labels would have p-values of 1. The
+    q-value is that of Benjamini and Hochberg over the features that have a score. The effect says
+    by how many standard deviations of the permuted estimates the own one is above their mean. All
+    features share the permutations, which depend on the seed alone. Of
+    classes, equal values count as such, as in the score. Of an outcome ties are broken by a little
+    noise, in the order of the labels as in the others, so that a permutation is fast. It is that
+    of each feature, made of its values: with the same noise, features of few values would be good,
+    or not, all of them together.
+
+    Parameters
+    ----------
+    scorer : MutualInfoScorer
+        Scores the features.
+    problem : Problem
+        What it was made for.
+    permutations : int
+        B.
+    """
+
+    def __init__(self, scorer: MutualInfoScorer, problem: Problem, permutations: int) -> None:
+        super().__init__()
+        self.scorer = scorer
+        self.dtype, self.facts, self.warnings = scorer.dtype, scorer.facts, scorer.warnings
+        self.count = permutations
+        self.n, self.seed = problem.n_samples, problem.context.seed
+        labels = problem.codes if problem.outcome is None else problem.outcome
+        assert labels is not None
+        self.least = least_p_value(labels)
+        self.facts |= {"pvalues": "permutation", "permutations": self.count}
+
+    def score_block(self, block: BlockLike) -> tuple[np.ndarray, ...]:
+        """Return scores, statuses, and p-values and effects (b, 2); overwrites the block."""
+        tested = np.full((len(block.values), 2), np.nan)
+        rows = max(1, HELD // self.count)
+        for low in range(0, len(tested), rows):
+            noise = self._noise(block.values[low : low + rows])
+            values = block.values[low : low + rows].astype(np.float64)  # a copy
+            with np.errstate(all="ignore"):  # features with missing values have no score
+                centered = center(Block(values))
+                varies = centered.status(centered.square) == Status.OK
+                varies &= np.isfinite(centered.square)
+            usable = np.flatnonzero(varies)
+            tested[low + usable] = self._test(centered.values[usable], noise[usable])
+        return *self.scorer.score_block(block), tested
+
+    def _noise(self, values: np.ndarray) -> np.ndarray:
+        """Return noise of features, made of their values and the seed alone, shape (b, n).
+
+        It is 0 of classes, whose estimate takes ties as they are.
+        """
+        if self.scorer.outcome is None:
+            return np.zeros(values.shape)
+        seeds = [(self.seed, crc32(row.tobytes())) for row in values]
+        return np.array([np.random.default_rng(seed).normal(size=self.n) for seed in seeds])
+
+    def _test(self, values: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Return the p-values and effects of features around their means, shape (b, 2)."""
+        own = np.arange(self.n)[None]
+        observed = self.scorer.permuted(values, own, noise)[:, 0]
+        permuted = np.empty((len(values), self.count))
+        step = max(1, DRAWN // self.n)
+        for low in range(0, self.count, step):
+            numbers = range(low, min(low + step, self.count))
+            # a permutation by its own number: the same for whatever block it is made again
+            draws = [np.random.default_rng((self.seed, k)).permutation(self.n) for k in numbers]
+            permuted[:, low : numbers.stop] = self.scorer.permuted(values, np.array(draws), noise)
+        p, effect = compared(-permuted, -observed, np.abs(observed))
+        return np.column_stack([np.maximum(p, self.least), effect])
+
+    def columns(self, score: np.ndarray, *measured: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the p-values, q-values and effects of all features, each shape (m,)."""
+        *of_scorer, tested = measured
+        p, effect = np.where(np.isnan(score), np.nan, tested.T)
+        columns = told_columns(self, p, effect, self.count)
+        return self.scorer.columns(score, *of_scorer) | columns
+
+
 def tested_columns(
     p: np.ndarray, effect: np.ndarray
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -332,7 +410,7 @@ def told_columns(
     return columns
 
 
-def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
+def few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
     """Tell which features are to be permuted where moments are asked for, shape (m,).
 
     `values` are the numbers of samples that have another value than the usual one.
@@ -341,7 +419,7 @@ def _few_valued(values: np.ndarray, powers: Powers) -> np.ndarray:
 
 
 def _least_fourth(n: int) -> float:
-    """Return what ``sum x^4`` is at least in features that `_few_valued` may hold for.
+    """Return what ``sum x^4`` is at least in features that `few_valued` may hold for.
 
     Of k values beside the usual one, which is that of n - k samples, it is least where these k are
     equal: ``((1 - q)^3 + q^3) / (n q (1 - q))`` with q = k / n, which falls up to q = 1/2.
@@ -355,87 +433,3 @@ def _unit(values: np.ndarray) -> np.ndarray:
     """Return features (b, n) around their means, of unit norm, in float64."""
     centered = center(Block(values.astype(np.float64)))
     return centered.values / np.sqrt(centered.square)[:, None]
-
-
-def more_often(
-    distribution: RatioDistribution, ratio: Ratio, values: np.ndarray, levels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many times as often features get small p-values as normal noise would.
-
-    The samples of each feature are permuted: the p-values that normal noise gives to these are
-    counted. Of large dense graphs so many ratios take too long: there the probability in all orders
-    is that of the moments, beside which of normal noise is 1 whatever the graph is; only features
-    of few values are permuted.
-
-    Parameters
-    ----------
-    distribution : RatioDistribution
-        Of normal noise on the graph.
-    ratio : Ratio
-        What is tested.
-    values : ndarray, shape (b, n)
-        Centered features. Those that do not vary are left out.
-    levels : ndarray, shape (k,)
-        The p-values up to which they are called small.
-
-    Returns
-    -------
-    times : ndarray, shape (k,)
-        The mean over the features of the probability, in all orders of their samples, of a ratio
-        that normal noise has with the probability of a level; over that.
-    chance : ndarray, shape (k,)
-        What of this may be chance: `SURE` standard errors for the orders that were drawn, and one
-        for the features. These are most of those that are tested, if not all.
-    """
-    sizes = np.linalg.norm(values, axis=1)
-    x = values[sizes > 0] / sizes[sizes > 0, None]
-    if not len(x):
-        return np.ones(len(levels)), np.zeros(len(levels))
-    cost = len(x) * (ratio.numerator.entries_held + SHUFFLED * ratio.n)
-    orders = int(min(-(-STATISTICS // len(x)), LOOKING // cost))
-    if orders * len(x) >= FEWEST:
-        p = _by_permuting(distribution, ratio, x, levels, orders)
-    else:
-        p = _by_moments(distribution, ratio, x, levels)
-        orders = OF_ORDERS
-    chance = SURE * np.sqrt(levels / (orders * len(x))) + p.std(axis=0) / np.sqrt(len(x))
-    return p.mean(axis=0) / levels, chance / levels
-
-
-def _by_permuting(
-    distribution: RatioDistribution, ratio: Ratio, x: np.ndarray, levels: np.ndarray, orders: int
-) -> np.ndarray:
-    """Return how often the permuted features (b, n) have p-values up to levels (k,), (b, k)."""
-    rng, permutations = np.random.default_rng(0), Permutations(ratio, orders, orders, 0)
-    t, rows = np.empty((len(x), orders)), max(1, HELD // ratio.n)
-    for f, found in zip(x, t):
-        for low in range(0, orders, rows):
-            part = found[low : low + rows]
-            part[:] = permutations.ratios(rng.permuted(np.tile(f, (len(part), 1)), axis=1))
-    p = distribution.interpolated(t.ravel()).reshape(t.shape)
-    return np.array([(p <= level).mean(axis=1) for level in levels]).T
-
-
-def _by_moments(
-    distribution: RatioDistribution, ratio: Ratio, x: np.ndarray, levels: np.ndarray
-) -> np.ndarray:
-    """Return the probabilities of the same by moments over all orders, shape (b, k)."""
-    moments = RatioMoments.of(ratio)
-    noise = np.random.default_rng(0).normal(size=(NOISE, ratio.n))
-    noise -= noise.mean(axis=1, keepdims=True)
-    of_noise = Powers.of(noise / np.linalg.norm(noise, axis=1, keepdims=True))
-    low, high = (np.full(len(levels), end) for end in distribution.ends)
-    for _ in range(60):
-        middle = (low + high) / 2
-        small = distribution.interpolated(middle) <= levels
-        low, high = np.where(small, middle, low), np.where(small, high, middle)
-    powers = Powers.of(x)
-    few = _few_valued(unusual(x), powers)
-    permutations = Permutations(ratio, OF_ORDERS, OF_ORDERS, 0)
-    p = np.empty((len(x), len(levels)))
-    for k, t in enumerate(low.tolist()):
-        usual = moments.tested(np.full(NOISE, t), of_noise)[0].mean()
-        p[:, k] = moments.tested(np.full(len(x), t), powers)[0] * levels[k] / usual
-        if few.any():
-            p[few, k] = permutations.below(x[few], t)
-    return p
