@@ -69,7 +69,6 @@ class Run:
     context: RunContext  # matrix, engine, labels (where they are used), memory, seed and log
     plan: MemoryPlan
     shape: Shape
-    passes: PassList  # as planned and as made
     opened: inputs.Opened  # the matrix as it was read, before samples were chosen
     labels: Labels | None  # of all samples in the file
     sources: list[Source]
@@ -113,6 +112,19 @@ class Run:
             return None
         names = [str(column.values[sample]) for sample in self.matrix.ids.samples]
         return np.unique(names, return_inverse=True)[1]
+
+    @property
+    def passes(self) -> PassList:
+        """The passes over the matrix, as planned and as made."""
+        assert self.context.engine.passes is not None
+        return self.context.engine.passes
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[None]:
+        """Show how far the passes of the list have come."""
+        with self.log.progress(title, self.passes.total) as advance:
+            self.passes.watch(self.log.phase, advance)
+            yield
 
     def on(self, engine: Engine) -> Run:
         """Return the run with other passes over its matrix, or another matrix."""
@@ -279,7 +291,6 @@ def loaded(
             context,
             plan,
             shape,
-            passes,
             opened,
             labels,
             sources,

@@ -19,7 +19,9 @@ from sfs_cli.knowledge.base import BY_FEATURES, of_source
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
+    DENSE_SAMPLES,
     GRAPH_FIELDS,
+    SPARSE_GRAPHS,
     GraphOptions,
     default_similarity,
 )
@@ -30,6 +32,11 @@ from sfs_cli.store.transforms import parse
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
 SCORES = Pass("scores", "score")
+SIMPLE, SOLVED = 30, 16
+"""Columns that cost as much as what is done to a feature to score it, without a graph; and those
+that a solver multiplies the matrix with in a pass."""
+TESTED, PERMUTED = 3, 2
+"""Times that a score costs with its p-value, and in every permutation."""
 WITHOUT_EACH = ", without each source"
 """What passes of this part of a run are made for, after their purpose; others depend on names."""
 
@@ -144,7 +151,7 @@ def passes_of_method(config: RankConfig, shape: Shape) -> list[Pass]:
     if config.scorer == "sselect" and config.method_options()["variant"] == "cut-value":
         from sfs_cli.methods.sselect import TO_CHOOSE
 
-        return [TO_CHOOSE, *found]
+        return [replace(TO_CHOOSE, columns=found[0].columns), *found]
     return found
 
 
@@ -152,8 +159,11 @@ def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
     """Return the passes of the scores, or of a solver."""
     method = METHODS[config.scorer]
     if not method.iterative:
-        return SCORES
-    solving = Pass(method.title, "solve", sharing="merge")
+        columns = SIMPLE + (n if is_dense(config, n) else 0)
+        if config.pvalues is not None:
+            columns *= TESTED + PERMUTED * config.permutations
+        return replace(SCORES, columns=columns)
+    solving = Pass(method.title, "solve", sharing="merge", columns=SOLVED)
     if method.passes.isdigit():
         return replace(solving, times=int(method.passes))
     if is_held(n, m, memory):
@@ -194,3 +204,17 @@ def graph_asked(config: RankConfig, n: int) -> GraphOptions:
     """
     name = config.similarity if config.graph == "obsp" else config.graph
     return config.default_sample_graph(n) if name is None else config.graph_options(name)
+
+
+def is_dense(config: RankConfig, n: int) -> bool:
+    """Tell whether the graph of n samples is an n x n array; given ones are taken for sparse."""
+    if "graph" not in needed(config):
+        return False
+    name = graph_asked(config, n).name
+    if name == "sources":
+        return n <= DENSE_SAMPLES or not all(
+            each.kind == "similarity"
+            or (KINDS[each.kind].measured and each.similarity in (None, "knn"))
+            for each in config.source
+        )
+    return name not in (*SPARSE_GRAPHS, "file") and not name.startswith("obsp:")

@@ -7,8 +7,8 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -209,7 +209,7 @@ def rank(
         steps = steps_of(config)
         for step in steps:
             step.check(run)
-        with _progress(run):
+        with run.progress("ranking"):
             scored = _score(run)
             scored.solution = without_given(scored.solution, run)
             ranking = in_order(run, scored.solution)
@@ -252,7 +252,7 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
 
 def score(run: Run) -> Scored:
     """Score the features as the configuration asks, making the passes of the list."""
-    with _progress(run):
+    with run.progress("ranking"):
         return _score(run)
 
 
@@ -316,14 +316,6 @@ def given_last(ranking: Ranking) -> Ranking:
     """Return a ranking that ends with the features that are given."""
     given = ranking.status.positions == Status.GIVEN
     return ranking.reordered(np.argsort(given, kind="stable"))
-
-
-@contextmanager
-def _progress(run: Run) -> Iterator[None]:
-    """Show how far the passes of the list have come."""
-    with run.log.progress("ranking", run.passes.total) as advance:
-        run.passes.watch(run.log.phase, advance)
-        yield
 
 
 def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
