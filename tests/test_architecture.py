@@ -17,6 +17,8 @@ import pytest
 
 import sfs_cli
 
+pytestmark = pytest.mark.any_python
+
 PACKAGE = Path(sfs_cli.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -35,6 +37,7 @@ MAY_IMPORT = {
         "catalog",
         "options",
         "provenance",
+        "tables",
         "io.knowledge",
         "io.results",
         "store",

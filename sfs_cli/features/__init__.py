@@ -18,6 +18,7 @@ from sfs_cli.features import (
     direction,
     donors,
     enrichment,
+    members,
     modules,
     pruning,
     sample_weights,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sfs_cli.features.step import Doubt, Step
 
 FEATURES = (
+    members.FEATURE,
     sample_weights.FEATURE,
     donors.FEATURE,
     significance.FEATURE,
@@ -55,6 +57,7 @@ class FeatureFields(
     significance.SignificanceFields,
     batches.BatchFields,
     covariates.CovariateFields,
+    members.MemberFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""
 

@@ -97,9 +97,8 @@ def artificial(
         block_size=plan.block_size,
         passes=passes,
     )
-    run = replace(run.on(engine), passes=passes, plan=plan)
-    with run.log.progress("ranking with artificial features", passes.total) as advance:
-        passes.watch(run.log.phase, advance)
+    run = replace(run.on(engine), plan=plan)
+    with run.progress("ranking with artificial features"):
         run.fit_matrix()
         graph = make_graph(run)
         warn_of_edge(run, graph)

@@ -18,7 +18,13 @@ from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import UsageError, counted, listed, within
 from sfs_cli.features import steps_of
 from sfs_cli.io.files.text import repeated
-from sfs_cli.io.knowledge.sample_columns import Covariate, is_inside, read_covariates
+from sfs_cli.io.knowledge.sample_columns import (
+    WEIGHTS,
+    Covariate,
+    is_inside,
+    read_column,
+    read_covariates,
+)
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Option, options_of
@@ -29,7 +35,7 @@ from sfs_cli.store.adjust import Adjustment, orthonormal
 
 
 class SampleColumns(dict[str, list[Covariate]]):
-    """The columns that options name, by option; labels and weights are read by themselves."""
+    """The columns that options name, by option; labels are read by themselves."""
 
     @property
     def all(self) -> list[Covariate]:
@@ -41,6 +47,11 @@ class SampleColumns(dict[str, list[Covariate]]):
         """The donor of each sample."""
         return next(iter(self.get("donors", ())), None)
 
+    def idle(self, samples: Sequence[str]) -> np.ndarray:
+        """Return which samples take no part, shape (n,): those of weight 0."""
+        weights = [each.values for each in self.get("sample_weights", ())]
+        return np.array([any(values.get(s) == 0 for values in weights) for s in samples], bool)
+
     def coverages(self, samples: Sequence[str]) -> list[Coverage]:
         """Return which samples have a value of each column; a column without is an InputError."""
         return [
@@ -49,11 +60,7 @@ class SampleColumns(dict[str, list[Covariate]]):
         ]
 
 
-FileColumns = dict[tuple[str, str], list[Covariate]]
-"""The columns that come from files, by the option and its text."""
-_OPTIONS = [
-    o for o in options_of(RankConfig) if o.column and o.name not in ("labels", "sample_weights")
-]
+_OPTIONS = [o for o in options_of(RankConfig) if o.column and o.name != "labels"]
 
 
 def _named(config: RankConfig) -> Iterator[tuple[Option, str]]:
@@ -65,31 +72,31 @@ def _named(config: RankConfig) -> Iterator[tuple[Option, str]]:
                 yield option, spec
 
 
-def read_files(config: RankConfig) -> FileColumns:
-    """Read the columns that come from files, before the matrix is read."""
-    return {
-        (option.name, spec): read_covariates(spec, option.name, groups=option.groups)
-        for option, spec in _named(config)
-        if not is_inside(spec)
-    }
+def _read(option: Option, spec: str, matrix: str = "", ids: Ids | None = None) -> list[Covariate]:
+    if option.name == "sample_weights":
+        return [Covariate(read_column(spec, WEIGHTS, matrix, ids), option.name, "numeric")]
+    return read_covariates(spec, option.name, matrix, ids, option.groups)
 
 
-def known_samples(files: FileColumns) -> list[str]:
+def read_files(config: RankConfig) -> list[list[Covariate]]:
+    """Read the columns of files before the matrix; of its own annotations the lists are empty."""
+    return [[] if is_inside(spec) else _read(option, spec) for option, spec in _named(config)]
+
+
+def known_samples(files: list[list[Covariate]]) -> list[str]:
     """Return the sample ids of the files."""
-    return list(dict.fromkeys(s for found in files.values() for each in found for s in each.values))
+    return list(dict.fromkeys(s for found in files for each in found for s in each.values))
 
 
-def columns_of(config: RankConfig, files: FileColumns, ids: Ids) -> SampleColumns:
+def columns_of(config: RankConfig, files: list[list[Covariate]], ids: Ids) -> SampleColumns:
     """Return the columns that a configuration names, those of the matrix included.
 
     Raises InputError for an annotation that is not there, UsageError for columns that are named
     twice or too many.
     """
     found = SampleColumns()
-    for option, spec in _named(config):
-        columns = files.get((option.name, spec))
-        if columns is None:
-            columns = read_covariates(spec, option.name, config.matrix, ids, option.groups)
+    for (option, spec), of_file in zip(_named(config), files):
+        columns = of_file or _read(option, spec, config.matrix, ids)
         if option.groups and len(columns) > 1:
             raise UsageError(
                 f"{option.flag} {spec} names {len(columns)} columns",
@@ -134,7 +141,7 @@ def taken_as(columns: Sequence[dict[str, Any]]) -> str:
         if levels is not None:
             text = f"{text}, {counted(len(levels), 'level')}: {listed(levels, SHOWN)}"
         words.append(f"{column['name']} ({text})")
-    return ", ".join(words)
+    return ", ".join(dict.fromkeys(words))
 
 
 @dataclass(frozen=True)
@@ -166,6 +173,8 @@ class Cohort:
         Their ids; empty where there are no columns, as ids may be read later.
     labels : Labels, optional
         Their labels, where those are used, less what covariates explain of an outcome.
+    weights : ndarray, shape (n,), optional
+        Their weights, where they do not count alike.
     kept : ndarray of int, optional
         Which of the samples that there were they are, ascending; None for all.
     parts : list of Part
@@ -181,6 +190,7 @@ class Cohort:
     columns: SampleColumns
     samples: Sequence[str] = ()
     labels: Labels | None = None
+    weights: np.ndarray | None = None
     kept: np.ndarray | None = None
     parts: list[Part] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)

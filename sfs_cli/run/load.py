@@ -21,7 +21,6 @@ from sfs_cli.features import steps_of
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
-from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Status
@@ -70,10 +69,8 @@ class Run:
     context: RunContext  # matrix, engine, labels (where they are used), memory, seed and log
     plan: MemoryPlan
     shape: Shape
-    passes: PassList  # as planned and as made
     opened: inputs.Opened  # the matrix as it was read, before samples were chosen
     labels: Labels | None  # of all samples in the file
-    weights: np.ndarray | None  # of all samples in the file, NaN for those without one
     sources: list[Source]
     cohort: Cohort  # the samples that are used, and how they are compared
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
@@ -115,6 +112,19 @@ class Run:
             return None
         names = [str(column.values[sample]) for sample in self.matrix.ids.samples]
         return np.unique(names, return_inverse=True)[1]
+
+    @property
+    def passes(self) -> PassList:
+        """The passes over the matrix, as planned and as made."""
+        assert self.context.engine.passes is not None
+        return self.context.engine.passes
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[None]:
+        """Show how far the passes of the list have come."""
+        with self.log.progress(title, self.passes.total) as advance:
+            self.passes.watch(self.log.phase, advance)
+            yield
 
     def on(self, engine: Engine) -> Run:
         """Return the run with other passes over its matrix, or another matrix."""
@@ -180,7 +190,7 @@ def loaded(
     steps = parse_transform(config.transform)
     with ExitStack() as stack:
         stack.enter_context(reading_within(memory))
-        table, weight_table = inputs.read_label_table(config), inputs.read_weight_table(config)
+        table = inputs.read_label_table(config)
         of_files = read_files(config)
         scratch = Path(config.scratch) if config.scratch else None
         folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
@@ -191,8 +201,7 @@ def loaded(
         of = config.coordinates_from  # they are read first: they are small, and may be refused
         found = None if of is None else open_coordinates(of, config.matrix)
         files = sources_of.SampleFiles()
-        known = sources_of.known_samples(config, table, files) + list(weight_table or ())
-        known += known_samples(of_files)
+        known = sources_of.known_samples(config, table, files) + known_samples(of_files)
         if matrix is not None:
             opened = matrix
         elif outline is not None:
@@ -208,7 +217,6 @@ def loaded(
         if outline is None:
             check_names(config, opened.matrix, log)
         labels = inputs.align_labels(config, opened.matrix, table, log)
-        weights = inputs.align_weights(config, opened.matrix, weight_table, log)
         sources: list[Source] = []
         if outline is None:
             sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
@@ -220,9 +228,9 @@ def loaded(
             )
         columns = columns_of(config, of_files, opened.matrix.ids)
         for each in columns.all:
-            inputs.tell_column(each.values, each.option, log)
+            inputs.tell_column(each.values, flag(each.option), log)
         chosen, used = _choose_samples(
-            config, opened.matrix, labels, weights, sources, columns, found, log, labeled
+            config, opened.matrix, labels, sources, columns, found, log, labeled
         )
         cohort = Cohort(columns, labels=used)
         if columns:
@@ -248,12 +256,9 @@ def loaded(
             where=config.matrix,
         )
         coordinates = None if found is None else found.aligned(prepared.ids.samples)
-        tables = {"labels": table, "sample_weights": weight_table}
-        taken = {
-            name: each.name
-            for name, each in tables.items()
-            if isinstance(each, Column) and each.others
-        }
+        taken = {each.option: each.name for each in columns.all if each.values.others}
+        if table is not None and table.others:
+            taken["labels"] = table.name
         if found is not None and not str(config.coordinates_from).startswith(INSIDE):
             log.note(f"coordinates are all columns of {found.where}: {listed([*found.names], 20)}")
             taken["coordinates"] = ", ".join(found.names)
@@ -274,12 +279,10 @@ def loaded(
         )
         context = RunContext(
             *(engine, cohort.labels, memory, config.seed, log, config.matrix),
+            sample_weights=cohort.weights,
             scratch=folder,
             given=given,
         )
-        if weights is not None:
-            own = weights if chosen is None else weights[chosen]
-            context = replace(context, sample_weights=own)
         if cohort.design is not None:
             context = replace(context, covariates=len(cohort.design.basis))
         stack.enter_context(_none_left(config, prepared))
@@ -288,10 +291,8 @@ def loaded(
             context,
             plan,
             shape,
-            passes,
             opened,
             labels,
-            weights,
             sources,
             cohort,
             coordinates,
@@ -329,7 +330,6 @@ def _choose_samples(
     config: RankConfig,
     matrix: Matrix,
     labels: Labels | None,
-    weights: np.ndarray | None,
     sources: list[Source],
     columns: SampleColumns,
     coordinates: Coordinates | None,
@@ -341,7 +341,7 @@ def _choose_samples(
     They are in the natural order of their ids: a sum rounds by the order of its terms, and what is
     drawn goes by it, so that a list would depend on the order of the columns of the file.
     """
-    nothing = labels is None and weights is None and not sources and not columns.all
+    nothing = labels is None and not sources and not columns
     if nothing and config.graph != "file" and coordinates is None:
         return _in_natural_order(matrix, None), None
     needs, samples = needed(config) | ({"labels"} if labeled else set()), matrix.ids.samples
@@ -353,22 +353,20 @@ def _choose_samples(
         coverages += sources_of.coverage_of_file(str(config.similarity_file), samples)
     if coordinates is not None and config.samples == "intersect":
         coverages.append(sources_of.coverage_of_coordinates(coordinates, samples))
-    if weights is not None:
-        where, has = str(config.sample_weights), ~np.isnan(weights)
-        coverages.append(sources_of.Coverage(has, "weight", where, "sample_weights"))
-        idle = weights == 0  # nothing is missing for samples that take no part
-        coverages = [replace(each, has=each.has | idle) for each in coverages]
+    idle = columns.idle(samples)  # for which nothing is missing
+    coverages = [replace(each, has=each.has | idle) for each in coverages]
     chosen = sources_of.choose_samples(config, samples, coverages)
     if chosen is not None:
         without = np.delete(np.arange(len(samples)), chosen)
         names = listed([samples[int(i)] for i in without], 5)
         log.note(f"left out by --samples intersect: {counted(len(without), 'sample')} ({names})")
-    if weights is not None and idle.any():
+    if idle.any():
         chosen = np.flatnonzero(~idle) if chosen is None else chosen[~idle[chosen]]
         if len(chosen) < 2:
             raise InputError(
-                f"{len(chosen)} of the {len(samples):,} samples can be used: too few",
-                where=f"{config.sample_weights}: {int(idle.sum()):,} weights are 0",
+                f"{len(chosen)} of the {len(samples):,} samples can be used: too few, because "
+                f"{counted(int(idle.sum()), 'sample')} have a weight of 0",
+                where=columns["sample_weights"][0].where,
                 hint="give more samples a weight above 0",
                 option="sample_weights",
             )

@@ -16,9 +16,7 @@ from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import OutOfMemoryError
 from sfs_cli.features import steps_of
 from sfs_cli.options import RankConfig
-from sfs_cli.options.graph import DENSE_SAMPLES, SPARSE_GRAPHS
-from sfs_cli.options.source import KINDS
-from sfs_cli.run.passes import Shape, graph_asked, needed
+from sfs_cli.run.passes import Shape, is_dense
 from sfs_cli.store import quantile
 from sfs_cli.store.transforms import QUANTILE
 from sfs_cli.store.transforms import parse as parse_transform
@@ -166,17 +164,3 @@ def needs_of(config: RankConfig, shape: Shape, n: int, passes: PassList, held: i
         worker=sums * square + max((each.of_worker for each in passes), default=0),
         buffers=SERIES_BUFFERS if series else BUFFERS,
     )
-
-
-def is_dense(config: RankConfig, n: int) -> bool:
-    """Tell whether the graph of n samples is an n x n array; given ones are taken for sparse."""
-    if "graph" not in needed(config):
-        return False
-    name = graph_asked(config, n).name
-    if name == "sources":
-        return n <= DENSE_SAMPLES or not all(
-            each.kind == "similarity"
-            or (KINDS[each.kind].measured and each.similarity in (None, "knn"))
-            for each in config.source
-        )
-    return name not in (*SPARSE_GRAPHS, "file") and not name.startswith("obsp:")

@@ -19,7 +19,9 @@ from sfs_cli.knowledge.base import BY_FEATURES, of_source
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
+    DENSE_SAMPLES,
     GRAPH_FIELDS,
+    SPARSE_GRAPHS,
     GraphOptions,
     default_similarity,
 )
@@ -30,6 +32,11 @@ from sfs_cli.store.transforms import parse
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
 SCORES = Pass("scores", "score")
+SIMPLE, SOLVED = 30, 16
+"""Columns that cost as much as what is done to a feature to score it, without a graph; and those
+that a solver multiplies the matrix with in a pass."""
+TESTED, PERMUTED = 3, 2
+"""Times that a score costs with its p-value, and in every permutation."""
 WITHOUT_EACH = ", without each source"
 """What passes of this part of a run are made for, after their purpose; others depend on names."""
 
@@ -68,18 +75,8 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     passes = fitting(config, shape)
     if config.source:
         return passes + _passes_on_sources(config, shape)
-    if config.members:
-        for member in config.member_configs():
-            own = [*passes_of_graph(member, shape), *passes_of_method(member, shape)]
-            passes += passes_of(own, for_member(member))
-    else:
-        passes += [*passes_of_graph(config, shape), *passes_of_method(config, shape)]
+    passes += ranking_passes(config, shape)
     return passes
-
-
-def for_member(config: RankConfig) -> str:
-    """Return whose passes those of a member of an aggregate are."""
-    return f" for {config.ranker}"
 
 
 def on_source(name: str) -> str:
@@ -133,6 +130,11 @@ def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
     return fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
 
 
+def ranking_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes of one ranking: of its sample graph, and of its method."""
+    return [*passes_of_graph(config, shape), *passes_of_method(config, shape)]
+
+
 def passes_of_graph(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a sample graph, where one is needed."""
     if "graph" not in needed(config):
@@ -149,7 +151,7 @@ def passes_of_method(config: RankConfig, shape: Shape) -> list[Pass]:
     if config.scorer == "sselect" and config.method_options()["variant"] == "cut-value":
         from sfs_cli.methods.sselect import TO_CHOOSE
 
-        return [TO_CHOOSE, *found]
+        return [replace(TO_CHOOSE, columns=found[0].columns), *found]
     return found
 
 
@@ -157,8 +159,11 @@ def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
     """Return the passes of the scores, or of a solver."""
     method = METHODS[config.scorer]
     if not method.iterative:
-        return SCORES
-    solving = Pass(method.title, "solve", sharing="merge")
+        columns = SIMPLE + (n if is_dense(config, n) else 0)
+        if config.pvalues is not None:
+            columns *= TESTED + PERMUTED * config.permutations
+        return replace(SCORES, columns=columns)
+    solving = Pass(method.title, "solve", sharing="merge", columns=SOLVED)
     if method.passes.isdigit():
         return replace(solving, times=int(method.passes))
     if is_held(n, m, memory):
@@ -168,7 +173,7 @@ def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
 
 def needed(config: RankConfig) -> set[str]:
     """Return what a run needs: ``graph``, ``labels``, ``some-labels``."""
-    configs = config.member_configs() or [config]
+    configs = config.each_ranking()
     needs: set[str] = set()
     for asked in configs:
         needs.update(METHODS[asked.scorer].needed(asked.method_options()))
@@ -199,3 +204,17 @@ def graph_asked(config: RankConfig, n: int) -> GraphOptions:
     """
     name = config.similarity if config.graph == "obsp" else config.graph
     return config.default_sample_graph(n) if name is None else config.graph_options(name)
+
+
+def is_dense(config: RankConfig, n: int) -> bool:
+    """Tell whether the graph of n samples is an n x n array; given ones are taken for sparse."""
+    if "graph" not in needed(config):
+        return False
+    name = graph_asked(config, n).name
+    if name == "sources":
+        return n <= DENSE_SAMPLES or not all(
+            each.kind == "similarity"
+            or (KINDS[each.kind].measured and each.similarity in (None, "knn"))
+            for each in config.source
+        )
+    return name not in (*SPARSE_GRAPHS, "file") and not name.startswith("obsp:")

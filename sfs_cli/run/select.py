@@ -42,6 +42,7 @@ from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.folds import (
     FoldRankings,
     class_sizes,
+    fold_facts,
     lengths_up_to,
     place,
     read_features,
@@ -457,11 +458,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
     inner.tell_of_leaks(run)
     found = np.empty((len(folds), len(lengths), len(CLASSIFIERS)))
     run = inner.run
-    with (
-        run.log.progress("ranking in folds", run.passes.total) as advance,
-        ThreadPoolExecutor(run.plan.workers) as pool,
-    ):
-        run.passes.watch(run.log.phase, advance)
+    with run.progress("ranking in folds"), ThreadPoolExecutor(run.plan.workers) as pool:
         values = inner.values(np.arange(run.matrix.n_samples))
         for at, fold in enumerate(folds):
             of_fold = inner.values_in(fold, values)
@@ -496,10 +493,7 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[Sel
         )
     facts = {
         "lengths": list(lengths),
-        "splits": config.folds,
-        "repeats": config.rounds,
-        "classes": labels.counts(),
-        **({} if donors is None else {"donors": int(donors.max()) + 1}),
+        **fold_facts(config, labels, donors),
         "best": best,
         "chosen": chosen,
         "balanced_accuracy": float(curve.mean[curve.chosen]),

@@ -207,19 +207,19 @@ OUTCOMES = [
     *(
         option(
             f"{method}: sample weights",
-            f"{method}; no meaning; variance",
+            f"{method}; no effect; variance",
             *("--method", method, "--labels", "LABELS", "--sample-weights", "w.tsv"),
         )
         for method in WITHOUT_WEIGHTS
     ),
     option(
         "phi3: sample weights",
-        "--ranking phi3; no meaning; phi2",
+        "--ranking phi3; no effect; phi2",
         *("--method", "spec", "--ranking", "phi3", "--sample-weights", "w.tsv"),
     ),
     option(
         "pruning with sample weights",
-        "--max-correlation; without weights",
+        "--max-correlation; all samples alike",
         *("--method", "variance", "--max-correlation", "0.5", "--sample-weights", "w.tsv"),
     ),
     *(
@@ -233,12 +233,12 @@ OUTCOMES = [
     ),
     option(
         "a member that takes no sample weights",
-        "seper; no meaning",
+        "seper; no effect",
         *("--method", "kogs", "--members", "variance,seper", "--sample-weights", "w.tsv"),
     ),
     option(
         "msfs by a method that takes no sample weights",
-        "--then mrsf; no meaning",
+        "mrsf; no effect",
         *("--method", "msfs", "--then", "mrsf", "--source", "x=target:"),
         *("--sample-weights", "w.tsv"),
     ),
@@ -246,7 +246,7 @@ OUTCOMES = [
     weights("weights: text", [*ONES[:5], "heavy"], "line 7; 'heavy'; finite number"),
     weights("weights: infinite", ["inf", *ONES[1:]], "line 2; 'inf'; finite number"),
     weights("weights: a missing one", [*ONES[:5], "NA"], "1 of 6; s6; --samples intersect"),
-    weights("weights: all 0", ["0"] * 6, "none of the 6 samples; above 0"),
+    weights("weights: all 0", ["0"] * 6, "0 of the 6 samples; above 0"),
     weights("weights: all but one 0", ["1", *["0"] * 5], "1 of the 6; too few; above 0"),
     bad(
         "weights: a class of one sample that takes part",

@@ -220,11 +220,11 @@ def in_seeds(kind: str, labels: str, n: int, m: int, count: int) -> list[np.ndar
     ("kind", "labels", "n", "m", "count"),
     [
         ("normal", "classes", 30, 60, 99),
-        pytest.param("counts", "classes", 30, 100, 199, marks=pytest.mark.slow),
-        pytest.param("normal", "outcome", 24, 50, 99, marks=pytest.mark.slow),
-        pytest.param("normal", "classes", 100, 300, 300, marks=pytest.mark.slow),
-        pytest.param("counts", "classes", 100, 300, 300, marks=pytest.mark.slow),
-        pytest.param("counts", "outcome", 60, 100, 200, marks=pytest.mark.slow),
+        ("counts", "classes", 30, 100, 199),
+        ("normal", "outcome", 24, 50, 99),
+        ("normal", "classes", 100, 100, 200),
+        ("counts", "classes", 100, 100, 200),
+        ("counts", "outcome", 60, 60, 150),
     ],
 )
 def test_p_values_of_noise_are_uniform(kind: str, labels: str, n: int, m: int, count: int) -> None:

@@ -617,7 +617,7 @@ def test_small_p_values_of_a_tail_are_not_too_frequent(law: Any, count: int) -> 
     best, spread = values.min(axis=1), values.std(axis=1)
     for level in (5e-4, 1e-4, 1e-5):
         low, high = best - 100 * spread, best
-        for _ in range(50):
+        for _ in range(30):
             middle = (low + high) / 2
             small = permutation.tail(values, middle, permutation.TAIL) <= level
             low, high = np.where(small, middle, low), np.where(small, high, middle)

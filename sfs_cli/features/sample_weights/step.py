@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sfs_cli.features.step import Pairs, Step
+from sfs_cli.logs import Messages
+from sfs_cli.run.cohort import Cohort
 from sfs_cli.run.load import Run
 from sfs_cli.run.rank import RankResult
 
@@ -16,14 +19,18 @@ class WeightStep(Step):
 
     graph_copies = 1  # the weighted graph
 
+    def prepare(self, cohort: Cohort, memory: int, log: Messages) -> Cohort:
+        """Give the samples their weights."""
+        (column,) = cohort.columns["sample_weights"]
+        return replace(cohort, weights=np.array([column.values[s] for s in cohort.samples]))
+
     def find(self, run: Run, found: RankResult) -> None:
         """Add the sum of the weights, and the number of samples of weight 0."""
-        used = run.context.sample_weights
-        assert used is not None
+        assert run.cohort.weights is not None
         facts: dict[str, Any] = {
             "from": self.config.sample_weights,
-            "sum": float(used.sum()),
-            "zero": int(np.count_nonzero(run.weights == 0)),
+            "sum": float(run.cohort.weights.sum()),
+            "zero": int(run.columns.idle(run.opened.matrix.ids.samples).sum()),
         }
         if "sample_weights" in run.taken:
             facts["column"] = run.taken["sample_weights"]

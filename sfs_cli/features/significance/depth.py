@@ -16,8 +16,8 @@ import numpy as np
 from sfs_cli.features.significance.class_tests import LOOK, label_columns
 from sfs_cli.methods.base import Solution
 from sfs_cli.ranking.prune import standardized
-from sfs_cli.run.guards import is_counts
 from sfs_cli.run.load import Run
+from sfs_cli.run.raw_values import is_counts
 from sfs_cli.run.top import from_all_over, stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
