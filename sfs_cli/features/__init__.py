@@ -49,6 +49,11 @@ def ordering_steps(config: Any) -> list[Step]:
     return [each.step(config) for each in FEATURES if each.orders and each.asked(config)]
 
 
+def against(name: str) -> dict[str, str]:
+    """Return what is wrong with an option and optional parts, by the option that asks for each."""
+    return {each.option: each.against[name] for each in FEATURES if name in each.against}
+
+
 def without_effect_on_order() -> dict[str, Any]:
     """Return the options that do not change the order of the features, with their defaults."""
     kinds = [each.fields for each in FEATURES if each.fields and not each.orders]

@@ -13,6 +13,7 @@ from sfs_cli.compute.passes import Pass
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
+    from sfs_cli.provenance import RunFacts
     from sfs_cli.ranking.table import Ranking
     from sfs_cli.report.model import Table
     from sfs_cli.run.load import Run
@@ -88,6 +89,11 @@ class Step:
         return []
 
     @staticmethod
-    def tables(facts: dict[str, Any]) -> list[Table]:
-        """Return its tables of what the ranking was made from."""
+    def sentences(facts: RunFacts) -> list[str]:
+        """Return what the page says of it first, from all facts of the run."""
+        return []
+
+    @staticmethod
+    def tables(facts: Any) -> list[Table]:
+        """Return its tables."""
         return []

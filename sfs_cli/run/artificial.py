@@ -10,6 +10,7 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.compute.matrix import Block
 from sfs_cli.compute.passes import PassList
 from sfs_cli.errors import UsageError
+from sfs_cli.features import against
 from sfs_cli.graph.build import Graph
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
@@ -47,11 +48,10 @@ def check_artificial(config: RankConfig, where: str) -> None:
     alike = {
         "source": "competes on one sample graph; `sfs fuse` makes one of sources, for "
         "--similarity-file",
-        "members": "has no meaning for an aggregate of rankings",
         "batch": "has no meaning for an aggregate of rankings",
         "adjust": "shuffles values, which adjusted ones do not stand",
         "sample_weights": "treats all samples alike",
-    }
+    } | against("artificial")
     for name in config.given(*alike):
         what, _, hint = alike[name].partition("; ")
         raise UsageError(

@@ -46,8 +46,8 @@ ON_PAGE = ("title", "gene_links")
 """The options that change nothing but the page."""
 FEW = 8
 """Classes or groups that a sentence lists."""
-LEVEL, OFTEN = 0.05, 0.8
-"""The q-value, and the part of resampled sample sets, that sentences speak of."""
+LEVEL = 0.05
+"""The q-value that sentences speak of."""
 MUCH, LITTLE = 0.3, 0.1
 """A source decides if so much of the top changes without it, and so little without any other."""
 
@@ -76,9 +76,9 @@ def report_data(
     eigenvalues = facts["result"].get("eigenvalues")
     words = [word for n in config.given(*ON_PAGE) for word in (flag(n), getattr(config, n))]
     parts = [
-        (feature.name, feature.step, found)
-        for feature in FEATURES
-        if (found := cast(dict[str, Any], facts).get(feature.name))
+        (each.name, each.step, found)
+        for each in FEATURES
+        if (found := each.found(cast(dict[str, Any], facts)))
     ]
     sections = [
         ("Input", _input_pairs(facts)),
@@ -95,8 +95,7 @@ def report_data(
         **of_ranking(ranking, change.replace(" - ", " less "), facts["versions"]["sfs"]),
         sentences=[
             *_significance(ranking, facts),
-            *_stability(ranking, dict(facts).get("stability")),
-            *_enrichment(knowledge),
+            *(text for _, step, _ in parts for text in step.sentences(facts)),
             *([changes] if (changes := _changes(knowledge)) else []),
         ],
         made_from=f"on {_samples(facts)}",
@@ -104,7 +103,6 @@ def report_data(
         groups=None if groups is None or groups.count < 2 else groups.count,
         gene_links=config.gene_links,
         pictures=pictures,
-        results=_enrichment_tables(knowledge),
         n_left_out=sum(facts["input"]["left_out"].values()),
         title=config.title or facts["page"]["matrix"],
         method=_title(method, facts["method"]),
@@ -224,71 +222,6 @@ def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
         f"{words} or less. Of such a list {LEVEL:.0%} at most are false on average, if the samples "
         "are independent and the test suits the values."
     ]
-
-
-def _stability(ranking: Ranking, found: Any) -> list[str]:
-    """Say how many of the best features are selected again in most subsets of the samples.
-
-    `found` are the facts of the subsets, which may hold a sentence of their own (``summary``).
-    """
-    if found and found.get("summary"):
-        words = str(found["summary"]).rstrip(".")
-        return [f"{words[:1].upper()}{words[1:]}."]
-    frequency = _column(ranking, "frequency", min(TOP, ranking.n_scored))
-    if frequency is None or not len(frequency):
-        return []
-    often = int(np.count_nonzero(frequency >= OFTEN))
-    return [
-        f"Of the first {len(frequency):,} features, {often:,} are selected again in at least "
-        f"{OFTEN:.0%} of the resampled sample sets."
-    ]
-
-
-def _enrichment(knowledge: dict[str, Any]) -> list[str]:
-    """Say which gene set is over-represented at the top."""
-    tests = [(t["p_value"], t, e) for e in knowledge.get("enrichment", []) for t in e["best"]]
-    known = [each for each in tests if each[1]["q_value"] <= LEVEL]
-    if not known:
-        return []
-    _, best, tested = min(known, key=lambda each: each[0])
-    return [
-        f"Among the first {tested['first']:,} features are {best['among_first']:,} of the "
-        f"{best['features']:,} features of {best['set']} ({best['expected']:.1f} by chance)."
-    ]
-
-
-def _enrichment_tables(knowledge: dict[str, Any]) -> list[Table]:
-    """Return a table of the best gene sets of each source that has some."""
-    tables = []
-    columns = ("set", "features", "among the first", "by chance", "p-value", "q-value", "which")
-    for tested in knowledge.get("enrichment", []):
-        if not tested["best"]:
-            continue
-        rows = [
-            (
-                *(t["set"], t["features"], t["among_first"], t["expected"]),
-                *(t["p_value"], t["q_value"], listed(t["members"], 8)),
-            )
-            for t in tested["best"]
-        ]
-        shown = f"The best {len(rows)} are shown. " if tested["tested"] > len(rows) else ""
-        if not tested.get("given"):
-            shown += (
-                "The sets took part in the ranking as a source, so the test is no independent "
-                "confirmation."
-            )
-        tables.append(
-            Table(
-                heading=f"Gene sets of {tested['source']} among the first {tested['first']:,}",
-                columns=columns,
-                rows=rows,
-                note=f"Over-representation of {counted(tested['tested'], 'set')} among the first "
-                f"{tested['first']:,} of {tested['ranked']:,} ranked features (hypergeometric "
-                f"test; q-values of Benjamini and Hochberg). {shown}".rstrip(),
-                digits=3,
-            )
-        )
-    return tables
 
 
 def _changes(knowledge: dict[str, Any]) -> str:
