@@ -11,7 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfs_cli.features import direction, enrichment, members, modules, pruning, stability
+from sfs_cli.features import (
+    classes,
+    direction,
+    enrichment,
+    given,
+    members,
+    modules,
+    pruning,
+    stability,
+)
 from sfs_cli.options.fields import options_of
 
 if TYPE_CHECKING:
@@ -19,6 +28,8 @@ if TYPE_CHECKING:
 
 FEATURES = (
     members.FEATURE,
+    given.FEATURE,
+    classes.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,
     modules.FEATURE,
@@ -34,6 +45,7 @@ class FeatureFields(
     modules.ModuleFields,
     stability.StabilityFields,
     pruning.PruningFields,
+    given.GivenFields,
     members.MemberFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sfs_cli.compute.passes import Pass
 
 if TYPE_CHECKING:
+    from sfs_cli.methods.base import Solution
     from sfs_cli.options import RankConfig
     from sfs_cli.provenance import RunFacts
     from sfs_cli.ranking.table import Ranking
@@ -70,6 +71,10 @@ class Step:
         """Score the features in its own way; None where it does not."""
         return None
 
+    def solved(self, run: Run, solution: Solution) -> Solution:
+        """Return what was found of the features as it is ranked; also on subsets of the samples."""
+        return solution
+
     def order(self, run: Run, ranking: Ranking) -> tuple[Ranking, dict[str, Any]]:
         """Return the ranking in another order, and its facts; subsets are ordered so, too."""
         return ranking, {}
@@ -82,6 +87,11 @@ class Step:
         return {}
 
     # ---- its part of the page, from its facts in run.json ----------------------------------------
+
+    @staticmethod
+    def input(found: Any) -> Pairs:
+        """Return names and values for the section of the input."""
+        return []
 
     @staticmethod
     def section(facts: dict[str, Any]) -> Pairs:

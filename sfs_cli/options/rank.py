@@ -176,6 +176,10 @@ class PageFields(Config):
     )
 
 
+ON_PAGE = tuple(option.name for option in options_of(PageFields))
+"""The options that change nothing but the page."""
+
+
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     """The options of every ranking; those of its optional parts are in `sfs_cli.features`."""
@@ -373,12 +377,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "of one of two random parts of every count.",
         words=("features", "counts"),
         takers=lambda _: catalog.SPLIT,
-    )
-    given_: str | None = _method(
-        "List of features that are already chosen: the methods "
-        f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
-        metavar="FILE",
-        path=READS,
     )
     donors: str | None = option(
         "Column of the donor of each sample: subsets and folds take whole donors, and p-values of "

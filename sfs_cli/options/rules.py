@@ -51,7 +51,6 @@ def check_rank(config: RankConfig) -> None:
     config.refuse(_source_rules(config))
     config.refuse(_weight_rules(config))
     config.refuse(_batch_rules(config))
-    config.refuse(_given_rules(config))
     config.refuse(_pvalue_rules(config))
     config.refuse(_donor_rules(config))
     for feature in FEATURES:
@@ -231,19 +230,6 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
     if needed & {"labels", "some-labels"} and c.labels is None:
         deciding = "".join(f"{flag(name)} {options[name]} " for name in scorer.needs_by)
         yield f"{method} {deciding}needs --labels", _LABELS_HINT, ("labels", "method")
-
-
-def _given_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.given_ is None or c.max_correlation is not None:
-        return
-    unable = [name for name in c.members or (c.scorer,) if name not in catalog.GOING_ON]
-    if unable:
-        about = "members" if c.members else "method" if c.then is None else "then"
-        name = c.method if about == "method" else unable[0]
-        what = f"--given has no effect with {flag(about)} {name}, which does not go on from "
-        hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
-        hint += f"a method that goes on from them: {', '.join(catalog.GOING_ON)}"
-        yield f"{what}features", hint, ("given_", about)
 
 
 def _pvalue_rules(c: RankConfig) -> Iterator[Refusal]:

@@ -36,6 +36,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
+from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.provenance import (
     CovariateFacts,
     InputFile,
@@ -55,7 +56,6 @@ from sfs_cli.run.checkpoints import (
     checkpoints_beside,
     remove_checkpoints,
 )
-from sfs_cli.run.class_columns import class_columns, compared_classes
 from sfs_cli.run.covariates import explained_part
 from sfs_cli.run.depth import guard_depth
 from sfs_cli.run.guide import after_ranking
@@ -83,11 +83,10 @@ from sfs_cli.run.outputs import (
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.pipes import as_given
 from sfs_cli.run.report_data import page_facts, report_data
-from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
+from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.run.top import TopFeatures, read_top
 from sfs_cli.store.adjust import Adjustment
-from sfs_cli.tables import CHANGES
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -247,9 +246,9 @@ def rank(
             step.check(run)
         with _progress(run):
             scored = _score(run)
-            scored.solution = without_given(scored.solution, run)
-            ranking = in_order(run, scored.solution)
-            found = RankResult(config, scored, ranking, _facts(run, scored, ranking), steps)
+            scored.solution = _solved(run, scored.solution, steps)
+            ranking = _by_score(run, scored.solution)
+            found = RankResult(config, scored, ranking, _facts(run, scored), steps)
             for step in steps:
                 step.find(run, found)
         top = read_top(run, found.ranking)
@@ -343,51 +342,30 @@ def _score(run: Run) -> Scored:
 
 def ranked(run: Run) -> Ranking:
     """Score and order the features of a run as `rank` does, and find out nothing else."""
-    ranking = in_order(run, without_given(_score(run).solution, run))
+    ranking = _by_score(run, _solved(run, _score(run).solution, steps_of(run.config)))
     for step in ordering_steps(run.config):
         ranking, _ = step.order(run, ranking)
     return ranking
 
 
-def in_order(run: Run, solution: Solution) -> Ranking:
-    """Return the features of a run by their scores, those that are given last."""
-    ranking = rank_features(
+def _solved(run: Run, solution: Solution, steps: list[Step]) -> Solution:
+    """Return what a method has found as the optional parts rank it."""
+    for step in steps:
+        solution = step.solved(run, solution)
+    return solution
+
+
+def _by_score(run: Run, solution: Solution) -> Ranking:
+    """Return the features of a run by their scores."""
+    return rank_features(
         run.matrix.ids.features,
         solution.score,
         solution.status,
         [s.text for s in Status],
         larger_is_better=solution.larger_is_better,
         order=solution.order,
-        extra=solution.extra | class_columns(run, solution),
+        extra=solution.extra,
     )
-    return given_last(ranking) if run.context.given else ranking
-
-
-def without_given(solution: Solution, run: Run) -> Solution:
-    """Return a solution in which the features that are given have no score, but a status.
-
-    Of those that take no part the status says why. Raises InputError where no score is left.
-    """
-    given = np.array(run.context.given, np.int64)
-    if not len(given):
-        return solution
-    score, status = solution.score.copy(), solution.status.copy()
-    score[given] = np.nan
-    chosen = np.isin(status[given], (Status.OK, Status.NOT_SELECTED, Status.GIVEN))
-    status[given[chosen]] = Status.GIVEN
-    made = replace(solution, score=score, status=status)
-    check_scored(run, made)
-    if not chosen.all():
-        others = [Status(code).text for code in status[given[~chosen]].tolist()]
-        counts = ", ".join(f"{others.count(why):,} {why}" for why in dict.fromkeys(others))
-        run.log.note(f"given features that take no part: {counts}")
-    return made
-
-
-def given_last(ranking: Ranking) -> Ranking:
-    """Return a ranking that ends with the features that are given."""
-    given = ranking.status.positions == Status.GIVEN
-    return ranking.reordered(np.argsort(given, kind="stable"))
 
 
 @contextmanager
@@ -429,7 +407,7 @@ def _add_explained(run: Run, found: RankResult) -> None:
         )
 
 
-def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
+def _facts(run: Run, scored: Scored) -> RunFacts:
     """Return what ``run.json`` and the report say of a run, once the features have scores.
 
     The steps add what they find.
@@ -458,8 +436,6 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         } | _column(run, "sample_weights")
     if (design := guards.donor_design(run)) is not None:
         read |= {"donors": design["donors"], "donor_design": design}
-    if config.given_ is not None:
-        read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]
@@ -467,9 +443,6 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         method["then"] = config.scorer
     method |= run.options
     method |= solution.facts
-    for name in set(CHANGES) & set(ranking.extra):  # one at most
-        first, second = compared_classes(run)
-        method[name] = f"{second} - {first}"
     facts: RunFacts = {
         "input": cast(MatrixFacts, read),
         "graph": scored.graph,
@@ -526,7 +499,7 @@ def check_outputs(config: RankConfig, as_json: bool) -> None:
                 hint=f"give --out DIR: the {feature.name} are files of that folder",
                 option=(feature.name, "out"),
             )
-    for name in config.given("title", "gene_links"):
+    for name in config.given(*ON_PAGE):
         if config.out is None:
             raise ConflictError(
                 f"{flag(name)} needs --out",

@@ -22,6 +22,7 @@ from sfs_cli.graph.groups import Groups
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.graph import LABELS_ALONE
+from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.provenance import (
     BatchFacts,
@@ -42,8 +43,6 @@ from sfs_cli.tables import CHANGES
 
 TOP = 50
 """Number of features in the table of the best."""
-ON_PAGE = ("title", "gene_links")
-"""The options that change nothing but the page."""
 FEW = 8
 """Classes or groups that a sentence lists."""
 LEVEL = 0.05
@@ -54,7 +53,8 @@ MUCH, LITTLE = 0.3, 0.1
 
 def page_facts(config: RankConfig) -> PageFacts:
     """Return what the report says of the command line of a ranking."""
-    command = replace(config, title=None, gene_links=None).command()
+    without: dict[str, Any] = dict.fromkeys(ON_PAGE)
+    command = replace(config, **without).command()
     return PageFacts(matrix=Path(config.matrix).name, command=command)
 
 
@@ -80,8 +80,9 @@ def report_data(
         for each in FEATURES
         if (found := each.found(cast(dict[str, Any], facts)))
     ]
+    inputs = [pair for _, step, of in parts for pair in step.input(of)]
     sections = [
-        ("Input", _input_pairs(facts)),
+        ("Input", [*_input_pairs(facts), *inputs]),
         ("Sample graph", as_pairs(facts["graph"])),
         ("Combination of the sources", as_pairs(_combination(knowledge))),
         ("Method", as_pairs(facts["method"])),
@@ -320,8 +321,6 @@ def _input_pairs(run: RunFacts) -> Pairs:
     if facts["left_out"]:
         reasons = ", ".join(f"{count:,} {why}" for why, count in facts["left_out"].items())
         pairs.append(("Features left out", reasons))
-    if "given" in facts:
-        pairs.append(("Given features", f"{facts['given']:,}, already chosen"))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
     if "sample_weights" in facts:
