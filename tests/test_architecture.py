@@ -34,6 +34,7 @@ MAY_IMPORT = {
         "logs",
         "catalog",
         "options",
+        "tables",
         "provenance",
         "io.results",
         "store",
