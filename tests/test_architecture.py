@@ -36,6 +36,7 @@ MAY_IMPORT = {
         "options",
         "tables",
         "provenance",
+        "tables",
         "io.results",
         "store",
         "graph",

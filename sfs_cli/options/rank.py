@@ -28,6 +28,7 @@ from sfs_cli.options.fields import (
 )
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
+    DEFAULT_GRAPHS,
     GRAPH_FIELDS,
     LABEL_GRAPHS,
     MOST_PROFILES,
@@ -67,6 +68,12 @@ _TABLES = {
     "select": "selected.tsv",
 }
 """Those that write other tables than a ranking, and such a table."""
+_FOR_CLASSIFIERS = {
+    "help": "What labels are: classes, or ordered classes (an outcome that is the place of the "
+    "class).",
+    "words": LABEL_TYPES[:2],
+}
+_EACH_BATCH = "one ranking of each batch is aggregated"
 _BEGIN = "Begin the names of the files in --out with this and a dot: PREFIX.{}."
 _SHARDS = ("shard run", "shard merge")
 
@@ -74,13 +81,15 @@ _input = partial(option, section="Input", verbs=ON_MATRIX)
 _reading = partial(option, section="Input", verbs=READING)
 _labels = partial(option, section="Input", verbs=(*RANKING, "compare", "robustness", "inspect"))
 _method = partial(option, section="Method", verbs=RANKING)
-_own = partial(_method, takers=catalog.takers)
+_own = partial(_method, takers=catalog.takers, taken_by="method")
 _spec = partial(_own, verbs=(*RANKING, "robustness"))
-_sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE)
-_fusion = partial(_sources, takers=weightings.taking)
+_sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE, needs=("source",))
+_fusion = partial(_sources, takers=weightings.taking, taken_by="weights")
+_TWO_GRAPHS = "these are two sample graphs"
+_SIMILARITY_SOURCE = f"{_TWO_GRAPHS}; a similarity can be a source, NAME=similarity:FILE"
 _graph = partial(option, section="Sample graph", verbs=(*RANKING, "robustness"), lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
-_page = partial(option, section="Output", verbs=("rank", "shard init", "report"))
+_page = partial(option, section="Output", verbs=("rank", "shard init", "report"), for_out=True)
 _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
 _running = partial(option, section="Running", in_result=False)
@@ -117,6 +126,7 @@ class OutputFields(Config):
         metavar="PREFIX",
         words=("PREFIX",),
         by_verb={verb: {"help": _BEGIN.format(name)} for verb, name in _TABLES.items()},
+        needs=("out",),
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
     digits: int = _table(
@@ -132,12 +142,15 @@ class OutputFields(Config):
         default=False,
     )
 
-    def check_values(self) -> None:
-        """Check the value of each option, and that files with a prefix are written."""
-        super().check_values()
-        if self.prefix is not None and self.out is None:
-            what, hint = "--prefix has no effect without --out", "give --out DIR, or leave it out"
-            self.refuse([(what, hint, ("prefix", "out"))])
+    def check_out(self) -> None:
+        """Refuse options about files of the output folder where a command has none.
+
+        Functions of Python write no files, and do not ask for this.
+        """
+        for o in options_of(type(self)):
+            if o.for_out and self.out is None and self.given(o.name):
+                hint = "give --out DIR: it is about files of that folder"
+                self.refuse([(f"{o.flag} has no effect without --out", hint, (o.name, "out"))])
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -246,12 +259,15 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "a continuous outcome such as age.",
         default="classes",
         words=LABEL_TYPES,
+        needs=("labels",),
+        by_verb=dict.fromkeys(("evaluate", "compare"), _FOR_CLASSIFIERS),
     )
     label_order: str | None = _labels(
         "Ordered classes from the lowest to the highest, such as low,mid,high.",
         metavar="A,B,...",
         items=str,
         default_text="by their numbers",
+        needs=("label_type=ordered",),
     )
     sample_weights: str | None = _labels(
         "Weight of each sample, 0 or more: it counts as so many samples. Graph and transformations "
@@ -261,6 +277,13 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         column=True,
         path=READS,
         takers=lambda _: catalog.WITH_WEIGHTS,
+        taken_by="method",
+        excludes={
+            "adjust": "covariates are taken out over all samples alike",
+            "batch": "it treats all samples alike",
+            "max_correlation": "it takes correlations over all samples alike",
+            "ranking=phi3": "it counts clusters; phi2 takes weights",
+        },
     )
     adjust: tuple[str, ...] = _input(
         "Covariates of the samples whose linear effect is taken out of every feature, such as "
@@ -281,6 +304,11 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="FILE:COLUMN or obs:KEY",
         column=True,
         path=READS,
+        excludes={
+            "source": f"{_EACH_BATCH}; --adjust takes the batch out of the features instead",
+            "members": f"{_EACH_BATCH}; --adjust takes the batch out of the features instead",
+            "weights_out": "each batch has coefficients of its own",
+        },
     )
     min_batch_size: int | None = _method(
         "Leave out batches of fewer samples.",
@@ -289,6 +317,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="N",
         least=4,
         default_text=str(DEFAULT_BATCH_SIZE),
+        needs=("batch",),
     )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
@@ -312,7 +341,11 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         },
     )
     gamma_power: int | None = _spec(
-        "Power of the eigenvalues.", metavar="R", least=1, most=MAX_GAMMA_POWER
+        "Power of the eigenvalues.",
+        metavar="R",
+        least=1,
+        most=MAX_GAMMA_POWER,
+        excludes={"gamma=exp": "it is for --gamma power"},
     )
     clusters: int | None = _spec(
         "Number of clusters of the samples (spec: with phi3).",
@@ -326,6 +359,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
                 "default_text": "by the eigengap",
             }
         },
+        excludes=dict.fromkeys(("ranking=phi1", "ranking=phi2"), "it is for --ranking phi3"),
     )
     select: int | None = _own(
         "Number of features to select.",
@@ -342,6 +376,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "kernel (variant kernel).",
         metavar="P",
         least=1,
+        needs=("variant=power", "variant=ritz", "variant=kernel"),
     )
     chance: int | None = _own(
         "A round ends where so many features would enter if their samples were shuffled.",
@@ -360,10 +395,18 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Penalty (l21), or weight of the graph from 0 to 1 (sselect).",
         metavar="L",
         default_text=f"sselect: {METHODS['sselect'].options['lambda_']}",
+        excludes={"variant=cut-value": "it chooses the weight"},
     )
     budget: float | None = _own("Sum of the coefficient norms.", metavar="T", above=0)
-    then: str | None = _own("Method that scores the features on the fused graph.")
-    how: str | None = _own("How the rankings are aggregated, with --batch too.")
+    then: str | None = _own(
+        "Method that scores the features on the fused graph.",
+        excludes={"members": "the members rank"},
+    )
+    how: str | None = _own(
+        "How the rankings are aggregated, with --batch too.",
+        taken_by="",
+        needs=("method=kogs", "batch"),
+    )
     pvalues: str | None = _method(
         "Add p-values, q-values and effects: of normal noise, from the moments of all permutations "
         "of the samples, or from so many permutations (by default 1000); mutual-info: "
@@ -371,12 +414,21 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="[gaussian|moments|permutation[:B]]",
         words=("gaussian", "moments", "permutation", "permutation:COUNT"),
         takers=lambda _: (*catalog.WITH_PVALUES, *catalog.PERMUTED),
+        excludes={
+            "source": "it takes one sample graph; `sfs fuse` makes one of sources, which --method "
+            "spec takes as --similarity-file",
+            "batch": "an aggregate of rankings has no p-values",
+            "adjust": "features are compared with noise, which adjusted ones are not",
+            "sample_weights": "all samples count alike",
+        },
     )
     split: str | None = _method(
         "Test on a graph that is not made of what is tested: of the other half of the features, or "
         "of one of two random parts of every count.",
         words=("features", "counts"),
         takers=lambda _: catalog.SPLIT,
+        needs=("pvalues",),
+        excludes={"stability": "subsets are ranked by scores, not by p-values"},
     )
     donors: str | None = option(
         "Column of the donor of each sample: subsets and folds take whole donors, and p-values of "
@@ -386,6 +438,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="FILE:COLUMN or obs:KEY",
         column=True,
         path=READS,
+        needs=("labels", "stability", "pvalues"),
     )
     on_no_convergence: str = _method(
         "What to do if a solver does not converge.", default="warn", words=("warn", "error")
@@ -398,15 +451,20 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         words=(*SIMILARITIES, "obsp:KEY", "obsm:KEY"),
         default_text="obsp:connectivities or obsm:X_pca of an h5ad, else knn-correlation; above "
         f"{MOST_PROFILES:,} samples knn in {DEFAULT_COMPONENTS} components",
+        excludes={"similarity_file": _TWO_GRAPHS, "source": _SIMILARITY_SOURCE},
     )
     similarity_file: str | None = _graph(
-        "Read the similarity from this matrix file.", metavar="FILE", path=READS
+        "Read the similarity from this matrix file.",
+        metavar="FILE",
+        path=READS,
+        excludes={"coordinates": _TWO_GRAPHS, "source": _SIMILARITY_SOURCE},
     )
     coordinates: str | None = _graph(
         "Make the similarity from these coordinates of the samples in place of the features: a "
         "table with a row for each sample, or obsm:KEY of an h5ad (X_pca, X_scVI, spatial).",
         metavar="FILE or obsm:KEY",
         path=READS,
+        excludes={"source": f"{_TWO_GRAPHS}; coordinates can be a source, NAME=profile:obsm:KEY"},
     )
 
     source: tuple[SourceSpec, ...] = _sources(
@@ -414,6 +472,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         default=(),
         metavar="NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...]",
         parse=parse_sources,
+        needs=(),
     )
     weights: str | None = _sources(
         f"How sources are weighted: {', '.join(WEIGHTINGS)}, or one number for each source.",
@@ -421,6 +480,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         words=(*WEIGHTINGS, "NUMBERS"),
         items=float,
         default_text="given if sources have weights, else uniform",
+        needs=("source", "members"),
     )
     normalize: str | None = _sources(
         "Scale similarities by their Frobenius norm as well as by their mean diagonal.",
@@ -448,12 +508,14 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="FILE",
         path=READS,
         takers=kinds_taking,
+        taken_by="source",
     )
     allow_unmatched: bool = _sources(
         "Continue with a warning if the genes of a source that are found are fewer than a tenth of "
         "them, and of the features.",
         default=False,
         takers=lambda _: kinds_taking("id_map"),
+        taken_by="source",
     )
     accept: tuple[str, ...] = option(
         "Warnings that are not to be given, such as raw-values,outliers.",
@@ -467,7 +529,10 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         parse=split_words,
     )
     leave_one_out: bool = _sources(
-        "Rank without each source as well, to show what it changes.", verbs=WHOLE, default=True
+        "Rank without each source as well, to show what it changes.",
+        verbs=WHOLE,
+        default=True,
+        needs=("source", "members"),
     )
 
     write_h5ad: str | None = _beside(
@@ -480,9 +545,12 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         verbs=_WRITING,
         metavar="N",
         least=1,
+        needs=("write_h5ad",),
     )
     weights_out: str | None = _beside(
-        "Write the coefficients to this Parquet file.", takers=lambda _: catalog.WITH_COEFFICIENTS
+        "Write the coefficients to this Parquet file.",
+        takers=lambda _: catalog.WITH_COEFFICIENTS,
+        taken_by="method",
     )
 
     executor: str = _running(
@@ -504,6 +572,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Keep checkpoints beside --out, and continue an interrupted run.",
         verbs=("rank",),
         default=False,
+        needs=("out",),
     )
     time_limit: str | None = _running(
         "Stop cleanly after this time: 90m, 2h, 1:30:00 or 3600 (seconds).",
@@ -520,11 +589,27 @@ class RankConfig(FeatureFields, CoreFields):
     VERB: ClassVar[str] = "rank"
 
     def __post_init__(self) -> None:
-        from sfs_cli.options.rules import check_rank  # imported late: help does not need the rules
+        from sfs_cli.options.rules import refusals  # imported late: help does not need the rules
 
         self.check_values()
         check_names(self.source)
-        check_rank(self)
+        self.refuse(refusals(self))
+
+    def users(self, option: str) -> tuple[str, ...]:
+        """Return what takes other options: methods, the sample graph, weights or sources."""
+        if option == "method":
+            return (self.ranker, *(self.members or (self.scorer,)))
+        if option == "source":
+            return tuple(source.kind for source in self.source)
+        if option == "similarity":
+            return DEFAULT_GRAPHS if self.graph is None else (self.graph,)
+        return (self.weighting,) if option == "weights" else ()
+
+    def chosen(self, name: str) -> Any:
+        """Return the value of an option, the default of the method filled in."""
+        if name == "method":
+            return self.ranker
+        return self.method_options().get(name, getattr(self, name))
 
     @property
     def ranker(self) -> str:

@@ -44,6 +44,7 @@ from sfs_cli.options.rank import RankConfig
 from sfs_cli.provenance import EvaluatedList, InputFile
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run import outputs
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import input_files, split_sets
 from sfs_cli.run.folds import (
     FoldRankings,
@@ -149,18 +150,18 @@ class Evaluated:
 
 def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Evaluate, write what is asked for, and return what belongs on stdout."""
-    config.check_output()
+    config.check_out()
 
-    def make() -> outputs.Made:
-        found = evaluate(config, messages)
-        return outputs.Made(
+    def make(kept: RunCheckpoints) -> outputs.Made:
+        found = evaluate(config, messages, kept)
+        return outputs.Made.of_tables(
             tables_of(found, config, EVALUATION),
             found.facts,
             partial(log_summary, found, messages),
         )
 
     lists = [] if config.list_ is None else [("list", ranking_at(Path(config.list_)))]
-    return outputs.run_tables(
+    return outputs.make_result(
         config,
         messages,
         table_names(config, EVALUATION),
@@ -196,7 +197,9 @@ def describe_judged(
     return outputs.describe_files(named)
 
 
-def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
+def evaluate(
+    config: EvaluateConfig, messages: Messages, kept: RunCheckpoints = NO_CHECKPOINTS
+) -> Evaluated:
     """Evaluate a ranking, a method, or both, beside random, variable and all features.
 
     Raises
@@ -209,7 +212,7 @@ def evaluate(config: EvaluateConfig, messages: Messages) -> Evaluated:
         require_sklearn("the accuracy of classifiers")
     paths = [] if config.list_ is None else [ranking_at(Path(config.list_))]
     given = read_lists(paths, list_names(paths), config, messages)
-    with loaded(config, messages, labeled=config.labels is not None) as run:
+    with loaded(config, messages, kept, labeled=config.labels is not None) as run:
         runs = {run.config.ranker: run} if config.ranks else {}
         return Evaluation(config, run, runs, given).evaluate()
 

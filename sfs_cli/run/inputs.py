@@ -63,6 +63,10 @@ class Opened:
     graphs: tuple[str, ...] = ()  # what the file holds to compare samples by
 
 
+Opener = Callable[[RankConfig, list[str], int, Path, Messages], Opened]
+"""What opens a matrix; its parameters are those of `load`."""
+
+
 def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label] | None:
     """Return the labels by sample id.
 

@@ -36,6 +36,7 @@ from sfs_cli.run.features import feature_filter, given_features
 from sfs_cli.run.memory import MemoryPlan, memory_budget, memory_plan, thread_count
 from sfs_cli.run.passes import Shape, needed, pass_list, with_defaults
 from sfs_cli.store.adjust import Adjustment
+from sfs_cli.store.filters import EVERYTHING
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import PreparedMatrix
@@ -153,12 +154,14 @@ def loaded(
     *,
     labeled: bool = False,
     matrix: inputs.Opened | None = None,
+    outline: inputs.Opener | None = None,
 ) -> Iterator[Run]:
     """Read what a configuration names, and plan the run; `client` is of a Dask cluster to use.
 
     A matrix that does not fit in memory is stored in a scratch folder, which is removed at the end.
     With `labeled`, every sample that is used has a label, whether the method needs one or not.
-    `matrix` is that of another run, which has read it.
+    `matrix` is that of another run, which has read it. `outline` opens the matrix for a plan,
+    without values and ids of features: what needs these is left out, the sources included.
     """
     memory = memory_budget(config)
     steps = parse_transform(config.transform)
@@ -168,8 +171,9 @@ def loaded(
         of_files = covariates_of.read_files(config)
         scratch = Path(config.scratch) if config.scratch else None
         folder = stack.enter_context(scratch_folder(scratch, checkpoints.announce))
-        # before the matrix is read: worker processes start meanwhile
-        start = stack.enter_context(_starting_executor(config, client, folder, log))
+        start: Callable[[int], Executor] = ThreadExecutor
+        if outline is None:  # before the matrix is read: worker processes start meanwhile
+            start = stack.enter_context(_starting_executor(config, client, folder, log))
 
         of = config.coordinates_from  # they are read first: they are small, and may be refused
         found = None if of is None else open_coordinates(of, config.matrix)
@@ -178,6 +182,8 @@ def loaded(
         known += covariates_of.known_samples(of_files)
         if matrix is not None:
             opened = matrix
+        elif outline is not None:
+            opened = outline(config, known, memory, folder, log)
         elif checkpoints.matrix is not None:
             opened = checkpoints.matrix.load(config, known, memory, log)
         else:
@@ -186,10 +192,13 @@ def loaded(
         config = with_defaults(config, opened.matrix.n_samples, opened.graphs)
         if of != config.coordinates_from:
             found = open_coordinates(str(config.coordinates_from), config.matrix)
-        check_names(config, opened.matrix, log)
+        if outline is None:
+            check_names(config, opened.matrix, log)
         labels = inputs.align_labels(config, opened.matrix, table, log)
         weights = inputs.align_weights(config, opened.matrix, weight_table, log)
-        sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
+        sources: list[Source] = []
+        if outline is None:
+            sources = sources_of.open_sources(config, opened, labels, files, memory, folder, log)
         renamed = opened.facts.get("renamed")
         if renamed and any(spec.about_genes for spec in config.source):
             log.warn(
@@ -210,28 +219,27 @@ def loaded(
             batches, kept = choose_batches(config, columns.batch, ids, used, log)
             chosen = kept if chosen is None else chosen[kept]
             used = None if used is None else used.take(kept)
-        looked = check_columns(config, opened.matrix, chosen, log)
+        looked = check_columns(config, opened.matrix, chosen, log) if outline is None else 0
         design, batches, adjustment = _designs(
             columns, opened.matrix, chosen, used, batches, memory, log
         )
         if design is not None:
             used = None if used is None else used.adjusted(design.basis)
             _tell_unadjusted(sources, found, log)
+        features, given = EVERYTHING, tuple[int, ...]()
+        if outline is None:
+            fewest = _fewest_samples(opened.matrix, chosen, batches)
+            features = feature_filter(config, opened.matrix, fewest, log)
+            given = given_features(config, opened.matrix, log)
         prepared = PreparedMatrix(
             opened.matrix,
             samples=chosen,
             missing=cast(Any, config.missing),
-            features=feature_filter(
-                config,
-                opened.matrix,
-                _fewest_samples(opened.matrix, chosen, batches),
-                log,
-            ),
+            features=features,
             steps=steps,
             adjustment=adjustment,
             where=config.matrix,
         )
-        given = given_features(config, opened.matrix, log)
         coordinates = None if found is None else found.aligned(prepared.ids.samples)
         tables = {"labels": table, "sample_weights": weight_table}
         taken = {

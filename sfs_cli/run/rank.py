@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,28 +22,24 @@ from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import ConflictError, UsageError
-from sfs_cli.features import FEATURES, ordering_steps, steps_of
+from sfs_cli.errors import UsageError
+from sfs_cli.features import ordering_steps, steps_of
 from sfs_cli.features.step import Step
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
-from sfs_cli.io.files.atomic import replacing
 from sfs_cli.io.files.lock import Lock
 from sfs_cli.io.files.sniff import split_modality
 from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import flag
 from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
-from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.provenance import (
     CovariateFacts,
     InputFile,
     LabelFacts,
     MatrixFacts,
-    OutputFile,
     PassFacts,
     RunFacts,
     RunRecord,
@@ -50,35 +47,22 @@ from sfs_cli.provenance import (
 from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
-from sfs_cli.run.checkpoints import (
-    NO_CHECKPOINTS,
-    RunCheckpoints,
-    checkpoints_beside,
-    remove_checkpoints,
-)
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, checkpoints_beside
 from sfs_cli.run.covariates import explained_part
 from sfs_cli.run.depth import guard_depth
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
-    are_as_written,
-    check_json_option,
-    check_stores,
-    claim_copy,
-    claimed,
-    claimed_beside,
-    describe_beside,
+    Beside,
+    Made,
+    Writers,
     describe_inputs,
-    is_done,
-    json_bytes,
-    log_result,
+    log_ranking,
+    make_result,
     place_of,
     ranking_facts,
-    record_head,
-    record_tail,
-    result_files,
-    tell_up_to_date,
-    write_folder,
+    ranking_files,
+    ranking_writers,
 )
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.pipes import as_given
@@ -109,57 +93,40 @@ def run(
     shards have made, `hint` says what to do after the time limit, and `home` is the folder that the
     command was given in.
     """
-    check_outputs(config, as_json)
+    check_outputs(config)
     if config.out is None:
-        limit = time_limit(
-            config.time_limit, messages, hint="allow more time; --resume needs --out"
-        )
-        with claimed_beside(copies_of(config)), limit:
-            _check_copies(config)
-            result = rank(config, messages)
-            with _copies(config, result, messages):
-                pass
-        _log_summary(config, result, messages)
-        from sfs_cli.io.results.writers import ranking_bytes
-
-        return ranking_bytes(result.ranking, config.format, config.digits)
-
-    out, copies = Path(config.out), copies_of(config)
-    place = place_of(out, config.prefix)
-    if config.resume:
+        hint = "allow more time; --resume needs --out"
+    elif config.resume:
         hint = "run the same command with more time: --resume continues it"
-    keeping: AbstractContextManager[RunCheckpoints]
-    with (
-        claimed(out, messages, prefix=config.prefix, beside=copies) as lock,
-        time_limit(config.time_limit, messages, hint=hint),
-    ):
-        with messages.progress("checking inputs", None):
-            inputs = describe_inputs(config) if describe is None else describe()
-        fingerprint = provenance.fingerprint(config.result_options(), inputs)
-        known = None
-        if is_done(out, config, fingerprint):
-            known = provenance.read_run(out, config.prefix)
-            if are_as_written(copies, known):
-                if _is_marked(config):
-                    check_stores(inputs, config.threads)
-                    remove_checkpoints(place)
-                    files = (*copies.values(), *result_files(out, config.prefix, known))
-                    tell_up_to_date(out, messages, files)
-                    return json_bytes(known, as_json)
-                known = None  # the copy is whole, and another one is asked for
-        _check_copies(config, lock, known)
-        if checkpoints is None:
-            keeping = checkpoints_beside(place, fingerprint, lock, messages, resume=config.resume)
-        else:
-            keeping = nullcontext(replace(checkpoints, announce=lock.leaves))
-        # all outputs are written before the checkpoints go: what fails then can be continued
-        with keeping as kept:
-            result = rank(config, messages, checkpoints=kept)
-            # one that fails leaves no result that lacks it
-            with _copies(config, result, messages) as beside:
-                record = _write_result(config, result, inputs, home, beside)
-    _log_summary(config, result, messages)
-    return json_bytes(record, as_json)
+    copies = copies_of(config)
+
+    def keep(lock: Lock, fingerprint: str) -> AbstractContextManager[RunCheckpoints]:
+        if checkpoints is not None:
+            return nullcontext(replace(checkpoints, announce=lock.leaves))
+        place = place_of(Path(str(config.out)), config.prefix)
+        return checkpoints_beside(place, fingerprint, lock, messages, resume=config.resume)
+
+    def make(kept: RunCheckpoints) -> Made:
+        if config.write_h5ad is not None:
+            from sfs_cli.io.matrix.h5ad_copy import look_into
+
+            look_into(Path(config.matrix))
+        result = rank(config, messages, checkpoints=kept)
+        # one that fails leaves no result that lacks it
+        _write_copies(copies, config, result, messages)
+        return _made(config, result, messages, home)
+
+    with time_limit(config.time_limit, messages, hint=hint):
+        return make_result(
+            config,
+            messages,
+            ranking_files(config),
+            describe or partial(describe_inputs, config),
+            make,
+            beside=copies,
+            keep=keep,
+            as_json=as_json,
+        )
 
 
 @dataclass
@@ -489,23 +456,9 @@ def _column(run: Run, option: str) -> dict[str, str]:
     return {"column": run.taken[option]} if option in run.taken else {}
 
 
-def check_outputs(config: RankConfig, as_json: bool) -> None:
+def check_outputs(config: RankConfig) -> None:
     """Refuse outputs that cannot be written for this input."""
-    check_json_option(config.out, as_json)
-    for feature in FEATURES if config.out is None else ():
-        if feature.asked(config) and feature.step.downloads:
-            raise ConflictError(
-                f"{flag(feature.name)} needs --out",
-                hint=f"give --out DIR: the {feature.name} are files of that folder",
-                option=(feature.name, "out"),
-            )
-    for name in config.given(*ON_PAGE):
-        if config.out is None:
-            raise ConflictError(
-                f"{flag(name)} needs --out",
-                hint="give --out DIR: it is about the report, which is a file of that folder",
-                option=(name, "out"),
-            )
+    config.check_out()
     if config.write_h5ad is not None:
         _check_copy(config, Path(config.write_h5ad))
 
@@ -525,102 +478,80 @@ def _check_copy(config: RankConfig, path: Path) -> None:
     raise UsageError(what, hint=hint, option="write_h5ad")
 
 
-def copies_of(config: RankConfig) -> dict[str, Path]:
-    """Return the files that are asked for beside the output folder, by their flags."""
-    asked = {"--write-h5ad": config.write_h5ad, "--weights-out": config.weights_out}
-    return {name: Path(path) for name, path in asked.items() if path is not None}
-
-
-def _is_marked(config: RankConfig) -> bool:
-    """Tell whether the copy of the matrix, which is there, marks as many features as asked for."""
-    if config.write_h5ad is None or config.top is None:
-        return True
-    from sfs_cli.io.matrix.h5ad_copy import about_copy
-
-    return about_copy(Path(config.matrix), Path(config.write_h5ad)).get("top") == config.top
-
-
-def _check_copies(
-    config: RankConfig, lock: Lock | None = None, record: dict[str, Any] | None = None
-) -> None:
-    """Refuse to write over other files, or where nothing can be, before anything is computed."""
-    for name, path in copies_of(config).items():
-        folder = name == "--write-h5ad" and split_modality(Path(config.matrix))[0].is_dir()
-        claim_copy(name, path, lock, record, folder=folder, force=config.force)
+def copies_of(config: RankConfig) -> list[Beside]:
+    """Return the files that are asked for beside the output folder."""
+    copies = []
     if config.write_h5ad is not None:
-        from sfs_cli.io.matrix.h5ad_copy import look_into
+        path, folder = Path(config.write_h5ad), split_modality(Path(config.matrix))[0].is_dir()
 
-        look_into(Path(config.matrix))
+        def marks_as_many() -> bool:
+            from sfs_cli.io.matrix.h5ad_copy import about_copy
 
+            marked = about_copy(Path(config.matrix), path).get("top")
+            return config.top is None or marked == config.top
 
-def _write_result(
-    config: RankConfig,
-    result: RankResult,
-    inputs: list[InputFile],
-    home: Path | None,
-    beside: dict[str, OutputFile],
-) -> dict[str, Any]:
-    """Write the ranking, the report and ``run.json``; return the content of the latter."""
-    from sfs_cli.io.results.writers import as_written
-
-    facts = result.facts
-    # the page is made of what the other files hold, so that `sfs report` makes the same
-    threads = facts["plan"]["threads"]
-    in_order = ThreadExecutor(threads).map
-    ranking = as_written(result.ranking, config.format, config.digits, in_order)
-    record: dict[str, Any] = {
-        **record_head(config.result_options(), inputs),
-        "config": resolved(as_given(config), str(config.out)),
-        **facts,
-        "page": page_facts(result.config),
-        "result": ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues},
-        **record_tail(result.warnings, result.seconds, result.peak_memory),
-    }
-    if beside:
-        record["beside"] = beside
-    known = cast(RunRecord, provenance.plain(record))
-    data = report_data(
-        result.config, ranking, known, groups=result.groups, pictures=result.pictures
-    )
-    del ranking  # a copy of every column, which writing does without
-    more: dict[str, Callable[[Path], None]] = {}
-    for step in result.steps:
-        more |= step.writers()
-    return write_folder(config, result.ranking, data, record, threads, more, home)
+        copies.append(Beside("write_h5ad", path, folder, marks_as_many))
+    if config.weights_out is not None:
+        copies.append(Beside("weights_out", Path(config.weights_out)))
+    return copies
 
 
-@contextmanager
-def _copies(
-    config: RankConfig, result: RankResult, messages: Messages
-) -> Iterator[dict[str, OutputFile]]:
-    """Write the files beside the output folder; they take their names when the block is done.
-
-    What is written is told by flag.
-    """
+def _write_copies(
+    copies: list[Beside], config: RankConfig, result: RankResult, messages: Messages
+) -> None:
+    """Write the files beside the output folder."""
     from sfs_cli.io.results.writers import write_coefficients, write_scores
 
-    written: dict[str, Path] = {}
-    with ExitStack() as stack:
-        if config.write_h5ad is not None:
-            about = {"config": config.result_options(), **result.facts}
-            about |= {} if config.top is None else {"top": config.top}
-            partial = stack.enter_context(replacing(Path(config.write_h5ad)))
-            written["--write-h5ad"] = partial
-            notes = write_scores(
-                Path(config.matrix),
-                partial,
-                result.ranking,
-                provenance.dumps(about),
-                config.top,
-                config.layer,
-            )
-            for note in notes:
-                messages.note(note)
-        if config.weights_out is not None and result.coefficients is not None:
-            partial = stack.enter_context(replacing(Path(config.weights_out)))
-            write_coefficients(partial, *result.coefficients)
-            written["--weights-out"] = partial
-        yield describe_beside(written) if config.out is not None else {}
+    for copy in copies:
+        assert copy.partial is not None
+        if copy.option == "weights_out":
+            assert result.coefficients is not None
+            write_coefficients(copy.partial, *result.coefficients)
+            continue
+        about = {"config": config.result_options(), **result.facts}
+        about |= {} if config.top is None else {"top": config.top}
+        notes = write_scores(
+            Path(config.matrix),
+            copy.partial,
+            result.ranking,
+            provenance.dumps(about),
+            config.top,
+            config.layer,
+        )
+        for note in notes:
+            messages.note(note)
+
+
+def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path | None) -> Made:
+    """Return the files of a ranking, and the facts for ``run.json``."""
+    from sfs_cli.io.results.writers import as_written, ranking_bytes
+
+    threads = result.facts["plan"]["threads"]
+
+    def complete(record: dict[str, Any]) -> Writers:
+        # the page is made of what the other files hold, so that `sfs report` makes the same
+        in_order = ThreadExecutor(threads).map
+        ranking = as_written(result.ranking, config.format, config.digits, in_order)
+        record["config"] = resolved(as_given(config), str(config.out))
+        record["result"] = ranking_facts(ranking) | {"eigenvalues": result.scored.eigenvalues}
+        known = cast(RunRecord, provenance.plain(record))
+        data = report_data(
+            result.config, ranking, known, groups=result.groups, pictures=result.pictures
+        )
+        writers = ranking_writers(config, result.ranking, data, threads, home)
+        for step in result.steps:
+            writers |= step.writers()
+        return writers
+
+    facts: dict[str, Any] = {
+        **result.facts,
+        "page": page_facts(result.config),
+        "warnings": result.warnings,
+        "seconds": round(result.seconds, 3),
+        "peak_memory_bytes": result.peak_memory,
+    }
+    table = partial(ranking_bytes, result.ranking, config.format, config.digits)
+    return Made(facts, table, complete, partial(_log_summary, config, result, messages))
 
 
 def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> None:
@@ -632,7 +563,7 @@ def _log_summary(config: RankConfig, result: RankResult, messages: Messages) -> 
     )
     if chosen := _chosen(config, result):
         messages.note(f"chosen by default: {' '.join(chosen)}")
-    log_result(config, ranking, messages)
+    log_ranking(ranking, messages)
 
 
 def _chosen(config: RankConfig, result: RankResult) -> list[str]:

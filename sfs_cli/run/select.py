@@ -38,6 +38,7 @@ from sfs_cli.provenance import DonorFacts, InputFile
 from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.run import outputs
 from sfs_cli.run.artificial import artificial, check_artificial
+from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.depth import led_by_depth
 from sfs_cli.run.folds import (
     FoldRankings,
@@ -103,8 +104,8 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
         found = outputs.describe_files([("result", result.path, {})])
         return found if ranking is None else [*found, *outputs.describe_inputs(ranking)]
 
-    def make() -> outputs.Made:
-        found = select(config, result, ranking, messages, copy)
+    def make(kept: RunCheckpoints) -> outputs.Made:
+        found = select(config, result, ranking, messages, copy, kept)
         rows = found.rows.tolist()
         columns = result.table.columns
         cells = [[column[row] for column in columns.values()] for row in rows]
@@ -126,16 +127,16 @@ def run(config: SelectConfig, messages: Messages, *, as_json: bool = False) -> b
             if copy is not None:
                 messages.note(f"wrote {copy.path}: {counted(len(rows), 'feature')}")
 
-        return outputs.Made(tables, facts, summarize)
+        return outputs.Made.of_tables(tables, facts, summarize)
 
-    return outputs.run_tables(
+    return outputs.make_result(
         config,
         messages,
         [IDS, ROWS] + [CURVE] * config.cv,
         describe,
         make,
         options=options,
-        beside=copy,
+        beside=[] if copy is None else [copy],
         as_json=as_json,
     )
 
@@ -305,6 +306,7 @@ def select(
     ranking: RankConfig | None,
     messages: Messages,
     copy: outputs.Beside | None = None,
+    kept: RunCheckpoints = NO_CHECKPOINTS,
 ) -> Selected:
     """Choose rows of a ranking by the rule of a configuration; write the matrix cut to them.
 
@@ -321,7 +323,7 @@ def select(
     if ranking is None:
         found = Selected(_by_table(config, result, messages))
     else:
-        with loaded(ranking, messages, labeled=config.cv) as run:
+        with loaded(ranking, messages, kept, labeled=config.cv) as run:
             index = positions(run, result)
             found = _by_matrix(config, result, run, index)
             if copy is not None:

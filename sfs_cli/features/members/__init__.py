@@ -10,7 +10,7 @@ from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.features.feature import Feature
 from sfs_cli.features.proposal import SECOND_OPINION, Proposal, Seen
-from sfs_cli.options.fields import RANKING, Config, Refusal, flag, option, split_words
+from sfs_cli.options.fields import RANKING, Config, Refusal, option, split_words
 from sfs_cli.options.graph import GRAPH_FIELDS
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class MemberFields(Config):
         section="Method",
         verbs=RANKING,
         takers=catalog.takers,
+        taken_by="method",
         default=(),
         metavar="METHODS",
         words=tuple(name for name in METHODS if name not in ON_SOURCES),
@@ -49,22 +50,9 @@ def member_configs(config: RankConfig) -> list[RankConfig]:
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
-    """Yield what is wrong with the option; each member checks the options that it takes."""
-    if not config.members:
-        return
-    members = f"--members {','.join(config.members)}"
-    if config.method != "kogs":
-        what = f"--members has no effect with --method {config.ranker}"
-        yield what, "leave it out, or give --method kogs", ("members", "method")
-    if config.then is not None:
-        yield f"--then has no effect with {members}", "leave it out", ("then", "members")
-    taken = {"members", "how", "then"}.union(*(METHODS[name].options for name in config.members))
-    for name in config.given(*catalog.OPTIONS):
-        if name not in taken and name not in GRAPH_FIELDS:
-            takers = ", ".join(catalog.takers(name))
-            hint = f"leave it out; it has an effect with --method {takers}"
-            yield f"{flag(name)} has no effect with {members}", hint, (name, "members")
+    """Yield nothing: each member checks the options that it takes."""
     member_configs(config)
+    yield from ()
 
 
 def propose(config: RankConfig, made: RankConfig, _seen: Seen) -> Proposal | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from sfs_cli.features.feature import Feature
 from sfs_cli.features.proposal import REPETITION, Proposal, Seen
-from sfs_cli.options.fields import RANKING, Config, Refusal, option
+from sfs_cli.options.fields import RANKING, Config, option
 
 DEFAULT_KEEP = 1000
 """Features that pruning keeps before it ends: more than most lists are read to."""
@@ -35,19 +34,13 @@ class PruningFields(Config):
         metavar="N",
         least=1,
         default_text=str(DEFAULT_KEEP),
+        needs=("max_correlation",),
     )
 
     @property
     def kept_features(self) -> int:
         """Number of features that pruning keeps at most."""
         return DEFAULT_KEEP if self.keep is None else self.keep
-
-
-def rules(config: PruningFields) -> Iterator[Refusal]:
-    """Yield what is wrong with the options."""
-    if config.keep is not None and config.max_correlation is None:
-        what = "--keep has no effect without --max-correlation"
-        yield what, "leave it out, or give --max-correlation R", ("keep",)
 
 
 def propose(config: PruningFields, _made: PruningFields, seen: Seen) -> Proposal | None:
@@ -63,7 +56,6 @@ FEATURE = Feature(
     "pruning",
     lambda config: config.max_correlation is not None,
     PruningFields,
-    rules,
     orders=True,
     propose=propose,
 )
