@@ -16,6 +16,7 @@ from sfs_cli.features import (
     direction,
     enrichment,
     given,
+    knowledge,
     members,
     modules,
     pruning,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sfs_cli.features.step import Step
 
 FEATURES = (
+    knowledge.FEATURE,
     members.FEATURE,
     given.FEATURE,
     classes.FEATURE,

@@ -45,6 +45,8 @@ class Step:
     """Bytes of each feature that it holds while the features have scores."""
     downloads: tuple[tuple[str, str], ...] = ()
     """The files that it writes beside the page: name, description."""
+    heading = ""
+    """Of its section of the page, if not its name."""
 
     def __init__(self, config: RankConfig) -> None:
         self.config = config

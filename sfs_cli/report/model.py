@@ -22,6 +22,18 @@ class Table:
     of_best: bool = False
 
 
+def agreement_table(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Table:
+    """Return a table of how far rankings agree."""
+    return Table(
+        heading="Agreement of the rankings",
+        columns=("ranking", *names),
+        rows=[(name, *row) for name, row in zip(names, taus)],
+        note="Kendall's tau-b: 1 for the same order, 0 for no relation, -1 for the reverse order.",
+        digits=3,
+        shade=1.0,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampleNotes:
     """What labels say of the n samples: a class of each, an outcome, or nothing."""

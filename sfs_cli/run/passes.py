@@ -15,15 +15,12 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.features import steps_of
 from sfs_cli.graph.build import coordinate_passes, graph_passes
-from sfs_cli.knowledge.base import BY_FEATURES, of_source
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
     GRAPH_FIELDS,
     GraphOptions,
-    default_similarity,
 )
-from sfs_cli.options.source import KINDS, SourceSpec
 from sfs_cli.store.prepared import fitting_passes
 from sfs_cli.store.transforms import parse
 
@@ -63,12 +60,10 @@ def passes_of(passes: list[Pass], whose: str) -> list[Pass]:
 
 def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes until the features have scores."""
-    passes = fitting(config, shape)
-    if config.source:
-        return passes + _passes_on_sources(config, shape)
     for step in steps_of(config):
         if (own := step.scoring_passes(shape)) is not None:
-            return passes + own
+            return own
+    passes = fitting(config, shape)
     if shape.batches:
         for name, size in shape.batches.items():
             part = replace(shape, n=size)
@@ -81,8 +76,8 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     elif config.split == "counts":
         of_graph, of_scores = OF_COUNTS
         passes += passes_of(passes, of_graph) + passes_of(passes, of_scores)
-        passes += passes_of(_graph_passes(config, shape), of_graph)
-        passes += passes_of(_method_passes(config, shape), of_scores)
+        passes += passes_of(passes_of_graph(config, shape), of_graph)
+        passes += passes_of(passes_of_method(config, shape), of_scores)
     else:
         passes += ranking_passes(config, shape)
     return passes
@@ -98,52 +93,6 @@ def to_test(half: str) -> str:
     return f", to test the {half} half of the features"
 
 
-def on_source(name: str) -> str:
-    """Return whose passes those of a ranking on one source are."""
-    return f" on source {name}"
-
-
-def _passes_on_sources(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes of the knowledge sources, and those of the rankings on them."""
-    passes: list[Pass] = []
-    for spec in config.source:
-        passes += passes_of(_source_passes(spec, config, shape), of_source(spec))
-    ranking = _method_passes(config, shape)
-    if config.method == "kogs":
-        for spec in config.source:
-            passes += passes_of(ranking, on_source(spec.name))
-        return passes
-    passes += ranking
-    count = len(config.source)
-    if config.leave_one_out and count > 1:
-        # not exact: nothing is ranked where the other sources make no graph
-        again = [replace(each, times=count * each.times, exact=False) for each in ranking]
-        passes += passes_of(again, WITHOUT_EACH)
-    return passes
-
-
-def _source_passes(spec: SourceSpec, config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes over the matrix that one knowledge source takes."""
-    n, m = shape.n, shape.m
-    if not KINDS[spec.kind].of_matrix:
-        return []  # read from its own file, or a matrix of its own
-    passes: list[Pass] = []
-    if spec.transform is not None or spec.missing is not None:
-        transform = config.transform if spec.transform is None else spec.transform
-        passes += fitting_passes(parse(transform), n, m, shape.memory)
-    if KINDS[spec.kind].by_products:
-        return [*passes, BY_FEATURES]
-    options = spec.graph_options(spec.similarity or default_similarity(n))
-    of_graph = graph_passes(options, n, m, shape.stored)
-    if spec.kind == "target":
-        return passes + of_graph
-    # of some features, which are known when the source is matched
-    varying = options.components is not None
-    return passes + [
-        replace(each, sharing="every", exact=each.exact and not varying) for each in of_graph
-    ]
-
-
 def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes for the steps of the transformation that need some of all features."""
     return fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
@@ -151,10 +100,10 @@ def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
 
 def ranking_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of one ranking: of its sample graph, and of its method."""
-    return [*_graph_passes(config, shape), *_method_passes(config, shape)]
+    return [*passes_of_graph(config, shape), *passes_of_method(config, shape)]
 
 
-def _graph_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+def passes_of_graph(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a sample graph, where one is needed."""
     if "graph" not in needed(config):
         return []
@@ -164,7 +113,7 @@ def _graph_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     return graph_passes(options, shape.n, shape.m, shape.stored)
 
 
-def _method_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+def passes_of_method(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a method, once its graph is there."""
     found = [method_pass(config, shape.n, shape.m, shape.memory)]
     if config.scorer == "sselect" and config.method_options()["variant"] == "cut-value":

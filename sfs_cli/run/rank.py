@@ -299,11 +299,6 @@ def _score(run: Run) -> Scored:
         from sfs_cli.run.split import rank_split
 
         return rank_split(run)
-    if run.sources:
-        from sfs_cli.run.fused_rank import rank_on_each_source, rank_on_sources  # import SciPy
-
-        apart = run.config.method == "kogs"
-        return rank_on_each_source(run) if apart else rank_on_sources(run)
     return score_on(run, make_graph(run))
 
 

@@ -7,7 +7,6 @@ equal pages.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -23,7 +22,6 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.rank import ON_PAGE
-from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.provenance import (
     BatchFacts,
     CovariateFacts,
@@ -37,7 +35,7 @@ from sfs_cli.provenance import (
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.report.model import Evidence, Pictures, ReportData, Table
+from sfs_cli.report.model import Evidence, Pictures, ReportData, Table, agreement_table
 from sfs_cli.report.words import isolated
 from sfs_cli.tables import CHANGES
 
@@ -47,8 +45,6 @@ FEW = 8
 """Classes or groups that a sentence lists."""
 LEVEL = 0.05
 """The q-value that sentences speak of."""
-MUCH, LITTLE = 0.3, 0.1
-"""A source decides if so much of the top changes without it, and so little without any other."""
 
 
 def page_facts(config: RankConfig) -> PageFacts:
@@ -84,9 +80,8 @@ def report_data(
     sections = [
         ("Input", [*_input_pairs(facts), *inputs]),
         ("Sample graph", as_pairs(facts["graph"])),
-        ("Combination of the sources", as_pairs(_combination(knowledge))),
         ("Method", as_pairs(facts["method"])),
-        *((name.capitalize(), step.section(of)) for name, step, of in parts),
+        *((step.heading or name.capitalize(), step.section(of)) for name, step, of in parts),
         ("Covariates", _explained(facts["covariates"].get("explained"))),
         ("Batches", _explained(facts["batches"].get("explained"))),
     ]
@@ -97,7 +92,6 @@ def report_data(
         sentences=[
             *_significance(ranking, facts),
             *(text for _, step, _ in parts for text in step.sentences(facts)),
-            *([changes] if (changes := _changes(knowledge)) else []),
         ],
         made_from=f"on {_samples(facts)}",
         reading=reading,
@@ -111,7 +105,6 @@ def report_data(
         eigenvalues=None if eigenvalues is None else np.array(eigenvalues, float),
         clusters=facts["method"].get("clusters"),
         tables=[
-            *_knowledge_tables(knowledge),
             *_covariate_tables(facts["covariates"]),
             *_batch_tables(facts["batches"]),
             *(table for _, step, of in parts for table in step.tables(of)),
@@ -223,33 +216,6 @@ def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
         f"{words} or less. Of such a list {LEVEL:.0%} at most are false on average, if the samples "
         "are independent and the test suits the values."
     ]
-
-
-def _changes(knowledge: dict[str, Any]) -> str:
-    """Say in a sentence or two how much of the top each source changes."""
-    rows = [row for row in knowledge.get("leave_one_out", []) if row["overlap"] is not None]
-    if len(rows) < 2:
-        return ""
-    changed = sorted(((1 - row["overlap"], row["without"]) for row in rows), reverse=True)
-    (most, name), (next_most, second) = changed[:2]
-    kind, top = _part(knowledge), f"the top {rows[0]['first']}"
-    if most < LITTLE:
-        return (
-            f"No {kind} decides alone: without any one of them at most {most:.0%} of {top} changes."
-        )
-    if most >= MUCH and next_most <= LITTLE:
-        return (
-            f"The ranking is that of {kind} {name}: without it {most:.0%} of {top} changes, "
-            f"without any other {kind} at most {next_most:.0%}."
-        )
-    rest = f", without {kind} {second} {next_most:.0%}"
-    rest += f", without any other {kind} at most {changed[2][0]:.0%}" if len(changed) > 2 else ""
-    return f"Without {kind} {name} {most:.0%} of {top} changes{rest}."
-
-
-def _part(knowledge: dict[str, Any]) -> str:
-    """Return what a ranking on knowledge is made of."""
-    return "method" if "members" in knowledge else "source"
 
 
 def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, Any]) -> str:
@@ -380,86 +346,6 @@ def _batch_tables(facts: BatchFacts) -> list[Table]:
         rows=rows,
         note=f"The rankings within batches were made one: {AGGREGATIONS[facts['how']].title}.",
     )
-    compared = [_agreement(names, facts["kendall_tau"])] if "kendall_tau" in facts else []
-    return [batches, *compared]
-
-
-def _agreement(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Table:
-    return Table(
-        heading="Agreement of the rankings",
-        columns=("ranking", *names),
-        rows=[(name, *row) for name, row in zip(names, taus)],
-        note="Kendall's tau-b: 1 for the same order, 0 for no relation, -1 for the reverse order.",
-        digits=3,
-        shade=1.0,
-    )
-
-
-def _combination(knowledge: dict[str, Any]) -> dict[str, Any]:
-    """Return how the knowledge sources were combined, as facts of a section."""
-    fusion = knowledge.get("fusion", {})
-    if not fusion:
-        how = knowledge.get("aggregation", {}).get("how")
-        return {} if how is None else {"aggregated_by": AGGREGATIONS[how].title}
-    entry = WEIGHTINGS[fusion["weights"]]
-    simple = {k: v for k, v in fusion.items() if isinstance(v, str | int | float | bool)}
-    return simple | {"weights": entry.title, "reference": entry.reference or None}
-
-
-def _knowledge_tables(knowledge: dict[str, Any]) -> list[Table]:
-    """Return the tables of sources (or members), of their agreement, and of what each changed."""
-    tables = []
-    if "sources" in knowledge:
-        fused = knowledge.get("fusion", {}).get("weights") == "snf"
-        note = "Each became a similarity of the samples, on a common scale."
-        rows = []
-        for source in knowledge["sources"]:
-            found, similarity = "", source["similarity"]
-            if "genes" in source:
-                found = f"{source['genes_found']:,} of {source['genes']:,}"
-            if "distance" in source:
-                similarity = f"{similarity} of {source['distance']} distances"
-            name, kind, weight = source["name"], source["kind"], source["weight"]
-            counts = (source["samples"], source.get("features"), found)
-            rows.append((name, kind, weight, similarity, *counts))
-        tables.append(
-            Table(
-                heading="Knowledge sources",
-                columns=(
-                    *("source", "kind", "weight", "similarity"),
-                    *("samples", "features", "genes found"),
-                ),
-                rows=rows,
-                note=note if fused else f"{note} The weights are those of the sum.",
-                digits=4,
-            )
-        )
-    if "members" in knowledge:
-        tables.append(
-            Table(
-                heading="Aggregated rankings",
-                columns=("method", "weight"),
-                rows=[(member["name"], member["weight"]) for member in knowledge["members"]],
-            )
-        )
-    if "aggregation" in knowledge:
-        made = knowledge["aggregation"]
-        tables.append(_agreement(made["names"], made["kendall_tau"]))
-    if "leave_one_out" in knowledge:
-        keys = ("without", "rank_correlation", "overlap")
-        found, part = knowledge["leave_one_out"], _part(knowledge)
-        how = f"The rankings were aggregated again without each {part} in turn."
-        if "aggregation" not in knowledge:
-            how = f"The ranking was repeated without each {part} in turn, with new weights."
-        top = f"top {found[0]['first']}"
-        tables.append(
-            Table(
-                heading=f"What each {part} changed",
-                columns=("without", "rank correlation", f"{top} kept"),
-                rows=[tuple(row[key] for key in keys) for row in found],
-                note=f"{_changes(knowledge)} {how} If the rank correlation and the share of the "
-                f"{top} that is kept are near 1, the {part} changed little.",
-                digits=3,
-            )
-        )
-    return tables
+    if "kendall_tau" in facts:
+        return [batches, agreement_table(names, facts["kendall_tau"])]
+    return [batches]

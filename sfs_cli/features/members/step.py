@@ -10,7 +10,7 @@ from sfs_cli.features.step import Step
 from sfs_cli.options import RankConfig
 from sfs_cli.run.fused_rank import Ranked, aggregate_rankings
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import Shape, passes_of, ranking_passes
+from sfs_cli.run.passes import Shape, fitting, passes_of, ranking_passes
 from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored, make_graph, solve
 
@@ -20,11 +20,10 @@ class MemberStep(Step):
 
     def scoring_passes(self, shape: Shape) -> list[Pass]:
         """Return the passes of the rankings."""
-        return [
-            each
-            for member in self.config.each_ranking()
-            for each in passes_of(ranking_passes(member, shape), _whose(member))
-        ]
+        passes = fitting(self.config, shape)
+        for member in self.config.each_ranking():
+            passes += passes_of(ranking_passes(member, shape), _whose(member))
+        return passes
 
     def score(self, run: Run) -> Scored:
         """Return the aggregate of the rankings."""
