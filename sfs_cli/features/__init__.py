@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from sfs_cli.features.step import Step
 
 FEATURES = (
+    given.FEATURE,
     knowledge.FEATURE,
     members.FEATURE,
-    given.FEATURE,
     classes.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,

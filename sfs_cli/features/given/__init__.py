@@ -35,10 +35,10 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the option."""
     if config.given_ is None or config.max_correlation is not None:
         return
-    unable = [each for each in config.each_ranking() if each.scorer not in catalog.GOING_ON]
+    unable = [name for name in config.members or (config.scorer,) if name not in catalog.GOING_ON]
     if unable:
         about = "members" if config.members else "method" if config.then is None else "then"
-        name = config.method if about == "method" else unable[0].scorer
+        name = config.method if about == "method" else unable[0]
         what = f"--given has no effect with {flag(about)} {name}, which does not start from "
         hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
         hint += f"a method that starts from them: {_ABLE}"
