@@ -219,10 +219,25 @@ def located(where: object) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def within(place: str) -> Iterator[None]:
+    """Put a place before that of an error; of none ("") it stays as it is."""
+    try:
+        yield
+    except SfsError as error:
+        if place:
+            error.where = place + (f"; {error.where}" if error.where else "")
+        raise
+
+
 def counted(count: int, noun: str) -> str:
     """Write a count with its noun: ``1 value``, ``1,200 values``, ``2 batches``."""
-    end = "es" if noun.endswith(("s", "ch")) else "s"
-    return f"{count:,} {noun}{'' if count == 1 else end}"
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun."""
+    return noun + ("es" if noun.endswith(("s", "ch")) else "s")
 
 
 def either(words: Sequence[str]) -> str:

@@ -17,6 +17,8 @@ import pytest
 
 import sfs_cli
 
+pytestmark = pytest.mark.any_python
+
 PACKAGE = Path(sfs_cli.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -37,6 +39,7 @@ MAY_IMPORT = {
         "tables",
         "provenance",
         "tables",
+        "io.knowledge",
         "io.results",
         "store",
         "graph",

@@ -84,7 +84,7 @@ class Text(click.types.StringParamType):
 
 
 def _may_be_inside(option: Option) -> bool:
-    return is_inside(option.name, "obs:") or option.name == "similarity"
+    return is_inside(option, "obs:") or option.name == "similarity"
 
 
 def _matrix(ctx: click.Context) -> str:

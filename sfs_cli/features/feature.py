@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sfs_cli.options.fields import Config, Refusal, options_of
 
 if TYPE_CHECKING:
+    from sfs_cli.catalog import Method
     from sfs_cli.features.proposal import Proposal, Seen
     from sfs_cli.features.step import Step
 
@@ -21,10 +22,15 @@ class Feature(NamedTuple):
     fields: type[Config] | None = None  # its options
     rules: Callable[[Any], Iterator[Refusal]] = lambda _: iter(())  # which of them go together
     orders: bool = False  # whether it changes the order of the features
+    # whether a method may be the default one of a configuration that asks for it
+    suits: Callable[[Any, Method], bool] = lambda *_: True
+    one_by_one: bool = False  # whether subsets of the samples can be ranked one by one only
+    adjusts: bool = False  # whether it changes the values that features are scored by
+    # options of `sfs select` that it does not go with, and what is wrong: `--cv ...`
+    against: Mapping[str, str] = {}
+    untested: str = ""  # why methods that test by classes have no p-values with it
     # the run with it that is worth making: for what was asked for, and with the default method
     propose: Callable[[Any, Any, Seen], Proposal | None] = lambda *_: None
-    # options, also of `sfs select`, that it does not go with, and what is wrong: `--cv ...`
-    against: Mapping[str, str] = {}
 
     @property
     def option(self) -> str:

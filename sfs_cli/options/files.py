@@ -19,7 +19,7 @@ from sfs_cli.options.fields import Option, keys_of, names_file, options_of
 from sfs_cli.options.paths import (
     DESCRIPTORS,
     STANDARD_INPUT,
-    is_inside,
+    moved,
     split_part,
 )
 from sfs_cli.options.rank import RankConfig
@@ -127,15 +127,16 @@ def load(path: str | Path) -> ConfigFile:
         if option.name == "source":
             sources, places = _sources(node, name)
             options["source"] = tuple(
-                source.with_paths(lambda name, text: joined(name, text, folder))
-                for source in sources
+                source.with_paths(lambda _, text: joined(text, folder)) for source in sources
             )
             lines |= places
             continue
         value = _typed(node, option, key, where)
         if option.patterns:
-            value = tuple(_file_or_pattern(option.name, text, folder) for text in value)
-        options[option.name] = _joined(option, value, folder) if option.path else value
+            options[option.name] = tuple(_file_or_pattern(text, folder) for text in value)
+        else:
+            from_here = moved(option, value, lambda _, text, __: joined(text, folder))
+            options[option.name] = from_here
     return ConfigFile(name, options, lines, inputs)
 
 
@@ -267,9 +268,9 @@ def _located(where: str) -> Iterator[None]:
 # ---- paths ---------------------------------------------------------------------------------------
 
 
-def joined(option: str, text: str, folder: str) -> str:
+def joined(text: str, folder: str) -> str:
     """Return a path that is relative to a folder as one from the current directory."""
-    if is_inside(option, text) or _names_descriptor(text):
+    if _names_descriptor(text):
         return text
     path = os.path.join(folder, text)  # noqa: PTH118
     if ".." not in text.split("/"):
@@ -285,35 +286,20 @@ def resolved(config: RankConfig, folder: str) -> dict[str, Any]:
     Defaults are written, so that the file means the same when a later version has others.
     """
     sources = [
-        source.with_paths(lambda option, text: _relative(option, text, folder))
-        for source in config.source
+        source.with_paths(lambda _, text: _relative(text, folder)) for source in config.source
     ]
     found = replace(config, source=tuple(sources)).result_options()
     given = [(o, found.get(o.name)) for o in options_of(RankConfig)]
-    return {o.key: _moved(o, value, folder) for o, value in given if value not in (None, (), {})}
+    return {
+        o.key: moved(o, value, lambda _, text, __: _relative(text, folder))
+        for o, value in given
+        if value not in (None, (), {})
+    }
 
 
-def _moved(option: Option, value: Any, folder: str) -> Any:
-    """Return the value of an option with its paths as they are from a folder."""
-    if option.patterns:
-        return tuple(
-            _relative(option.name, text, folder) if names_file(text) else text for text in value
-        )
-    if option.path and isinstance(value, tuple):
-        return tuple(_relative(option.name, text, folder) for text in value)
-    return _relative(option.name, value, folder) if option.path else value
-
-
-def _joined(option: Option, value: Any, folder: str) -> Any:
-    """Return the value of an option with its paths, from a folder, as they are from here."""
-    if isinstance(value, tuple):
-        return tuple(joined(option.name, text, folder) for text in value)
-    return joined(option.name, value, folder)
-
-
-def _file_or_pattern(option: str, text: str, folder: str) -> str:
+def _file_or_pattern(text: str, folder: str) -> str:
     """Return what is a file in a folder as a path from the current directory."""
-    path = joined(option, text, folder)
+    path = joined(text, folder)
     return path if names_file(path) else text
 
 
@@ -322,12 +308,12 @@ def _names_descriptor(text: str) -> bool:
     return split_part(text)[0] == STANDARD_INPUT or text.startswith(DESCRIPTORS)
 
 
-def _relative(option: str, text: str, folder: str) -> str:
+def _relative(text: str, folder: str) -> str:
     """Return a path as it is from a folder; only links to folders are resolved.
 
     The name of a link to a file is kept, because its suffix may name the format.
     """
-    if is_inside(option, text) or _names_descriptor(text):
+    if _names_descriptor(text):
         return text
     file, colon, part = text.rpartition(":")
     if not colon or os.path.exists(text):  # noqa: PTH110

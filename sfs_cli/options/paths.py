@@ -28,7 +28,6 @@ DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """How the names of open files of this process begin."""
 INSIDE = ("obs:", "obsp:", "obsm:")
 """What is read from the file of the matrix itself begins with one of these."""
-_MAY_BE_INSIDE = ("labels", "sample_weights", "path", "coordinates", "adjust", "batch", "donors")
 
 _WRITTEN = {
     ("store", REPLACES): ("a store, which is a folder,",),
@@ -62,9 +61,9 @@ Move = Callable[[Option, str, str], str]
 source its kind), and returns the path to have in its place."""
 
 
-def is_inside(option: str, text: str) -> bool:
+def is_inside(option: Option, text: str) -> bool:
     """Tell whether an option names a part of the file of the matrix."""
-    return option in _MAY_BE_INSIDE and text.startswith(INSIDE)
+    return (option.column or option.name == "coordinates") and text.startswith(INSIDE)
 
 
 def moved(option: Option, value: Any, move: Move) -> Any:
@@ -77,9 +76,7 @@ def moved(option: Option, value: Any, move: Move) -> Any:
         kind = getattr(value, "kind", option.name)
         return value.with_paths(lambda n, text: move(option, text, kind if n == "path" else n))
     named = names_file(value) if option.patterns else bool(option.path)
-    return (
-        move(option, value, option.name) if named and not is_inside(option.name, value) else value
-    )
+    return move(option, value, option.name) if named and not is_inside(option, value) else value
 
 
 def paths_of(options: Iterable[Option], values: Mapping[str, Any]) -> list[NamedPath]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.errors import counted, listed
+from sfs_cli.features.significance.doubts import DEPENDENT
 from sfs_cli.io.results.writers import ranking_bytes
 from sfs_cli.knowledge.matching import likely_change
 from sfs_cli.logs import Messages
@@ -28,7 +29,6 @@ from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import ReportData, Table
 from sfs_cli.run import outputs
 from sfs_cli.run.checkpoints import RunCheckpoints
-from sfs_cli.run.guards import dependent
 from sfs_cli.run.identity import any_same, same_matrix
 from sfs_cli.run.lists import (
     RankedList,
@@ -148,9 +148,9 @@ def aggregate_lists(config: AggregateConfig, messages: Messages) -> Aggregated:
         messages.warn(found)
     known = [matrix_of(each.path) for each in lists]
     same = any_same(same_matrix(one, other) for one, other in combinations(known, 2))
-    if same and (warning := dependent(config.how)):
-        messages.warn(warning)
-    elif same is None and dependent(config.how):
+    if same and config.how == "rra":
+        messages.warn(DEPENDENT)
+    elif same is None and config.how == "rra":
         messages.note(
             "the p-values of rra assume independent lists; where two of these rank the features of "
             "one matrix, p_value and q_value are too small"

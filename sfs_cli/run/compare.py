@@ -1,14 +1,14 @@
 """``sfs compare``: several rankings of one matrix, judged as `sfs evaluate` judges one.
 
 The matrix is read once, and prepared for each ranking as its options ask. What is measured of each
-list, and inside which folds, is the business of `sfs_cli.run.evaluate`; here are the lists beside
+list, and within which folds, is the business of `sfs_cli.run.evaluate`; here are the lists beside
 each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import combinations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import InputError, counted
+from sfs_cli.errors import InputError, counted, within
 from sfs_cli.evaluation.measures import Overlap, overlap
 from sfs_cli.io.results.writers import table_bytes
 from sfs_cli.logs import Messages
@@ -27,7 +27,6 @@ from sfs_cli.options.compare import (
     RANDOM,
     VARIABLE,
     CompareConfig,
-    about_ranking,
     check_different,
 )
 from sfs_cli.run import outputs
@@ -129,7 +128,7 @@ def _loaded(
             log, opened = messages, None
             if runs:  # what is said of the matrix is said once
                 log, opened = Messages(verbosity=-1), next(iter(runs.values())).opened
-            with about_ranking(name) if name else nullcontext():
+            with within(f"ranking {name}" if name else ""):
                 made = stack.enter_context(
                     loaded(each, log, kept, labeled=config.labels is not None, matrix=opened)
                 )

@@ -20,27 +20,20 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.compute.engine import Engine, ThreadExecutor
-from sfs_cli.compute.limits import LIMITS
 from sfs_cli.compute.matrix import Ids, Span
 from sfs_cli.compute.memory import format_size
 from sfs_cli.compute.tree import MAX_CHUNKS
 from sfs_cli.display import shown
-from sfs_cli.errors import counted, listed
-from sfs_cli.graph.neighbors import SAMPLED_PAIRS
-from sfs_cli.graph.pca import OVERSAMPLING
+from sfs_cli.errors import listed
 from sfs_cli.io.files.text import count_lines
 from sfs_cli.logs import Messages
-from sfs_cli.methods.significance.tested import DEFAULT_PERMUTATIONS
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import parse_duration
-from sfs_cli.options.graph import (
-    DEFAULT_COMPONENTS,
-    parse_count,
-)
 from sfs_cli.run import inputs
+from sfs_cli.run.cohort import taken_as
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.run.memory import is_dense
+from sfs_cli.run.passes import is_dense
 from sfs_cli.store.disk import is_store
 from sfs_cli.store.matrix import DenseMatrix, FeatureView, Matrix
 
@@ -58,13 +51,8 @@ REGIONS = 4
 """Regions of the store that these are read from."""
 COLUMNS = 64
 """Columns that they are multiplied with, to see how long one takes."""
-SIMPLE, SOLVED = 30, 16
-"""Columns that cost as much as what is done to a feature to score it, without a graph; and those
-that a solver multiplies the matrix with in a pass."""
 OF_GRAPH = 200
 """Columns that cost as much as what a sparse graph takes for each sample."""
-TESTED, PERMUTED = 3, 2
-"""Times that a score costs with its p-value, and in every permutation."""
 WRITTEN = 200_000
 """Rows of a ranking that are ordered and written in a second."""
 
@@ -149,19 +137,20 @@ def _facts(run: Run) -> dict[str, Any]:
     """Return what the plan says of a run, as JSON has it."""
     config, shape, room, opened = run.config, run.shape, run.plan, run.opened
     n, m, stored = shape.n, shape.m, shape.stored
-    rates, columns = _rates(run), _columns(config, n)
+    rates = _rates(run)
     size = n * m * stored.itemsize
     rows = []
     for each in run.passes:
         read = each.times * each.fraction
-        once = max(rates.least, rates.prepared + columns[each.kind] * rates.column)
+        once = max(rates.least, rates.prepared + each.columns * rates.column)
         took = {"bytes": round(read * each.of_matrix * size), "seconds": read * each.work * once}
         rows.append(asdict(each) | took)
+    of_sample = OF_GRAPH + (n / 2 if is_dense(config, n) else 0)  # with its part of the spectrum
     seconds = {
         "start": START,
         "reading": opened.facts["reading"],
         "passes": sum(row["seconds"] for row in rows),
-        "graph": n * columns["graph"] * rates.column / m,
+        "graph": n * of_sample * rates.column / m,
         "writing": m / WRITTEN,
     }
     held = size if opened.facts["where"] == IN_MEMORY else 0
@@ -178,8 +167,8 @@ def _facts(run: Run) -> dict[str, Any]:
         "block_size": room.block_size,
         "workers": room.workers,
         "executor": config.executor,
-        "covariates": _covariates(run),
-        "batches": shape.batches,
+        "covariates": run.cohort.covariates,
+        "batches": {part.name: len(part.samples) for part in run.cohort.parts},
         "passes": rows,
         "memory": room.bytes_by_use | {"matrix": held},
         "memory_needed": room.needed + held,
@@ -188,16 +177,6 @@ def _facts(run: Run) -> dict[str, Any]:
         "in_page_cache": rates.cached if of_store else None,
         "seconds": seconds | {"total": sum(seconds.values())},
     }
-
-
-def _covariates(run: Run) -> list[dict[str, Any]]:
-    """Return the covariates of a run, and how each is taken."""
-    found = []
-    for each in run.columns.adjust:
-        values = {each.values[sample] for sample in run.matrix.ids.samples}
-        levels = len(values) if each.kind == "categorical" else None
-        found.append({"name": each.name, "taken_as": each.kind, "levels": levels})
-    return found
 
 
 def _shards(config: RankConfig, facts: dict[str, Any], limit: float) -> dict[str, Any]:
@@ -254,29 +233,6 @@ def _rates(run: Run) -> Rates:
     )
 
 
-def _columns(config: RankConfig, n: int) -> dict[str, float]:
-    """Return by the kind of a pass how many products its values take, about."""
-    scores = SIMPLE + (n if is_dense(config, n) else 0)
-    null, _, count = (config.pvalues or "").partition(":")
-    if null:
-        drawn = int(float(count or DEFAULT_PERMUTATIONS)) if null == "permutation" else 0
-        scores *= TESTED + PERMUTED * drawn
-    width = (parse_count(config.components or DEFAULT_COMPONENTS) or 0) + OVERSAMPLING
-    return {
-        # of each sample, with its part of the spectrum
-        "graph": OF_GRAPH + (n / 2 if is_dense(config, n) else 0),
-        "sums": 1,
-        "gram": n / 2,  # of a symmetric product
-        "pairs": 2 * SAMPLED_PAIRS / n,
-        "panels": LIMITS.panel,
-        "components": 2 * width,
-        "score": scores,
-        "solve": SOLVED,
-        "prune": config.kept_features,
-        "modules": config.modules_of,
-    }
-
-
 def _sample(run: Run) -> Matrix:
     """Return some blocks of the store, or blocks of random counts."""
     matrix, m = run.opened.matrix, run.opened.matrix.n_features
@@ -308,8 +264,7 @@ def _text(facts: dict[str, Any]) -> str:
         ("arithmetic", f"{facts['arithmetic']}, {facts['workers']} {workers}"),
     ]
     if facts["covariates"]:
-        taken = [f"{c['name']} ({_taken_as(c)})" for c in facts["covariates"]]
-        lines.append(("adjusting", f"for {', '.join(taken)}"))
+        lines.append(("adjusting", f"for {taken_as(facts['covariates'])}"))
     if facts["batches"]:
         sizes = [f"{name} ({size:,})" for name, size in facts["batches"].items()]
         lines.append(("batches", f"{len(sizes)}: {listed(sizes, 12)}"))
@@ -338,11 +293,6 @@ def _text(facts: dict[str, Any]) -> str:
             lines.append(("", "no number of shards is enough: allow more time"))
         lines += [("", command) for command in shards["commands"]]
     return "".join(shown(f"{name:<11}{text}".rstrip()) + "\n" for name, text in lines)
-
-
-def _taken_as(column: dict[str, Any]) -> str:
-    levels = column["levels"]
-    return str(column["taken_as"]) if levels is None else f"{counted(levels, 'level')}"
 
 
 def _duration(seconds: float) -> str:

@@ -48,6 +48,7 @@ from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints
 from sfs_cli.run.config import input_files, split_sets
 from sfs_cli.run.folds import (
     FoldRankings,
+    fold_facts,
     in_fold,
     lengths_up_to,
     place,
@@ -289,8 +290,7 @@ class Evaluation(FoldRankings):
         run = self.run
         guard_raw(run, "what is ranked and judged")
         guard_labels(run)
-        with run.log.progress("evaluating", run.passes.total) as advance:
-            run.passes.watch(run.log.phase, advance)
+        with run.progress("evaluating"):
             values = self.values(self.everyone)
             whole = {name: self._rank_once(name) for name in self.runs}
             variable = self._variable(run, self.everyone)
@@ -621,12 +621,9 @@ class Evaluation(FoldRankings):
             "passes": self.run.passes.executed,
         }
         if self.labels is not None:
-            facts |= {"splits": self.config.folds, "repeats": self.config.rounds}
-            facts["classes"] = self.labels.counts()
+            facts |= fold_facts(self.config, self.labels, self.run.donors)
             if "labels" in self.run.taken:
                 facts["label_column"] = self.run.taken["labels"]
-            if (donors := self.run.donors) is not None:
-                facts["donors"] = int(donors.max()) + 1
         if self.drivers is not None:
             facts["drivers"] = {"listed": len(self.drivers), "found": len(self.known_drivers)}
         if self.sets is not None:

@@ -22,7 +22,6 @@ from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregate import aggregate, midranks
 from sfs_cli.ranking.agreement import agreement, compare_rankings
-from sfs_cli.run.guards import guard_lists
 from sfs_cli.run.load import Run
 from sfs_cli.run.passes import WITHOUT_EACH
 from sfs_cli.run.scoring import (
@@ -221,7 +220,6 @@ def aggregate_rankings(run: Run, kind: str, rankings: Iterable[Ranked]) -> Score
     weights = np.array(config.source_weights)
     how = config.how or DEFAULT_AGGREGATION
     made, ranks = aggregate_solutions(how, solutions, names, weights)
-    guard_lists(run, how)
     alike = agreement(ranks)
     knowledge: dict[str, Any] = {
         kind: [

@@ -17,14 +17,14 @@ import numpy as np
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.compute.context import Labels
-from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import SfsError, counted
-from sfs_cli.features import FEATURES
+from sfs_cli.features import FEATURES, steps_of, untested
 from sfs_cli.features.proposal import OTHER_METHOD, Proposal, Seen
+from sfs_cli.features.significance import tests
+from sfs_cli.features.significance.graph import made_of_features
 from sfs_cli.io.files.read_limits import reading_within
 from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.io.files.table import NULL_TOKENS
-from sfs_cli.io.knowledge.sample_columns import read_covariates
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of
@@ -34,15 +34,12 @@ from sfs_cli.run import inputs
 from sfs_cli.run.artificial import check_artificial
 from sfs_cli.run.guards import (
     REPEATS,
-    Raw,
-    fused_from_matrix,
     id_labels,
-    own_graph,
-    raw_kind,
     response_of,
 )
 from sfs_cli.run.memory import memory_budget
-from sfs_cli.run.passes import graph_asked, needed
+from sfs_cli.run.passes import needed
+from sfs_cli.run.raw_values import Raw, raw_kind
 from sfs_cli.store.matrix import look
 
 if TYPE_CHECKING:
@@ -78,7 +75,7 @@ def guide(config: RankConfig, messages: Messages) -> str:
         labels = inputs.align_labels(config, opened.matrix, table, messages)
         raw = None if config.transform is not None else raw_kind(look(opened.matrix), config)
         facts = seen(opened, labels, raw)
-        repeated = _donors_repeat(config, opened.matrix.ids)
+        repeated = not all(step.independent(opened.matrix.ids) for step in steps_of(config))
     found = next_runs(config, facts, ranked=False)
     runs = [(each["reason"], each["command"]) for each in found]
     result = shlex.split(runs[0][1])[-1] if runs else "results"
@@ -88,33 +85,21 @@ def guide(config: RankConfig, messages: Messages) -> str:
     return "\n".join(f"# {why}\n{command}\n" for why, command in runs)
 
 
-def _donors_repeat(config: RankConfig, ids: Ids) -> bool:
-    """Tell whether donors have several samples, which are no independent ones."""
-    if config.donors is None:
-        return False
-    values = read_covariates(config.donors, "donors", config.matrix, ids)[0].values
-    known = [values[sample] for sample in ids.samples if sample in values]
-    return len(set(known)) < len(known)
-
-
 def _rule(config: RankConfig, n: int, *, repeated: bool) -> list[str]:
     """Return the rule of `sfs select` that goes with a ranking of n samples.
 
     A rule that promises something is proposed where the promise holds: where samples are
-    independent (`repeated` says that donors have several), and the graph is of other features.
+    independent (`repeated`: they are not), and the graph is of other features.
     """
     needs, own = needed(config), False
     if "graph" in needs:
-        name = graph_asked(config, n).name
-        of = own_graph(name, config.coordinates_from)
-        own = of is not None or bool(fused_from_matrix(config, name))
-    untested = config.adjust or config.sample_weights is not None
-    if config.pvalues is not None or (config.ranker in catalog.SIGNED and not untested):
+        own = bool(made_of_features(config, n))
+    if tests(config) and untested(config) is None:
         tested = not repeated and not (own and config.split is None)
         return ["--fdr", "0.05"] if tested else ["--top", "50"]
     if config.stability is not None:
         return ["--stable", "0.75"]
-    # features of the graph itself, and those of any two donors, are ahead of the copies anyway
+    # features of the graph itself, and those of donors, are ahead of the copies anyway
     if own or repeated or not needs:
         return ["--top", "50"]
     try:

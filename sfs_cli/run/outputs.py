@@ -335,40 +335,26 @@ class Beside:
     ) -> Iterator[None]:
         """Let the file be written to `partial`; it takes its name when the block is done.
 
-        What it may not replace is refused, as `claim_copy` does.
+        One that would replace other things is refused; the lock is told of it. What the record of
+        the result tells of is replaced without `force`: it is of a run that was killed.
         """
-        option = flag(self.option)
-        claim_copy(option, self.path, lock, record, folder=self.folder, force=force)
-        with replacing(self.path) as self.partial:
+        option, path = flag(self.option), self.path
+        check_writable(path, option)
+        is_folder = path.is_dir()
+        kept = is_folder and not (self.folder and recognize(path).kind in (Kind.STORE, Kind.ZARR))
+        if kept or (self.folder and path.is_file()):
+            what = "a folder of other things" if is_folder else "a file, and this is a folder"
+            hint = "give another name"
+            raise OutputExistsError(
+                f"{option} {path} exists, and is {what}", hint=hint, option=option
+            )
+        if path.exists() and not force and not are_as_written({option: path}, record):
+            hint = "give another name, or --force"
+            raise OutputExistsError(f"{option} {path} exists", hint=hint, option=option)
+        if lock is not None:
+            lock.leaves(path.absolute())
+        with replacing(path) as self.partial:
             yield
-
-
-def claim_copy(
-    option: str,
-    path: Path,
-    lock: Lock | None,
-    record: Mapping[str, Any] | None,
-    *,
-    folder: bool,
-    force: bool,
-) -> None:
-    """Refuse an output beside the result where it would replace other things; tell the lock of it.
-
-    `option` is its flag, and `folder` says whether it is one. What the record of the result tells
-    of is replaced without `force`: it is of a run that was killed.
-    """
-    check_writable(path, option)
-    is_folder = path.is_dir()
-    kept = is_folder and not (folder and recognize(path).kind in (Kind.STORE, Kind.ZARR))
-    if kept or (folder and path.is_file()):
-        what = "a folder of other things" if is_folder else "a file, and this is a folder"
-        hint = "give another name"
-        raise OutputExistsError(f"{option} {path} exists, and is {what}", hint=hint, option=option)
-    if path.exists() and not force and not are_as_written({option: path}, record):
-        hint = "give another name, or --force"
-        raise OutputExistsError(f"{option} {path} exists", hint=hint, option=option)
-    if lock is not None:
-        lock.leaves(path.absolute())
 
 
 def make_result(

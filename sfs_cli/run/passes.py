@@ -13,23 +13,30 @@ import numpy as np
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.passes import Pass, PassList
-from sfs_cli.features import steps_of
+from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.graph.build import coordinate_passes, graph_passes
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
+    DENSE_SAMPLES,
     GRAPH_FIELDS,
+    SPARSE_GRAPHS,
     GraphOptions,
 )
+from sfs_cli.options.source import KINDS
 from sfs_cli.store.prepared import fitting_passes
 from sfs_cli.store.transforms import parse
 
 GRAPHS_OF_FILES = ("obsp:connectivities", "obsm:X_pca")
 """What is used of an AnnData file where it is there, the first of them: as scanpy names them."""
 SCORES = Pass("scores", "score")
+SIMPLE, SOLVED = 30, 16
+"""Columns that cost as much as what is done to a feature to score it, without a graph; and those
+that a solver multiplies the matrix with in a pass."""
+TESTED, PERMUTED = 3, 2
+"""Times that a score costs with its p-value, and in every permutation."""
 WITHOUT_EACH = ", without each source"
-OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
-"""What passes of these parts of a run are made for, after their purpose; others depend on names."""
+"""What passes of this part of a run are made for, after their purpose; others depend on names."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +47,8 @@ class Shape:
     m: int  # features
     stored: np.dtype[Any]  # type of the stored values
     memory: int  # bytes that may be used
-    # the batches that are ranked one after the other, and their samples
-    batches: Mapping[str, int] = field(default_factory=dict)
+    # the parts of the samples that are ranked one after the other, and their numbers of samples
+    parts: Mapping[str, int] = field(default_factory=dict)
     coordinates: int | None = None  # of a sample, where the graph is made of some
 
 
@@ -63,34 +70,7 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     for step in steps_of(config):
         if (own := step.scoring_passes(shape)) is not None:
             return own
-    passes = fitting(config, shape)
-    if shape.batches:
-        for name, size in shape.batches.items():
-            part = replace(shape, n=size)
-            own = [*fitting(config, part), *ranking_passes(config, part)]
-            passes += passes_of(own, within_batch(name))
-    elif config.split == "features":
-        own = ranking_passes(config, shape)
-        for half in ("first", "other"):
-            passes += passes_of(own, to_test(half))
-    elif config.split == "counts":
-        of_graph, of_scores = OF_COUNTS
-        passes += passes_of(passes, of_graph) + passes_of(passes, of_scores)
-        passes += passes_of(passes_of_graph(config, shape), of_graph)
-        passes += passes_of(passes_of_method(config, shape), of_scores)
-    else:
-        passes += ranking_passes(config, shape)
-    return passes
-
-
-def within_batch(name: str) -> str:
-    """Return whose passes those of a batch are."""
-    return f" within batch {name}"
-
-
-def to_test(half: str) -> str:
-    """Return whose passes those of a half of the features are: ``first`` or ``other``."""
-    return f", to test the {half} half of the features"
+    return [*fitting(config, shape), *ranking_passes(config, shape)]
 
 
 def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
@@ -119,7 +99,7 @@ def passes_of_method(config: RankConfig, shape: Shape) -> list[Pass]:
     if config.scorer == "sselect" and config.method_options()["variant"] == "cut-value":
         from sfs_cli.methods.sselect import TO_CHOOSE
 
-        return [TO_CHOOSE, *found]
+        return [replace(TO_CHOOSE, columns=found[0].columns), *found]
     return found
 
 
@@ -127,8 +107,11 @@ def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
     """Return the passes of the scores, or of a solver."""
     method = METHODS[config.scorer]
     if not method.iterative:
-        return SCORES
-    solving = Pass(method.title, "solve", sharing="merge")
+        columns = SIMPLE + (n if is_dense(config, n) else 0)
+        if config.pvalues is not None:
+            columns *= TESTED + PERMUTED * config.permutations
+        return replace(SCORES, columns=columns)
+    solving = Pass(method.title, "solve", sharing="merge", columns=SOLVED)
     if method.passes.isdigit():
         return replace(solving, times=int(method.passes))
     if is_held(n, m, memory):
@@ -154,7 +137,8 @@ def with_defaults(config: RankConfig, n: int, graphs: tuple[str, ...]) -> RankCo
     the graph, and where it would be made of the values as they are in the file, all of them.
     """
     config = config.for_samples(n)
-    own = config.graph is None and not config.given("adjust", "split", *GRAPH_FIELDS)
+    own = config.graph is None and not config.given("split", *GRAPH_FIELDS)
+    own = own and not any(each.adjusts and each.asked(config) for each in FEATURES)
     found = [name for name in GRAPHS_OF_FILES if name in graphs]
     if own and found and "graph" in needed(config):
         return replace(config, similarity=found[0])
@@ -168,3 +152,17 @@ def graph_asked(config: RankConfig, n: int) -> GraphOptions:
     """
     name = config.similarity if config.graph == "obsp" else config.graph
     return config.default_sample_graph(n) if name is None else config.graph_options(name)
+
+
+def is_dense(config: RankConfig, n: int) -> bool:
+    """Tell whether the graph of n samples is an n x n array; given ones are taken for sparse."""
+    if "graph" not in needed(config):
+        return False
+    name = graph_asked(config, n).name
+    if name == "sources":
+        return n <= DENSE_SAMPLES or not all(
+            each.kind == "similarity"
+            or (KINDS[each.kind].measured and each.similarity in (None, "knn"))
+            for each in config.source
+        )
+    return name not in (*SPARSE_GRAPHS, "file") and not name.startswith("obsp:")

@@ -7,8 +7,8 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -36,10 +36,8 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.provenance import (
-    CovariateFacts,
     InputFile,
     LabelFacts,
-    MatrixFacts,
     PassFacts,
     RunFacts,
     RunRecord,
@@ -48,8 +46,6 @@ from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, checkpoints_beside
-from sfs_cli.run.covariates import explained_part
-from sfs_cli.run.depth import guard_depth
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
@@ -70,7 +66,6 @@ from sfs_cli.run.report_data import page_facts, report_data
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.run.top import TopFeatures, read_top
-from sfs_cli.store.adjust import Adjustment
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -206,21 +201,22 @@ def rank(
     messages = messages or Messages(verbosity=-1)
     with loaded(config, messages, checkpoints, client) as run:
         config = run.config  # with the method that suits the samples
-        raw = guards.guard_values(run)
+        raw = guards.guard_raw(run)
+        guards.guard_labels(run)
         guards.guard_sources(run)
         steps = steps_of(config)
         for step in steps:
             step.check(run)
-        with _progress(run):
+        with run.progress("ranking"):
             scored = _score(run)
             scored.solution = _solved(run, scored.solution, steps)
             ranking = _by_score(run, scored.solution)
             found = RankResult(config, scored, ranking, _facts(run, scored), steps)
             for step in steps:
                 step.find(run, found)
+            scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         top = read_top(run, found.ranking)
         repeated = _warn(run, found, top)
-        _add_explained(run, found)
         found.facts["next_runs"] = after_ranking(run, raw, repeated)
         if scored.spectrum is not None:
             found.groups = read_groups(scored.spectrum.values, scored.spectrum.vectors)
@@ -239,18 +235,9 @@ def rank(
 
 
 def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
-    """Warn of what a ranking should not be trusted for; return how far the best repeat each other.
-
-    Why a method has no p-values here is said, too.
-    """
+    """Warn of what not to trust in a ranking; return how far the best repeat each other."""
     solution, ranking = found.scored.solution, found.ranking
     repeated = guards.guard_ranking(run, ranking, top)
-    if "p_value" in ranking.extra:
-        guards.guard_tests(run, solution.facts, ranking.order[~np.isnan(ranking.score)])
-        guard_depth(run, solution.facts)
-    elif untested := _untested(run):
-        run.log.note(untested)
-        found.facts["method"]["no_p_values"] = untested
     leading = solution.facts.get("response_rank")
     if leading is not None:
         run.log.note(
@@ -261,28 +248,9 @@ def _warn(run: Run, found: RankResult, top: TopFeatures | None) -> float | None:
     return repeated
 
 
-def _untested(run: Run) -> str | None:
-    """Return why a method that has p-values of its own has none here."""
-    config = run.config
-    if not METHODS[config.scorer].compares or run.batches is not None:
-        return None
-    if config.adjust:
-        return (
-            f"--method {config.scorer} has no p-values with --adjust, because covariates are "
-            "taken out of the features and not out of the classes; f-test with --label-type "
-            "ordered takes them out of both, and of two classes is the same test"
-        )
-    if config.sample_weights is not None:
-        return (
-            f"--method {config.scorer} has no p-values with --sample-weights, because a sample of "
-            "weight 10 is not 10 independent samples; for p-values, rank without weights"
-        )
-    return None
-
-
 def score(run: Run) -> Scored:
     """Score the features as the configuration asks, making the passes of the list."""
-    with _progress(run):
+    with run.progress("ranking"):
         return _score(run)
 
 
@@ -291,14 +259,6 @@ def _score(run: Run) -> Scored:
     for step in steps_of(run.config):
         if (scored := step.score(run)) is not None:
             return scored
-    if run.batches is not None:
-        from sfs_cli.run.batch_rank import rank_in_batches
-
-        return rank_in_batches(run, run.batches)
-    if run.config.split is not None:
-        from sfs_cli.run.split import rank_split
-
-        return rank_split(run)
     return score_on(run, make_graph(run))
 
 
@@ -330,45 +290,6 @@ def _by_score(run: Run, solution: Solution) -> Ranking:
     )
 
 
-@contextmanager
-def _progress(run: Run) -> Iterator[None]:
-    """Show how far the passes of the list have come."""
-    with run.log.progress("ranking", run.passes.total) as advance:
-        run.passes.watch(run.log.phase, advance)
-        yield
-
-
-def _add_explained(run: Run, found: RankResult) -> None:
-    """Find and log how much of the best features covariates and batches explain."""
-    facts = found.facts
-    if run.batches is not None:
-        bare, basis = run.matrix.adjusted(None), run.batches.basis
-        explained = explained_part(found.ranking, basis, bare, None, run.passes)
-        facts["batches"]["explained"] = explained
-        run.log.note(
-            f"the batches explain {explained['before']:.1%} of the variance of the first "
-            f"{explained['features']} features ({explained['by_chance']:.1%} by chance), which the "
-            "rankings within batches do not see"
-        )
-        designs = [(b.name, b.design) for b in run.batches.ranked if b.design is not None]
-        covariates, before = run.batches.covariates, run.matrix.adjusted(Adjustment(basis))
-        columns = [{"batch": k} | column for k, design in designs for column in design.columns]
-        rank, within = max((design.rank for _, design in designs), default=0), " within batches"
-    elif run.design is not None:
-        covariates, before = run.design.basis, run.matrix.adjusted(None)
-        columns, rank, within = run.design.columns, run.design.rank, ""
-    else:
-        return
-    if len(covariates):
-        explained = explained_part(found.ranking, covariates, before, run.matrix, run.passes)
-        facts["covariates"] = CovariateFacts(columns=columns, rank=rank, explained=explained)
-        run.log.note(
-            f"the covariates explain {explained['before']:.1%} of the variance of the first "
-            f"{explained['features']} features{within} before adjusting, "
-            f"{explained['after']:.1%} after ({explained['by_chance']:.1%} by chance)"
-        )
-
-
 def _facts(run: Run, scored: Scored) -> RunFacts:
     """Return what ``run.json`` and the report say of a run, once the features have scores.
 
@@ -390,14 +311,6 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         },
         "transform": list(matrix.steps),
     }
-    if run.weights is not None and run.context.sample_weights is not None:
-        read["sample_weights"] = {
-            "from": config.sample_weights,
-            "sum": float(run.context.sample_weights.sum()),
-            "zero": int(np.count_nonzero(run.weights == 0)),
-        } | _column(run, "sample_weights")
-    if (design := guards.donor_design(run)) is not None:
-        read |= {"donors": design["donors"], "donor_design": design}
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]
@@ -406,7 +319,7 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
     method |= run.options
     method |= solution.facts
     facts: RunFacts = {
-        "input": cast(MatrixFacts, read),
+        "input": read,
         "graph": scored.graph,
         "method": method,
         "knowledge": scored.sources,
@@ -414,8 +327,9 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         "pruning": {},
         "modules": {},
         "stability": {},
+        "significance": {},
         "covariates": {},
-        "batches": scored.batches,
+        "batches": {},
         "plan": {
             "arithmetic": run.plan.dtype.name,
             "block_size": run.plan.block_size,
@@ -427,6 +341,7 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
         "labels": {},
         "next_runs": [],
     }
+    facts |= cast(RunFacts, scored.facts)
     if solution.stop or solution.objective:
         facts["solver"] = {
             "converged": solution.converged,
@@ -440,15 +355,11 @@ def _facts(run: Run, scored: Scored) -> RunFacts:
             "classes": run.labels.counts(),
             "used": run.labels_used,
         }
-        facts["labels"] |= cast(LabelFacts, _column(run, "labels"))
+        if "labels" in run.taken:
+            facts["labels"]["column"] = run.taken["labels"]
         if config.label_type == "continuous":
             facts["labels"] |= cast(LabelFacts, run.labels.range())
     return facts
-
-
-def _column(run: Run, option: str) -> dict[str, str]:
-    """Return the column of an option's file that was taken without being named, as facts."""
-    return {"column": run.taken[option]} if option in run.taken else {}
 
 
 def check_outputs(config: RankConfig) -> None:

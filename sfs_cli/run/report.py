@@ -28,6 +28,7 @@ from sfs_cli.errors import (
     listed,
 )
 from sfs_cli.features.enrichment.step import FEWEST, tested_length, tested_sets
+from sfs_cli.features.significance.split import part_of_counts
 from sfs_cli.graph.groups import read_groups
 from sfs_cli.graph.spectral import Spectrum
 from sfs_cli.io.files.atomic import refuse_special, replacing
@@ -59,7 +60,6 @@ from sfs_cli.run.result import (
     positions,
 )
 from sfs_cli.run.scoring import make_graph, spectrum_again
-from sfs_cli.run.split import part_of_counts
 from sfs_cli.run.top import read_top
 
 SAME_GRAPH = 1e-6

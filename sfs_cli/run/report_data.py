@@ -23,9 +23,6 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.rank import ON_PAGE
 from sfs_cli.provenance import (
-    BatchFacts,
-    CovariateFacts,
-    ExplainedFacts,
     PageFacts,
     RunFacts,
     RunRecord,
@@ -35,7 +32,7 @@ from sfs_cli.provenance import (
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.elbow import elbow
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.report.model import Evidence, Pictures, ReportData, Table, agreement_table
+from sfs_cli.report.model import Evidence, Pictures, ReportData
 from sfs_cli.report.words import isolated
 from sfs_cli.tables import CHANGES
 
@@ -82,15 +79,12 @@ def report_data(
         ("Sample graph", as_pairs(facts["graph"])),
         ("Method", as_pairs(facts["method"])),
         *((step.heading or name.capitalize(), step.section(of)) for name, step, of in parts),
-        ("Covariates", _explained(facts["covariates"].get("explained"))),
-        ("Batches", _explained(facts["batches"].get("explained"))),
     ]
     reading = _reading(groups, facts["graph"], knowledge)
     change = next((facts["method"][name] for name in CHANGES if name in facts["method"]), "")
     return ReportData(
         **of_ranking(ranking, change.replace(" - ", " less "), facts["versions"]["sfs"]),
         sentences=[
-            *_significance(ranking, facts),
             *(text for _, step, _ in parts for text in step.sentences(facts)),
         ],
         made_from=f"on {_samples(facts)}",
@@ -101,12 +95,11 @@ def report_data(
         n_left_out=sum(facts["input"]["left_out"].values()),
         title=config.title or facts["page"]["matrix"],
         method=_title(method, facts["method"]),
-        how=_how(method, facts["method"], facts["batches"].get("how")),
+        how=next((text for _, step, of in parts if (text := step.how(of, method))), "")
+        or _how(method, facts["method"]),
         eigenvalues=None if eigenvalues is None else np.array(eigenvalues, float),
         clusters=facts["method"].get("clusters"),
         tables=[
-            *_covariate_tables(facts["covariates"]),
-            *_batch_tables(facts["batches"]),
             *(table for _, step, of in parts for table in step.tables(of)),
         ],
         facts=[(title, pairs) for title, pairs in sections if pairs],
@@ -175,49 +168,6 @@ def _samples(facts: RunFacts) -> str:
     return f"{words} ({', '.join(parts)})"
 
 
-def _significance(ranking: Ranking, facts: RunFacts) -> list[str]:
-    """Say how many features have a small q-value, and whether that can be trusted."""
-    q = _column(ranking, "q_value", ranking.n_scored)
-    if q is None:
-        return []
-    count = int(np.count_nonzero(q <= LEVEL))
-    if not count:
-        return [f"No feature has a q-value of {LEVEL:g} or less: none is significant."]
-    words = f"{counted(count, 'feature')} {'has' if count == 1 else 'have'} a q-value of {LEVEL:g}"
-    if facts["graph"].get("of_tested_features"):
-        return [
-            f"{words} or less, but the sample graph was made of the tested features, so that even "
-            "noise would have some."
-        ]
-    samples = facts["input"]["n_samples"]
-    donors = facts["input"].get("donors", samples)
-    design = facts["input"].get("donor_design")
-    if donors < samples and (design is None or design["donors_by_classes"] < samples):
-        return [
-            f"{words} or less, but the {samples:,} samples are of {donors:,} donors, and the test "
-            "takes them for independent ones, so that even noise would have some."
-        ]
-    if design is not None and donors < samples and not design["adjusted"]:
-        return [
-            f"{words} or less, but the classes vary within the {donors:,} donors, and the test "
-            "takes the differences between donors for noise: compare within donors (--adjust)."
-        ]
-    if facts["method"].get("depth", {}).get("leads"):
-        return [
-            f"{words} or less, but the test follows the depth of the samples, so that even noise "
-            "would have some."
-        ]
-    if facts["knowledge"].get("aggregation", {}).get("how") == "rra":
-        return [
-            f"{words} or less, but the lists rank the features of one matrix, so that even noise "
-            "would have some."
-        ]
-    return [
-        f"{words} or less. Of such a list {LEVEL:.0%} at most are false on average, if the samples "
-        "are independent and the test suits the values."
-    ]
-
-
 def _reading(groups: Groups | None, graph: dict[str, Any], knowledge: dict[str, Any]) -> str:
     """Say what the eigenvalues of the sample graph show."""
     if groups is None:
@@ -258,11 +208,8 @@ def _title(method: Method, facts: dict[str, Any]) -> str:
     return f"{title} {ranking}" if ranking else title
 
 
-def _how(method: Method, facts: dict[str, Any], of_batches: str | None) -> str:
+def _how(method: Method, facts: dict[str, Any]) -> str:
     """Return how to read the scores, with those of the method or aggregation behind them."""
-    if of_batches is not None:
-        ranked = f"The features were ranked by {method.title} within each batch."
-        return f"{ranked} {AGGREGATIONS[of_batches].meaning}"
     if "how" in facts:
         return f"{method.how(facts)} {AGGREGATIONS[facts['how']].meaning}"
     if "then" in facts:
@@ -279,8 +226,6 @@ def _input_pairs(run: RunFacts) -> Pairs:
         ("Features", f"{facts['n_features']:,}"),
         ("Values", f"{'sparse' if facts['sparse'] else 'dense'}, {facts['dtype']}"),
     ]
-    if "donors" in facts:
-        pairs.append(("Donors", f"{facts['donors']:,}"))
     if facts["missing_values"]:
         count, features = facts["missing_values"], facts["features_with_missing_values"]
         pairs.append(("Missing values", f"{count:,} in {features:,} features"))
@@ -289,10 +234,6 @@ def _input_pairs(run: RunFacts) -> Pairs:
         pairs.append(("Features left out", reasons))
     if facts["transform"]:
         pairs.append(("Transformation", ", ".join(facts["transform"])))
-    if "sample_weights" in facts:
-        weights = facts["sample_weights"]
-        zero = f"; {weights['zero']:,} samples have weight 0" if weights["zero"] else ""
-        pairs.append(("Sample weights", f"{weights['from']}, sum {weights['sum']:.6g}{zero}"))
     if labels.get("used") and "smallest" in labels:
         low, high = labels["smallest"], labels["largest"]
         pairs.append(("Outcome", f"{labels['from']}, from {low:.6g} to {high:.6g}"))
@@ -300,52 +241,3 @@ def _input_pairs(run: RunFacts) -> Pairs:
         counts = ", ".join(f"{name} ({count})" for name, count in labels["classes"].items())
         pairs.append(("Ordered classes" if labels["type"] == "ordered" else "Classes", counts))
     return pairs
-
-
-def _explained(facts: ExplainedFacts | None) -> Pairs:
-    """Return how much of the best features covariates or batches explain, in words."""
-    if facts is None:
-        return []
-    part = f"{facts['before']:.1%} of the variance of the first {facts['features']} features"
-    pairs = [("Explain", part)]
-    if "after" in facts:
-        pairs.append(("After adjusting", f"{facts['after']:.1%}"))
-    return [*pairs, ("By chance", f"{facts['by_chance']:.1%}")]
-
-
-def _covariate_tables(facts: CovariateFacts) -> list[Table]:
-    """Return the table of what was taken out of the features."""
-    if not facts:
-        return []
-    rows = []
-    for column in facts["columns"]:
-        name = f"{column['name']} in {column['batch']}" if "batch" in column else column["name"]
-        levels = "" if column["levels"] is None else listed(column["levels"], 6)
-        rows.append((name, column["taken_as"], levels, column["columns"], column["used"]))
-    return [
-        Table(
-            heading="Covariates",
-            columns=("covariate", "taken as", "levels", "columns", "used"),
-            rows=rows,
-            note="Their linear effect was taken out of every feature: of a category a column for "
-            "each level but the first. Columns that are not used follow from those before them.",
-        )
-    ]
-
-
-def _batch_tables(facts: BatchFacts) -> list[Table]:
-    """Return the tables of the batches, and of how far their rankings agree."""
-    if not facts:
-        return []
-    rows: list[tuple[object, ...]] = [(b["name"], b["samples"], "ranked") for b in facts["ranked"]]
-    rows += [(name, None, f"left out: {why}") for name, why in facts["left_out"].items()]
-    names = [batch["name"] for batch in facts["ranked"]]
-    batches = Table(
-        heading="Batches",
-        columns=(facts["column"], "samples", "use"),
-        rows=rows,
-        note=f"The rankings within batches were made one: {AGGREGATIONS[facts['how']].title}.",
-    )
-    if "kendall_tau" in facts:
-        return [batches, agreement_table(names, facts["kendall_tau"])]
-    return [batches]

@@ -138,8 +138,7 @@ def robustness(
     """
     with loaded(config, messages, kept) as run:
         run = _prepared(run, config)
-        with run.log.progress("robustness", run.passes.total) as advance:
-            run.passes.watch(run.log.phase, advance)
+        with run.progress("robustness"):
             return _measure(run, config)
 
 
@@ -164,7 +163,7 @@ def _prepared(run: Run, config: RobustnessConfig) -> Run:
         )
     times = len(config.levels) * config.n_draws
     passes = PassList([*run.passes, replace(UNDER_NOISE, times=times)], context.m)
-    return replace(run.on(replace(context.engine, passes=passes)), passes=passes)
+    return run.on(replace(context.engine, passes=passes))
 
 
 def _measure(run: Run, config: RobustnessConfig) -> Found:

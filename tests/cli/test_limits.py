@@ -51,10 +51,10 @@ def test_too_few_addresses_are_a_lack_of_memory(command, mib, folder) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
-def test_with_enough_addresses_the_bytes_are_the_same(command, folder) -> None:
+def test_with_enough_addresses_the_bytes_are_the_same(command, folder, capfd) -> None:
     done = run_apart(command, launcher=limited(LEAST >> 10))
     assert done.code == 0, done.err
-    free = run_apart([*command, "--force"] if "--out" in command else command)
+    free = run_here([*command, "--force"] if "--out" in command else command, capfd)
     assert done.out == free.out
 
 

@@ -102,7 +102,7 @@ def test_the_columns_of_weights_sources_and_coordinates_are_told(
     ranked = ["rank", matrix(tmp_path), "--out", out, "--force"]
     file = table(tmp_path, age=range(1, 13), weight=[1, 2] * 6, path=["a/b", "a/c"] * 6)
     done = here(*ranked, "--method", "variance", "--sample-weights", file)
-    assert "weights are those of" in done.err
+    assert "--sample-weights are those of" in done.err
     assert "'weight'" in done.err
     record = json.loads((out / "run.json").read_text())
     assert record["input"]["sample_weights"]["column"] == "weight"

@@ -16,6 +16,8 @@ import pytest
 
 from tests.workflows.commands import ROOT, WORKFLOWS, run
 
+pytestmark = pytest.mark.any_python
+
 PROGRAM = WORKFLOWS / "reproduce" / "reproduce.py"
 DATA = os.environ.get("SFS_PAPER_DATA", "")
 

@@ -30,7 +30,7 @@ class DirectionStep(Step):
 
     def passes(self, shape: Shape) -> list[Pass]:
         """Return the pass over all samples, after rankings within batches; else scores know."""
-        return [DIRECTION] if shape.batches else []
+        return [DIRECTION] if shape.parts else []
 
     def find(self, run: Run, found: RankResult) -> None:
         """Give the ranking 1 or -1 for every feature, and say which difference it is the sign of.

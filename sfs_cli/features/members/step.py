@@ -19,7 +19,7 @@ class MemberStep(Step):
     """Ranks by each method, and aggregates the rankings."""
 
     def scoring_passes(self, shape: Shape) -> list[Pass]:
-        """Return the passes of the rankings."""
+        """Return the passes of the rankings, once the transformation knows the samples."""
         passes = fitting(self.config, shape)
         for member in self.config.each_ranking():
             passes += passes_of(ranking_passes(member, shape), _whose(member))

@@ -38,7 +38,7 @@ class ModuleStep(Step):
         """Return the pass of the correlations."""
         few = min(self.config.modules_of, shape.m)
         what = f"correlations of the first {few:,} features, for --modules"
-        return [Pass(what, "modules", sharing="merge", fraction=few / shape.m)]
+        return [Pass(what, "modules", sharing="merge", fraction=few / shape.m, columns=few)]
 
     def find(self, run: Run, found: RankResult) -> None:
         """Find the modules.

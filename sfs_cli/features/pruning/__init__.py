@@ -57,5 +57,6 @@ FEATURE = Feature(
     lambda config: config.max_correlation is not None,
     PruningFields,
     orders=True,
+    one_by_one=True,
     propose=propose,
 )

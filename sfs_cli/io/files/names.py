@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,11 @@ _HINT = "rename it: names hold no line ends, tabs, NUL or other control characte
 def nfc(name: str) -> str:
     """Return a name with every accented letter as one character, where there is one."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+def decoded(name: Any, errors: str = "strict") -> str:
+    """Return a name that a library gives as text or as bytes."""
+    return name.decode(errors=errors) if isinstance(name, bytes) else str(name)
 
 
 def nfc_bytes(raw: bytes) -> bytes:
@@ -110,11 +115,14 @@ def _sizes(names: pa.Array) -> np.ndarray:
     if "view" in str(names.type):  # 16 bytes each, of which the first four are the length
         views = np.frombuffer(names.buffers()[1], np.int32, 4 * len(names), 16 * names.offset)
         return views[::4]
+    return np.diff(_bounds(names)) if len(names) else np.empty(0, np.int32)
+
+
+def _bounds(names: pa.Array) -> np.ndarray:
+    """Return where the letters of each name begin, and where those of the last one end."""
     kind = np.dtype(np.int64 if "large" in str(names.type) else np.int32)
-    bounds = names.buffers()[1]
-    if not len(names):
-        return np.empty(0, kind)
-    return np.diff(np.frombuffer(bounds, kind, len(names) + 1, names.offset * kind.itemsize))
+    start = names.offset * kind.itemsize
+    return np.frombuffer(names.buffers()[1], kind, len(names) + 1, start)
 
 
 def check_name_array(names: pa.Array, what: str, where: object) -> None:
@@ -131,9 +139,7 @@ def check_name_array(names: pa.Array, what: str, where: object) -> None:
 
 def _is_odd(names: pa.Array) -> bool:
     """Tell whether a name of an Arrow array of strings is empty, too long, or may be refused."""
-    _, bounds, letters = names.buffers()
-    kind = np.dtype(np.int64 if "large" in str(names.type) else np.int32)
-    starts = np.frombuffer(bounds, kind, len(names) + 1, names.offset * kind.itemsize)
+    letters, starts = names.buffers()[2], _bounds(names)
     sizes = np.diff(starts)
     raw = np.frombuffer(letters, np.uint8) if letters is not None else np.empty(0, np.uint8)
     raw = raw[starts[0] : starts[-1]]

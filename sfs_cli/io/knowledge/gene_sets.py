@@ -91,7 +91,7 @@ def _refuse_sets(path: Path) -> None:
         return
     widths = {len(row) for row in rows}
     if lines[0].lower().startswith("!gaf-version") or (
-        widths <= {15, 16, 17} and all(":" in row[_TERM] for row in rows)
+        widths.issubset(_WIDTHS) and all(":" in row[_TERM] for row in rows)
     ):
         what, suffix = "annotations (GAF)", ".gaf"
     elif (
@@ -273,6 +273,7 @@ CODES = (
 """All evidence codes in use (Gene Ontology Consortium, Guide to GO evidence codes)."""
 
 _GAF_COLUMNS = {"id": 1, "symbol": 2}
+_WIDTHS = (15, 16, 17)
 _QUALIFIER, _TERM, _EVIDENCE = 3, 4, 6
 NO_DATA = "ND"
 """Evidence of genes of which nothing is known, which all stand in the root of an ontology."""
@@ -375,31 +376,28 @@ def read_gaf(
                 raise InputError(what, where=where, hint=hint)
             continue
         width = text.count("\t") + 1
-        if not 15 <= width <= 17:
+        if width not in _WIDTHS:
             what = f"the line has {counted(width, 'column')}, not 15 to 17"
             raise InputError(what, where=where, hint=_GAF_HINT)
         fields = [field.strip(BLANKS) for field in text.split("\t", _EVIDENCE + 1)]
         gene, term, code = fields[column], fields[_TERM], fields[_EVIDENCE]
         if not gene or not term:
             missing, at = ("term", _TERM) if gene else (ids, column)
-            raise InputError(
-                f"the annotation has no {missing} (column {at + 1})",
-                where=where,
-                hint="remove the line, or download the file again",
-            )
+            what = f"the annotation has no {missing} (column {at + 1})"
+            hint = "remove the line, or download the file again"
+            raise InputError(what, where=where, hint=hint)
         if "NOT" in fields[_QUALIFIER].upper().split("|"):
-            counts[term]["negated_annotations"] += 1
-            continue
-        codes[code] += 1
-        if code != NO_DATA if kept is None else code in kept:
-            counts[term]["annotations"] += 1
-            genes = terms.setdefault(term, {})
-            if gene not in genes:
+            kind = "negated_annotations"
+        elif code != NO_DATA if kept is None else code in kept:
+            kind = "annotations"
+            if gene not in (genes := terms.setdefault(term, {})):
                 held.add(len(gene) + 2 * FIELD_BYTES)
                 check_names((term, gene), "a term, or of a gene of it,", where)
                 genes[gene] = None
         else:
-            counts[term]["without_data" if code == NO_DATA else "other_evidence"] += 1
+            kind = "without_data" if code == NO_DATA else "other_evidence"
+        counts[term][kind] += 1
+        codes[code] += kind != "negated_annotations"
     if not counts:
         raise InputError("the file holds no annotations", where=path, hint=_GAF_HINT)
     if not terms:

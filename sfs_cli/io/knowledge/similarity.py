@@ -16,7 +16,7 @@ import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, counted, listed
-from sfs_cli.io.files.names import check_names, nfc
+from sfs_cli.io.files.names import check_names, decoded, nfc
 from sfs_cli.io.files.read_limits import check_room
 from sfs_cli.io.files.sniff import Kind, examine
 from sfs_cli.io.files.table import NULL_TOKENS, first_rows, is_number, split_fields
@@ -288,7 +288,7 @@ def _read_npz(path: Path) -> SimilarityFile:
         return SimilarityFile(path, matrix)
     if ids.ndim != 1:
         raise ValueError(f"the samples have {ids.ndim} axes")
-    samples = [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()]
+    samples = list(map(decoded, ids.tolist()))
     check_names(samples, "a sample", path)
     return SimilarityFile(path, matrix, samples, samples)
 
@@ -297,8 +297,7 @@ def _compressed(arrays: Mapping[str, np.ndarray]) -> Any:
     """Return the arrays of a compressed sparse matrix; None for one that SciPy is to load."""
     from sfs_cli.io.matrix.stored import Compressed
 
-    named = arrays["format"].item()
-    format = named.decode() if isinstance(named, bytes) else str(named)
+    format = decoded(arrays["format"].item())
     if format not in ("csr", "csc"):
         return None
     shape = tuple(int(size) for size in arrays["shape"].ravel())

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, UsageError, listed, nearest
 from sfs_cli.io.files.child_process import call_apart, reading
+from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.read_limits import most_taken
 from sfs_cli.io.files.sniff import H5MU, split_modality
 from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, read_errors
@@ -54,33 +55,26 @@ _REWRITE = "write the file again with AnnData.write_h5ad"
 
 
 def open_h5ad(path: Path, options: ReadOptions) -> MatrixReader:
-    """Open an AnnData file."""
-    file = open_hdf5(path, options.allow_external)
-    return _open(path, "h5ad", file, file.close, options)
-
-
-def open_h5mu(path: Path, options: ReadOptions) -> MatrixReader:
-    """Open ``FILE.h5mu:MODALITY``, or ``FILE.h5mu`` where there is one modality."""
+    """Open an AnnData file, ``FILE.h5mu:MODALITY``, or ``FILE.h5mu`` of one modality."""
     file = open_hdf5(split_modality(path)[0], options.allow_external)
-    return _open(path, "h5mu", file, file.close, options)
+    return _open(path, file, file.close, options)
 
 
 def open_zarr(path: Path, options: ReadOptions) -> MatrixReader:
     """Open an AnnData folder of Zarr format 2 or 3."""
     # a Zarr folder holds no file open between reads
-    return _open(path, "zarr", open_zarr_group(path), lambda: None, options)
+    return _open(path, open_zarr_group(path), lambda: None, options)
 
 
-def _open(
-    path: Path, name: str, file: Any, release: Callable[[], None], options: ReadOptions
-) -> MatrixReader:
+def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptions) -> MatrixReader:
     """Open ``X``, a layer, or ``raw/X``.
 
     Rows are samples, except where the matrix is stored by feature (CSC, or dense in tall chunks):
     then rows are features.
     """
+    name = split_modality(path)[0].suffix.lower().removeprefix(".")
     with releasing(release), read_errors(path, name):
-        group = find_modality(file, path) if name == "h5mu" else file
+        group = anndata_in(file, path)
         _check_anndata(group, path)
         key, var_key = _matrix_keys(group, options, path)
         obs = _read_frame(group, "obs", path)
@@ -94,9 +88,9 @@ def _open(
         return StoredReader(
             path=path,
             format=name,
+            features=features,
+            samples=samples,
             fixed_rows="features" if by_feature else "samples",
-            row_ids=features if by_feature else samples,
-            column_ids=samples if by_feature else features,
             matrix=matrix,
             options=options,
             release=release,
@@ -104,9 +98,11 @@ def _open(
         )
 
 
-def find_modality(file: Any, path: Path) -> Any:
-    """Return the group of the modality that a path names, or of the only one."""
+def anndata_in(file: Any, path: Path) -> Any:
+    """Return the AnnData in a file: of MuData the modality that the path names, or the only one."""
     where, name = split_modality(path)
+    if where.suffix.lower() != H5MU:
+        return file
     names = list(file["mod"]) if "mod" in file and hasattr(file["mod"], "keys") else []
     if not names:
         raise InputError(
@@ -288,7 +284,7 @@ def _anndata_group(path: Path) -> Iterator[Any]:
     file_path, _ = split_modality(path)
     # the run reads its matrix from the same file, and refuses one that takes values from others
     with open_hdf5(file_path, allow_external=True) as file, read_errors(path, "AnnData"):
-        yield find_modality(file, path) if file_path.suffix.lower() == H5MU else file
+        yield anndata_in(file, path)
 
 
 def _comparing(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:
@@ -326,7 +322,7 @@ def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
         frame = _old_frame(group, frame)
     if not hasattr(frame, "index") or not hasattr(frame, "columns"):
         raise InputError(f"{key} is not a data frame", where=path, hint=_REWRITE)
-    frame.index = [_text(name) for name in frame.index]
+    frame.index = [decoded(name) for name in frame.index]
     return frame
 
 
@@ -355,13 +351,9 @@ def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:
     for name in names:
         categories = f"uns/{name}_categories"
         if categories in group and records[name].dtype.kind in "iu":
-            known = pd.Index([_text(category) for category in group[categories][:]])
+            known = pd.Index([decoded(category) for category in group[categories][:]])
             columns[name] = pd.Categorical.from_codes(records[name], known)
-    return pd.DataFrame(columns, index=[_text(name) for name in records[index]])
-
-
-def _text(name: Any) -> str:
-    return name.decode() if isinstance(name, bytes) else str(name)
+    return pd.DataFrame(columns, index=[decoded(name) for name in records[index]])
 
 
 def arrow_table(obs: pd.DataFrame) -> pa.Table | None:
@@ -381,7 +373,7 @@ def _arrow_column(series: pd.Series) -> pa.Array | None:
     try:
         if isinstance(series.dtype, pd.CategoricalDtype):
             codes = pa.array(series.cat.codes, mask=series.isna().to_numpy())
-            names = pa.array([_text(name) for name in series.cat.categories], pa.string())
+            names = pa.array([decoded(name) for name in series.cat.categories], pa.string())
             return pa.DictionaryArray.from_arrays(codes, names)
         found = pa.Array.from_pandas(series)
         kind = found.type

@@ -144,7 +144,7 @@ FORMATS = (
         "h5mu",
         _HDF5,
         (".h5mu",),
-        "anndata:open_h5mu",
+        "anndata:open_h5ad",
         "MuData in HDF5",
         anndata=True,
         apart=("h5py", "anndata.io"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array
 
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.child_process import reading
-from sfs_cli.io.files.names import check_long
+from sfs_cli.io.files.names import check_long, decoded
 from sfs_cli.io.files.read_limits import FIELD_BYTES, check_room, check_there
 from sfs_cli.io.matrix.base import (
     Annotations,
@@ -29,6 +30,7 @@ _POINTER_BYTES = 8
 MOST_GROUPS = 32
 """Groups within each other that are followed; AnnData and MuData have five."""
 _AGAIN = "copy or write the file again"
+_shown = partial(decoded, errors="replace")
 
 
 def open_hdf5(path: Path, allow_external: bool = False) -> Any:
@@ -62,7 +64,7 @@ def _external_objects(file: Any) -> list[str]:
     def see_link(name: bytes) -> None:
         if file.id.links.get_info(name).type == h5l.TYPE_EXTERNAL:
             other = file.id.links.get_val(name)[0]
-            found.append(f"{_decoded(name)} (a link to {_decoded(other)})")
+            found.append(f"{decoded(name, 'replace')} (a link to {decoded(other, 'replace')})")
 
     def see_object(name: bytes) -> None:
         element = h5o.open(file.id, name)
@@ -71,21 +73,17 @@ def _external_objects(file: Any) -> list[str]:
         plist = element.get_create_plist()
         if plist.get_external_count():
             other = plist.get_external(0)[0]
-            found.append(f"{_decoded(name)} (stored in {_decoded(other)})")
+            found.append(f"{decoded(name, 'replace')} (stored in {decoded(other, 'replace')})")
         elif plist.get_layout() == h5d.VIRTUAL:
             # a part of itself is named "."
             others = {plist.get_virtual_filename(i) for i in range(plist.get_virtual_count())}
             if others != {"."}:
-                found.append(f"{_decoded(name)} (a virtual data set of other files)")
+                found.append(f"{decoded(name, 'replace')} (a virtual data set of other files)")
 
     reading("the list of its objects")
     file.id.links.visit(see_link)
     h5o.visit(file.id, see_object)
     return found
-
-
-def _decoded(name: bytes | str) -> str:
-    return name.decode(errors="replace") if isinstance(name, bytes) else name
 
 
 def check_declared(element: Any, where: object) -> None:
@@ -110,7 +108,7 @@ def read_names(array: Any, where: object) -> list[str]:
     found: list[str] = []
     while len(found) < len(array):
         more = array[len(found) : 2 * len(found) + 1].tolist()
-        texts = [text.decode() if isinstance(text, bytes) else str(text) for text in more]
+        texts = list(map(decoded, more))
         check_long(texts, "an entry", place, len(found) + 1)
         found += texts
     return found
@@ -494,9 +492,9 @@ class StoredReader:
 
     path: Path
     format: str
-    fixed_rows: Axis | None
-    row_ids: Sequence[str]
-    column_ids: Sequence[str]
+    features: Sequence[str]
+    samples: Sequence[str]
+    fixed_rows: Axis | None  # which of them are the rows; None: the features, and it is not sure
     matrix: StoredMatrix
     options: ReadOptions
     release: Callable[[], None]
@@ -505,13 +503,16 @@ class StoredReader:
 
     def __post_init__(self) -> None:
         self.sparse = self.matrix.sparse
+        named = [("feature", self.features), ("sample", self.samples)]
+        if self.fixed_rows == "samples":
+            named.reverse()
+        (_, self.row_ids), (_, self.column_ids) = named
         self.n_rows: int | None = len(self.row_ids)
         n, m = self.matrix.shape
         if (n, m) != (len(self.row_ids), len(self.column_ids)):
-            rows, columns = ("feature", "sample")[:: -1 if self.fixed_rows == "samples" else 1]
+            ids = " and ".join(counted(len(names), what) for what, names in named)
             raise InputError(
-                f"the matrix is {n:,} x {m:,}, but there are the names of "
-                f"{counted(len(self.row_ids), rows)} and {counted(len(self.column_ids), columns)}",
+                f"the matrix is {n:,} x {m:,}, but there are the names of {ids}",
                 where=self.path,
                 hint="give the names and the matrix that were written together, or write them "
                 "again",

@@ -49,13 +49,12 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     features, notes = _name_features(*fields[:3])
     barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES))]
     header = read_header(matrix)
-    rows, columns = (barcodes, features) if header.by_column else (features, barcodes)
     return StoredReader(
         path=path,
         format="10x-mtx",
+        features=features,
+        samples=barcodes,
         fixed_rows="samples" if header.by_column else "features",
-        row_ids=rows,
-        column_ids=columns,
         matrix=MatrixMarketRows(matrix, header),
         options=options,
         release=lambda: None,  # the file is open only while blocks are read
@@ -127,9 +126,9 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
         return StoredReader(
             path=path,
             format="10x-h5",
+            features=features,
+            samples=barcodes,
             fixed_rows="samples",
-            row_ids=barcodes,
-            column_ids=features,
             matrix=matrix,
             options=options,
             release=file.close,

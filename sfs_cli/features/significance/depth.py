@@ -8,23 +8,28 @@ counts per million, for one. All features then pass the test, without any other 
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfs_cli.methods.base import Scorer
-from sfs_cli.run.guards import LOOK_TESTED, is_counts, label_columns, tell
+from sfs_cli.features.significance.class_tests import LOOK, label_columns
+from sfs_cli.methods.base import Solution
 from sfs_cli.run.load import Run
+from sfs_cli.run.raw_values import is_counts
 from sfs_cli.run.top import stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
 
+if TYPE_CHECKING:
+    from sfs_cli.methods.significance.tested import TestedScorer
+
+TOO_SMALL = "p-values are too small, and q-values do not control the false discovery rate"
 FEWEST = 100
 """Totals of fewer features are their values rather than a depth."""
 BINS = 4
 """Groups of features of about one mean, which a transformation treats alike."""
 EQUAL = 1e-9
 """Totals whose logarithms differ by less are equal."""
-FEATURES = "correlation_of_features"
 FOLLOWS = 2.0
 SHIFT = {"sample graph": 0.15, "labels": 0.25}
 """A test is led by depth where the totals of the samples would pass it by so many standard
@@ -40,87 +45,113 @@ negative binomial ones too, had at most 0.014 on graphs and 0.17 for classes.
 """
 
 
-def depth_facts(run: Run, scorer: Scorer, score: np.ndarray) -> dict[str, Any]:
-    """Measure how far the depth of the samples leads the test of the scored features (m,).
+@dataclass(frozen=True)
+class Depth:
+    """How far the depth of the samples leads a test.
 
-    Returns
-    -------
-    dict
-        Nothing where the values are no counts, fewer than `FEWEST` features have a score, the
-        totals of all samples are alike, or ``--accept`` has depth; else ``depth``: the standard
-        deviation of the logarithms u of the totals; the effect that u would have as a feature, in
-        standard deviations; the correlation r with u of the features, its median over the group of
-        features of about one mean in which it is largest; the shift, ``r^2`` times that effect;
-        what the test is about; and whether depth leads it. A share r^2 of the variance of a feature
-        is that of u, so the shift is how much better than by chance it scores for its depth alone.
+    Attributes
+    ----------
+    log_total_deviation : float
+        The standard deviation of the logarithms u of the totals of the samples.
+    effect_of_totals : float
+        The effect that u would have as a feature, in standard deviations.
+    correlation_of_features : float
+        With u: its median over the group of features of about one mean in which it is largest.
         Medians are near 0 where few features follow the totals for another reason, as markers of a
         class of large cells do.
+    tested : str
+        What the test is about: ``sample graph`` or ``labels``.
     """
-    scored = np.flatnonzero(~np.isnan(score))
+
+    log_total_deviation: float
+    effect_of_totals: float
+    correlation_of_features: float
+    tested: str
+
+    @property
+    def shift(self) -> float:
+        """How much better than by chance a feature scores for its depth alone.
+
+        A share r^2 of the variance of a feature is that of u, r being the correlation.
+        """
+        return self.correlation_of_features**2 * self.effect_of_totals
+
+    @property
+    def leads(self) -> bool:
+        """Whether the test follows the depth."""
+        return self.effect_of_totals >= FOLLOWS and self.shift >= SHIFT[self.tested]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``run.json`` says."""
+        return asdict(self) | {"shift": self.shift, "leads": self.leads}
+
+
+def graph_test(run: Run, solution: Solution) -> TestedScorer | None:
+    """Return what has tested the features on a sample graph; None where they were tested else."""
+    if run.config.pvalues is None:  # methods with tests of their own do not need its imports
+        return None
+    from sfs_cli.methods.significance.tested import TestedScorer
+
+    return solution.scorer if isinstance(solution.scorer, TestedScorer) else None
+
+
+def depth_of(run: Run, solution: Solution) -> Depth | None:
+    """Measure how far the depth of the samples leads the test of the features that have a score.
+
+    None where the values are no counts, fewer than `FEWEST` features have a score, the totals of
+    all samples are alike, or ``--accept`` has depth.
+    """
+    scored = np.flatnonzero(~np.isnan(solution.score))
     if len(scored) < FEWEST or "depth" in run.config.accept:
-        return {}
-    wanted = min(LOOK_TESTED, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
+        return None
+    wanted = min(LOOK, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
     features = scored[:: -(-len(scored) // wanted)]
     counts, totals = stored_of(run, features), run.matrix.totals
     others: np.ndarray | None = None
     if totals is None:
         if not is_counts(counts):
-            return {}
+            return None
         totals = np.asarray(np.nansum(counts, axis=0, dtype=np.float64))
         # a feature that is not divided by the total is a part of it
         others = totals - np.nan_to_num(counts)
     logarithm = np.log(np.maximum(totals, 1))
     deviation = float(logarithm.std())
     if not deviation > EQUAL:
-        return {}
+        return None
     u = _unit(logarithm[None])
     beside = u if others is None else _unit(np.log(np.maximum(others, 1)))
     r = np.vecdot(_unit(values_of(run, features)), beside)
     order = np.argsort(np.nanmean(counts, axis=1), kind="stable")
     medians = [float(np.median(r[part])) for part in np.array_split(order, BINS)]
-    correlation = max(medians, key=abs)
-    effect, tested = _effect(run, scorer, u[0])
-    shift = correlation**2 * effect
-    return {
-        "depth": {
-            "log_total_deviation": deviation,
-            "effect_of_totals": effect,
-            FEATURES: correlation,
-            "shift": shift,
-            "tested": tested,
-            "leads": effect >= FOLLOWS and shift >= SHIFT[tested],
-        }
-    }
-
-
-def guard_depth(run: Run, tested: dict[str, Any]) -> None:
-    """Warn of p-values that are led by depth; `tested` are the facts of the method."""
-    tell(run, "depth", led_by_depth(tested.get("depth"), run.config.transform))
+    if (scorer := graph_test(run, solution)) is not None:
+        effect, tested = scorer.effect_of(u[0]), "sample graph"
+    else:
+        effect, tested = _effect_on_labels(run, u[0]), "labels"
+    return Depth(deviation, effect, max(medians, key=abs), tested)
 
 
 def led_by_depth(found: Any, transform: Any) -> str | None:
-    """Tell whether a test is led by the depth of the samples, by what `depth_facts` has found.
+    """Say what to do about a test that is led by depth, by what `Depth.to_json` has; else None.
 
     Both may be of a record of another run, which may hold anything.
     """
     if not isinstance(found, dict) or found.get("leads") is not True:
         return None
-    measured = [found.get(k) for k in ("log_total_deviation", "effect_of_totals", FEATURES)]
+    names = ("log_total_deviation", "effect_of_totals", "correlation_of_features")
+    measured = [found.get(name) for name in names]
     if not all(isinstance(number, float | int) for number in measured):
         return None
     deviation, effect, correlation = measured
     what = "labels follow" if found.get("tested") == "labels" else "sample graph follows"
-    text = (
-        "the samples differ in depth (the standard deviation of the logarithms of their totals is "
+    hint = "compare samples of about the same depth"
+    if "pearson-residuals" not in str(transform):
+        hint = "give --transform pearson-residuals, which takes raw counts and leaves features the "
+        hint += "same mean at any depth"
+    return (
+        f"the samples differ in depth (the standard deviation of the logarithms of their totals is "
         f"{deviation:.2f}), the {what} the totals ({effect:.1f} standard deviations from chance), "
         f"and so do the features (median correlation {correlation:.2f} among those of about one "
-        "mean): p-values are too small, and q-values promise nothing; "
-    )
-    if "pearson-residuals" in str(transform):
-        return f"{text}compare samples of about the same depth"
-    return (
-        f"{text}give --transform pearson-residuals, which takes raw counts and leaves features the "
-        "same mean at any depth"
+        f"mean): {TOO_SMALL}; {hint}"
     )
 
 
@@ -131,19 +162,12 @@ def _unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.where(size > 0, size, 1)
 
 
-def _effect(run: Run, scorer: Scorer, u: np.ndarray) -> tuple[float, str]:
-    """Return by how many standard deviations u (n,), of norm 1, is better than chance, and at what.
-
-    Without a graph that is how far the classes, or the outcome, explain it.
-    """
-    from sfs_cli.methods.significance.tested import TestedScorer
-
-    if isinstance(scorer, TestedScorer):
-        return scorer.effect_of(u), "sample graph"
+def _effect_on_labels(run: Run, u: np.ndarray) -> float:
+    """Return by how many standard deviations the labels explain u (n,), of norm 1, above chance."""
     assert run.context.labels is not None
     columns = label_columns(run.context.labels)
     n, q = columns.shape
     # the share of the squares of a random u that is in the span has a beta distribution
     deviation = np.sqrt(2 * q * (n - 1 - q) / (n + 1)) / (n - 1)
     share = float(np.square(u @ columns).sum())
-    return (float((share - q / (n - 1)) / deviation) if deviation else 0.0), "labels"
+    return float((share - q / (n - 1)) / deviation) if deviation else 0.0
