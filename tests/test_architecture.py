@@ -36,6 +36,7 @@ MAY_IMPORT = {
         "logs",
         "catalog",
         "options",
+        "tables",
         "provenance",
         "tables",
         "io.knowledge",

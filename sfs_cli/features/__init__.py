@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from sfs_cli.features import (
     batches,
+    classes,
     covariates,
     direction,
     donors,
     enrichment,
+    given,
+    knowledge,
     members,
     modules,
     pruning,
@@ -31,10 +34,13 @@ if TYPE_CHECKING:
     from sfs_cli.features.step import Doubt, Step
 
 FEATURES = (
+    given.FEATURE,
+    knowledge.FEATURE,
     members.FEATURE,
     sample_weights.FEATURE,
     donors.FEATURE,
     significance.FEATURE,
+    classes.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,
     modules.FEATURE,
@@ -52,6 +58,7 @@ class FeatureFields(
     modules.ModuleFields,
     stability.StabilityFields,
     pruning.PruningFields,
+    given.GivenFields,
     donors.DonorFields,
     sample_weights.WeightFields,
     significance.SignificanceFields,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sfs_cli.catalog import Method
     from sfs_cli.compute.matrix import Ids
     from sfs_cli.logs import Messages
-    from sfs_cli.methods.base import Problem, Scorer
+    from sfs_cli.methods.base import Problem, Scorer, Solution
     from sfs_cli.options import RankConfig
     from sfs_cli.provenance import RunFacts
     from sfs_cli.ranking.table import Ranking
@@ -62,6 +62,8 @@ class Step:
     """Slow modules that its work takes, which are imported while the first passes are made."""
     downloads: tuple[tuple[str, str], ...] = ()
     """The files that it writes beside the page: name, description."""
+    heading = ""
+    """Of its section of the page, if not its name."""
 
     def __init__(self, config: RankConfig) -> None:
         self.config = config
@@ -100,6 +102,10 @@ class Step:
         """Tell whether samples are independent, by what it says of them."""
         return True
 
+    def solved(self, run: Run, solution: Solution) -> Solution:
+        """Return what was found of the features as it is ranked; also on subsets of the samples."""
+        return solution
+
     def order(self, run: Run, ranking: Ranking) -> tuple[Ranking, dict[str, Any]]:
         """Return the ranking in another order, and its facts; subsets are ordered so, too."""
         return ranking, {}
@@ -124,11 +130,6 @@ class Step:
         return []
 
     @staticmethod
-    def sentences(facts: RunFacts) -> list[str]:
-        """Return what the page says of it first, from all facts of the run."""
-        return []
-
-    @staticmethod
     def how(facts: dict[str, Any], method: Method) -> str:
         """Return how to read the scores, if not as those of the method."""
         return ""
@@ -139,6 +140,11 @@ class Step:
         return []
 
     @staticmethod
-    def tables(facts: dict[str, Any]) -> list[Table]:
-        """Return its tables of what the ranking was made from."""
+    def sentences(facts: RunFacts) -> list[str]:
+        """Return what the page says of it first, from all facts of the run."""
+        return []
+
+    @staticmethod
+    def tables(facts: Any) -> list[Table]:
+        """Return its tables."""
         return []

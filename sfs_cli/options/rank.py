@@ -181,6 +181,10 @@ class PageFields(Config):
     )
 
 
+ON_PAGE = tuple(option.name for option in options_of(PageFields))
+"""The options that change nothing but the page."""
+
+
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
     """The options of every ranking; those of its optional parts are in `sfs_cli.features`."""
@@ -344,12 +348,6 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "How the rankings are aggregated, with --batch too.",
         taken_by="",
         needs=("method=kogs", "batch"),
-    )
-    given_: str | None = _method(
-        "List of features that are already chosen: the methods "
-        f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
-        metavar="FILE",
-        path=READS,
     )
     on_no_convergence: str = _method(
         "What to do if a solver does not converge.", default="warn", words=("warn", "error")

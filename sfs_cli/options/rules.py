@@ -43,7 +43,6 @@ def refusals(config: RankConfig) -> Iterator[Refusal]:
     yield from _label_rules(config)
     yield from _source_rules(config)
     yield from _weight_rules(config)
-    yield from _given_rules(config)
     for feature in FEATURES:
         yield from feature.rules(config)
 
@@ -195,16 +194,3 @@ def _weight_rules(c: RankConfig) -> Iterator[Refusal]:
         yield what, "give one number for each, in their order", ("weights", "source", "members")
     if count and (c.method == "kogs" or c.weighting == "given"):
         check_list_weights(c.how or "borda", c.source_weights, "--weights")
-
-
-def _given_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.given_ is None or c.max_correlation is not None:
-        return
-    unable = [name for name in c.members or (c.scorer,) if name not in catalog.GOING_ON]
-    if unable:
-        about = "members" if c.members else "method" if c.then is None else "then"
-        name = c.method if about == "method" else unable[0]
-        what = f"--given has no effect with {flag(about)} {name}, which does not go on from "
-        hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
-        hint += f"a method that goes on from them: {', '.join(catalog.GOING_ON)}"
-        yield f"{what}features", hint, ("given_", about)

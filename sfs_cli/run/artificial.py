@@ -48,9 +48,7 @@ def check_artificial(config: RankConfig, where: str) -> None:
     alike = {
         "source": "competes on one sample graph; `sfs fuse` makes one of sources, for "
         "--similarity-file",
-        "members": "has no meaning for an aggregate of rankings",
-        **against("artificial"),
-    }
+    } | against("artificial")
     for name in config.given(*alike):
         what, _, hint = alike[name].partition("; ")
         raise UsageError(

@@ -23,7 +23,7 @@ from sfs_cli.options.weightings import WEIGHTINGS
 from sfs_cli.ranking.aggregate import aggregate, midranks
 from sfs_cli.ranking.agreement import agreement, compare_rankings
 from sfs_cli.run.load import Run
-from sfs_cli.run.passes import WITHOUT_EACH, on_source
+from sfs_cli.run.passes import WITHOUT_EACH
 from sfs_cli.run.scoring import (
     Scored,
     check_solution,
@@ -179,6 +179,11 @@ def ranks_of(solution: Solution) -> np.ndarray:
     ranks = np.full(len(scores), np.nan)
     ranks[order] = np.arange(1, len(order) + 1)
     return ranks
+
+
+def on_source(name: str) -> str:
+    """Return whose passes those of a ranking on one source are."""
+    return f" on source {name}"
 
 
 def rank_on_each_source(run: Run) -> Scored:

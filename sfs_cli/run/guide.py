@@ -27,6 +27,7 @@ from sfs_cli.io.files.scratch import scratch_folder
 from sfs_cli.io.files.table import NULL_TOKENS
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
+from sfs_cli.options.fields import options_of
 from sfs_cli.options.graph import GRAPH_FIELDS
 from sfs_cli.provenance import NextRun
 from sfs_cli.run import inputs
@@ -253,8 +254,8 @@ def _labeled(base: RankConfig, made: RankConfig, seen: Seen) -> Proposal | None:
     if {"labels", "some-labels"} & needed(made) or base.source or not unused:
         return None
     graph = (*GRAPH_FIELDS, "similarity", "similarity_file")
-    changes: dict[str, Any] = dict.fromkeys((*catalog.OPTIONS, *graph, "weights"))
-    changes |= {"members": (), "method": "mrsf", "response": "lda"}
+    changes = _defaults(*catalog.OPTIONS, *graph, "weights")
+    changes |= {"method": "mrsf", "response": "lda"}
     if seen.unlabeled and base.samples == "error":
         changes["samples"] = "intersect"
     if seen.labeled:
@@ -287,12 +288,17 @@ def _together(base: RankConfig, made: RankConfig, seen: Seen) -> Proposal | None
     # labels that the method does not use: the run on them is proposed already
     if not apart or seen.n > FEW_SAMPLES or (seen.labeled and not by_labels):
         return None
-    changes: dict[str, Any] = dict.fromkeys(catalog.OPTIONS) | {"method": "mrsf", "members": ()}
+    changes = _defaults(*catalog.OPTIONS) | {"method": "mrsf"}
     if by_labels:  # else MRSF follows the graph and not them
-        changes |= dict.fromkeys(GRAPH_FIELDS) | {"response": response_of(made)}
+        changes |= _defaults(*GRAPH_FIELDS) | {"response": response_of(made)}
     reason = f"{METHODS[made.ranker].title} scores each feature by itself: this selects features "
     reason += "together, so that none repeats another."
     return Proposal("mrsf", reason, changes, OTHER_METHOD)
+
+
+def _defaults(*names: str) -> dict[str, Any]:
+    """Return the values of options that are not given."""
+    return {each.name: each.default for each in options_of(RankConfig) if each.name in names}
 
 
 PROPOSE = (

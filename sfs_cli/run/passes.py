@@ -15,7 +15,6 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.compute.passes import Pass, PassList
 from sfs_cli.features import FEATURES, steps_of
 from sfs_cli.graph.build import coordinate_passes, graph_passes
-from sfs_cli.knowledge.base import BY_FEATURES, of_source
 from sfs_cli.methods.centered_matrix import is_held
 from sfs_cli.options import RankConfig
 from sfs_cli.options.graph import (
@@ -23,9 +22,8 @@ from sfs_cli.options.graph import (
     GRAPH_FIELDS,
     SPARSE_GRAPHS,
     GraphOptions,
-    default_similarity,
 )
-from sfs_cli.options.source import KINDS, SourceSpec
+from sfs_cli.options.source import KINDS
 from sfs_cli.store.prepared import fitting_passes
 from sfs_cli.store.transforms import parse
 
@@ -72,57 +70,7 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     for step in steps_of(config):
         if (own := step.scoring_passes(shape)) is not None:
             return own
-    passes = fitting(config, shape)
-    if config.source:
-        return passes + _passes_on_sources(config, shape)
-    passes += ranking_passes(config, shape)
-    return passes
-
-
-def on_source(name: str) -> str:
-    """Return whose passes those of a ranking on one source are."""
-    return f" on source {name}"
-
-
-def _passes_on_sources(config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes of the knowledge sources, and those of the rankings on them."""
-    passes: list[Pass] = []
-    for spec in config.source:
-        passes += passes_of(_source_passes(spec, config, shape), of_source(spec))
-    ranking = passes_of_method(config, shape)
-    if config.method == "kogs":
-        for spec in config.source:
-            passes += passes_of(ranking, on_source(spec.name))
-        return passes
-    passes += ranking
-    count = len(config.source)
-    if config.leave_one_out and count > 1:
-        # not exact: nothing is ranked where the other sources make no graph
-        again = [replace(each, times=count * each.times, exact=False) for each in ranking]
-        passes += passes_of(again, WITHOUT_EACH)
-    return passes
-
-
-def _source_passes(spec: SourceSpec, config: RankConfig, shape: Shape) -> list[Pass]:
-    """Return the passes over the matrix that one knowledge source takes."""
-    n, m = shape.n, shape.m
-    if not KINDS[spec.kind].of_matrix:
-        return []  # read from its own file, or a matrix of its own
-    passes: list[Pass] = []
-    if spec.transform is not None or spec.missing is not None:
-        transform = config.transform if spec.transform is None else spec.transform
-        passes += fitting_passes(parse(transform), n, m, shape.memory)
-    if KINDS[spec.kind].by_products:
-        return [*passes, BY_FEATURES]
-    options = spec.graph_options(spec.similarity or default_similarity(n))
-    of_graph = graph_passes(options, n, m, shape.stored)
-    if spec.kind == "target":
-        return passes + of_graph
-    # of some features, which are known when the source is matched
-    varying = options.components is not None
-    return passes + [
-        replace(each, sharing="every", exact=each.exact and not varying) for each in of_graph
-    ]
+    return [*fitting(config, shape), *ranking_passes(config, shape)]
 
 
 def fitting(config: RankConfig, shape: Shape) -> list[Pass]:

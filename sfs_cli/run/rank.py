@@ -46,7 +46,6 @@ from sfs_cli.ranking.table import Ranking, rank_features
 from sfs_cli.report.model import Pictures
 from sfs_cli.run import guards
 from sfs_cli.run.checkpoints import NO_CHECKPOINTS, RunCheckpoints, checkpoints_beside
-from sfs_cli.run.class_columns import class_columns, compared_classes
 from sfs_cli.run.guide import after_ranking
 from sfs_cli.run.load import Run, loaded
 from sfs_cli.run.outputs import (
@@ -64,10 +63,9 @@ from sfs_cli.run.outputs import (
 from sfs_cli.run.pictures import pictures_of
 from sfs_cli.run.pipes import as_given
 from sfs_cli.run.report_data import page_facts, report_data
-from sfs_cli.run.scoring import Scored, check_scored, make_graph, score_on
+from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.run.time_limit import time_limit
 from sfs_cli.run.top import TopFeatures, read_top
-from sfs_cli.tables import CHANGES
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -211,9 +209,9 @@ def rank(
             step.check(run)
         with run.progress("ranking"):
             scored = _score(run)
-            scored.solution = without_given(scored.solution, run)
-            ranking = in_order(run, scored.solution)
-            found = RankResult(config, scored, ranking, _facts(run, scored, ranking), steps)
+            scored.solution = _solved(run, scored.solution, steps)
+            ranking = _by_score(run, scored.solution)
+            found = RankResult(config, scored, ranking, _facts(run, scored), steps)
             for step in steps:
                 step.find(run, found)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
@@ -261,64 +259,38 @@ def _score(run: Run) -> Scored:
     for step in steps_of(run.config):
         if (scored := step.score(run)) is not None:
             return scored
-    if run.sources:
-        from sfs_cli.run.fused_rank import rank_on_each_source, rank_on_sources  # import SciPy
-
-        apart = run.config.method == "kogs"
-        return rank_on_each_source(run) if apart else rank_on_sources(run)
     return score_on(run, make_graph(run))
 
 
 def ranked(run: Run) -> Ranking:
     """Score and order the features of a run as `rank` does, and find out nothing else."""
-    ranking = in_order(run, without_given(_score(run).solution, run))
+    ranking = _by_score(run, _solved(run, _score(run).solution, steps_of(run.config)))
     for step in ordering_steps(run.config):
         ranking, _ = step.order(run, ranking)
     return ranking
 
 
-def in_order(run: Run, solution: Solution) -> Ranking:
-    """Return the features of a run by their scores, those that are given last."""
-    ranking = rank_features(
+def _solved(run: Run, solution: Solution, steps: list[Step]) -> Solution:
+    """Return what a method has found as the optional parts rank it."""
+    for step in steps:
+        solution = step.solved(run, solution)
+    return solution
+
+
+def _by_score(run: Run, solution: Solution) -> Ranking:
+    """Return the features of a run by their scores."""
+    return rank_features(
         run.matrix.ids.features,
         solution.score,
         solution.status,
         [s.text for s in Status],
         larger_is_better=solution.larger_is_better,
         order=solution.order,
-        extra=solution.extra | class_columns(run, solution),
+        extra=solution.extra,
     )
-    return given_last(ranking) if run.context.given else ranking
 
 
-def without_given(solution: Solution, run: Run) -> Solution:
-    """Return a solution in which the features that are given have no score, but a status.
-
-    Of those that take no part the status says why. Raises InputError where no score is left.
-    """
-    given = np.array(run.context.given, np.int64)
-    if not len(given):
-        return solution
-    score, status = solution.score.copy(), solution.status.copy()
-    score[given] = np.nan
-    chosen = np.isin(status[given], (Status.OK, Status.NOT_SELECTED, Status.GIVEN))
-    status[given[chosen]] = Status.GIVEN
-    made = replace(solution, score=score, status=status)
-    check_scored(run, made)
-    if not chosen.all():
-        others = [Status(code).text for code in status[given[~chosen]].tolist()]
-        counts = ", ".join(f"{others.count(why):,} {why}" for why in dict.fromkeys(others))
-        run.log.note(f"given features that take no part: {counts}")
-    return made
-
-
-def given_last(ranking: Ranking) -> Ranking:
-    """Return a ranking that ends with the features that are given."""
-    given = ranking.status.positions == Status.GIVEN
-    return ranking.reordered(np.argsort(given, kind="stable"))
-
-
-def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
+def _facts(run: Run, scored: Scored) -> RunFacts:
     """Return what ``run.json`` and the report say of a run, once the features have scores.
 
     The steps add what they find.
@@ -339,8 +311,6 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         },
         "transform": list(matrix.steps),
     }
-    if config.given_ is not None:
-        read["given"] = int(np.count_nonzero(solution.status == Status.GIVEN))
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]
@@ -348,9 +318,6 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
         method["then"] = config.scorer
     method |= run.options
     method |= solution.facts
-    for name in set(CHANGES) & set(ranking.extra):  # one at most
-        first, second = compared_classes(run)
-        method[name] = f"{second} - {first}"
     facts: RunFacts = {
         "input": read,
         "graph": scored.graph,

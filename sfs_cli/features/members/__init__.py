@@ -79,5 +79,6 @@ FEATURE = Feature(
     MemberFields,
     rules,
     orders=True,
+    against={"artificial": "has no meaning for an aggregate of rankings"},
     propose=propose,
 )

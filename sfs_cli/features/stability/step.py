@@ -52,7 +52,7 @@ from sfs_cli.graph.distances import (
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Scorer, Status
 from sfs_cli.methods.blocks import CenteredScorer, pieces, rows_of
-from sfs_cli.provenance import NoiseFacts, StabilityFacts, StableFeatures
+from sfs_cli.provenance import NoiseFacts, RunFacts, StabilityFacts, StableFeatures
 from sfs_cli.ranking.stability import false_selections, frequencies, nogueira
 from sfs_cli.ranking.table import rank_features
 from sfs_cli.report.model import Table
@@ -128,6 +128,12 @@ class StabilityStep(Step):
     def section(facts: dict[str, Any]) -> Pairs:
         """Return how the samples were divided, and how stable the list is."""
         return stability_pairs(facts)
+
+    @staticmethod
+    def sentences(facts: RunFacts) -> list[str]:
+        """Return the summary."""
+        words = facts["stability"]["summary"]
+        return [f"{words[0].upper()}{words[1:]}."]
 
     @staticmethod
     def tables(facts: dict[str, Any]) -> list[Table]:
