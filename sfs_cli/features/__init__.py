@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from sfs_cli.features.step import Doubt, Step
 
 FEATURES = (
-    members.FEATURE,
     sample_weights.FEATURE,
     donors.FEATURE,
     significance.FEATURE,
+    members.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,
     modules.FEATURE,
