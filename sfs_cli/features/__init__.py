@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 FEATURES = (
     given.FEATURE,
     knowledge.FEATURE,
-    members.FEATURE,
     sample_weights.FEATURE,
     donors.FEATURE,
     significance.FEATURE,
+    members.FEATURE,
     classes.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,
