@@ -68,7 +68,7 @@ class DonorDesign:
         if not self.of_several_classes:
             ways.append("add up or average the samples of each donor (pseudobulk), and rank these")
         elif repeated:
-            ways.append("add up or average the samples of each donor and class")
+            ways.append("add up or average the samples of each donor and class (not across classes)")
         if self.of_several_classes and not self.adjusted:
             ways.append(
                 "compare within donors: --adjust with the column of the donors, --method f-test, "
