@@ -7,7 +7,7 @@ options it is about are a field, so that nothing has to read them from the messa
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import cache
@@ -43,7 +43,7 @@ class SfsError(Exception):
     ----------
     what : str
         What is wrong, in one sentence.
-    where : str, optional
+    where : str or Path, optional
         The file, row, column or source it was found in.
     hint : str, optional
         What to do about it.
@@ -58,13 +58,13 @@ class SfsError(Exception):
         self,
         what: str,
         *,
-        where: str | None = None,
+        where: object = None,
         hint: str | None = None,
         option: str | tuple[str, ...] = (),
     ) -> None:
         super().__init__(what)
         self.what = what
-        self.where = where
+        self.where = None if where is None else str(where)
         self.hint = hint
         self.options = (option,) if isinstance(option, str) else option
 
@@ -210,12 +210,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 @contextmanager
-def located(where: str) -> Iterator[None]:
+def located(where: object) -> Iterator[None]:
     """Add the place to an input error that does not name one."""
     try:
         yield
     except InputError as error:
-        error.where = error.where or where
+        error.where = error.where or str(where)
         raise
 
 
@@ -238,6 +238,12 @@ def counted(count: int, noun: str) -> str:
 def plural(noun: str) -> str:
     """Return the plural of a noun."""
     return noun + ("es" if noun.endswith(("s", "ch")) else "s")
+
+
+def either(words: Sequence[str]) -> str:
+    """Join alternatives: ``a``, ``a or b``, ``a, b or c``."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _cut(text: str) -> str:

@@ -35,6 +35,7 @@ MAY_IMPORT = {
         "catalog",
         "options",
         "provenance",
+        "tables",
         "io.knowledge",
         "io.results",
         "store",

@@ -18,6 +18,7 @@ from sfs_cli.features import (
     direction,
     donors,
     enrichment,
+    members,
     modules,
     pruning,
     sample_weights,
@@ -33,6 +34,7 @@ FEATURES = (
     sample_weights.FEATURE,
     donors.FEATURE,
     significance.FEATURE,
+    members.FEATURE,
     direction.FEATURE,
     pruning.FEATURE,
     modules.FEATURE,
@@ -55,6 +57,7 @@ class FeatureFields(
     significance.SignificanceFields,
     batches.BatchFields,
     covariates.CovariateFields,
+    members.MemberFields,
 ):
     """The options of the optional parts; help lists those of the last one first."""
 

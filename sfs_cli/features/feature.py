@@ -10,6 +10,7 @@ from sfs_cli.options.fields import Config, Refusal, options_of
 
 if TYPE_CHECKING:
     from sfs_cli.catalog import Method
+    from sfs_cli.features.proposal import Proposal, Seen
     from sfs_cli.features.step import Step
 
 
@@ -25,8 +26,7 @@ class Feature(NamedTuple):
     suits: Callable[[Any, Method], bool] = lambda *_: True
     one_by_one: bool = False  # whether subsets of the samples can be ranked one by one only
     adjusts: bool = False  # whether it changes the values that features are scored by
-    takes: tuple[str, ...] = ()  # options of methods that it takes, too
-    # options, also of `sfs select`, that it does not go with, and what is wrong: `--cv ...`
+    # options of `sfs select` that it does not go with, and what is wrong: `--cv ...`
     against: Mapping[str, str] = {}
     untested: str = ""  # why methods that test by classes have no p-values with it
 
@@ -39,6 +39,9 @@ class Feature(NamedTuple):
     def found(self, record: Mapping[str, Any]) -> Any:
         """Return its facts in run.json; None where it was not asked for."""
         return record.get(self.name) or record.get("input", {}).get(self.name)
+
+    # the run with it that is worth making: for what was asked for, and with the default method
+    propose: Callable[[Any, Any, Seen], Proposal | None] = lambda *_: None
 
     @property
     def step(self) -> type[Step]:

@@ -67,7 +67,7 @@ class Step:
         self.config = config
 
     def passes(self, shape: Shape) -> list[Pass]:
-        """Return the passes over the matrix that it takes."""
+        """Return the passes over the matrix that it takes, once the features have scores."""
         return []
 
     def graphs(self, shape: Shape) -> tuple[int, int] | None:

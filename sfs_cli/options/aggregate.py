@@ -13,7 +13,12 @@ from sfs_cli.ranking.aggregations import AGGREGATIONS, check_list_weights
 
 _how = partial(option, section="Aggregation", verbs=("aggregate",))
 _input = partial(option, section="Input", verbs=("aggregate",))
-_table = partial(option, section="Input", verbs=("aggregate", "evaluate", "compare", "select"))
+_table = partial(
+    option,
+    section="Input",
+    verbs=("aggregate", "evaluate", "compare", "select"),
+    needs=("list_",),
+)
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -24,7 +29,10 @@ class TableFields(Config):
         "Column with the features.", metavar="NAME", default_text="recognized by its name"
     )
     rank_column: str | None = _table(
-        "Column with the ranks; 1 is the best.", metavar="NAME", default_text="rank"
+        "Column with the ranks; 1 is the best.",
+        metavar="NAME",
+        default_text="rank",
+        excludes={"score_column": "both rank the features"},
     )
     score_column: str | None = _table(
         "Column with the scores.", metavar="NAME", default_text="score, if there are no ranks"
@@ -33,16 +41,8 @@ class TableFields(Config):
         "Which scores are the best.",
         words=("largest-first", "smallest-first"),
         default_text="largest-first; p-values: smallest-first",
+        excludes={"rank_column": "rank 1 is the best"},
     )
-
-    def check_columns(self) -> None:
-        """Refuse two columns that rank the features, or an order of ranks."""
-        if self.rank_column is not None and self.score_column is not None:
-            what = "--rank-column and --score-column both rank the features"
-            raise self.error(what, "give one of them", "rank_column", "score_column")
-        if self.rank_column is not None and self.order is not None:
-            what = "--order has no effect with --rank-column: rank 1 is the best"
-            raise self.error(what, "leave it out, or give --score-column", "order", "rank_column")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +75,6 @@ class AggregateConfig(TableFields, OutputFields):
         if len(self.rankings) < 2:
             what = "nothing to aggregate: this is only one ranking"
             raise self.error(what, "give two or more tables", "rankings")
-        self.check_columns()
         check_list_weights(self.how, self.weights, "--list-weights")
 
     @property

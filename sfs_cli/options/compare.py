@@ -210,7 +210,7 @@ class CompareConfig(JudgeConfig):
         check_different([*self.method_, *(each.name for each in self.ranking_of), *named])
         self.rankings  # noqa: B018 - each ranking checks its options
         ranks = bool(self.method_ or self.ranking_of)
-        self.check_evaluation(lists=bool(self.list_), ranks=ranks)
+        self.check_evaluation(ranks=ranks)
 
     @property
     def rankings(self) -> dict[str, RankConfig]:

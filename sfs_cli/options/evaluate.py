@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from sfs_cli.options.aggregate import TableFields
-from sfs_cli.options.fields import Config, flag, option, options_of, split_words
+from sfs_cli.options.fields import Config, option, options_of, split_words
 from sfs_cli.options.paths import READS
 from sfs_cli.options.rank import RankConfig, texts_of
 
@@ -17,10 +17,14 @@ CURVE_LENGTHS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 57, 80, 113, 160, 226)
 DEFAULT_SPLITS, DEFAULT_REPEATS = 5, 5
 OF_A_METHOD = ("Method", "Sample graph", "Knowledge sources")
 """Sections of options that say how features are ranked."""
-_OF_A_TABLE = ("feature_column", "rank_column", "score_column", "order")
 
 _how = partial(option, section="Evaluation", verbs=("evaluate", "compare"))
-_folds = partial(option, section="Evaluation", verbs=("evaluate", "compare", "select"))
+_folds = partial(
+    option,
+    section="Evaluation",
+    verbs=("evaluate", "compare", "select"),
+    by_verb={"select": {"needs": ("cv",)}},
+)
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -38,12 +42,14 @@ class FoldFields(Config):
         metavar="K",
         least=2,
         default_text=str(DEFAULT_SPLITS),
+        needs=("labels",),
     )
     repeats: int | None = _folds(
         "Number of times that the samples are split anew.",
         metavar="R",
         least=1,
         default_text=str(DEFAULT_REPEATS),
+        needs=("labels",),
     )
 
     @property
@@ -79,6 +85,7 @@ class SetFields(Config):
         verbs=("evaluate", "compare", "report"),
         metavar="FILE[:SET,...]",
         path=READS,
+        for_out=True,
     )
 
 
@@ -90,6 +97,7 @@ class JudgeConfig(TableFields, FoldFields, SetFields, RankConfig):
         "Show also the accuracy of the list that was ranked once on all samples, test samples "
         "included.",
         default=False,
+        needs=("labels",),
     )
     drivers: str | None = _how(
         "List of reference features: which share of them is among the first.",
@@ -97,31 +105,12 @@ class JudgeConfig(TableFields, FoldFields, SetFields, RankConfig):
         path=READS,
     )
 
-    def check_output(self) -> None:
-        """Refuse tests of sets where the command has no folder for them; functions need none."""
-        if self.sets and self.out is None:
-            what = "--sets needs --out"
-            hint = "give --out DIR: the tests are a file of that folder"
-            raise self.error(what, hint, "sets", "out")
-
-    def check_evaluation(self, *, lists: bool, ranks: bool) -> None:
-        """Refuse options without an effect: whether there are given lists, and rankings to make."""
-        self.check_columns()
+    def check_evaluation(self, *, ranks: bool) -> None:
+        """Refuse lengths that are none, and what has no effect if no ranking is made."""
         self.asked_lengths  # noqa: B018 - a list that is no list is refused here
-        if self.label_type == "continuous":
-            what = "--label-type continuous: classifiers need classes"
-            hint = "give --label-type ordered or classes, or leave out --labels"
-            raise self.error(what, hint, "label_type")
-        for name in () if lists else self.given(*_OF_A_TABLE):
-            what = f"{flag(name)} has no effect without --list"
-            raise self.error(what, "leave it out, or give --list FILE", name)
         if not ranks and self.leaky:
             what = "--leaky has no effect with --list alone, which stays the same in all folds"
             raise self.error(what, "leave it out, or give --method too", "leaky", "list_")
-        if self.labels is None:
-            for name in self.given("splits", "repeats", "leaky"):
-                what = f"{flag(name)} has no effect without --labels"
-                raise self.error(what, "leave it out, or give --labels", name, "labels")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,7 +136,7 @@ class EvaluateConfig(JudgeConfig):
                 if o.section in OF_A_METHOD and getattr(self, o.name) != o.default:
                     what = f"{o.flag} has no effect with --list alone, which nothing is ranked for"
                     raise self.error(what, "leave it out, or give --method too", o.name, "list_")
-        self.check_evaluation(lists=self.list_ is not None, ranks=self.ranks)
+        self.check_evaluation(ranks=self.ranks)
 
     @property
     def ranks(self) -> bool:

@@ -13,13 +13,13 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 from sfs_cli import catalog
-from sfs_cli.errors import ConflictError, UsageError, listed, nearest
+from sfs_cli.errors import ConflictError, UsageError, either, listed, nearest
 
 Schema = dict[str, Any]
 
@@ -213,6 +213,12 @@ class Option(NamedTuple):
     default_text: str = ""  # what happens without it, where None depends on the data
     # from its name to the methods, graphs, ways of weighting or kinds that take it; None: all do
     takers: Callable[[str], Sequence[str]] | None = None
+    taken_by: str = ""  # the option that names those, if nothing else decides: `Config.users`
+    # what it has no effect without, one at least: options, or an option and its value, such as
+    # "variant=kernel". Those that a command does not take do not count there, as in the next
+    needs: tuple[str, ...] = ()
+    excludes: Mapping[str, str] = {}  # what does not go with it, in the same form, and why
+    for_out: bool = False  # whether it is about files of the output folder: `OutputFields`
     items: type | None = None  # the type of its items, where a file may write a list
     parse: Callable[[Any], Any] | None = None  # of the text of a flag that is no number or text
     column: bool = False  # whether it names columns of the samples: FILE:COLUMN or obs:KEY
@@ -377,7 +383,7 @@ class Config:
     make take a third of the time in which a class of a hundred fields is made, at each start.
     """
 
-    VERB: ClassVar[str]
+    VERB: ClassVar[str] = "rank"
 
     def __repr__(self) -> str:
         """Return how it is made, without what is as by default."""
@@ -397,8 +403,11 @@ class Config:
         return tuple(getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
 
     def check_values(self) -> None:
-        """Check the value of each option by itself; a `UsageError` names the first wrong one."""
-        for o in options_of(type(self)):
+        """Check each value by itself, and what the declarations say of others.
+
+        A `UsageError` names the first wrong one.
+        """
+        for o in (o.of(self.VERB) for o in options_of(type(self))):
             value = getattr(self, o.name)
             # Python callers may write components=20 or neighbors=5.0
             if o.type is str and isinstance(value, int | float):
@@ -408,6 +417,7 @@ class Config:
             found = o.problem(value, self.label(o.name))
             if found is not None:
                 raise self.error(*found, o.name)
+        self.refuse(self.refusals())
 
     def error(
         self, what: str, hint: str, *names: str, kind: type[UsageError] = UsageError
@@ -419,6 +429,55 @@ class Config:
         """Raise the first of what rules between options refuse."""
         for what, hint, names in refusals:
             raise self.error(what, hint, *names, kind=ConflictError)
+
+    def refusals(self) -> Iterator[Refusal]:
+        """Yield what the declarations refuse, in their order: ``needs``, ``excludes``, takers."""
+        declared = [o.of(self.VERB) for o in options_of(type(self))]
+        taken = {o.name: o for o in declared if not o.verbs or self.VERB in o.verbs}
+        for o in taken.values():
+            value = getattr(self, o.name)
+            if value == o.default:
+                continue
+            written = self.written(o, value)
+            needs = [each for each in o.needs if each.partition("=")[0] in taken]
+            if needs and not any(map(self.has, needs)):
+                first = taken[needs[0].partition("=")[0]]
+                wanted = [self.label(*each.split("=")) for each in needs]
+                what = f"{written} has no effect without {either(wanted)}"
+                form = "" if "=" in needs[0] else f" {metavar_of(first) or ''}".rstrip()
+                hint = f"leave it out, or give {wanted[0]}{form}"
+                yield what, hint, (o.name, *(each.partition("=")[0] for each in needs))
+            for each, why in o.excludes.items():
+                other = each.partition("=")[0]
+                if other in taken and self.has(each):
+                    label = self.label(*each.split("=")) if "=" in each else self.label(other)
+                    what = f"{written} has no effect with {label}"
+                    yield f"{what}: {why}", "leave one of them out", (o.name, other)
+            users = self.users(o.taken_by)
+            if o.takers is not None and users and not {*users} & {*o.takers(o.name)}:
+                named = self.label(o.taken_by, ", ".join(dict.fromkeys(users)))
+                what = f"{written} has no effect with {named}"
+                hint = f"leave it out; it has an effect with {self.label(o.taken_by, o.names)}"
+                yield what, hint, (o.name, o.taken_by)
+
+    def users(self, option: str) -> tuple[str, ...]:
+        """Return what an option names that takes other options; nothing where anything may."""
+        return ()
+
+    def chosen(self, name: str) -> Any:
+        """Return the value of an option, its default filled in if it is known."""
+        return getattr(self, name)
+
+    def has(self, each: str) -> bool:
+        """Tell whether an option is given, or has a value: ``variant=kernel``."""
+        name, equals, value = each.partition("=")
+        return self.chosen(name) == value if equals else bool(self.given(name))
+
+    def written(self, option: Option, value: Any) -> str:
+        """Return how messages name an option with a value: the value too, if it has a default."""
+        if option.type is bool and not value:
+            return self.label(f"no_{option.name}")
+        return self.label(option.name, value if isinstance(option.default, str) else None)
 
     def given(self, *names: str) -> list[str]:
         """Return those of some options that are given."""

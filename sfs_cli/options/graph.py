@@ -6,12 +6,11 @@ more field of `GraphFields`, which rankings and knowledge sources share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import NamedTuple
 
-from sfs_cli.options.fields import Config, Refusal, option
+from sfs_cli.options.fields import Config, option
 
 DEFAULT_NEIGHBORS = 10
 MOST_PROFILES = 300
@@ -19,6 +18,8 @@ MOST_PROFILES = 300
 components: with more samples than components the noise of single genes is what these leave out."""
 NEAREST_PROFILES = 5
 """Neighbors of the correlation graph by default: 5 gave better lists than 10, on most data sets."""
+DEFAULT_GRAPHS = ("knn-correlation", "knn")
+"""The default up to `MOST_PROFILES` samples, and that above."""
 DEFAULT_BETA = 1.0
 LONGEST_DIFFUSION = 1e9
 """Long before, all samples of a connected component are equally similar; beyond, rounding grows."""
@@ -114,11 +115,15 @@ def default_similarity(n: int) -> str:
     return "rbf" if n <= DENSE_SAMPLES else "knn"
 
 
+_SOURCES = {"source": "give it to a source: NAME=KIND:PATH,OPTION=VALUE"}
+_FOR_PCA = {"coordinates": "neighbors are searched among the coordinates as they are"} | _SOURCES
 _graph = partial(
     option,
     section="Sample graph",
     verbs=("rank", "plan", "shard init", "evaluate", "robustness"),
     takers=taking,
+    taken_by="similarity",
+    excludes=_SOURCES,
 )
 
 
@@ -139,6 +144,7 @@ class GraphFields(Config):
         metavar="median, self-tuning or NUMBER",
         words=BANDWIDTHS,
         default_text="median",
+        excludes={"edge_weights=binary": "all binary edges have weight 1"} | _SOURCES,
     )
     edge_weights: str | None = _graph(
         "Use the Gaussian kernel as edge weights (rbf), or 1 (binary).",
@@ -165,6 +171,7 @@ class GraphFields(Config):
         words=("none", "COUNT"),
         default_text=f"none; {DEFAULT_COMPONENTS} above 50,000 samples, and in the default graph "
         f"above {MOST_PROFILES}",
+        excludes=_FOR_PCA,
     )
     variable_genes: str | int | None = _graph(
         "Number of highly variable genes used for the PCA, or all.",
@@ -172,25 +179,9 @@ class GraphFields(Config):
         words=("all", "COUNT"),
         default_text=f"{DEFAULT_VARIABLE_GENES}; all in the default graph up to 50,000 samples, if "
         "--components is not given",
+        excludes={"components=none": "only principal components are made of variable genes"}
+        | _FOR_PCA,
     )
-
-    def graph_rules(self, graph: str | None) -> Iterator[Refusal]:
-        """Yield what is wrong with the options, for a graph of this name."""
-        for name in self.given(*GRAPH_FIELDS):
-            if graph is not None and graph not in taking(name):
-                what = f"{self.label(name)} has no effect with {self.label('similarity', graph)}"
-                hint = "leave it out; it has an effect with these similarities: "
-                yield what, hint + ", ".join(taking(name)), (name, "similarity")
-        if self.bandwidth is not None and self.edge_weights == "binary":
-            binary = self.label("edge_weights", "binary")
-            what = f"{self.label('bandwidth')} has no effect with {binary}"
-            hint = "leave one of them out: all binary edges have weight 1"
-            yield what, hint, ("bandwidth", "edge_weights")
-        if self.variable_genes is not None and self.components == "none":
-            none = self.label("components", "none")
-            what = f"{self.label('variable_genes')} has no effect with {none}"
-            hint = "leave one of them out: only principal components are made from variable genes"
-            yield what, hint, ("variable_genes", "components")
 
     def graph_options(self, name: str) -> GraphOptions:
         """Return how a similarity of this name is made with these options."""

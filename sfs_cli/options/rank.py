@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.features import FEATURES, FeatureFields
+from sfs_cli.features.members import member_configs
 from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     ON_MATRIX,
@@ -26,6 +27,7 @@ from sfs_cli.options.fields import (
 )
 from sfs_cli.options.graph import (
     DEFAULT_COMPONENTS,
+    DEFAULT_GRAPHS,
     GRAPH_FIELDS,
     LABEL_GRAPHS,
     MOST_PROFILES,
@@ -63,6 +65,12 @@ _TABLES = {
     "select": "selected.tsv",
 }
 """Those that write other tables than a ranking, and such a table."""
+_FOR_CLASSIFIERS = {
+    "help": "What labels are: classes, or ordered classes (an outcome that is the place of the "
+    "class).",
+    "words": LABEL_TYPES[:2],
+}
+_EACH_BATCH = "one ranking of each batch is aggregated"
 _BEGIN = "Begin the names of the files in --out with this and a dot: PREFIX.{}."
 _SHARDS = ("shard run", "shard merge")
 
@@ -70,13 +78,15 @@ _input = partial(option, section="Input", verbs=ON_MATRIX)
 _reading = partial(option, section="Input", verbs=READING)
 _labels = partial(option, section="Input", verbs=(*RANKING, "compare", "robustness", "inspect"))
 _method = partial(option, section="Method", verbs=RANKING)
-_own = partial(_method, takers=catalog.takers)
+_own = partial(_method, takers=catalog.takers, taken_by="method")
 _spec = partial(_own, verbs=(*RANKING, "robustness"))
-_sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE)
-_fusion = partial(_sources, takers=weightings.taking)
+_sources = partial(option, section="Knowledge sources", verbs=ON_SOURCE, needs=("source",))
+_fusion = partial(_sources, takers=weightings.taking, taken_by="weights")
+_TWO_GRAPHS = "these are two sample graphs"
+_SIMILARITY_SOURCE = f"{_TWO_GRAPHS}; a similarity can be a source, NAME=similarity:FILE"
 _graph = partial(option, section="Sample graph", verbs=(*RANKING, "robustness"), lead=True)
 _table = partial(option, section="Output", verbs=("rank", "shard init", "aggregate"))
-_page = partial(option, section="Output", verbs=("rank", "shard init", "report"))
+_page = partial(option, section="Output", verbs=("rank", "shard init", "report"), for_out=True)
 _output = partial(option, section="Output", in_result=False)
 _beside = partial(_output, verbs=_WRITING, metavar="FILE", path=WRITES)
 _running = partial(option, section="Running", in_result=False)
@@ -108,6 +118,7 @@ class OutputFields(Config):
         metavar="PREFIX",
         words=("PREFIX",),
         by_verb={verb: {"help": _BEGIN.format(name)} for verb, name in _TABLES.items()},
+        needs=("out",),
     )
     format: str = _table("Format of the ranking.", default="tsv", words=FORMATS)
     digits: int = _table(
@@ -123,12 +134,15 @@ class OutputFields(Config):
         default=False,
     )
 
-    def check_values(self) -> None:
-        """Check the value of each option, and that files with a prefix are written."""
-        super().check_values()
-        if self.prefix is not None and self.out is None:
-            what, hint = "--prefix has no effect without --out", "give --out DIR, or leave it out"
-            self.refuse([(what, hint, ("prefix", "out"))])
+    def check_out(self) -> None:
+        """Refuse options about files of the output folder where a command has none.
+
+        Functions of Python write no files, and do not ask for this.
+        """
+        for o in options_of(type(self)):
+            if o.for_out and self.out is None and self.given(o.name):
+                hint = "give --out DIR: it is about files of that folder"
+                self.refuse([(f"{o.flag} has no effect without --out", hint, (o.name, "out"))])
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -233,12 +247,15 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "a continuous outcome such as age.",
         default="classes",
         words=LABEL_TYPES,
+        needs=("labels",),
+        by_verb=dict.fromkeys(("evaluate", "compare"), _FOR_CLASSIFIERS),
     )
     label_order: str | None = _labels(
         "Ordered classes from the lowest to the highest, such as low,mid,high.",
         metavar="A,B,...",
         items=str,
         default_text="by their numbers",
+        needs=("label_type=ordered",),
     )
     samples: str = _input(
         "Samples without a label, or absent from a source: refuse them, keep only common samples, "
@@ -262,7 +279,11 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         },
     )
     gamma_power: int | None = _spec(
-        "Power of the eigenvalues.", metavar="R", least=1, most=MAX_GAMMA_POWER
+        "Power of the eigenvalues.",
+        metavar="R",
+        least=1,
+        most=MAX_GAMMA_POWER,
+        excludes={"gamma=exp": "it is for --gamma power"},
     )
     clusters: int | None = _spec(
         "Number of clusters of the samples (spec: with phi3).",
@@ -276,6 +297,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
                 "default_text": "by the eigengap",
             }
         },
+        excludes=dict.fromkeys(("ranking=phi1", "ranking=phi2"), "it is for --ranking phi3"),
     )
     select: int | None = _own(
         "Number of features to select.",
@@ -292,6 +314,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "kernel (variant kernel).",
         metavar="P",
         least=1,
+        needs=("variant=power", "variant=ritz", "variant=kernel"),
     )
     chance: int | None = _own(
         "A round ends where so many features would enter if their samples were shuffled.",
@@ -310,18 +333,18 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Penalty (l21), or weight of the graph from 0 to 1 (sselect).",
         metavar="L",
         default_text=f"sselect: {METHODS['sselect'].options['lambda_']}",
+        excludes={"variant=cut-value": "it chooses the weight"},
     )
     budget: float | None = _own("Sum of the coefficient norms.", metavar="T", above=0)
-    then: str | None = _own("Method that scores the features on the fused graph.")
-    members: tuple[str, ...] = _own(
-        "Methods whose rankings are aggregated, such as spec,fisher.",
-        default=(),
-        metavar="METHODS",
-        words=tuple(name for name in METHODS if name not in ON_SOURCES),
-        items=str,
-        parse=split_words,
+    then: str | None = _own(
+        "Method that scores the features on the fused graph.",
+        excludes={"members": "the members rank"},
     )
-    how: str | None = _own("How the rankings are aggregated, with --batch too.")
+    how: str | None = _own(
+        "How the rankings are aggregated, with --batch too.",
+        taken_by="",
+        needs=("method=kogs", "batch"),
+    )
     given_: str | None = _method(
         "List of features that are already chosen: the methods "
         f"{', '.join(catalog.GOING_ON)} and --max-correlation go on from them.",
@@ -339,15 +362,20 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         words=(*SIMILARITIES, "obsp:KEY", "obsm:KEY"),
         default_text="obsp:connectivities or obsm:X_pca of an h5ad, else knn-correlation; above "
         f"{MOST_PROFILES:,} samples knn in {DEFAULT_COMPONENTS} components",
+        excludes={"similarity_file": _TWO_GRAPHS, "source": _SIMILARITY_SOURCE},
     )
     similarity_file: str | None = _graph(
-        "Read the similarity from this matrix file.", metavar="FILE", path=READS
+        "Read the similarity from this matrix file.",
+        metavar="FILE",
+        path=READS,
+        excludes={"coordinates": _TWO_GRAPHS, "source": _SIMILARITY_SOURCE},
     )
     coordinates: str | None = _graph(
         "Make the similarity from these coordinates of the samples in place of the features: a "
         "table with a row for each sample, or obsm:KEY of an h5ad (X_pca, X_scVI, spatial).",
         metavar="FILE or obsm:KEY",
         path=READS,
+        excludes={"source": f"{_TWO_GRAPHS}; coordinates can be a source, NAME=profile:obsm:KEY"},
     )
 
     source: tuple[SourceSpec, ...] = _sources(
@@ -355,6 +383,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         default=(),
         metavar="NAME=KIND:PATH[@WEIGHT][,OPTION=VALUE...]",
         parse=parse_sources,
+        needs=(),
     )
     weights: str | None = _sources(
         f"How sources are weighted: {', '.join(WEIGHTINGS)}, or one number for each source.",
@@ -362,6 +391,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         words=(*WEIGHTINGS, "NUMBERS"),
         items=float,
         default_text="given if sources have weights, else uniform",
+        needs=("source", "members"),
     )
     normalize: str | None = _sources(
         "Scale similarities by their Frobenius norm as well as by their mean diagonal.",
@@ -389,12 +419,14 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         metavar="FILE",
         path=READS,
         takers=kinds_taking,
+        taken_by="source",
     )
     allow_unmatched: bool = _sources(
         "Continue with a warning if the genes of a source that are found are fewer than a tenth of "
         "them, and of the features.",
         default=False,
         takers=lambda _: kinds_taking("id_map"),
+        taken_by="source",
     )
     accept: tuple[str, ...] = option(
         "Warnings that are not to be given, such as raw-values,outliers.",
@@ -408,7 +440,10 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         parse=split_words,
     )
     leave_one_out: bool = _sources(
-        "Rank without each source as well, to show what it changes.", verbs=WHOLE, default=True
+        "Rank without each source as well, to show what it changes.",
+        verbs=WHOLE,
+        default=True,
+        needs=("source", "members"),
     )
 
     write_h5ad: str | None = _beside(
@@ -421,9 +456,12 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         verbs=_WRITING,
         metavar="N",
         least=1,
+        needs=("write_h5ad",),
     )
     weights_out: str | None = _beside(
-        "Write the coefficients to this Parquet file.", takers=lambda _: catalog.WITH_COEFFICIENTS
+        "Write the coefficients to this Parquet file.",
+        takers=lambda _: catalog.WITH_COEFFICIENTS,
+        taken_by="method",
     )
 
     executor: str = _running(
@@ -445,6 +483,7 @@ class CoreFields(GraphFields, PageFields, OutputFields, ResourceFields):
         "Keep checkpoints beside --out, and continue an interrupted run.",
         verbs=("rank",),
         default=False,
+        needs=("out",),
     )
     time_limit: str | None = _running(
         "Stop cleanly after this time: 90m, 2h, 1:30:00 or 3600 (seconds).",
@@ -461,12 +500,27 @@ class RankConfig(FeatureFields, CoreFields):
     VERB: ClassVar[str] = "rank"
 
     def __post_init__(self) -> None:
-        from sfs_cli.options.rules import check_rank  # imported late: help does not need the rules
+        from sfs_cli.options.rules import refusals  # imported late: help does not need the rules
 
         self.check_values()
         check_names(self.source)
-        check_rank(self)
-        self.member_configs()  # the members check the options that they take
+        self.refuse(refusals(self))
+
+    def users(self, option: str) -> tuple[str, ...]:
+        """Return what takes other options: methods, the sample graph, weights or sources."""
+        if option == "method":
+            return (self.ranker, *(self.members or (self.scorer,)))
+        if option == "source":
+            return tuple(source.kind for source in self.source)
+        if option == "similarity":
+            return DEFAULT_GRAPHS if self.graph is None else (self.graph,)
+        return (self.weighting,) if option == "weights" else ()
+
+    def chosen(self, name: str) -> Any:
+        """Return the value of an option, the default of the method filled in."""
+        if name == "method":
+            return self.ranker
+        return self.method_options().get(name, getattr(self, name))
 
     @property
     def ranker(self) -> str:
@@ -563,16 +617,9 @@ class RankConfig(FeatureFields, CoreFields):
 
     @property
     def source_weights(self) -> list[float]:
-        """The given weights, 1 for a source without one."""
+        """The given weights of the sources, or of the members of `kogs`; 1 for one without."""
         default = [1.0 if source.weight is None else source.weight for source in self.source]
-        return numbers_of(self.weights) or default
-
-    @property
-    def list_weights(self) -> list[float]:
-        """The weights of the rankings of `kogs`, 1 for those without one."""
-        if self.members and self.weights is None:
-            return [1.0] * len(self.members)
-        return self.source_weights
+        return numbers_of(self.weights) or default or [1.0] * len(self.members)
 
     def fusion_options(self) -> dict[str, float | int]:
         """Return the given options of the way of weighting, by its own names."""
@@ -581,7 +628,9 @@ class RankConfig(FeatureFields, CoreFields):
         return {name: value for name, value in given.items() if value is not None}
 
     def method_options(self) -> dict[str, Any]:
-        """Return the options of the method itself, defaults filled in."""
+        """Return the options of the method itself, defaults filled in; members have their own."""
+        if self.members:
+            return {}
         defaults = METHODS[self.scorer].options
         given = {name: getattr(self, name) for name in defaults}
         options = {k: defaults[k] if v is None else v for k, v in given.items()}
@@ -594,18 +643,9 @@ class RankConfig(FeatureFields, CoreFields):
         sources = {source.name: source.plain() for source in self.source}
         return super().result_options() | {"source": sources}
 
-    def member_configs(self) -> list[RankConfig]:
-        """Return the configuration of each member of `kogs`: the options that it takes."""
-        configs = []
-        for name in self.members:
-            method = METHODS[name]
-            others = set(catalog.OPTIONS)
-            if "graph" not in method.needed(method.options):
-                others |= {"similarity", "similarity_file", "coordinates", *GRAPH_FIELDS}
-            cleared: dict[str, Any] = dict.fromkeys(others - set(method.options))
-            cleared |= {"members": (), "source": (), "weights": None, "weights_out": None}
-            configs.append(replace(self, method=name, leave_one_out=True, **cleared))
-        return configs
+    def each_ranking(self) -> list[RankConfig]:
+        """Return the rankings that are aggregated: that of each member, else this one."""
+        return member_configs(self) or [self]
 
 
 OF_SAMPLES = tuple(o.name for o in options_of(RankConfig) if o.column)

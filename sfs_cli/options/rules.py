@@ -1,20 +1,20 @@
-"""Which options go together.
+"""What is wrong with how the options of a ranking go together, beyond what they declare.
 
-Each rule is an ``if`` that yields a `Refusal`; the first one refuses the configuration. Bounds and
-words of single options are in their own declarations.
+What an option needs and excludes, and the methods and graphs that take it, stand in its declaration
+(`sfs_cli.options.fields.Config.refusals`). The rules here are about more than that. Each is an
+``if`` that yields a `Refusal`; the first one refuses the configuration.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from sfs_cli import catalog
 from sfs_cli.catalog import METHODS
-from sfs_cli.errors import nearest
+from sfs_cli.errors import either, nearest
 from sfs_cli.features import FEATURES
-from sfs_cli.options import weightings
 from sfs_cli.options.fields import (
     Refusal,
     flag,
@@ -24,52 +24,28 @@ from sfs_cli.options.fields import (
     spelled,
     split_words,
 )
-from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE, taking
-from sfs_cli.options.source import kinds_taking
-from sfs_cli.options.weightings import WEIGHTINGS, own_name
-from sfs_cli.ranking.aggregations import LARGEST_WEIGHT, check_list_weights
+from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABEL_GRAPHS, LABELS_ALONE
+from sfs_cli.options.weightings import WEIGHTINGS
+from sfs_cli.ranking.aggregations import check_list_weights
 
 if TYPE_CHECKING:
     from sfs_cli.options.rank import RankConfig
 
-WITH_POWER = ("power", "ritz", "kernel")  # variants of Q-alpha
-_METHOD_OPTIONS = tuple(name for name in catalog.OPTIONS if name not in GRAPH_FIELDS)
-_FUSION = ("fusion_lambda", "fusion_neighbors", "fusion_clusters")
-_LABELS_HINT = "give --labels FILE[:COLUMN], or obs:KEY if the matrix is AnnData"
 _SOURCE_HINT = "give one, such as --source mirna=profile:mirna.csv"
 
 
-def check_rank(config: RankConfig) -> None:
-    """Check how the options of a ranking go together."""
-    config.refuse(_feature_rules(config))
-    config.refuse(_label_rules(config))
-    config.refuse(_graph_rules(config))
-    config.refuse(_member_rules(config) if config.members else _method_rules(config))
-    config.refuse(_source_rules(config))
-    config.refuse(_weight_rules(config))
-    config.refuse(_given_rules(config))
+def refusals(config: RankConfig) -> Iterator[Refusal]:
+    """Yield what is wrong with how the options of a ranking go together."""
+    yield from _feature_rules(config)
+    yield from _graph_rules(config)
+    if not config.members:  # those check the options that they take
+        yield from _method_rules(config)
+    yield from _label_rules(config)
+    yield from _source_rules(config)
+    yield from _weight_rules(config)
+    yield from _given_rules(config)
     for feature in FEATURES:
-        config.refuse(feature.rules(config))
-    config.refuse(_exclusion_rules(config))
-    if config.top is not None and config.write_h5ad is None:
-        what = "--top has no effect without --write-h5ad"
-        hint = "give --write-h5ad FILE, whose var it marks; `sfs select --top N` cuts a ranking"
-        config.refuse([(what, hint, ("top", "write_h5ad"))])
-    if config.method == "kogs":
-        check_list_weights(config.how or "borda", config.list_weights, "--weights")
-
-
-def _leave_out(name: str, takers: Iterable[str]) -> str:
-    return f"leave it out; it has an effect with {flag(name)} {', '.join(takers)}"
-
-
-def _exclusion_rules(c: RankConfig) -> Iterator[Refusal]:
-    """Yield what the optional parts that are asked for do not go with."""
-    for feature in FEATURES:
-        for name, why in feature.against.items() if feature.asked(c) else ():
-            if getattr(c, name, None) is not None:  # those of `sfs select` are checked there
-                what = f"{flag(name)} {why}: not with {flag(feature.option)}"
-                yield what, "leave one of them out", (name, feature.option)
+        yield from feature.rules(config)
 
 
 def _feature_rules(c: RankConfig) -> Iterator[Refusal]:
@@ -83,87 +59,25 @@ def _feature_rules(c: RankConfig) -> Iterator[Refusal]:
                 yield what, "check the path, or write \\ before signs such as ( [ * +", (name,)
 
 
-def _label_rules(c: RankConfig) -> Iterator[Refusal]:
-    kind = f"--label-type {c.label_type}"
-    if c.numeric and c.labels is None:
-        yield f"{kind} has no effect without --labels", _LABELS_HINT, ("label_type", "labels")
-    if c.label_order is not None:
-        order = split_words(c.label_order)
-        if c.label_type != "ordered":
-            what, hint = f"--label-order has no effect with {kind}", "give --label-type ordered"
-            yield what, hint, ("label_order", "label_type")
-        if len(order) < 2 or len(set(order)) < len(order):
-            what = f"--label-order {c.label_order} does not name two or more different classes"
-            yield what, "give all classes from the lowest to the highest", ("label_order",)
-    if c.similarity in LABEL_GRAPHS and GRAPHS[c.similarity].numeric != c.numeric:
-        alike = [n for n in LABEL_GRAPHS if GRAPHS[n].numeric == c.numeric]
-        types = "--label-type classes" if c.numeric else "--label-type continuous or ordered"
-        what = f"--similarity {c.similarity} has no meaning with {kind}"
-        hint = f"give --similarity {' or '.join(alike)}, or {types}"
-        yield what, hint, ("similarity", "label_type")
-    if c.numeric and WEIGHTINGS[c.weighting].needs_labels:
-        what = f"--weights {c.weights} learns from classes, and {kind} gives numbers"
-        yield what, "leave out --label-type, or give other --weights", ("weights", "label_type")
-    for source in c.source if c.numeric else ():
-        if source.needs_labels:
-            what = f"--source {source.name} is made of classes, and {kind} gives numbers"
-            hint = "leave out --label-type, or give the source a file of classes"
-            yield what, hint, (f"source.{source.name}", "label_type")
-
-
 def _graph_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.resume and c.out is None:
-        yield "--resume needs --out", "checkpoints are kept beside --out", ("resume", "out")
-    two = "name two sample graphs"
-    if c.similarity is not None and c.similarity_file is not None:
-        names = ("similarity", "similarity_file")
-        yield f"--similarity and --similarity-file {two}", "give one of them", names
-    for name in c.given("similarity", "similarity_file", "coordinates") if c.source else ():
-        hint = "a similarity can be a source: --source NAME=similarity:FILE"
-        if name == "coordinates" or str(c.similarity).startswith("obsm:"):
-            hint = "coordinates can be a source: --source NAME=profile:obsm:KEY"
-        yield f"--source and {flag(name)} {two}", hint, (name, "source")
-    yield from _coordinate_rules(c)
-    for name in c.given("beta", "edge_weights", "rho") if c.graph is None else ():
-        hint = f"it has an effect with --similarity {', '.join(taking(name))}"
-        yield f"{flag(name)} needs --similarity", hint, (name,)
-    for name in c.given(*GRAPH_FIELDS) if c.source else ():
-        hint = f"give it to a source: --source NAME=KIND:PATH,{flag(name)[2:]}=VALUE"
-        yield f"{flag(name)} has no effect with --source", hint, (name, "source")
-    yield from c.graph_rules(c.graph)
-    if c.similarity in LABEL_GRAPHS and c.labels is None:
-        yield f"--similarity {c.similarity} needs --labels", _LABELS_HINT, ("similarity", "labels")
-
-
-def _coordinate_rules(c: RankConfig) -> Iterator[Refusal]:
-    """Yield what is wrong with coordinates of the samples."""
-    given = [name for name in c.given("similarity", "coordinates") if c.coordinates_from]
+    asked = f"--similarity {c.similarity}"
     if c.coordinates is not None and c.coordinates_from != c.coordinates:
-        what = f"--similarity {c.similarity} and --coordinates name two sets of coordinates"
-        yield what, "give the name of a graph to --similarity, such as knn", ("similarity", *given)
-    if c.coordinates is not None and c.graph in (*LABELS_ALONE, "obsp", "file"):
-        graph = {"file": "--similarity-file"}.get(str(c.graph), f"--similarity {c.similarity}")
-        what = f"--coordinates has no effect with {graph}"
+        what = f"{asked} and --coordinates name two sets of coordinates"
+        hint = "give the name of a graph to --similarity, such as knn"
+        yield what, hint, ("similarity", "coordinates")
+    if c.coordinates is not None and c.graph in (*LABELS_ALONE, "obsp"):
+        what = f"--coordinates has no effect with {asked}"
         yield what, "leave one of them out", ("coordinates", "similarity")
-    for name in c.given("components", "variable_genes") if given else ():
-        what = f"{flag(name)} has no effect with coordinates of the samples"
+    for name in c.given("components", "variable_genes") if c.coordinates_from else ():
+        what = f"{flag(name)} has no effect with {asked}"
         hint = "leave it out: neighbors are searched among the coordinates as they are"
-        yield what, hint, (name, *given)
+        yield what, hint, (name, "similarity")
 
 
 def _method_rules(c: RankConfig) -> Iterator[Refusal]:
-    method = f"--method {c.ranker}"
-    scorer = METHODS[c.scorer]
-    others = {name for each in FEATURES if each.asked(c) for name in each.takes}
-    for name in c.given(*_METHOD_OPTIONS):
-        if name in others:
-            continue
+    method, scorer, options = f"--method {c.ranker}", METHODS[c.scorer], c.method_options()
+    for name in c.given(*catalog.OPTIONS):
         # an option is about the method that is asked for, else about the one that scores after it
-        entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
-        if name not in entry.options:
-            hint = _leave_out("method", catalog.takers(name))
-            yield f"{flag(name)} has no effect with {method}", hint, (name, "method")
-    for name in c.given(*_METHOD_OPTIONS):
         entry = METHODS[c.ranker] if name in METHODS[c.ranker].options else scorer
         value, known = str(getattr(c, name)), entry.choices.get(name)
         if known and not matches(value, known):
@@ -179,73 +93,66 @@ def _method_rules(c: RankConfig) -> Iterator[Refusal]:
     if c.method == "l21" and c.lambda_ is not None and c.lambda_ <= 0:
         what = f"--lambda {c.lambda_:g} is not a positive number"
         yield what, "give a penalty such as 1", ("lambda_",)
-    if c.variant == "cut-value" and c.lambda_ is not None:
-        what = "--lambda has no effect with --variant cut-value"
-        yield what, "leave one of them out: the cut value chooses it", ("lambda_", "variant")
-    if c.weights_out is not None and c.scorer not in catalog.WITH_COEFFICIENTS:
-        what = f"--weights-out has no effect: {method} has no coefficients"
-        yield what, _leave_out("method", catalog.WITH_COEFFICIENTS), ("weights_out", "method")
-    options = c.method_options()
-    if c.power is not None and c.variant not in WITH_POWER:
-        what = f"--power has no effect with --variant {options['variant']}"
-        yield what, _leave_out("variant", WITH_POWER), ("power", "variant")
-    if c.clusters is not None and c.scorer == "spec" and c.ranking != "phi3":
-        what = f"--clusters has no effect with --ranking {options['ranking']}"
-        yield what, "leave it out, or give --ranking phi3", ("clusters", "ranking")
-    if c.gamma_power is not None and c.gamma == "exp":
-        what = "--gamma-power has no effect with --gamma exp"
-        yield what, "leave it out, or give --gamma power", ("gamma_power", "gamma")
-    needed = scorer.needed(options)
     for name in c.given("similarity", "similarity_file", "coordinates", "source", *GRAPH_FIELDS):
-        if "graph" not in needed and name not in scorer.options:
+        if "graph" not in scorer.needed(options) and name not in scorer.options:
             what = f"{flag(name)} has no effect: {method} uses no graph"
             hint = "leave it out, or choose a method that ranks on a graph, such as spec"
             yield what, hint, (name, "method")
-    response = options.get("response")
-    if c.numeric and response in ("lda", "svm"):
-        what = f"--response {response} is made of classes, and --label-type {c.label_type} gives "
-        hint = "give --response outcome, or leave out --label-type"
-        yield f"{what}numbers", hint, ("response", "label_type")
-    if response == "outcome" and c.labels is not None and not c.numeric:
-        hint = "give --label-type continuous or ordered; --response lda is made of classes"
-        yield "--response outcome needs numeric labels", hint, ("response", "label_type")
-    if c.numeric and needed & {"labels", "some-labels"} and not scorer.numeric:
-        able = [m.name for m in METHODS.values() if m.numeric]
-        what = f"{method} needs classes, and --label-type {c.label_type} gives numbers"
-        hint = f"leave out --label-type, or choose one of {', '.join(able)}"
-        yield what, hint, ("method", "label_type")
-    if needed & {"labels", "some-labels"} and c.labels is None:
-        deciding = "".join(f"{flag(name)} {options[name]} " for name in scorer.needs_by)
-        yield f"{method} {deciding}needs --labels", _LABELS_HINT, ("labels", "method")
 
 
-def _given_rules(c: RankConfig) -> Iterator[Refusal]:
-    if c.given_ is None or c.max_correlation is not None:
+class _Use(NamedTuple):
+    """What is made from the labels of the samples."""
+
+    what: str  # as messages name it
+    option: str
+    types: tuple[str, ...]  # the values of --label-type that it can use
+    others: Sequence[str] = ()  # what can use others in its place
+
+
+def _uses_of_labels(c: RankConfig) -> Iterator[_Use]:
+    classes, numbers = ("classes",), ("ordered", "continuous")
+    if c.similarity in LABEL_GRAPHS:
+        alike = [f"--similarity {n}" for n in LABEL_GRAPHS if GRAPHS[n].numeric == c.numeric]
+        types = numbers if GRAPHS[c.similarity].numeric else classes
+        yield _Use(f"--similarity {c.similarity}", "similarity", types, alike)
+    if c.weights is not None and WEIGHTINGS[c.weighting].needs_labels:
+        yield _Use(f"--weights {c.weights}", "weights", classes, ["other --weights"])
+    for source in c.source:
+        if source.needs_labels:
+            own = ["a file of classes to the source"]
+            yield _Use(f"--source {source.name}", f"source.{source.name}", classes, own)
+    if c.members:
         return
-    unable = [name for name in c.members or (c.scorer,) if name not in catalog.GOING_ON]
-    if unable:
-        about = "members" if c.members else "method" if c.then is None else "then"
-        name = c.method if about == "method" else unable[0]
-        what = f"--given has no effect with {flag(about)} {name}, which does not go on from "
-        hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
-        hint += f"a method that goes on from them: {', '.join(catalog.GOING_ON)}"
-        yield f"{what}features", hint, ("given_", about)
+    options, scorer = c.method_options(), METHODS[c.scorer]
+    response = options.get("response")
+    if response in ("lda", "svm", "outcome"):
+        alike = ["--response outcome" if c.numeric else "--response lda"]
+        types = numbers if response == "outcome" else classes
+        yield _Use(f"--response {response}", "response", types, alike)
+    if scorer.needed(options) & {"labels", "some-labels"}:
+        deciding = "".join(f" {flag(name)} {options[name]}" for name in scorer.needs_by)
+        able = [f"--method {', '.join(m.name for m in METHODS.values() if m.numeric)}"]
+        yield _Use(f"--method {c.ranker}{deciding}", "method", scorer.label_types, able)
 
 
-def _member_rules(c: RankConfig) -> Iterator[Refusal]:
-    """Yield what is wrong with the members of `kogs`, which check the options that they take."""
-    if c.method != "kogs":
-        hint = _leave_out("method", catalog.takers("members"))
-        yield f"--members has no effect with --method {c.ranker}", hint, ("members", "method")
-    taken = {"members", "how", "then"}.union(*(METHODS[member].options for member in c.members))
-    for name in c.given(*_METHOD_OPTIONS):
-        if name not in taken:
-            what = f"{flag(name)} has no effect with --members {','.join(c.members)}"
-            yield what, _leave_out("method", catalog.takers(name)), (name, "members")
+def _label_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.label_order is not None:
+        order = split_words(c.label_order)
+        if len(order) < 2 or len(set(order)) < len(order):
+            what = f"--label-order {c.label_order} does not name two or more different classes"
+            yield what, "give all classes from the lowest to the highest", ("label_order",)
+    for use in _uses_of_labels(c):
+        if c.labels is None:
+            hint = "give --labels FILE[:COLUMN], or obs:KEY if the matrix is AnnData"
+            yield f"{use.what} needs --labels", hint, (use.option, "labels")
+        if c.label_type not in use.types:
+            needed, given = ("classes", "numbers") if c.numeric else ("numeric labels", "classes")
+            what = f"{use.what} needs {needed}, and --label-type {c.label_type} gives {given}"
+            hint = f"give --label-type {either(use.types)}, or {either(use.others)}"
+            yield what, hint, (use.option, "label_type")
 
 
 def _source_rules(c: RankConfig) -> Iterator[Refusal]:
-    method = f"--method {c.ranker}"
     if c.method == "msfs" and c.graph not in ("sources", "file", "obsp"):
         hint = f"{_SOURCE_HINT}, or a similarity made by `sfs fuse`: --similarity-file"
         yield "no knowledge source is given", hint, ("source", "method")
@@ -259,33 +166,21 @@ def _source_rules(c: RankConfig) -> Iterator[Refusal]:
             what = "nothing to aggregate: this is only one ranking"
             hint = "give two or more sources (--source) or methods (--members)"
             yield what, hint, ("source", "members")
-    unable = c.method == "kogs" and c.weighting not in ("given", "uniform")
-    if c.weights is not None and (unable or (c.members and not numbers_of(c.weights))):
-        what = f"--weights {c.weights} has no effect: --method kogs aggregates rankings"
-        hint = "rankings have given weights: @WEIGHT after a source, or --weights 2,1,1"
-        yield what, hint, ("weights", "method")
-    if c.method == "kogs" and c.source and c.samples == "union":
-        what = f"--samples union has no effect with {method}: it ranks on each source separately"
-        hint = "give --samples intersect, or --method msfs, which averages over the sources"
-        yield what, hint, ("samples", "method")
-    if c.then is not None and c.members:
-        what = f"--then has no effect with --members {','.join(c.members)}"
-        yield what, "leave it out: the members rank", ("then", "members")
-    about_sources = ("weights", "normalize", *_FUSION, "id_map", "allow_unmatched")
-    for name in c.given(*about_sources) if not c.source else ():
-        if not (name == "weights" and c.method == "kogs"):
-            yield f"{flag(name)} has no effect without --source", _SOURCE_HINT, (name,)
-    if not c.source and not c.leave_one_out and c.method != "kogs":
-        what = "--no-leave-one-out has no effect without --source"
-        yield what, "leave it out", ("leave_one_out",)
-    if not c.source and c.samples == "union":
-        what = "--samples union has no effect without --source"
-        hint = "it averages over sources; give --samples intersect to keep only common samples"
-        yield what, hint, ("samples",)
-    if not any(source.about_genes for source in c.source):
-        for name in c.given("id_map", "allow_unmatched"):
-            hint = f"it has an effect with sources of the kinds {', '.join(kinds_taking('id_map'))}"
-            yield f"{flag(name)} has no effect: no source is about genes", hint, (name, "source")
+        if c.weighting not in ("given", "uniform") or (c.members and c.weights == "given"):
+            what = f"--weights {c.weights} has no effect: --method kogs aggregates rankings"
+            hint = "rankings have given weights: @WEIGHT after a source, or --weights 2,1,1"
+            yield what, hint, ("weights", "method")
+    if c.samples == "union":
+        hint = "give --samples intersect to keep only common samples"
+        if not c.source:
+            what = "--samples union has no effect without --source: it averages over sources"
+            yield what, hint, ("samples", "source")
+        if c.method == "kogs":
+            what = "--samples union has no effect with --method kogs: it ranks on each source "
+            yield f"{what}separately", f"{hint}, or --method msfs", ("samples", "method")
+        if c.weights == "snf":
+            what = "--weights snf needs every sample in every source"
+            yield what, f"{hint}, or other --weights", ("weights", "samples")
 
 
 def _weight_rules(c: RankConfig) -> Iterator[Refusal]:
@@ -298,22 +193,18 @@ def _weight_rules(c: RankConfig) -> Iterator[Refusal]:
         of = "sources" if c.source else "members"
         what = f"--weights has {len(numbers)} numbers for {count} {of}"
         yield what, "give one number for each, in their order", ("weights", "source", "members")
-    if not all(0 <= weight <= LARGEST_WEIGHT for weight in numbers):
-        what = f"--weights {c.weights} has a number below zero, or above {LARGEST_WEIGHT:g}"
-        yield what, "give numbers such as 2,1,0.5", ("weights",)
-    if c.source and c.weighting == "given" and not any(c.source_weights):
-        hint = "give at least one source a weight above zero"
-        yield "the weights of the sources sum to zero", hint, ("weights", "source")
-    if c.weights == "snf" and c.samples == "union":
-        what = "--weights snf needs every sample in every source"
-        yield what, "give --samples intersect, or other --weights", ("weights", "samples")
-    for name in c.given(*_FUSION):
-        if own_name(name) not in WEIGHTINGS[c.weighting].options:
-            what = f"{flag(name)} has no effect with --weights {c.weighting}"
-            yield what, _leave_out("weights", weightings.taking(name)), (name, "weights")
-    if c.weights is not None and WEIGHTINGS[c.weighting].needs_labels and c.labels is None:
-        yield f"--weights {c.weights} needs --labels", _LABELS_HINT, ("weights", "labels")
-    for source in c.source:
-        if source.needs_labels and c.labels is None:
-            names = (f"source.{source.name}", "labels")
-            yield f"--source {source.name} needs --labels", _LABELS_HINT, names
+    if count and (c.method == "kogs" or c.weighting == "given"):
+        check_list_weights(c.how or "borda", c.source_weights, "--weights")
+
+
+def _given_rules(c: RankConfig) -> Iterator[Refusal]:
+    if c.given_ is None or c.max_correlation is not None:
+        return
+    unable = [name for name in c.members or (c.scorer,) if name not in catalog.GOING_ON]
+    if unable:
+        about = "members" if c.members else "method" if c.then is None else "then"
+        name = c.method if about == "method" else unable[0]
+        what = f"--given has no effect with {flag(about)} {name}, which does not go on from "
+        hint = "give --max-correlation R, which moves features that repeat a given one behind, or "
+        hint += f"a method that goes on from them: {', '.join(catalog.GOING_ON)}"
+        yield f"{what}features", hint, ("given_", about)

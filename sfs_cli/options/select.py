@@ -23,14 +23,10 @@ RULES = {
     "cv": "--cv",
 }
 """The rules by the options that name them: exactly one is given."""
-_WITH = {
-    "max_false": ("artificial",),
-    "copies": ("artificial",),
-    "lengths": ("cv",),
-    "splits": ("cv",),
-    "repeats": ("cv",),
-}
+_READING = ("artificial", "cv", "min_redundancy", "write_matrix")
+"""What reads the matrix."""
 _rule = partial(option, section="Selection", verbs=("select",))
+_artificial = partial(_rule, needs=("artificial",))
 _input = partial(option, section="Input", verbs=("select",))
 
 
@@ -54,6 +50,7 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
         path=READS,
         default_text="the one that run.json of the result names",
         in_result=False,
+        needs=_READING,
     )
     labels: str | None = _input(
         "Class of each sample.",
@@ -61,6 +58,7 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
         column=True,
         path=READS,
         default_text="those of the result",
+        needs=("cv",),
     )
     top: int | None = _rule("Take the N best features.", metavar="N", least=1)
     fdr: float | None = _rule(
@@ -87,14 +85,14 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
         "smallest number within a standard error of it; features are ranked again inside folds.",
         default=False,
     )
-    max_false: float | None = _rule(
+    max_false: float | None = _artificial(
         "With --artificial: part of the selected features that may be false.",
         metavar="SHARE",
         above=0,
         below=1,
         default_text=str(DEFAULT_MAX_FALSE),
     )
-    copies: int | None = _rule(
+    copies: int | None = _artificial(
         "With --artificial: number of shuffled copies of each feature.",
         metavar="N",
         least=1,
@@ -119,7 +117,6 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
 
     def __post_init__(self) -> None:
         self.check_values()
-        self.check_columns()
         self.asked_lengths  # noqa: B018 - a list that is no list is refused here
         rules = self.given(*RULES)
         if len(rules) != 1:
@@ -127,19 +124,6 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
             what = f"{given} are {len(rules)} rules" if rules else "no rule says how many to take"
             choices = ", ".join(RULES.values())
             raise self.error(what, f"give exactly one of {choices}", *(rules or RULES))
-        for name, takers in _WITH.items():
-            if self.given(name) and rules[0] not in takers:
-                what = f"{flag(name)} has no effect with {flag(rules[0])}"
-                hint = f"leave it out; it has an effect with {flag(takers[0])}"
-                raise self.error(what, hint, name, rules[0])
-        for name in self.given("matrix", "labels"):
-            if name == "labels" and not self.cv:
-                what, hint = "--labels has no effect without --cv", "leave it out, or give --cv"
-                raise self.error(what, hint, "labels", "cv")
-            if not self.reads_matrix:
-                what = f"--matrix has no effect with {flag(rules[0])} alone"
-                hint = "leave it out; --artificial, --cv, --min-redundancy and --write-matrix read "
-                raise self.error(what, f"{hint}the matrix", "matrix", rules[0])
 
     @property
     def rule(self) -> str:
@@ -154,7 +138,7 @@ class SelectConfig(TableFields, FoldFields, OutputFields, ResourceFields):
     @property
     def reads_matrix(self) -> bool:
         """Whether the matrix is needed."""
-        return self.ranks or bool(self.given("min_redundancy", "write_matrix"))
+        return bool(self.given(*_READING))
 
     @property
     def bound(self) -> float:

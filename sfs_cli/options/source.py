@@ -189,8 +189,8 @@ class SourceSpec(GraphFields):
             hint = f"write {self.name}={self.kind}:, or {self.name}=profile:{self.path}"
             what = f"{self.kind} takes no path: it is the matrix itself"
             raise self.error(what, hint, "path")
-        self.check_values()
         self.refuse(self._rules())
+        self.check_values()
 
     def _rules(self) -> Iterator[Refusal]:
         """Yield what is wrong with how the options go together."""
@@ -206,7 +206,10 @@ class SourceSpec(GraphFields):
         if self.similarity is not None and self.similarity not in known:
             what = f"unknown value {self.similarity!r} of similarity for the kind {self.kind}"
             yield what, nearest(self.similarity, known), ("similarity", "kind")
-        yield from self.graph_rules(self.graph)
+
+    def users(self, option: str) -> tuple[str, ...]:
+        """Return what takes other options: the similarity."""
+        return (self.graph,) if option == "similarity" else ()
 
     @property
     def graph(self) -> str:

@@ -60,8 +60,6 @@ class SampleColumns(dict[str, list[Covariate]]):
         ]
 
 
-FileColumns = dict[tuple[str, str], list[Covariate]]
-"""The columns that come from files, by the option and its text."""
 _OPTIONS = [o for o in options_of(RankConfig) if o.column and o.name != "labels"]
 
 
@@ -80,31 +78,25 @@ def _read(option: Option, spec: str, matrix: str = "", ids: Ids | None = None) -
     return read_covariates(spec, option.name, matrix, ids, option.groups)
 
 
-def read_files(config: RankConfig) -> FileColumns:
-    """Read the columns that come from files, before the matrix is read."""
-    return {
-        (option.name, spec): _read(option, spec)
-        for option, spec in _named(config)
-        if not is_inside(spec)
-    }
+def read_files(config: RankConfig) -> list[list[Covariate]]:
+    """Read the columns of files before the matrix; of its own annotations the lists are empty."""
+    return [[] if is_inside(spec) else _read(option, spec) for option, spec in _named(config)]
 
 
-def known_samples(files: FileColumns) -> list[str]:
+def known_samples(files: list[list[Covariate]]) -> list[str]:
     """Return the sample ids of the files."""
-    return list(dict.fromkeys(s for found in files.values() for each in found for s in each.values))
+    return list(dict.fromkeys(s for found in files for each in found for s in each.values))
 
 
-def columns_of(config: RankConfig, files: FileColumns, ids: Ids) -> SampleColumns:
+def columns_of(config: RankConfig, files: list[list[Covariate]], ids: Ids) -> SampleColumns:
     """Return the columns that a configuration names, those of the matrix included.
 
     Raises InputError for an annotation that is not there, UsageError for columns that are named
     twice or too many.
     """
     found = SampleColumns()
-    for option, spec in _named(config):
-        columns = files.get((option.name, spec))
-        if columns is None:
-            columns = _read(option, spec, config.matrix, ids)
+    for (option, spec), of_file in zip(_named(config), files):
+        columns = of_file or _read(option, spec, config.matrix, ids)
         if option.groups and len(columns) > 1:
             raise UsageError(
                 f"{option.flag} {spec} names {len(columns)} columns",
@@ -149,7 +141,7 @@ def taken_as(columns: Sequence[dict[str, Any]]) -> str:
         if levels is not None:
             text = f"{text}, {counted(len(levels), 'level')}: {listed(levels, SHOWN)}"
         words.append(f"{column['name']} ({text})")
-    return ", ".join(words)
+    return ", ".join(dict.fromkeys(words))
 
 
 @dataclass(frozen=True)

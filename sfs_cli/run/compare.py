@@ -56,7 +56,7 @@ Pair = tuple[str, str, int, Overlap]
 
 def run(config: CompareConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Compare, write what is asked for, and return what belongs on stdout."""
-    config.check_output()
+    config.check_out()
 
     def make(kept: RunCheckpoints) -> outputs.Made:
         found = compare(config, messages, kept)

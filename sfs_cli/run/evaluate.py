@@ -150,7 +150,7 @@ class Evaluated:
 
 def run(config: EvaluateConfig, messages: Messages, *, as_json: bool = False) -> bytes:
     """Evaluate, write what is asked for, and return what belongs on stdout."""
-    config.check_output()
+    config.check_out()
 
     def make(kept: RunCheckpoints) -> outputs.Made:
         found = evaluate(config, messages, kept)

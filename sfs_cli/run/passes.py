@@ -68,18 +68,8 @@ def scoring_passes(config: RankConfig, shape: Shape) -> list[Pass]:
     passes = fitting(config, shape)
     if config.source:
         return passes + _passes_on_sources(config, shape)
-    if config.members:
-        for member in config.member_configs():
-            own = [*passes_of_graph(member, shape), *passes_of_method(member, shape)]
-            passes += passes_of(own, for_member(member))
-    else:
-        passes += [*passes_of_graph(config, shape), *passes_of_method(config, shape)]
+    passes += ranking_passes(config, shape)
     return passes
-
-
-def for_member(config: RankConfig) -> str:
-    """Return whose passes those of a member of an aggregate are."""
-    return f" for {config.ranker}"
 
 
 def on_source(name: str) -> str:
@@ -133,6 +123,11 @@ def fitting(config: RankConfig, shape: Shape) -> list[Pass]:
     return fitting_passes(parse(config.transform), shape.n, shape.m, shape.memory)
 
 
+def ranking_passes(config: RankConfig, shape: Shape) -> list[Pass]:
+    """Return the passes of one ranking: of its sample graph, and of its method."""
+    return [*passes_of_graph(config, shape), *passes_of_method(config, shape)]
+
+
 def passes_of_graph(config: RankConfig, shape: Shape) -> list[Pass]:
     """Return the passes of a sample graph, where one is needed."""
     if "graph" not in needed(config):
@@ -168,7 +163,7 @@ def method_pass(config: RankConfig, n: int, m: int, memory: int) -> Pass:
 
 def needed(config: RankConfig) -> set[str]:
     """Return what a run needs: ``graph``, ``labels``, ``some-labels``."""
-    configs = config.member_configs() or [config]
+    configs = config.each_ranking()
     needs: set[str] = set()
     for asked in configs:
         needs.update(METHODS[asked.scorer].needed(asked.method_options()))

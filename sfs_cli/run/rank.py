@@ -22,8 +22,8 @@ from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import ConflictError, UsageError
-from sfs_cli.features import FEATURES, ordering_steps, steps_of
+from sfs_cli.errors import UsageError
+from sfs_cli.features import ordering_steps, steps_of
 from sfs_cli.features.step import Step
 from sfs_cli.graph.groups import Groups, read_groups
 from sfs_cli.graph.spectral import DIRECT_LIMIT
@@ -33,7 +33,6 @@ from sfs_cli.io.matrix.base import is_anndata
 from sfs_cli.logs import Messages
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import flag
 from sfs_cli.options.files import resolved
 from sfs_cli.options.paths import check_suffix
 from sfs_cli.provenance import (
@@ -259,17 +258,14 @@ def score(run: Run) -> Scored:
 
 def _score(run: Run) -> Scored:
     run.fit()
-    if run.config.method == "kogs":
-        from sfs_cli.run.fused_rank import run_kogs  # imports SciPy
-
-        return run_kogs(run)
     for step in steps_of(run.config):
         if (scored := step.score(run)) is not None:
             return scored
     if run.sources:
-        from sfs_cli.run.fused_rank import rank_on_sources
+        from sfs_cli.run.fused_rank import rank_on_each_source, rank_on_sources  # import SciPy
 
-        return rank_on_sources(run)
+        apart = run.config.method == "kogs"
+        return rank_on_each_source(run) if apart else rank_on_sources(run)
     return score_on(run, make_graph(run))
 
 
@@ -356,11 +352,9 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
     method: dict[str, Any] = {"name": config.method}
     if config.method == "kogs":
         method["how"] = scored.sources["aggregation"]["how"]
-    if config.members:
-        method["members"] = list(config.members)
-    else:
-        method |= {} if config.method == config.scorer else {"then": config.scorer}
-        method |= run.options
+    if run.options and config.method != config.scorer:  # members have options of their own
+        method["then"] = config.scorer
+    method |= run.options
     method |= solution.facts
     for name in set(CHANGES) & set(ranking.extra):  # one at most
         first, second = compared_classes(run)
@@ -411,20 +405,7 @@ def _facts(run: Run, scored: Scored, ranking: Ranking) -> RunFacts:
 
 def check_outputs(config: RankConfig) -> None:
     """Refuse outputs that cannot be written for this input."""
-    for feature in FEATURES if config.out is None else ():
-        if feature.asked(config) and feature.step.downloads:
-            raise ConflictError(
-                f"{flag(feature.name)} needs --out",
-                hint=f"give --out DIR: the {feature.name} are files of that folder",
-                option=(feature.name, "out"),
-            )
-    for name in config.given("title", "gene_links"):
-        if config.out is None:
-            raise ConflictError(
-                f"{flag(name)} needs --out",
-                hint="give --out DIR: it is about the report, which is a file of that folder",
-                option=(name, "out"),
-            )
+    config.check_out()
     if config.write_h5ad is not None:
         _check_copy(config, Path(config.write_h5ad))
 

@@ -311,7 +311,7 @@ def _title(method: Method, facts: dict[str, Any]) -> str:
 
 def _how(method: Method, facts: dict[str, Any]) -> str:
     """Return how to read the scores, with those of the method or aggregation behind them."""
-    if "how" in facts or "members" in facts:
+    if "how" in facts:
         return f"{method.how(facts)} {AGGREGATIONS[facts['how']].meaning}"
     if "then" in facts:
         return f"{method.how({})} {METHODS[facts['then']].how(facts)}"

@@ -235,14 +235,14 @@ COVARIATES: list[Bad] = [
         "--batch with a source",
         batches("batch", "--source", "t=target:", method=("--method", "spec")),
         "--source",
-        "--batch; within batches; --adjust",
+        "--batch; each batch; --adjust",
         USAGE,
     ),
     bad(
         "--batch with members",
         batches("batch", "--members", "spec,variance", method=("--method", "kogs")),
         "--members",
-        "within batches",
+        "--batch; each batch",
         USAGE,
     ),
     bad(
@@ -279,7 +279,9 @@ COVARIATES: list[Bad] = [
         "c.csv",
         "no value of age; s6",
     ),
-    option("--donors alone", "no effect without --stability", *METHOD, "--donors", "c.csv:x"),
+    option(
+        "--donors alone", "no effect without; --stability; --labels", *METHOD, "--donors", "c.csv:x"
+    ),
     option("--min-batch-size alone", "no effect without --batch", "--min-batch-size", "12"),
     option("--min-batch-size 3", "too small; 4 or more", "--min-batch-size", "3"),
     option("--how without --batch", "--how; no effect", *METHOD, "--how", "rra"),

@@ -209,7 +209,7 @@ EVALUATIONS = [
         "options of a ranking that contradict each other",
         compared("--ranking-of", "a=--method variance --similarity-file x --similarity rbf"),
         "ranking a",
-        "two sample graphs",
+        "--similarity-file; two sample graphs",
         USAGE,
     ),
     bad(

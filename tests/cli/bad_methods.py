@@ -77,7 +77,13 @@ METHODS = [
         "labels.tsv",
         "none of the 6 samples; p0",
     ),
-    option("split: of no p-values", "--pvalues moments", "--split", "features", name="--split"),
+    option(
+        "split: of no p-values",
+        "no effect without --pvalues; moments",
+        "--split",
+        "features",
+        name="--split",
+    ),
     option(
         "split: without a graph",
         "--split; no sample graph",
@@ -86,7 +92,7 @@ METHODS = [
     ),
     option(
         "split: beside stability",
-        "in two runs",
+        "--stability; leave one of them out",
         *("--pvalues", "moments", "--split", "features", "--stability", "10"),
         name="--split",
     ),

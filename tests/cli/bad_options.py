@@ -61,7 +61,7 @@ WITHOUT_EFFECT = [
         "--neighbors; no effect; knn",
         *("--similarity", "rbf", "--neighbors", "3"),
     ),
-    option("--beta without a similarity", "no effect|needs; diffusion", "--beta", "3"),
+    option("--beta without a similarity", "no effect; diffusion", "--beta", "3"),
     option("--beta with knn", "diffusion", "--similarity", "knn", "--beta", "2"),
     option(
         "--components with rbf",
@@ -132,7 +132,6 @@ WITHOUT_EFFECT = [
         name="obsm:X_pca",
     ),
     option("--rho with knn", "--rho; no effect; car", *("--similarity", "knn", "--rho", "0.5")),
-    option("--edge-weights alone", "--similarity; knn", "--edge-weights", "binary"),
     option(
         "--bandwidth with binary edges",
         "no effect",

@@ -207,19 +207,19 @@ OUTCOMES = [
     *(
         option(
             f"{method}: sample weights",
-            f"{method}; no meaning; variance",
+            f"{method}; no effect; variance",
             *("--method", method, "--labels", "LABELS", "--sample-weights", "w.tsv"),
         )
         for method in WITHOUT_WEIGHTS
     ),
     option(
         "phi3: sample weights",
-        "--ranking phi3; no meaning; phi2",
+        "--ranking phi3; no effect; phi2",
         *("--method", "spec", "--ranking", "phi3", "--sample-weights", "w.tsv"),
     ),
     option(
         "pruning with sample weights",
-        "--max-correlation; alike",
+        "--max-correlation; all samples alike",
         *("--method", "variance", "--max-correlation", "0.5", "--sample-weights", "w.tsv"),
     ),
     *(
@@ -233,12 +233,12 @@ OUTCOMES = [
     ),
     option(
         "a member that takes no sample weights",
-        "seper; no meaning",
+        "seper; no effect",
         *("--method", "kogs", "--members", "variance,seper", "--sample-weights", "w.tsv"),
     ),
     option(
         "msfs by a method that takes no sample weights",
-        "--then mrsf; no meaning",
+        "mrsf; no effect",
         *("--method", "msfs", "--then", "mrsf", "--source", "x=target:"),
         *("--sample-weights", "w.tsv"),
     ),

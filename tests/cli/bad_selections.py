@@ -83,7 +83,7 @@ SELECTIONS = [
     ),
     bad("folds of a top", asked("--top", "3", "--splits", "2"), "--splits", "--cv", USAGE),
     bad("labels of a top", asked("--top", "3", "--labels", "LABELS"), "--labels", "--cv", USAGE),
-    bad("a matrix of a top", asked("--top", "3", "--matrix", "MATRIX"), "--matrix", "--top", USAGE),
+    bad("a matrix of a top", asked("--top", "3", "--matrix", "MATRIX"), "--matrix", "--cv", USAGE),
     bad("lengths of words", asked("--cv", "--lengths", "x"), "--lengths", "whole numbers", USAGE),
     bad("lengths beyond the ranked", asked("--cv", "--lengths", "2,10"), "--lengths 10", "9"),
     bad(

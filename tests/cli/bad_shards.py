@@ -174,7 +174,7 @@ SHARDS = [
             *(f, "merge", "PLAN", "--out", str(f / "out"), "--weights-out", str(f / "w.parquet"))
         ),
         "--weights-out",
-        "no coefficients",
+        "no effect; mrsf",
         code=USAGE,
     ),
     bad(

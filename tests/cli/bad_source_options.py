@@ -98,7 +98,7 @@ ASKED = [
     asked("source: weight below zero", "-1; 0 or more", "x=target:@-1"),
     asked(
         "weights: below zero",
-        "-2; below zero",
+        "-2; from 0",
         "x=target:",
         "y=labels:l.tsv",
         more=["--weights", "1,-2"],
@@ -206,7 +206,7 @@ ASKED = [
     ),
     asked(
         "id-map without genes",
-        "no source is about genes",
+        "no effect; target; genes",
         "x=target:",
         more=["--id-map", "map.tsv"],
         name="--id-map",

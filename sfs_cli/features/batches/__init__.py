@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfs_cli.catalog import ON_SOURCES
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE, Config, Refusal, flag, option
+from sfs_cli.options.fields import WHOLE, Config, Refusal, option
 from sfs_cli.options.paths import READS
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 DEFAULT_SIZE = 10
 """Samples of the smallest batch that is ranked: of fewer, rankings are mostly noise."""
 
+_EACH = "one ranking of each batch is aggregated"
 _batches = partial(option, section="Input", verbs=WHOLE)
 
 
@@ -30,6 +31,13 @@ class BatchFields(Config):
         metavar="FILE:COLUMN or obs:KEY",
         column=True,
         groups="batch",
+        excludes={
+            "source": f"{_EACH}; --adjust takes the batch out of the features instead",
+            "members": f"{_EACH}; --adjust takes the batch out of the features instead",
+            "weights_out": "each batch has coefficients of its own",
+            "pvalues": "an aggregate of rankings has no p-values",
+            "sample_weights": "all samples count alike",
+        },
         path=READS,
     )
     min_batch_size: int | None = _batches(
@@ -37,6 +45,7 @@ class BatchFields(Config):
         metavar="N",
         least=4,
         default_text=str(DEFAULT_SIZE),
+        needs=("batch",),
     )
 
     @property
@@ -46,22 +55,11 @@ class BatchFields(Config):
 
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
-    """Yield what is wrong with the options."""
-    if config.batch is None:
-        if config.min_batch_size is not None:
-            what = "--min-batch-size has no effect without --batch"
-            yield what, "leave it out, or give --batch FILE:COLUMN", ("min_batch_size",)
-        return
-    together = "--adjust takes the batch out of the features, which goes with all sources"
-    for name in config.given("source", "members"):
-        what = f"{flag(name)} has no effect within batches: --batch aggregates one ranking of each"
-        yield what, f"leave one of them out; {together}", ("batch", name)
-    if config.method in ON_SOURCES:
-        what = f"--method {config.method} cannot rank within batches"
-        yield what, f"give --method {config.scorer}; {together}", ("batch", "method")
-    if config.weights_out is not None:
-        what = "--weights-out has no effect with --batch: each batch has its own coefficients"
-        yield what, "leave one of them out", ("weights_out", "batch")
+    """Yield what is wrong with the options, beyond what they declare."""
+    if config.batch is not None and config.method in ON_SOURCES:
+        what = f"--batch has no effect with --method {config.method}"
+        hint = f"give --method {config.scorer}; --adjust takes the batch out of the features"
+        yield what, hint, ("batch", "method")
 
 
 FEATURE = Feature(
@@ -71,10 +69,7 @@ FEATURE = Feature(
     rules,
     orders=True,
     one_by_one=True,
-    takes=("how",),
     against={
-        "pvalues": "has no meaning for an aggregate of rankings",
-        "sample_weights": "treats all samples alike",
         "artificial": "has no meaning for an aggregate of rankings",
         "cv": "has no folds within batches",
     },

@@ -26,30 +26,27 @@ def choose_batches(smallest: int, cohort: Cohort, log: Messages) -> Cohort:
     left_out: dict[str, str] = {}
     for name in sorted(set(names.tolist())):
         found = np.flatnonzero(names == name)
+        why = "" if labels is None else _lacking(labels, found)
         if len(found) < smallest:
-            left_out[name] = counted(len(found), "sample")
-        elif labels is not None and (why := _lacking(labels, found)):
+            why = counted(len(found), "sample")
+        if why:
             left_out[name] = why
         else:
             members[name] = found
-    if left_out:
-        reasons = [f"{name} ({why})" for name, why in left_out.items()]
-        log.warn(
-            f"{counted(len(left_out), 'batch')} of {column.name} cannot be ranked and "
-            f"{'is' if len(left_out) == 1 else 'are'} left out: {listed(reasons)}"
-        )
+    reasons = [f"{name} ({why})" for name, why in left_out.items()]
+    count = len(members) + len(left_out)
     if len(members) < 2:
         raise InputError(
-            f"{len(members)} of {counted(len(members) + len(left_out), 'batch')} of {column.name} "
-            "can be ranked: there is nothing to aggregate",
-            where=f"{column.where}: {listed([f'{k} ({v})' for k, v in left_out.items()])}"
-            if left_out
-            else column.where,
-            hint=f"a batch needs {smallest} samples (--min-batch-size) and, for a "
-            "method with labels, two samples of each of its classes; --adjust takes the means of "
-            "small batches out of the features instead",
+            f"{len(members)} of {counted(count, 'batch')} of {column.name} can be ranked: there is "
+            "nothing to aggregate",
+            where=column.where + (f": {listed(reasons)}" if reasons else ""),
+            hint=f"a batch needs {smallest} samples (--min-batch-size) and, for a method with "
+            "labels, two samples of each of its classes; --adjust takes the means of small batches "
+            "out of the features instead",
             option=("batch", "min_batch_size"),
         )
+    if reasons:
+        log.warn(f"batches of {column.name} that cannot be ranked are left out: {listed(reasons)}")
     used = np.sort(np.concatenate(list(members.values())))
     parts = []
     for name, found in members.items():

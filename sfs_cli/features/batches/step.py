@@ -23,7 +23,7 @@ from sfs_cli.run.cohort import Cohort
 from sfs_cli.run.fused_rank import DEFAULT_AGGREGATION, aggregate_solutions
 from sfs_cli.run.load import Run
 from sfs_cli.run.part import run_on
-from sfs_cli.run.passes import Shape, fitting, passes_of, passes_of_graph, passes_of_method
+from sfs_cli.run.passes import Shape, fitting, passes_of, ranking_passes
 from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 
@@ -43,8 +43,8 @@ class BatchStep(Step):
         config, passes = self.config, fitting(self.config, shape)
         for title, size in shape.parts.items():
             part = replace(shape, n=size)
-            own = [*fitting(config, part), *passes_of_graph(config, part)]
-            passes += passes_of([*own, *passes_of_method(config, part)], f" within {title}")
+            own = [*fitting(config, part), *ranking_passes(config, part)]
+            passes += passes_of(own, f" within {title}")
         return passes
 
     def score(self, run: Run) -> Scored:

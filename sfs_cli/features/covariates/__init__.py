@@ -22,6 +22,10 @@ class CovariateFields(Config):
         default=(),
         metavar="FILE:COLUMNS or obs:KEYS",
         column=True,
+        excludes={
+            "pvalues": "features are compared with noise, which adjusted ones are not",
+            "sample_weights": "covariates are taken out over all samples alike",
+        },
         items=str,
         parse=texts_of,
         path=READS,
@@ -36,8 +40,6 @@ FEATURE = Feature(
     one_by_one=True,
     adjusts=True,
     against={
-        "pvalues": "compares features with noise, which adjusted ones are not",
-        "sample_weights": "treats all samples alike",
         "artificial": "shuffles values, which adjusted ones do not stand",
         "cv": "has no folds for adjusted values",
     },

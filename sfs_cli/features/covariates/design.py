@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.knowledge.sample_columns import Covariate
 from sfs_cli.logs import Messages
 from sfs_cli.run.cohort import Design
-from sfs_cli.store.adjust import orthonormal
+from sfs_cli.store.adjust import orthonormal, r_squared
 
 LEAST_LEFT = 3
 """Directions of the samples that have to be left beside the design, its intercept included."""
@@ -43,8 +45,12 @@ def design_of(
         When the design does not fit `memory` bytes.
     """
     n = len(samples)
-    coded = [_coded(each, samples) for each in covariates]
-    widths = [1 if levels is None else len(levels) - 1 for levels, _ in coded]
+    values = [[each.values[sample] for sample in samples] for each in covariates]
+    levels = [
+        None if each.kind == "numeric" else sorted(set(own))
+        for each, own in zip(covariates, values)
+    ]
+    widths = [1 if own is None else len(own) - 1 for own in levels]
     check_memory(
         f"a design of {counted(sum(widths), 'column')} for {n:,} samples needs",
         3 * 8 * n * sum(widths),
@@ -52,7 +58,7 @@ def design_of(
         "raise --memory, or take columns of numbers as such: COLUMN=numeric",
         "adjust",
     )
-    basis, added = orthonormal(np.concatenate([_columns(*pair) for pair in coded]))
+    basis, added = orthonormal(np.concatenate([_rows(*pair) for pair in zip(values, levels)]))
     if not len(basis) and not lenient:
         raise InputError(
             f"the covariates ({listed([each.name for each in covariates])}) are the same in all "
@@ -71,14 +77,15 @@ def design_of(
             + (".astype(float)" if widest.held else f"{widest.name}=numeric"),
             option="adjust",
         )
-    columns, at = [], 0
-    for each, (levels, codes), width in zip(covariates, coded, widths):
-        used = int(added[at : at + width].sum())
-        at += width
+    columns = []
+    parts = np.split(added, np.cumsum(widths)[:-1])
+    for each, own, found, part in zip(covariates, values, levels, parts):
+        width, used, sizes = len(part), int(part.sum()), Counter(own)
         if used < width or not width:
             told = log.detail if lenient else log.warn
-            told(_dropped(each, width, used, constant=len(np.unique(codes)) == 1))
-        if levels is not None and (single := _single(levels, codes)):
+            told(_dropped(each.name, width, used, constant=len(sizes) == 1))
+        single = [level for level in found or () if sizes[level] == 1]
+        if single:
             log.warn(
                 f"{each.name}: {counted(len(single), 'level')} ({listed(single, 3)}) with one "
                 "sample, of which nothing is left: it lies at the mean of every feature"
@@ -96,7 +103,7 @@ def design_of(
                 "name": each.name,
                 "from": each.where,
                 "taken_as": each.kind,
-                "levels": levels,
+                "levels": found,
                 "columns": width,
                 "used": used,
             }
@@ -104,39 +111,23 @@ def design_of(
     return Design(basis, columns)
 
 
-def _coded(each: Covariate, samples: Sequence[str]) -> tuple[list[str] | None, np.ndarray]:
-    """Return the levels of a covariate (None: numeric), and its codes or numbers, shape (n,)."""
-    values = [each.values[sample] for sample in samples]
-    if each.kind == "numeric":
-        return None, np.array(values, np.float64)
-    levels = sorted({str(value) for value in values})
-    code = {level: i for i, level in enumerate(levels)}
-    return levels, np.array([code[str(value)] for value in values])
-
-
-def _columns(levels: list[str] | None, values: np.ndarray) -> np.ndarray:
+def _rows(values: list[Any], levels: list[str] | None) -> np.ndarray:
     """Return the columns of a design for one covariate, as rows: (p, n)."""
     if levels is None:
-        return values[None, :]
-    return (np.arange(1, len(levels))[:, None] == values).astype(np.float64)
+        return np.array([values], np.float64)
+    return (np.array(levels[1:], object)[:, None] == np.array(values, object)).astype(np.float64)
 
 
-def _single(levels: list[str], codes: np.ndarray) -> list[str]:
-    """Return the levels of one sample."""
-    sizes = np.bincount(codes, minlength=len(levels))
-    return [levels[i] for i in np.flatnonzero(sizes == 1)]
-
-
-def _dropped(each: Covariate, width: int, used: int, *, constant: bool) -> str:
+def _dropped(name: str, width: int, used: int, *, constant: bool) -> str:
     """Return what is said of a covariate of which only some columns are used."""
     if used:
         return (
-            f"{each.name}: {width - used} of {counted(width, 'column')} of the design follow from "
+            f"{name}: {width - used} of {counted(width, 'column')} of the design follow from "
             "the covariates before it (they are collinear), and change nothing"
         )
     if constant:
-        return f"{each.name} is the same in all samples: it changes nothing"
-    return f"{each.name} follows from the covariates before it (collinear): it changes nothing"
+        return f"{name} is the same in all samples: it changes nothing"
+    return f"{name} follows from the covariates before it (collinear): it changes nothing"
 
 
 def check_labels(labels: Labels, design: Design, where: str, log: Messages) -> None:
@@ -151,13 +142,10 @@ def check_labels(labels: Labels, design: Design, where: str, log: Messages) -> N
     classes = (present[:, None] == codes).astype(np.float64)
     if labels.values is not None:
         present, classes = present[:0], labels.values[known][None, :]
-    left = classes - classes.mean(axis=1, keepdims=True)
-    total = (left**2).sum(axis=1)
-    D = np.column_stack([np.ones(len(codes)), design.basis[:, known].T])
-    left = left - (D @ np.linalg.lstsq(D, left.T, rcond=None)[0]).T
-    rest = (left**2).sum(axis=1)
+    explained = r_squared(classes, orthonormal(design.basis[:, known])[0])
+    total = classes.var(axis=1)
+    share = float((explained * total).sum() / total.sum())
     names = listed([column["name"] for column in design.columns])
-    share = 1 - float(rest.sum() / total.sum())
     if share > ALL:
         raise InputError(
             f"the covariates ({names}) explain the {kind} completely: adjusting leaves nothing of "
@@ -167,7 +155,7 @@ def check_labels(labels: Labels, design: Design, where: str, log: Messages) -> N
             "class only, batch and class cannot be separated by any method",
             option=("adjust", "labels"),
         )
-    gone = [labels.classes[i] for i, part in zip(present, 1 - rest / total) if part > ALL]
+    gone = [labels.classes[i] for i, part in zip(present, explained) if part > ALL]
     if gone:
         log.warn(
             f"the covariates ({names}) explain {'class' if len(gone) == 1 else 'the classes'} "

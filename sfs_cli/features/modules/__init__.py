@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import Config, Refusal, flag, option
+from sfs_cli.features.proposal import INSIGHT, Proposal, Seen
+from sfs_cli.options.fields import Config, option
 
 MOST_FEATURES = 5000
 DEFAULT_FEATURES, DEFAULT_CORRELATION = 200, 0.7
 """The features that modules are made of, and how similar those of a module are."""
 
 _modules = partial(option, section="Output", verbs=("rank", "shard init"))
+_how = partial(_modules, needs=("modules",))
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -24,15 +25,16 @@ class ModuleFields(Config):
         "Group the first features by their correlations, and write the modules, their mean "
         "profiles and an edge list to --out.",
         default=False,
+        for_out=True,
     )
-    module_features: int | None = _modules(
+    module_features: int | None = _how(
         "Number of features that --modules groups.",
         metavar="N",
         least=2,
         most=MOST_FEATURES,
         default_text=str(DEFAULT_FEATURES),
     )
-    module_correlation: float | None = _modules(
+    module_correlation: float | None = _how(
         "Mean absolute correlation from which --modules joins groups, and that of an edge.",
         metavar="R",
         above=0,
@@ -52,12 +54,11 @@ class ModuleFields(Config):
         return DEFAULT_CORRELATION if given is None else given
 
 
-def rules(config: ModuleFields) -> Iterator[Refusal]:
-    """Yield what is wrong with the options."""
-    for name in config.given("module_features", "module_correlation"):
-        if not config.modules:
-            what = f"{flag(name)} has no effect without --modules"
-            yield what, "leave it out, or give --modules", (name,)
+def propose(config: ModuleFields, _made: ModuleFields, _seen: Seen) -> Proposal | None:
+    """Propose to look at modules."""
+    reason = "Modules show what the first features have in common, and which one stands for each "
+    made = Proposal("modules", f"{reason}group.", {"modules": True}, INSIGHT)
+    return None if config.modules else made
 
 
-FEATURE = Feature("modules", lambda config: config.modules, ModuleFields, rules)
+FEATURE = Feature("modules", lambda config: config.modules, ModuleFields, propose=propose)

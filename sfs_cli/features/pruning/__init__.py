@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import RANKING, Config, Refusal, option
+from sfs_cli.features.proposal import REPETITION, Proposal, Seen
+from sfs_cli.options.fields import RANKING, Config, option
 
 DEFAULT_KEEP = 1000
 """Features that pruning keeps before it ends: more than most lists are read to."""
+PROPOSED = 0.7
+"""The largest correlation that is proposed where the first features repeat each other."""
 
 _pruning = partial(option, section="Method", verbs=RANKING)
 
@@ -32,6 +34,7 @@ class PruningFields(Config):
         metavar="N",
         least=1,
         default_text=str(DEFAULT_KEEP),
+        needs=("max_correlation",),
     )
 
     @property
@@ -40,18 +43,20 @@ class PruningFields(Config):
         return DEFAULT_KEEP if self.keep is None else self.keep
 
 
-def rules(config: PruningFields) -> Iterator[Refusal]:
-    """Yield what is wrong with the options."""
-    if config.keep is not None and config.max_correlation is None:
-        what = "--keep has no effect without --max-correlation"
-        yield what, "leave it out, or give --max-correlation R", ("keep",)
+def propose(config: PruningFields, _made: PruningFields, seen: Seen) -> Proposal | None:
+    """Propose to prune a ranking whose first features repeat each other."""
+    if seen.repeats is None or config.max_correlation is not None:
+        return None
+    reason = "The first features repeat each other (their mean absolute correlation is "
+    reason += f"{seen.repeats:.2f}): this moves those that repeat a better one behind."
+    return Proposal("pruned", reason, {"max_correlation": PROPOSED}, REPETITION)
 
 
 FEATURE = Feature(
     "pruning",
     lambda config: config.max_correlation is not None,
     PruningFields,
-    rules,
     orders=True,
     one_by_one=True,
+    propose=propose,
 )

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sfs_cli import catalog
-from sfs_cli.catalog import METHODS
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE, Config, Refusal, option
+from sfs_cli.options.fields import WHOLE, Config, option
 from sfs_cli.options.paths import READS
-
-if TYPE_CHECKING:
-    from sfs_cli.options import RankConfig
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -29,34 +23,22 @@ class WeightFields(Config):
         column=True,
         path=READS,
         takers=lambda _: catalog.WITH_WEIGHTS,
+        taken_by="method",
+        excludes={
+            "max_correlation": "it takes correlations over all samples alike",
+            "pvalues": "all samples count alike",
+            "ranking=phi3": "it counts clusters; phi2 takes weights",
+        },
     )
-
-
-def rules(config: RankConfig) -> Iterator[Refusal]:
-    """Yield what is wrong with the option."""
-    if config.sample_weights is None:
-        return
-    if not config.members and not METHODS[config.scorer].weighted:
-        method = f"--method {config.method}" + (f" --then {config.then}" if config.then else "")
-        hint = f"leave it out; it has an effect with --method {', '.join(catalog.WITH_WEIGHTS)}"
-        what = f"--sample-weights has no meaning for {method}"
-        yield what, hint, ("sample_weights", "method")
-    if config.scorer == "spec" and config.ranking == "phi3":
-        what = "--sample-weights has no meaning for --ranking phi3, which counts clusters"
-        yield what, "leave it out, or give --ranking phi2", ("sample_weights", "ranking")
 
 
 FEATURE = Feature(
     "sample_weights",
     lambda config: config.sample_weights is not None,
     WeightFields,
-    rules,
     orders=True,
     suits=lambda config, method: config.sample_weights is None or method.weighted,
-    against=dict.fromkeys(
-        ("pvalues", "max_correlation", "artificial", "cv", "min_redundancy"),
-        "treats all samples alike",
-    ),
+    against=dict.fromkeys(("artificial", "cv", "min_redundancy"), "treats all samples alike"),
     untested="a sample of weight 10 is not 10 independent samples; for p-values, rank without "
     "weights",
 )

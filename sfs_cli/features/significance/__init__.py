@@ -38,12 +38,18 @@ class SignificanceFields(Config):
         metavar="[gaussian|moments|permutation[:B]]",
         words=("gaussian", "moments", "permutation", "permutation:COUNT"),
         takers=lambda _: ABLE,
+        excludes={
+            "source": "it takes one sample graph; `sfs fuse` makes one of sources, which --method "
+            "spec takes as --similarity-file",
+        },
     )
     split: str | None = _method(
         "Test on a graph that is not made of what is tested: of the other half of the features, or "
         "of one of two random parts of every count.",
         words=("features", "counts"),
         takers=lambda _: catalog.SPLIT,
+        needs=("pvalues",),
+        excludes={"stability": "subsets are ranked by scores, not by p-values"},
     )
 
     @property
@@ -88,13 +94,7 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
         hint = _leave_out(ABLE)
         if config.ranker in catalog.SIGNED:
             hint = f"leave it out: {method} has p-values of its own"
-        elif config.source:
-            hint = "`sfs fuse` makes one graph of the sources, which --method spec takes as "
-            hint += "--similarity-file"
         yield f"--pvalues has no effect with {method}", hint, ("pvalues", "method")
-    if config.source:
-        hint = "`sfs fuse` makes one of sources, for --similarity-file"
-        yield "--pvalues takes one sample graph: not with --source", hint, ("pvalues", "source")
     least, most = FEWEST_PERMUTATIONS, MOST_PERMUTATIONS
     if config.null == "permutation" and not least <= config.permutations <= most:
         hint = f"give {least} to {most:,}, such as permutation:{DEFAULT_PERMUTATIONS}"
@@ -102,15 +102,9 @@ def rules(config: RankConfig) -> Iterator[Refusal]:
 
 
 def _split_rules(config: RankConfig) -> Iterator[Refusal]:
-    if config.pvalues is None:
-        hint = "give --pvalues moments too: --split is what makes p-values valid"
-        yield "--split has no effect without --pvalues", hint, ("split", "pvalues")
-    elif config.ranker in ABLE and config.ranker not in catalog.SPLIT:
+    if config.ranker in ABLE and config.ranker not in catalog.SPLIT:
         what = f"--split has no effect with --method {config.ranker}, which makes no sample graph"
         yield what, _leave_out(catalog.SPLIT), ("split", "method")
-    if config.stability is not None:
-        what = "--stability ranks subsets by scores, and --split by p-values"
-        yield what, "make them in two runs", ("split", "stability")
     given = config.graph in ("file", "obsp", *LABELS_ALONE)
     if given or config.coordinates_from is not None:
         what = "--split has no effect on a sample graph that is not made of the features"

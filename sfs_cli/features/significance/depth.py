@@ -9,17 +9,19 @@ counts per million, for one. All features then pass the test, without any other 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfs_cli.features.significance.class_tests import LOOK, label_columns
 from sfs_cli.methods.base import Solution
-from sfs_cli.methods.significance.tested import TestedScorer
 from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import is_counts
 from sfs_cli.run.top import stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
+
+if TYPE_CHECKING:
+    from sfs_cli.methods.significance.tested import TestedScorer
 
 TOO_SMALL = "p-values are too small, and q-values do not control the false discovery rate"
 FEWEST = 100
@@ -84,6 +86,15 @@ class Depth:
         return asdict(self) | {"shift": self.shift, "leads": self.leads}
 
 
+def graph_test(run: Run, solution: Solution) -> TestedScorer | None:
+    """Return what has tested the features on a sample graph; None where they were tested else."""
+    if run.config.pvalues is None:  # methods with tests of their own do not need its imports
+        return None
+    from sfs_cli.methods.significance.tested import TestedScorer
+
+    return solution.scorer if isinstance(solution.scorer, TestedScorer) else None
+
+
 def depth_of(run: Run, solution: Solution) -> Depth | None:
     """Measure how far the depth of the samples leads the test of the features that have a score.
 
@@ -112,11 +123,10 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     r = np.vecdot(_unit(values_of(run, features)), beside)
     order = np.argsort(np.nanmean(counts, axis=1), kind="stable")
     medians = [float(np.median(r[part])) for part in np.array_split(order, BINS)]
-    tested = "labels"
-    if isinstance(solution.scorer, TestedScorer):
-        effect, tested = solution.scorer.effect_of(u[0]), "sample graph"
+    if (scorer := graph_test(run, solution)) is not None:
+        effect, tested = scorer.effect_of(u[0]), "sample graph"
     else:
-        effect = _effect_on_labels(run, u[0])
+        effect, tested = _effect_on_labels(run, u[0]), "labels"
     return Depth(deviation, effect, max(medians, key=abs), tested)
 
 

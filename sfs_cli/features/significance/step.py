@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -11,16 +11,12 @@ from sfs_cli.compute.passes import Pass
 from sfs_cli.errors import counted
 from sfs_cli.features import untested
 from sfs_cli.features.significance.class_tests import guard_class_tests
-from sfs_cli.features.significance.depth import depth_of
+from sfs_cli.features.significance.depth import depth_of, graph_test
 from sfs_cli.features.significance.doubts import doubts
 from sfs_cli.features.significance.graph import made_of_features
-from sfs_cli.features.significance.split import passes_of_split, rank_counts, rank_halves
 from sfs_cli.features.step import Pairs, Step
 from sfs_cli.methods.base import Problem, Scorer, Solution
-from sfs_cli.methods.mutual_info import MutualInfoScorer
-from sfs_cli.methods.shared import least_p_value
-from sfs_cli.methods.significance.normality import more_often
-from sfs_cli.methods.significance.tested import SIGNIFICANT, LabelPermutations, TestedScorer
+from sfs_cli.methods.shared import SIGNIFICANT, least_p_value
 from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.provenance import RunFacts
 from sfs_cli.run.guards import tell
@@ -30,6 +26,9 @@ from sfs_cli.run.rank import RankResult
 from sfs_cli.run.scoring import Scored
 from sfs_cli.run.top import stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
+
+if TYPE_CHECKING:
+    from sfs_cli.methods.significance.tested import TestedScorer
 
 LOOK_NORMAL = 1024
 """Features that are looked at, of which few may be far from normal noise."""
@@ -45,12 +44,18 @@ class SignificanceStep(Step):
 
     def scoring_passes(self, shape: Shape) -> list[Pass] | None:
         """Return the passes of ``--split``."""
-        return None if self.config.split is None else passes_of_split(self.config, shape)
+        if self.config.split is None:
+            return None
+        from sfs_cli.features.significance.split import passes_of_split
+
+        return passes_of_split(self.config, shape)
 
     def score(self, run: Run) -> Scored | None:
         """Score every feature on a graph that was made without it, with ``--split``."""
         if run.config.split is None:
             return None
+        from sfs_cli.features.significance.split import rank_counts, rank_halves
+
         rank_parts = rank_halves if run.config.split == "features" else rank_counts
         scored, facts = rank_parts(run, examined)
         scored.facts["significance"] = facts
@@ -61,6 +66,9 @@ class SignificanceStep(Step):
         config = self.config
         if config.null is None:
             return scorer
+        from sfs_cli.methods.mutual_info import MutualInfoScorer
+        from sfs_cli.methods.significance.tested import LabelPermutations, TestedScorer
+
         labels = problem.codes if problem.outcome is None else problem.outcome
         if METHODS[config.scorer].permuted:
             assert isinstance(scorer, MutualInfoScorer)
@@ -146,18 +154,20 @@ STEP = SignificanceStep
 
 def examined(run: Run, solution: Solution) -> dict[str, Any]:
     """Find out whether the scores of a run follow depth; warn of features that are not normal."""
-    scorer, accepted = solution.scorer, "not-normal" in run.config.accept
-    if isinstance(scorer, TestedScorer) and scorer.distribution is not None and not accepted:
+    scorer, accepted = graph_test(run, solution), "not-normal" in run.config.accept
+    if scorer is not None and scorer.distribution is not None and not accepted:
         scored = np.flatnonzero(~np.isnan(solution.score))
         values = values_of(run, scored[:: -(-len(scored) // LOOK_NORMAL)])
         values -= values.mean(axis=1, keepdims=True)
         tell(run, "not-normal", not_normal(scorer, values))
-    depth = None if scorer is None else depth_of(run, solution)
+    depth = None if solution.scorer is None else depth_of(run, solution)
     return {} if depth is None else {"depth": depth.to_json()}
 
 
 def not_normal(scorer: TestedScorer, values: np.ndarray) -> str | None:
     """Tell whether centered features (b, n) get small p-values more often than normal noise."""
+    from sfs_cli.methods.significance.normality import more_often
+
     assert scorer.distribution is not None
     levels = np.array(NORMAL_AT)
     times, chance = more_often(scorer.distribution, scorer.ratio, values, levels)

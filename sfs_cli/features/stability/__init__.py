@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sfs_cli.features.feature import Feature
-from sfs_cli.options.fields import WHOLE, Config, Refusal, flag, option
+from sfs_cli.options.fields import WHOLE, Config, Refusal, option
 
 if TYPE_CHECKING:
     from sfs_cli.options import RankConfig
@@ -18,6 +18,7 @@ DEFAULT_TOP = 50
 SUBSETS = ("half", "bootstrap")
 
 _stability = partial(option, section="Method", verbs=WHOLE)
+_how = partial(_stability, needs=("stability",))
 
 
 @dataclass(frozen=True, kw_only=True, init=False, eq=False, repr=False)
@@ -31,13 +32,13 @@ class StabilityFields(Config):
         least=2,
         most=10_000,
     )
-    stability_how: str | None = _stability(
+    stability_how: str | None = _how(
         "Subsets of --stability: halves of the samples, in pairs that have none in common, or as "
         "many draws as samples, with replacement, each drawn sample taken once.",
         words=SUBSETS,
         default_text="half",
     )
-    stability_top: int | None = _stability(
+    stability_top: int | None = _how(
         "Number of first features that --stability counts.",
         metavar="K",
         least=1,
@@ -58,10 +59,7 @@ class StabilityFields(Config):
 
 def rules(config: RankConfig) -> Iterator[Refusal]:
     """Yield what is wrong with the options."""
-    for name in config.given("stability_how", "stability_top") if config.stability is None else ():
-        what = f"{flag(name)} has no effect without --stability"
-        yield what, "leave it out, or give --stability 50", (name, "stability")
-    selected = None if config.members else config.method_options().get("select")
+    selected = config.method_options().get("select")
     if selected is not None and (config.stability_top or 0) > selected:
         top, method = f"--stability-top {config.stability_top}", f"--method {config.scorer}"
         hint = f"give {selected} or fewer, or let it select more with --select"

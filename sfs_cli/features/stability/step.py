@@ -180,8 +180,7 @@ def _length(run: Run, candidates: int) -> int:
     """Return the length of the lists that are compared."""
     asked = run.config.stability_top
     if asked is None:
-        selected = run.options.get("select") if not run.config.members else None
-        most = min(DEFAULT_TOP, selected or DEFAULT_TOP)
+        most = min(DEFAULT_TOP, run.options.get("select") or DEFAULT_TOP)
         asked = max(1, min(most, candidates // FEW))
     if asked >= candidates:
         raise InputError(

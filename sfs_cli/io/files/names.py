@@ -59,7 +59,7 @@ def nfc_array(names: pa.Array) -> pa.Array:
     return pc.utf8_normalize(names, "NFC")
 
 
-def check_names(names: Iterable[str], what: str, where: str) -> None:
+def check_names(names: Iterable[str], what: str, where: object) -> None:
     """Refuse a name that is empty, too long, or holds a control character.
 
     `what` is named, such as "a feature".
@@ -74,14 +74,14 @@ def check_names(names: Iterable[str], what: str, where: str) -> None:
             _check_name(name, at, what, where)
 
 
-def check_long(names: Iterable[str], what: str, where: str, first: int = 1) -> None:
+def check_long(names: Iterable[str], what: str, where: object, first: int = 1) -> None:
     """Refuse a name that is too long; `first` is the number of the first name."""
     for at, name in enumerate(names, first):
         if len(name) > LONGEST:
             _check_name(name, at, what, where)
 
 
-def check_lengths(names: pa.Array, what: str, where: str) -> None:
+def check_lengths(names: pa.Array, what: str, where: object) -> None:
     """Refuse a name that is too long, in an Arrow array of strings, before texts are made of it.
 
     The array may be of any type of strings, and a dictionary of them.
@@ -90,7 +90,7 @@ def check_lengths(names: pa.Array, what: str, where: str) -> None:
         _check_name(names[at].as_py(), at + 1, what, where)
 
 
-def check_total(size: int, count: int, where: str) -> None:
+def check_total(size: int, count: int, where: object) -> None:
     """Refuse names that take so many bytes that not all can be short, before they are unpacked."""
     if size > count * _MOST_BYTES + _PIECE:
         raise InputError(
@@ -117,7 +117,7 @@ def _sizes(names: pa.Array) -> np.ndarray:
     return np.diff(np.frombuffer(bounds, kind, len(names) + 1, names.offset * kind.itemsize))
 
 
-def check_name_array(names: pa.Array, what: str, where: str) -> None:
+def check_name_array(names: pa.Array, what: str, where: object) -> None:
     """Do what `check_names` does for an Arrow array of strings, without making each of them.
 
     The names are gone through in pieces, because ten million of them have 100 MB of letters.
@@ -143,7 +143,7 @@ def _is_odd(names: pa.Array) -> bool:
     return bool(odd.any() or sizes.min() == 0 or sizes.max() > LONGEST)
 
 
-def _check_name(name: str, at: int, what: str, where: str) -> None:
+def _check_name(name: str, at: int, what: str, where: object) -> None:
     if not name:
         raise InputError(f"{what} has no name (number {at:,})", where=where, hint="give it one")
     if len(name) > LONGEST:

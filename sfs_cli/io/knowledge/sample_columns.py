@@ -17,10 +17,10 @@ import numpy as np
 
 from sfs_cli.compute.limits import TOO_LARGE
 from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.io.files import sniff
 from sfs_cli.io.files.names import BLANKS, check_names, nfc
 from sfs_cli.io.files.table import NULL_TOKENS, TextTable, is_number, read_table, texts_of
 from sfs_cli.io.files.text import repeated
-from sfs_cli.io.given import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -181,7 +181,7 @@ def _choose(
             f"column {asked!r} is the first one, which names the samples"
             if is_first
             else f"there is no {noun} {asked!r}",
-            where=str(path),
+            where=path,
             hint=f"give one of {listed(others, 20)}, or another table: --{option} FILE[:COLUMN]",
         )
     if len(others) == 1:
@@ -192,7 +192,7 @@ def _choose(
         return named[0]
     raise InputError(
         f"it is not clear which column holds the {what}",
-        where=str(path),
+        where=path,
         hint=f"add it to the option as {path.name}:COLUMN, one of {listed(others, 20)}",
     )
 
@@ -321,7 +321,7 @@ def read_covariates(
     table, columns = _table_of(spec, option, matrix, ids)
     if columns is None:
         columns = _choose(table, None, option, "covariates")
-    held = not is_inside(spec) and given(table.path) is not None
+    held = not is_inside(spec) and sniff.recognize(table.path).kind is sniff.Kind.OBJECT
     found = []
     for asked, kind in _split_columns(columns, list(table.columns)[1:], option, groups):
         name = _choose(table, asked, option, "covariates")

@@ -111,7 +111,7 @@ def find_modality(file: Any, path: Path) -> Any:
     if not names:
         raise InputError(
             "this is not MuData: it has no modalities",
-            where=str(where),
+            where=where,
             hint="MuData is written by MuData.write_h5mu; AnnData files end in .h5ad",
         )
     if name is None and len(names) > 1:
@@ -122,9 +122,7 @@ def find_modality(file: Any, path: Path) -> Any:
         )
     name = names[0] if name is None else name
     if name not in names:
-        raise InputError(
-            f"there is no modality {name!r}", where=str(where), hint=nearest(name, names)
-        )
+        raise InputError(f"there is no modality {name!r}", where=where, hint=nearest(name, names))
     return file[f"mod/{name}"]
 
 
@@ -145,11 +143,11 @@ def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str
     raw = [sep for sep in "/." if f"raw{sep}X" in group and f"raw{sep}var" in group]
     parts = [*(["X"] if "X" in group else []), *(["raw"] if raw else [])]
     parts += [f"layers/{name}" for name in group.get("layers", ())]
-    key = chosen_part(parts, options, str(path))
+    key = chosen_part(parts, options, path)
     return (f"raw{raw[0]}X", f"raw{raw[0]}var") if key == "raw" else (key, "var")
 
 
-def chosen_part(parts: Sequence[str], options: ReadOptions, where: str | None = None) -> str:
+def chosen_part(parts: Sequence[str], options: ReadOptions, where: object = None) -> str:
     """Return which part of AnnData is read: X, raw, or a layer (``layers/NAME``).
 
     Raises InputError where it is not there, UsageError where two are asked for.
@@ -171,7 +169,7 @@ def chosen_part(parts: Sequence[str], options: ReadOptions, where: str | None = 
     return asked
 
 
-def _open_matrix(element: Any, where: str, options: ReadOptions) -> tuple[StoredMatrix, bool]:
+def _open_matrix(element: Any, where: object, options: ReadOptions) -> tuple[StoredMatrix, bool]:
     """Return a matrix, and whether its rows are features."""
     if hasattr(element, "shape"):
         encoding = encoding_of(element, "", where)
@@ -236,13 +234,13 @@ def read_inside(
             _check_anndata(group, path)
             samples = list(_read_frame(group, "obs", path).index)
             found = _comparing(group, part, path)
-            return *inside(found, part, key, len(samples), str(path)), samples
+            return *inside(found, part, key, len(samples), path), samples
 
     return called_apart(work, path, most_taken())
 
 
 def inside(
-    found: Mapping[str, Callable[[], Any]], part: str, key: str, n: int, where: str
+    found: Mapping[str, Callable[[], Any]], part: str, key: str, n: int, where: object
 ) -> tuple[csr_array | np.ndarray, Sequence[str]]:
     """Return what compares n samples: a graph (`part` is obsp), or coordinates (obsm).
 
@@ -327,7 +325,7 @@ def _read_frame(group: Any, key: str, path: Path) -> pd.DataFrame:
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         frame = _old_frame(group, frame)
     if not hasattr(frame, "index") or not hasattr(frame, "columns"):
-        raise InputError(f"{key} is not a data frame", where=str(path), hint=_REWRITE)
+        raise InputError(f"{key} is not a data frame", where=path, hint=_REWRITE)
     frame.index = [_text(name) for name in frame.index]
     return frame
 
@@ -345,7 +343,7 @@ def _check_index(group: Any, key: str, path: Path) -> None:
             index = index["values"]
         if hasattr(index, "dtype") and hasattr(index, "id") and index.dtype.kind == "O":
             reading(f"{key}/{name}")
-            read_names(index, str(path))
+            read_names(index, path)
 
 
 def _old_frame(group: Any, records: np.ndarray) -> pd.DataFrame:

@@ -50,9 +50,9 @@ def look_into(source: Path) -> Inside:
             elif _can_rewrite(source):
                 names, uns = list(_read_old(source).var.columns), {}
             else:
-                raise InputError("var is an array of records", where=str(source), hint=_HINT)
+                raise InputError("var is an array of records", where=source, hint=_HINT)
             if not hasattr(uns, "keys"):
-                raise InputError("uns is not a group", where=str(source), hint=_HINT)
+                raise InputError("uns is not a group", where=source, hint=_HINT)
             return Inside(names, _text_of(uns, "hvg/flavor"))
 
     return called_apart(work, source)

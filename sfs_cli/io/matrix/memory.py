@@ -94,7 +94,7 @@ def open_held(path: Path, held: Any, options: ReadOptions) -> MatrixReader:
             if getattr(options, asked):
                 raise UsageError(
                     f"{asked} needs AnnData or MuData",
-                    where=str(path),
+                    where=path,
                     hint="leave it out",
                     option=asked,
                 )
@@ -110,7 +110,7 @@ def open_table(path: Path, table: Table, options: ReadOptions) -> MatrixReader:
     if len(values.shape) != 2:
         raise InputError(
             f"the matrix has {len(values.shape)} axes, not 2",
-            where=str(path),
+            where=path,
             hint="give an id for each row and column",
         )
     across = getattr(values, "format", "") == "csc"

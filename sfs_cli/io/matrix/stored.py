@@ -46,7 +46,7 @@ def open_hdf5(path: Path, allow_external: bool = False) -> Any:
             if not allow_external and (found := _external_objects(file)):
                 raise InputError(
                     f"it takes values from other files: {listed(found)}",
-                    where=str(path),
+                    where=path,
                     hint="give --allow-external if you trust it, or write it as one file",
                     option="allow_external",
                 )
@@ -88,12 +88,12 @@ def _decoded(name: bytes | str) -> str:
     return name.decode(errors="replace") if isinstance(name, bytes) else name
 
 
-def check_declared(element: Any, where: str) -> None:
+def check_declared(element: Any, where: object) -> None:
     """Refuse a group or an array, to be read as a whole, that declares more than may be held."""
     check_room("what it declares takes", _declared(element, where), where)
 
 
-def read_names(array: Any, where: str) -> list[str]:
+def read_names(array: Any, where: object) -> list[str]:
     """Read an array of names, first one and then twice as many each time.
 
     HDF5 declares how many texts there are, not how long they are: so gigabytes of names that are
@@ -116,7 +116,7 @@ def read_names(array: Any, where: str) -> list[str]:
     return found
 
 
-def _declared(element: Any, where: str, depth: int = 0) -> int:
+def _declared(element: Any, where: object, depth: int = 0) -> int:
     if not hasattr(element, "shape"):
         check_depth(depth, where)
         return sum(_declared(element[name], where, depth + 1) for name in element)
@@ -132,7 +132,7 @@ def _declared(element: Any, where: str, depth: int = 0) -> int:
     return math.prod(element.shape or ()) * (element.dtype.itemsize + text)
 
 
-def check_depth(depth: int, where: str) -> None:
+def check_depth(depth: int, where: object) -> None:
     """Refuse groups within groups without end: a link may lead to a group that it lies in."""
     if depth > MOST_GROUPS:
         raise InputError(
@@ -151,14 +151,14 @@ def _holds_values(dtype: Any) -> bool:
     return "ref" not in told and told.get("vlen", str) in (str, bytes)
 
 
-def _check_chunks(array: Any, where: str) -> None:
+def _check_chunks(array: Any, where: object) -> None:
     """Refuse an array that is read piece by piece, but whose pieces are too large to be held."""
     _check_there(array, where)
     if array.chunks:
         check_room("a chunk of it takes", math.prod(array.chunks) * array.dtype.itemsize, where)
 
 
-def _check_there(array: Any, where: str) -> None:
+def _check_there(array: Any, where: object) -> None:
     if getattr(array, "is_virtual", False):  # its values are in other files, which is allowed
         return
     size = array.dtype.itemsize
@@ -190,7 +190,7 @@ class SparseRows:
 
     sparse = True
 
-    def __init__(self, group: Any, shape: tuple[int, int], where: str) -> None:
+    def __init__(self, group: Any, shape: tuple[int, int], where: object) -> None:
         self.shape = shape
         self._data = group["data"]
         self._indices = group["indices"]
@@ -230,7 +230,7 @@ class SparseRows:
 
 
 def csr_block(
-    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int], where: str
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int], where: object
 ) -> csr_array:
     """Return sparse rows with sorted indices.
 
@@ -254,7 +254,7 @@ def csr_block(
     return rows
 
 
-def whole_numbers(array: np.ndarray, where: str) -> np.ndarray:
+def whole_numbers(array: np.ndarray, where: object) -> np.ndarray:
     """Return the pointers or indices of a sparse matrix; other than integers are refused."""
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise InputError(
@@ -267,7 +267,7 @@ def whole_numbers(array: np.ndarray, where: str) -> np.ndarray:
 
 
 def check_pointers(
-    indptr: np.ndarray, n_rows: int, n_values: int, n_indices: int, where: str
+    indptr: np.ndarray, n_rows: int, n_values: int, n_indices: int, where: object
 ) -> None:
     """Refuse pointers that do not cut values and indices into rows, one after the other."""
     fits = len(indptr) == n_rows + 1 and indptr[0] == 0 and (indptr[1:] >= indptr[:-1]).all()
@@ -294,7 +294,7 @@ class Compressed(NamedTuple):
     indptr: np.ndarray
 
 
-def checked_csr(matrix: Any, where: str) -> csr_array:
+def checked_csr(matrix: Any, where: object) -> csr_array:
     """Return a `Compressed` or any sparse matrix of SciPy, float64, with sorted rows.
 
     SciPy's readers take the arrays of a file as they are, and its conversions are compiled loops:
@@ -321,7 +321,7 @@ def checked_csr(matrix: Any, where: str) -> csr_array:
     )
 
 
-def check_sparse(matrix: Any, where: str) -> None:
+def check_sparse(matrix: Any, where: object) -> None:
     """Refuse a sparse matrix of SciPy whose arrays do not fit each other, as an `InputError`.
 
     Compiled loops of SciPy go where pointers and indices say, out of their memory too, and it looks
@@ -371,7 +371,7 @@ def check_sparse(matrix: Any, where: str) -> None:
         )
 
 
-def _signed(array: Any, where: str) -> np.ndarray:
+def _signed(array: Any, where: object) -> np.ndarray:
     """Return indices or pointers that SciPy can take as int64."""
     found = whole_numbers(np.asarray(array), where)
     if not np.can_cast(found.dtype, np.int64):
@@ -381,7 +381,7 @@ def _signed(array: Any, where: str) -> np.ndarray:
     return found
 
 
-def _check_range(indices: np.ndarray, length: int, where: str) -> None:
+def _check_range(indices: np.ndarray, length: int, where: object) -> None:
     if indices.size and (indices.min() < 0 or indices.max() >= length):
         raise InputError(
             f"the sparse matrix is damaged: an index is outside 0 to {length - 1:,}",
@@ -390,7 +390,7 @@ def _check_range(indices: np.ndarray, length: int, where: str) -> None:
         )
 
 
-def check_sparse_groups(group: Any, where: str, options: ReadOptions, depth: int = 0) -> None:
+def check_sparse_groups(group: Any, where: object, options: ReadOptions, depth: int = 0) -> None:
     """Check all sparse matrices in a file of AnnData; damage is an `InputError`.
 
     Other libraries follow their indices without looking.
@@ -422,7 +422,7 @@ def attribute(element: Any, name: str, old_name: str) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def encoding_of(element: Any, old_name: str, where: str) -> Any:
+def encoding_of(element: Any, old_name: str, where: object) -> Any:
     """Return how a group or an array of AnnData is encoded.
 
     Raises
@@ -445,7 +445,7 @@ class DenseRows:
 
     sparse = False
 
-    def __init__(self, array: Any, across: bool, where: str) -> None:
+    def __init__(self, array: Any, across: bool, where: object) -> None:
         _check_chunks(array, where)
         n, m = (int(size) for size in array.shape)
         self.shape = (m, n) if across else (n, m)
@@ -512,7 +512,7 @@ class StoredReader:
             raise InputError(
                 f"the matrix is {n:,} x {m:,}, but there are the names of "
                 f"{counted(len(self.row_ids), rows)} and {counted(len(self.column_ids), columns)}",
-                where=str(self.path),
+                where=self.path,
                 hint="give the names and the matrix that were written together, or write them "
                 "again",
             )

@@ -41,7 +41,7 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     if len(widths) > 1:
         raise InputError(
             f"its lines have {listed([str(width) for width in sorted(widths)])} columns",
-            where=str(of_features),
+            where=of_features,
             hint="every line is an id, a symbol and a feature type, with tabs between",
         )
     # older files lack the feature types, or hold ids alone
@@ -69,7 +69,7 @@ def _present(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
     if found is None:
         raise InputError(
             f"the 10x matrix has no {' or '.join(prefix + name for name in names)}",
-            where=str(folder),
+            where=folder,
             hint="keep matrix.mtx, barcodes.tsv and features.tsv (or genes.tsv) in one folder",
         )
     return found
@@ -121,7 +121,7 @@ def open_tenx_h5(path: Path, options: ReadOptions) -> MatrixReader:
         else:  # version 2
             fields = _columns([group["genes"], group["gene_names"]], path)
         features, notes = _name_features(*[*fields, []][:3])
-        barcodes = read_names(group["barcodes"], str(path))
+        barcodes = read_names(group["barcodes"], path)
         n_features, n_barcodes = (int(size) for size in group["shape"][:])
         matrix = SparseRows(group, (n_barcodes, n_features), where)
         return StoredReader(
@@ -169,4 +169,4 @@ def _columns(arrays: Sequence[Any], path: Path) -> list[list[str]]:
                 where=f"{path}, {str(array.name).strip('/')}",
                 hint=COPY_AGAIN,
             )
-    return [read_names(array, str(path)) for array in arrays]
+    return [read_names(array, path) for array in arrays]

@@ -15,7 +15,7 @@ from sfs_cli.errors import counted
 from sfs_cli.methods.base import Problem, Scorer, Status
 from sfs_cli.methods.blocks import center, pieces
 from sfs_cli.methods.mutual_info import MutualInfoScorer
-from sfs_cli.methods.shared import TOGETHER, least_p_value, q_values
+from sfs_cli.methods.shared import SIGNIFICANT, TOGETHER, least_p_value, q_values
 from sfs_cli.methods.significance.gaussian import RatioDistribution
 from sfs_cli.methods.significance.moments import Powers, RatioMoments
 from sfs_cli.methods.significance.permutation import TAILED, Permutations, compared, unusual
@@ -45,8 +45,6 @@ ROUNDING = 1e-4
 HELD, DRAWN = 1_000_000, 32_768
 """Scores of permuted labels that are held together, and labels that are permuted together: what is
 made of these stays in a cache."""
-SIGNIFICANT = 0.05
-"""Features with a q-value of at most this are counted."""
 
 
 class TestedScorer(Scorer):
