@@ -29,6 +29,8 @@ class Feature(NamedTuple):
     # options of `sfs select` that it does not go with, and what is wrong: `--cv ...`
     against: Mapping[str, str] = {}
     untested: str = ""  # why methods that test by classes have no p-values with it
+    # the run with it that is worth making: for what was asked for, and with the default method
+    propose: Callable[[Any, Any, Seen], Proposal | None] = lambda *_: None
 
     @property
     def option(self) -> str:
@@ -39,9 +41,6 @@ class Feature(NamedTuple):
     def found(self, record: Mapping[str, Any]) -> Any:
         """Return its facts in run.json; None where it was not asked for."""
         return record.get(self.name) or record.get("input", {}).get(self.name)
-
-    # the run with it that is worth making: for what was asked for, and with the default method
-    propose: Callable[[Any, Any, Seen], Proposal | None] = lambda *_: None
 
     @property
     def step(self) -> type[Step]:
